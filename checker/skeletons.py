@@ -1,0 +1,81 @@
+"""Generate ``steps/`` from ``solutions/``: ``python -m checker.skeletons [--check]``.
+
+A file with a blank filled in is never overwritten, and one that differs in any other way from what
+git has is first copied beside itself. ``--check`` writes nothing and fails where a committed skeleton is not the generator's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from checker.blanks import find_blanks, skeleton, unwritten
+from checker.paths import ROOT, Step, all_steps, shown
+
+
+def expected(step: Step) -> str:
+    """The skeleton of a step as the generator makes it now."""
+    return skeleton(step.solution_file.read_text())
+
+
+def committed(step: Step) -> str | None:
+    """What git has for the learner's file at the last commit, or None."""
+    git = ["git", "-C", str(ROOT), "show", f"HEAD:{step.learner_file.relative_to(ROOT)}"]
+    answer = subprocess.run(git, capture_output=True, text=True, check=False)
+    return answer.stdout if answer.returncode == 0 else None
+
+
+def is_begun(step: Step) -> bool:
+    """Whether the learner's file has work in it: a blank that is written, or one that is started."""
+    text = step.learner_file.read_text()
+    solution = step.solution_file.read_text()
+    try:
+        missing = unwritten(ast.parse(text), solution)
+    except SyntaxError:
+        return True
+    return len(missing) < len(find_blanks(solution)) or any(one.started or one.line is None for one in missing)
+
+
+def keep(path: Path) -> Path:
+    """Copy a learner's file beside itself under a name with the time, and say where."""
+    copy = path.with_name(f"{path.stem}.kept-{time.strftime('%Y%m%d-%H%M%S')}.py")
+    shutil.copy2(path, copy)
+    return copy
+
+
+def main() -> int:
+    """Write the skeletons, or check them. Exit status 1 when a check finds a difference."""
+    parser = argparse.ArgumentParser(prog="skeletons", description="Generate steps/ from solutions/.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where steps/ differs")
+    arguments = parser.parse_args()
+    steps = all_steps()
+    if not steps:
+        print("There are no solutions to make skeletons from.", file=sys.stderr)
+        return 1
+    wrong = 0
+    for step in steps:
+        path = step.learner_file
+        if path.is_file() and path.read_text() == expected(step):
+            continue
+        if arguments.check:
+            wrong += 1
+            print(f"{shown(path)} is not what `skeletons` makes of {shown(step.solution_file)}: run ./run skeletons")
+        elif path.is_file() and is_begun(step):
+            print(f"{shown(path)} is left alone: it has work of yours in it")
+        else:
+            if path.is_file() and path.read_text() != committed(step):
+                print(f"{shown(path)} was changed and is kept as {shown(keep(path))}")
+            path.write_text(expected(step))
+            print(f"{shown(path)} written")
+    if not wrong:
+        print(f"{len(steps)} steps have {sum(len(find_blanks(s.solution_file.read_text())) for s in steps)} blanks")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

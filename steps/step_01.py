@@ -1,0 +1,59 @@
+"""Step 01: the model's configuration, the seven numbers that make a GPT-2 this GPT-2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class GPT2Config:
+    """The sizes of a GPT-2. The defaults are GPT-2 small, the one with 124 million parameters.
+
+    Field names and values are Hugging Face's, so a checkpoint's ``config.json`` fits as it is.
+    Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), and the
+    four configurations published with the weights.
+    """
+
+    vocab_size: int = 50257  # different tokens
+    n_positions: int = 1024  # tokens in the longest sequence
+    n_embd: int = 768  # numbers that describe one token: the width
+    n_layer: int = 12  # transformer blocks on top of each other: the depth
+    n_head: int = 12  # attention heads that share the width
+    n_inner: int | None = None  # width of the feed-forward network; None means 4 * n_embd
+    layer_norm_epsilon: float = 1e-5  # keeps a layer normalization from dividing by zero
+
+    def __post_init__(self) -> None:
+        """Complete ``n_inner``, and refuse heads that cannot share the width evenly.
+
+        Raises:
+            ValueError: ``n_head`` does not divide ``n_embd``; the message names both values.
+        """
+        # TODO: If n_inner is None make it 4 * n_embd; a remainder of n_embd / n_head is a ValueError. (4 lines)
+        raise NotImplementedError
+
+    @property
+    def head_dim(self) -> int:
+        """The width of one head: the heads share ``n_embd`` evenly."""
+        # TODO: Divide the width by the number of heads, as whole numbers. (1 line)
+        raise NotImplementedError
+
+    @classmethod
+    def published(cls, name: str) -> GPT2Config:
+        """The configuration published as ``gpt2``, ``gpt2-medium``, ``gpt2-large`` or ``gpt2-xl``.
+
+        Only width, depth and heads differ between the four:
+
+        ===========  ======  =======  ======
+        name         n_embd  n_layer  n_head
+        ===========  ======  =======  ======
+        gpt2            768       12      12
+        gpt2-medium    1024       24      16
+        gpt2-large     1280       36      20
+        gpt2-xl        1600       48      25
+        ===========  ======  =======  ======
+
+        Raises:
+            ValueError: another name; the message says which names there are.
+        """
+        # TODO: Look the three sizes up by name; a name that is not there is a ValueError with the four. (10 lines)
+        raise NotImplementedError

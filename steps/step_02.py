@@ -1,0 +1,28 @@
+"""Step 02: the causal mask, which keeps every token from looking at the tokens after it."""
+
+from __future__ import annotations
+
+from max.driver import Device
+from max.dtype import DType
+from max.experimental import functional as F
+from max.experimental.tensor import Tensor
+from max.graph import Dim, DimLike
+
+
+def causal_mask(
+    sequence_length: DimLike, num_tokens: int, *, dtype: DType, device: Device
+) -> Tensor:  # -> [seq, seq + num_tokens]
+    """A mask to add to attention scores: 0 where a token may look, -inf where it may not.
+
+    Row ``i`` is the token at position ``num_tokens + i``: the ``num_tokens`` tokens before this
+    sequence were seen earlier (a KV cache holds them, step 14) and every row may look at them.
+    So row ``i`` may look at columns ``0`` to ``num_tokens + i``, and at nothing to the right.
+
+    Args:
+        sequence_length: the number of rows; a number, or a symbolic dimension while MAX compiles.
+        num_tokens: how many earlier tokens there are in front of this sequence; 0 without a cache.
+        dtype: the element type of the scores that the mask is added to.
+        device: where those scores are.
+    """
+    # TODO: Broadcast one -inf to the whole shape, then keep only what lies right of the diagonal. (3 lines)
+    raise NotImplementedError
