@@ -1,0 +1,113 @@
+"""What a claim calls to say no: ``require`` and ``equal``. NumPy only; MAX is in ``runtime``.
+
+A claim is a test function whose docstring's first line is the sentence that the verdict prints. It
+passes, or it raises a :class:`Refusal`, which carries what was observed so that ``naming`` can look
+for the mistake that makes the same observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from checker.patterns import first_place, largest_difference, pattern
+
+#: Largest accepted difference, for numbers of size one; larger numbers may differ in proportion.
+#: MAX and Hugging Face differ by less than 5e-6 on every recorded reference (float32, sums in another
+#: order); the smallest mistake there is, exact instead of tanh GELU, makes 4.7e-4.
+TOLERANCE = 2e-5
+
+AXES = {1: ("channel",), 2: ("row", "column"), 3: ("batch", "token", "channel"), 4: ("batch", "head", "token", "channel")}
+
+
+class Refusal(AssertionError):
+    """A claim that does not hold: the sentence for the learner, and what was observed."""
+
+    def __init__(self, sentence: str, observed: object = None) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.observed = sentence if observed is None else observed
+
+
+def about(label: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Say which blank a claim is about; the verdict prints it in front of the claim."""
+
+    def mark(claim: Callable[..., None]) -> Callable[..., None]:
+        claim.about = label  # type: ignore[attr-defined]
+        return claim
+
+    return mark
+
+
+def require(condition: bool, sentence: str) -> None:
+    """Refuse with ``sentence`` unless ``condition`` holds."""
+    if not condition:
+        raise Refusal(sentence)
+
+
+def equal(actual: Any, expected: Any, axes: Sequence[str] = (), *, what: str = "the result", tolerance: float = TOLERANCE) -> None:
+    """Refuse unless ``actual`` has the type, shape, dtype and, within ``tolerance``, values of ``expected``.
+
+    Args:
+        actual: a MAX tensor or a NumPy array, as the learner's code returned it.
+        expected: the array it must equal.
+        axes: what each axis counts, for the message; guessed from the rank.
+        what: what is compared, for the message.
+        tolerance: for numbers up to one in size; in proportion above.
+
+    Raises:
+        Refusal: type, shape, dtype, finiteness and value are looked at in this order.
+    """
+    expected = np.asarray(expected)
+    axes = axes or AXES.get(expected.ndim, tuple(f"axis {axis}" for axis in range(expected.ndim)))
+    if actual is None:
+        raise Refusal(f"{what} is None: is there a `return`?")
+    if not hasattr(actual, "shape") or not hasattr(actual, "dtype"):
+        raise Refusal(f"{what} is {article(type(actual).__name__)}, where one tensor is expected.")
+    shape, dtype = tuple(map(_whole, actual.shape)), getattr(actual.dtype, "name", str(actual.dtype))
+    if shape != expected.shape:
+        sentence = f"{what} has the shape {_named(shape)}, and must have {_named(expected.shape, axes)}."
+        raise Refusal(sentence, _values(actual, dtype))
+    if dtype != expected.dtype.name:
+        raise Refusal(f"{what} is {dtype}, and must be {expected.dtype.name}.")
+    array = _values(actual, dtype)
+    assert isinstance(array, np.ndarray)
+    if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
+        wrong = ~np.isfinite(array) & np.isfinite(expected)
+        place = first_place(wrong if wrong.any() else np.isfinite(array) != np.isfinite(expected), axes)
+        raise Refusal(f"{what} has {int(wrong.sum())} of {array.size} values that are NaN or infinite, the first at {place}.", array)
+    if not close(array, expected, tolerance):
+        raise Refusal(f"{pattern(array, expected, axes, tolerance)} {largest_difference(array, expected, axes)}".strip(), array)
+
+
+def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> bool:
+    """Whether two arrays of one shape are equal within ``tolerance``; NaN equals NaN, infinity itself."""
+    size = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
+    return bool(np.allclose(actual, expected, rtol=0, atol=tolerance * float(size), equal_nan=True))
+
+
+def article(name: str) -> str:
+    """``a tuple``, ``an int``."""
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def _whole(size: Any) -> Any:
+    try:
+        return int(size)
+    except TypeError:
+        return str(size)  # a symbolic dimension
+
+
+def _named(shape: Sequence[Any], axes: Sequence[str] = ()) -> str:
+    parts = [f"{axis} {size}" for axis, size in zip(axes, shape, strict=True)] if axes else map(str, shape)
+    return f"[{', '.join(parts)}]"
+
+
+def _values(actual: Any, dtype: str) -> object:
+    if isinstance(actual, np.ndarray):
+        return actual
+    if dtype in np.sctypeDict:
+        return np.from_dlpack(actual)
+    return f"a tensor of {dtype}"

@@ -1,0 +1,45 @@
+"""Grade one step: ``python -m checker 07 [--solution] [--no-compile] [--device cpu|gpu]``.
+
+Exit status 0 means yes and nothing else does; 1 is a no, 2 a call that cannot be carried out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from checker import grading
+from checker.paths import find_step, shown
+from checker.report import NO, Report
+from checker.static import anything_to_run, readable_source
+from checker.verdict import Printer
+
+UNUSABLE = 2
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Grade the step that the arguments name, print the verdict and return the exit status."""
+    started = time.perf_counter()
+    parser = argparse.ArgumentParser(prog="check", description="Check a step against Hugging Face's GPT-2.")
+    parser.add_argument("step", help="07, s07 or w01")
+    parser.add_argument("--solution", action="store_true", help="grade the reference solution instead of your file")
+    parser.add_argument("--no-compile", action="store_true", help="stop after the numbers")
+    parser.add_argument("--device", choices=["cpu", "gpu"], help="compile for this device alone")
+    options = parser.parse_args(arguments)
+    try:
+        step = find_step(options.step)
+    except ValueError as error:
+        print(f"check: {error}", file=sys.stderr)
+        return UNUSABLE
+    path = step.solution_file if options.solution else step.learner_file
+    printer = Printer()
+    printer.line(f"{shown(path)}\n")
+    source = readable_source(path, printer)
+    if source is None or not (options.solution or anything_to_run(step, source, printer)):
+        return NO
+    report = Report(step, printer, not options.no_compile, options.device == "gpu", started)
+    kind = "solution" if options.solution else "learner"
+    for event in grading.run(grading.Job(step, kind, source, str(path), not options.no_compile, options.device)):
+        report.hear(event)
+    return report.conclude()

@@ -1,0 +1,149 @@
+"""The parent of a check: starts the child, keeps time, and believes only what it receives.
+
+The child runs the learner's code, so nothing of it is trusted: its exit status and what it prints
+mean nothing, an event counts only with this run's token, and a yes needs one for every claim.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from checker.paths import ROOT, Step
+
+QUIET_SECONDS = 10  # without an event, while nothing is being compiled
+COMPILE_SECONDS = 900  # for one thing that MAX compiles
+START_SECONDS = 120  # for importing MAX from a cold disk
+PRINTED_LINES = 200  # of the learner's own output
+
+Event = dict[str, Any]
+
+
+@dataclass
+class Job:
+    """What a child is to do. ``kind`` is ``learner``, ``solution`` or ``survey``."""
+
+    step: Step
+    kind: str
+    source: str
+    path: str
+    compile: bool = True
+    device: str | None = None
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    def as_json(self) -> str:
+        """What the child reads."""
+        return json.dumps({**vars(self), "step": self.step.name})
+
+
+def run(job: Job) -> Iterator[Event]:
+    """Run one job in a child process and yield its events as they come.
+
+    Besides the worker's own (``checker/worker.py``) there are ``printed`` (a line of the learner's
+    output), ``tick`` (every fifth of a second, to show progress), ``late`` (a time limit is over; the child is
+    stopped) and ``died`` (it ended before it had said all). The last event is ``end``, ``late`` or ``died``.
+    """
+    reader, writer = os.pipe()
+    child = subprocess.Popen(
+        [sys.executable, "-u", "-m", "checker.worker", str(writer)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=[writer],
+        start_new_session=True,
+    )
+    os.close(writer)
+    assert child.stdin is not None and child.stdout is not None
+    try:
+        with child.stdin:
+            child.stdin.write(job.as_json().encode())
+        yield from _events(job.token, reader, child.stdout.fileno())
+    except BrokenPipeError:
+        pass
+    finally:
+        _stop(child)
+        os.close(reader)
+        child.stdout.close()
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    """End the child and whatever it started; it has said what it had to say."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    child.wait()
+
+
+class _Lines:
+    """The lines that come out of a pipe, as far as they are complete."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.rest = b""
+        self.open = True
+
+    def read(self) -> list[str]:
+        data = os.read(self.descriptor, 1 << 16)
+        if not data:
+            self.open = False
+            lines, self.rest = ([self.rest] if self.rest else []), b""
+        else:
+            *lines, self.rest = (self.rest + data).split(b"\n")
+        return [line.decode(errors="replace") for line in lines]
+
+
+def _events(token: str, pipe: int, output: int) -> Iterator[Event]:
+    told, printed, compiling, started = _Lines(pipe), 0, False, False
+    with selectors.DefaultSelector() as selector:
+        lines = {pipe: told, output: _Lines(output)}
+        for descriptor in lines:
+            selector.register(descriptor, selectors.EVENT_READ)
+        heard = time.monotonic()
+        while told.open:
+            for key, _ in selector.select(timeout=0.2):
+                source = lines[key.fd]
+                for line in source.read():
+                    if source is not told:
+                        printed += 1
+                        if printed <= PRINTED_LINES:
+                            yield {"event": "printed", "text": line}
+                        continue
+                    event = _believed(line, token)
+                    if event is None:
+                        continue
+                    heard, started = time.monotonic(), True
+                    if event["event"] == "compiling":
+                        compiling = event["seconds"] is None
+                    yield event
+                    if event["event"] == "end":
+                        return
+                if not source.open:
+                    selector.unregister(key.fd)
+            limit = COMPILE_SECONDS if compiling else QUIET_SECONDS if started else START_SECONDS
+            if time.monotonic() - heard > limit:
+                yield {"event": "late", "seconds": limit}
+                return
+            yield {"event": "tick"}
+    yield {"event": "died"}
+
+
+def _believed(line: str, token: str) -> Event | None:
+    """The event on a line of the pipe, if it is one and has the token."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(event, dict) or not secrets.compare_digest(str(event.pop("token", "")), token):
+        return None
+    return event

@@ -1,0 +1,79 @@
+"""What the pattern of wrong numbers says: where they are wrong, and in what way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import numpy as np
+
+
+def pattern(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], tolerance: float) -> str:
+    """One sentence on how two finite arrays of one shape differ; empty when nothing stands out."""
+    room = tolerance * max(1.0, float(np.abs(expected).max(initial=0)))
+    if not actual.any():
+        return "All of it is zero."
+    if factor := _factor(actual, expected, room):
+        return f"Everything is off by one factor: yours is {factor:.4g} times Hugging Face's."
+    if np.ptp(actual - expected) < 2 * room:
+        return f"Everything is off by the same amount, {float((actual - expected).mean()):+.4g}."
+    for order in permutations(range(expected.ndim)):
+        if order != tuple(range(expected.ndim)) and np.allclose(
+            expected.transpose(order).reshape(-1), actual.reshape(-1), rtol=0, atol=room
+        ):
+            return f"The numbers are right but lie in the order ({', '.join(axes[axis] for axis in order)}): a transpose is missing or too many."
+    if expected.size > 1 and np.allclose(np.sort(actual, axis=None), np.sort(expected, axis=None), rtol=0, atol=room):
+        return "The numbers are right, their order is not: look at the reshapes and transposes."
+    return _where(np.abs(actual - expected) <= room, axes)
+
+
+def _factor(actual: np.ndarray, expected: np.ndarray, room: float) -> float | None:
+    if expected.size < 2 or not expected.any():
+        return None
+    factor = float((actual * expected).sum() / (expected * expected).sum())
+    return factor if abs(factor) > 1e-3 and np.allclose(actual, factor * expected, rtol=0, atol=room * abs(factor)) else None
+
+
+def _where(right: np.ndarray, axes: Sequence[str]) -> str:
+    """Along which axis some indices are right throughout and others are not."""
+    for axis, name in enumerate(axes):
+        good = right.all(axis=tuple(other for other in range(right.ndim) if other != axis))
+        if not good.any() or good.all():
+            continue
+        indices = np.flatnonzero(good)
+        last = len(good) - 1
+        if len(indices) == 1:
+            which = {0: f"the first {name}", last: f"the last {name}"}.get(int(indices[0]), f"{name} {indices[0]}")
+            return f"Only {which} is right."
+        bad = np.flatnonzero(~good)
+        if len(bad) == 1:
+            which = {0: f"the first {name}", last: f"the last {name}"}.get(int(bad[0]), f"{name} {bad[0]}")
+            return f"Only {which} is wrong."
+        return f"Right for {name} {_listed(indices)}, wrong for {_listed(bad)}."
+    return ""
+
+
+def _listed(indices: np.ndarray) -> str:
+    if len(indices) > 2 and np.all(np.diff(indices) == 1):
+        return f"{indices[0]} to {indices[-1]}"
+    return ", ".join(map(str, indices[:6])) + (", …" if len(indices) > 6 else "")
+
+
+def first_place(wrong: np.ndarray, axes: Sequence[str]) -> str:
+    """Where the first true element is: ``batch 0, token 3, channel 1``."""
+    return place(np.unravel_index(int(wrong.argmax()), wrong.shape), axes)
+
+
+def place(index: Sequence[np.intp], axes: Sequence[str]) -> str:
+    """An index in words."""
+    return ", ".join(f"{axis} {int(at)}" for axis, at in zip(axes, index, strict=True))
+
+
+def largest_difference(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str]) -> str:
+    """Where two arrays differ most, and by how much."""
+    index = np.unravel_index(int(np.nanargmax(np.abs(np.nan_to_num(actual) - np.nan_to_num(expected)))), expected.shape)
+    yours, theirs = float(actual[index]), float(expected[index])
+    return (
+        f"The largest difference is {abs(yours - theirs):.3g}, at {place(index, axes)}: "
+        f"yours {yours:.5g}, Hugging Face's {theirs:.5g}."
+    )

@@ -1,0 +1,59 @@
+"""The fixtures that every claim can ask for, as a pytest plugin.
+
+Under the checker the module graded is the learner's; under plain ``pytest`` it is the solution.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from checker.paths import Step
+from checker.references import Reference
+from checker.subjects import load_file
+
+SUBJECT = pytest.StashKey[ModuleType]()
+
+
+def step_of(request: pytest.FixtureRequest) -> Step:
+    """The step whose check file is running."""
+    return Step(request.path.stem.removeprefix("test_"))
+
+
+@pytest.fixture(scope="module")
+def step(request: pytest.FixtureRequest) -> ModuleType:
+    """The module that is graded."""
+    subject = request.config.stash.get(SUBJECT, None)
+    return subject or load_file(step_of(request).solution_file)
+
+
+@pytest.fixture(scope="module")
+def reference(request: pytest.FixtureRequest) -> Reference:
+    """Hugging Face's recorded numbers for this step."""
+    return Reference(step_of(request).reference_file)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--device", choices=["cpu", "gpu"], help="compile for this device alone")
+    parser.addoption("--no-compile", action="store_true", help="leave the compiled claims out")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "compiled: a claim about the module that MAX compiled; graded last")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a claim that asks for a ``device`` on every device there is."""
+    if "device" in metafunc.fixturenames:
+        from checker.runtime import devices
+
+        chosen = metafunc.config.getoption("device")
+        metafunc.parametrize("device", [chosen] if chosen else devices())
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Numbers first, compiled claims last."""
+    if config.getoption("no_compile"):
+        items[:] = [item for item in items if not item.get_closest_marker("compiled")]
+    items.sort(key=lambda item: item.get_closest_marker("compiled") is not None)

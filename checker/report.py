@@ -1,0 +1,105 @@
+"""What the child tells, gathered and worded; and the one place that decides what is a yes."""
+
+from __future__ import annotations
+
+import ast
+import time
+from dataclasses import dataclass, field
+
+from checker.grading import Event
+from checker.paths import Step, shown
+from checker.verdict import Printer
+
+YES, NO = 0, 1
+
+
+def claims_of(step: Step, *, compiled: bool) -> set[str]:
+    """The claims that the check of a step makes, read from its file: a yes needs every one of them."""
+    claims = set()
+    for node in ast.parse(step.check_file.read_text()).body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            if compiled or "pytest.mark.compiled" not in map(ast.unparse, node.decorator_list):
+                claims.add(node.name)
+    return claims
+
+
+@dataclass
+class Report:
+    """The verdict on one file, growing with every event."""
+
+    step: Step
+    printer: Printer
+    compile: bool
+    gpu_decides: bool
+    started: float
+    verdicts: dict[str, Event] = field(default_factory=dict)  # by claim, as they came
+    mistakes: dict[str, str] = field(default_factory=dict)  # claim -> the mistake that it gives away
+    running: str = ""
+    stopped: bool = False
+
+    def hear(self, event: Event) -> None:
+        """Take in one event, and print what it says."""
+        match event["event"]:
+            case "start":
+                self.running = event["claim"]
+            case "printed":
+                self.printer.printed(event["text"])
+            case "compiling" | "tick":
+                self.printer.progress(event)
+            case "claim":
+                self.verdicts[event["claim"]] = event
+                waits = event["verdict"] == "waits"
+                self.printer.row(event["verdict"], event["about"], event["help"] if waits else event["sentence"])
+            case "numbers":
+                if self.verdicts and all(event["verdict"] == "yes" for event in self.verdicts.values()):
+                    self.printer.line(f"\nYes: the numbers are Hugging Face's ({self.seconds()}).")
+            case "mistake":
+                self.mistakes[event["claim"]] = event["sentence"]
+            case "unloadable":
+                self.printer.row("no", "", "The file can be imported.")
+                self._explain("", event["help"], event["where"])
+                self.stopped = True
+            case "late":
+                self._stop(f"Nothing was heard for {event['seconds']} seconds", "Look for a loop that never ends.")
+            case "died":
+                self._stop("The process ended", "Look for os._exit, a kill, or a crash.")
+
+    def conclude(self) -> int:
+        """The last words, and the exit status."""
+        if self.stopped:
+            return NO
+        failed = {claim: event for claim, event in self.verdicts.items() if event["verdict"] == "no"}
+        for claim, mistake in self.mistakes.items():
+            self._explain(failed[claim]["about"], f"{mistake} {failed[claim]['help']}")
+        if failed and not self.mistakes:
+            first = next(iter(failed.values()))
+            self._explain(first["about"], first["help"], first["where"])
+        received = {claim.partition("[")[0] for claim in self.verdicts}
+        decisive = {claim: event["verdict"] for claim, event in self.verdicts.items() if self._decides(claim)}
+        if not all(verdict == "yes" for verdict in decisive.values()):
+            return NO
+        if missing := claims_of(self.step, compiled=self.compile) - received:
+            self._stop(f"Nothing was said of {', '.join(sorted(missing))}", "Does the file stop the check?")
+            return NO
+        if failed:
+            self.printer.line("Only the GPU disagrees, and the CPU decides: yes, with that reserve.")
+        self.printer.line(f"\nYes ({self.seconds()}). Compare with {shown(self.step.solution_file)}.")
+        return YES
+
+    def seconds(self) -> str:
+        """How long the check has taken so far."""
+        return f"{time.perf_counter() - self.started:.1f} s"
+
+    def _decides(self, claim: str) -> bool:
+        return self.gpu_decides or not claim.endswith("[gpu]")
+
+    def _explain(self, about: str, sentence: str, where: str = "") -> None:
+        self.printer.line()
+        self.printer.paragraph(f"{about}: {sentence}" if about else sentence)
+        if where:
+            self.printer.line(f"    {where}")
+
+    def _stop(self, what: str, advice: str) -> None:
+        self.stopped = True
+        during = f" during {self.running}" if self.running else " while the file was loaded"
+        self._explain("", f"No: {what}{during}, before the verdict was complete. {advice}")

@@ -1,0 +1,69 @@
+"""The modules that a check can grade: a learner's file, a solution, and a solution spoiled or rewritten."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+from checker.paths import ROOT, SOLUTIONS
+
+Edits = Mapping[str, str]  # what stands once in the solution -> what to put there
+
+
+def edited(source: str, edits: Edits) -> str:
+    """The source of a solution with every ``old`` replaced by its ``new``.
+
+    Raises:
+        ValueError: an ``old`` does not stand in the source exactly once.
+    """
+    for old, new in edits.items():
+        if source.count(old) != 1:
+            raise ValueError(f"{old!r} stands {source.count(old)} times in the solution, and must stand there once")
+        source = source.replace(old, new)
+    return source
+
+
+def load_source(name: str, source: str, path: str) -> ModuleType:
+    """Run ``source`` as the module ``name``; tracebacks show its lines as those of ``path``."""
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    module = ModuleType(name)
+    module.__file__ = path
+    sys.modules[name] = module
+    exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102 - running it is what a check does
+    return module
+
+
+def load_file(path: Path) -> ModuleType:
+    """Run a file of this repository as a module of its own."""
+    return load_source(f"graded.{path.stem}", path.read_text(), str(path))
+
+
+class AnswerWasRead(ImportError):
+    """The learner's file tried to open the solution that it is to be compared with."""
+
+
+def hide_answers(first: Path) -> None:
+    """From now on, refuse to open the solution ``first`` and those after it, which import it.
+
+    An audit hook sees every way of opening a file and cannot be taken back by the code it watches.
+    """
+    kind = first.stem.rpartition("_")[0]
+    hidden = {path.stem for path in SOLUTIONS.glob(f"{kind}_*.py") if path.stem >= first.stem}
+    folder = str(SOLUTIONS)
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        if event != "open" or not isinstance(arguments[0], str | bytes):
+            return
+        name = arguments[0].decode(errors="replace") if isinstance(arguments[0], bytes) else arguments[0]
+        if "solution" not in name and "warmup" not in name:
+            return
+        path = Path(name) if Path(name).is_absolute() else Path.cwd() / name
+        path = path.resolve()
+        if str(path).startswith(folder) and path.name.partition(".")[0] in hidden:
+            raise AnswerWasRead(f"opens solutions/{path.name.partition('.')[0]}.py, the answer to this step")
+
+    assert ROOT in SOLUTIONS.parents
+    sys.addaudithook(watch)

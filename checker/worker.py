@@ -1,0 +1,242 @@
+"""The child process: runs the claims of a step on a subject, and tells the parent what they say.
+
+A learner's file may hang, print, exit or kill its process; all of that happens here. What the
+parent believes are the events written to one pipe, each with a token that only this module holds.
+
+``python -m checker.worker FD`` reads one job as JSON from standard input.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from checker.claims import Refusal
+from checker.naming import Outcome, Outcomes, name_mistakes
+from checker.paths import Step
+from checker.plugin import SUBJECT
+from checker.subjects import AnswerWasRead, Edits, edited, hide_answers, load_source
+
+Tell = Callable[..., None]
+
+
+def channel(descriptor: int, token: str) -> Tell:
+    """A function that writes one event to the parent."""
+
+    def tell(event: str, **details: Any) -> None:
+        line = json.dumps({"token": token, "event": event, **details}) + "\n"
+        os.write(descriptor, line.encode())
+
+    return tell
+
+
+class Observer:
+    """A pytest plugin: puts the subjects in place of ``step`` and keeps what each claim says of them."""
+
+    def __init__(self, subjects: Mapping[str, ModuleType], claims: list[str] | None, compiled: bool, tell: Tell | None) -> None:
+        self.subjects = subjects
+        self.claims = claims
+        self.compiled = compiled
+        self.tell = tell
+        self.outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in subjects}
+        self.mistakes: dict[str, Edits] = {}
+        self.alternatives: dict[str, Edits] = {}
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        self.mistakes = getattr(metafunc.module, "MISTAKES", {})
+        self.alternatives = getattr(metafunc.module, "ALTERNATIVES", {})
+        if "step" in metafunc.fixturenames:
+            metafunc.parametrize("step", list(self.subjects.values()), ids=list(self.subjects), scope="module")
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        def wanted(item: pytest.Item) -> bool:
+            compiled = item.get_closest_marker("compiled") is not None
+            return compiled == self.compiled and (self.claims is None or claim_of(item) in self.claims)
+
+        items[:] = [item for item in items if wanted(item)]
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        if self.tell:
+            self.tell("start", claim=nodeid.rpartition("::")[2])
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+        report = yield
+        failed_setup = call.when == "setup" and call.excinfo is not None
+        if call.when == "call" or failed_setup:
+            subject = item.callspec.params["step"] if hasattr(item, "callspec") else None  # type: ignore[attr-defined]
+            name = next(name for name, module in self.subjects.items() if module is subject)
+            outcome = outcome_of(item, call, self.subjects[name].__file__ or "")
+            self.outcomes[name][claim_of(item)] = outcome
+            if self.tell:
+                sentence = (item.function.__doc__ or item.name).strip().splitlines()[0]  # type: ignore[attr-defined]
+                details = {"verdict": outcome.verdict, "help": outcome.sentence, "where": outcome.where}
+                self.tell("claim", claim=claim_of(item), about=outcome.about, sentence=sentence, **details)
+        return report
+
+
+def claim_of(item: pytest.Item) -> str:
+    """The name of a claim: its function's, and its parameters' other than the subject."""
+    parameters = getattr(item, "callspec", None)
+    values = [str(value) for name, value in parameters.params.items() if name != "step"] if parameters else []
+    return item.originalname + (f"[{'-'.join(values)}]" if values else "")  # type: ignore[attr-defined]
+
+
+def outcome_of(item: pytest.Item, call: pytest.CallInfo[None], path: str) -> Outcome:
+    """What a claim that has just run says."""
+    about = getattr(item.function, "about", "")  # type: ignore[attr-defined]
+    if call.excinfo is None:
+        return Outcome("yes", about=about)
+    error = call.excinfo.value
+    frames = [entry for entry in call.excinfo.traceback if str(entry.path) == path or str(entry.path).endswith(path)]
+    where = f"line {frames[-1].lineno + 1}: {str(frames[-1].statement).strip()}" if frames else ""
+    if isinstance(error, NotImplementedError) and frames:
+        return Outcome("waits", f"waits for {frames[-1].name}", about=about)
+    if isinstance(error, Refusal):
+        return Outcome("no", error.sentence, observed=error.observed, about=about)
+    sentence = error_in_words(error)
+    return Outcome("no", sentence, where, observed=sentence, about=about)
+
+
+def error_in_words(error: BaseException) -> str:
+    """An exception of the learner's code in one line."""
+    if isinstance(error, SystemExit):
+        return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
+    if isinstance(error, AnswerWasRead):
+        return f"Your file {error}. Write your own, and compare with it when the check says yes."
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else 'without a message'}"[:400]
+
+
+def observe(
+    step: Step,
+    subjects: Mapping[str, ModuleType],
+    claims: list[str] | None = None,
+    *,
+    compiled: bool = False,
+    device: str | None = None,
+    tell: Tell | None = None,
+) -> Observer:
+    """Run the claims of ``step`` on every subject, in one pytest session of this process."""
+    observer = Observer(subjects, claims, compiled, tell)
+    options = ["--capture=no", "-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:logging", "-p", "no:faulthandler"]
+    options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.plugin"]
+    options += ["--disable-plugin-autoload", *(["--device", device] if device else [])]
+    pytest.main([*options, str(step.check_file)], plugins=[observer])
+    return observer
+
+
+class Grading:
+    """Grades subjects of one step, one after the other; spoiled solutions run at most once a claim."""
+
+    def __init__(self, step: Step, solution: str, tell: Tell) -> None:
+        self.step = step
+        self.solution = solution
+        self.tell = tell
+        self.spoiled: dict[str, ModuleType] = {}
+        self.seen: dict[str, dict[str, Outcome]] = {}
+
+    def grade(self, subject: ModuleType, compile_: bool, device: str | None) -> None:
+        """Tell what every claim says; on a no, which mistake it is; on yes throughout, what compiling gives."""
+        observer = observe(self.step, {"subject": subject}, tell=self.tell)
+        outcomes = observer.outcomes["subject"]
+        self.tell("numbers")
+        failed = {claim: outcome for claim, outcome in outcomes.items() if outcome.verdict == "no"}
+        if failed:
+            for claim, sentence in self.mistakes_behind(failed, observer.mistakes).items():
+                self.tell("mistake", claim=claim, sentence=sentence)
+        elif compile_ and outcomes and all(outcome.verdict == "yes" for outcome in outcomes.values()):
+            observe(self.step, {"subject": subject}, compiled=True, device=device, tell=self.tell)
+
+    def mistakes_behind(self, failed: Outcomes, mistakes: Mapping[str, Edits]) -> dict[str, str]:
+        """The claims that give a mistake away, and its sentence."""
+
+        def observe_spoiled(names: list[str], claims: list[str]) -> dict[str, dict[str, Outcome]]:
+            for name in names:
+                if name not in self.spoiled:
+                    number = f"spoiled_{len(self.spoiled)}"
+                    self.spoiled[name] = load_source(f"graded.{number}", edited(self.solution, mistakes[name]), number)
+                    self.seen[name] = {}
+            for claim in claims:
+                missing = {name: self.spoiled[name] for name in names if claim not in self.seen[name]}
+                if missing:
+                    for name, outcomes in observe(self.step, missing, [claim]).outcomes.items():
+                        self.seen[name] |= outcomes
+            return {name: self.seen[name] for name in names}
+
+        return name_mistakes(failed, list(mistakes), observe_spoiled)
+
+
+def uses_max(source: str) -> bool:
+    """Whether a source imports MAX, directly or through an earlier solution."""
+    modules = {node.module or "" for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)}
+    return any(module.split(".")[0] == "max" for module in modules)
+
+
+def load_learner(job: Mapping[str, Any], step: Step, tell: Tell) -> ModuleType | None:
+    """Run the learner's file; when that fails, tell why."""
+    try:
+        return load_source(f"steps.{step.name}", job["source"], job["path"])
+    except BaseException as error:  # noqa: BLE001 - whatever the file does is an answer
+        trace, line = error.__traceback__, None
+        while trace:
+            if trace.tb_frame.f_code.co_filename == job["path"]:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        text = job["source"].splitlines()[line - 1].strip() if line else ""
+        tell("unloadable", help=error_in_words(error), where=f"line {line}: {text}" if line else "")
+        return None
+
+
+def main() -> None:
+    """Run one job and end."""
+    job = json.load(sys.stdin)
+    sys.stdin.close()
+    tell = channel(int(sys.argv[1]), job.pop("token"))
+    sys.argv[:] = [job["path"]]
+    logging.getLogger("max").setLevel(logging.ERROR)
+    step = Step(job["step"])
+    solution = step.solution_file.read_text()
+    if uses_max(solution):
+        os.environ["MAX_EAGER_EXECUTOR"] = "interpreter"
+        from checker import runtime
+
+        runtime.listeners.append(lambda what, seconds: tell("compiling", what=what, seconds=seconds))
+    grading = Grading(step, solution, tell)
+    tell("ready")
+    if job["kind"] == "survey":
+        survey(grading, job)
+    else:
+        if job["kind"] == "learner":
+            hide_answers(step.solution_file)
+        subject = load_learner(job, step, tell)
+        if subject is not None:
+            grading.grade(subject, job["compile"], job["device"])
+    tell("end")
+
+
+def survey(grading: Grading, job: Mapping[str, Any]) -> None:
+    """Grade the solution, every alternative and every spoiled solution of a step."""
+    name = f"graded.{grading.step.name}"
+    path = str(Path(job["path"]))
+    first = observe(grading.step, {"solution": load_source(name, grading.solution, path)}, [])
+    subjects: dict[str, tuple[str, Edits]] = {"the solution": ("solution", {})}
+    subjects |= {name: ("alternative", edits) for name, edits in first.alternatives.items()}
+    subjects |= {name: ("mistake", edits) for name, edits in first.mistakes.items()}
+    for subject, (kind, edits) in subjects.items():
+        grading.tell("subject", name=subject, kind=kind)
+        module = load_source(name, edited(grading.solution, edits), path)
+        grading.grade(module, job["compile"] and kind == "solution", job["device"])
+
+
+if __name__ == "__main__":
+    main()
