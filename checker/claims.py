@@ -41,10 +41,33 @@ def about(label: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return mark
 
 
-def require(condition: bool, sentence: str) -> None:
-    """Refuse with ``sentence`` unless ``condition`` holds."""
+def require(condition: bool, sentence: str, observed: object = None) -> None:
+    """Refuse with ``sentence`` unless ``condition`` holds; ``observed`` tells mistakes apart better than it."""
     if not condition:
-        raise Refusal(sentence)
+        raise Refusal(sentence, observed)
+
+
+def is_value(what: str, actual: object, expected: object) -> None:
+    """Refuse unless a plain value is what it must be, type and all."""
+    if type(actual) is not type(expected) or actual != expected:
+        raise Refusal(f"{what} is {actual!r}, and must be {expected!r}.")
+
+
+def error_of(what: str, call: Callable[[], object], kind: type[Exception] = ValueError) -> str:
+    """The message of the error that ``call`` must raise.
+
+    Raises:
+        Refusal: it raises nothing, or an error of another kind.
+    """
+    try:
+        call()
+    except kind as error:
+        return str(error)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        raise Refusal(f"{what} raises {type(error).__name__}, and must raise {kind.__name__}.") from error
+    raise Refusal(f"{what} is accepted, and must raise {kind.__name__}.")
 
 
 def equal(actual: Any, expected: Any, axes: Sequence[str] = (), *, what: str = "the result", tolerance: float = TOLERANCE) -> None:

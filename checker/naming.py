@@ -28,7 +28,7 @@ class Outcome:
 Outcomes = Mapping[str, Outcome]  # claim -> outcome
 Observe = Callable[[list[str], list[str]], Mapping[str, Outcomes]]  # mistakes, claims -> mistake -> claim -> outcome
 
-CLAIMS_LOOKED_AT = 3  # for claims of this many blanks; each costs a run of every spoiled solution
+BLANKS_LOOKED_AT = 3  # each costs a run of every spoiled solution
 
 
 def same(one: object, other: object) -> bool:
@@ -38,33 +38,32 @@ def same(one: object, other: object) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def name_mistakes(failed: Outcomes, mistakes: list[str], observe: Observe) -> dict[str, str]:
+def name_mistakes(said: Outcomes, mistakes: list[str], observe: Observe) -> dict[str, str]:
     """The claim that gave each mistake away, and the mistake's sentence.
 
     For the first failed claim of every blank, the spoiled solutions that fail it with the same
-    observation are candidates; the one that explains most of the other failed claims is named. A
-    claim that a named mistake explains is not looked at again.
+    observation are candidates; the one that agrees best with everything that was ``said`` of the
+    learner's file, good and bad, is named. A claim that a named mistake explains is not looked at again.
     """
     named: dict[str, str] = {}
     explained: set[str] = set()
     looked_at: set[str] = set()
-    for claim, outcome in failed.items():
-        if claim in explained or outcome.about in looked_at or len(looked_at) == CLAIMS_LOOKED_AT:
+    for claim, outcome in said.items():
+        if outcome.verdict != "no" or claim in explained or outcome.about in looked_at or len(looked_at) == BLANKS_LOOKED_AT:
             continue
         looked_at.add(outcome.about)
         seen = observe(mistakes, [claim])
-        candidates = [name for name in mistakes if _agrees(seen[name], failed, claim)]
+        candidates = [name for name in mistakes if _agrees(seen[name], said, claim)]
         if not candidates:
             continue
-        others = [other for other in failed if other != claim and other not in explained]
-        rest = observe(candidates, others) if others else {name: {} for name in candidates}
-        score = {name: sum(_agrees(rest[name], failed, other) for other in others) for name in candidates}
-        best = max(candidates, key=lambda name: score[name])  # the first of equals
+        rest = observe(candidates, [other for other in said if said[other].verdict != "waits"])
+        agreed = {name: {other for other in rest[name] if _agrees(rest[name], said, other)} for name in candidates}
+        best = max(candidates, key=lambda name: len(agreed[name]))  # the first of equals
         named[claim] = best
-        explained |= {claim, *(other for other in others if _agrees(rest[best], failed, other))}
+        explained |= agreed[best]
     return named
 
 
-def _agrees(spoiled: Outcomes, failed: Outcomes, claim: str) -> bool:
-    outcome = spoiled.get(claim)
-    return outcome is not None and outcome.verdict == "no" and same(outcome.observed, failed[claim].observed)
+def _agrees(spoiled: Outcomes, said: Outcomes, claim: str) -> bool:
+    one, other = spoiled.get(claim), said.get(claim)
+    return one is not None and other is not None and one.verdict == other.verdict and same(one.observed, other.observed)

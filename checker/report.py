@@ -70,7 +70,7 @@ class Report:
             return NO
         failed = {claim: event for claim, event in self.verdicts.items() if event["verdict"] == "no"}
         for claim, mistake in self.mistakes.items():
-            self._explain(failed[claim]["about"], f"{mistake} {failed[claim]['help']}")
+            self._explain(failed[claim]["about"], f"{mistake} {failed[claim]['help']}", failed[claim]["where"])
         if failed and not self.mistakes:
             first = next(iter(failed.values()))
             self._explain(first["about"], first["help"], first["where"])
@@ -95,9 +95,9 @@ class Report:
 
     def _explain(self, about: str, sentence: str, where: str = "") -> None:
         self.printer.line()
-        self.printer.paragraph(f"{about}: {sentence}" if about else sentence)
+        self.printer.line(f"{about}: {sentence}" if about else sentence)
         if where:
-            self.printer.line(f"    {where}")
+            self.printer.code(where)
 
     def _stop(self, what: str, advice: str) -> None:
         self.stopped = True

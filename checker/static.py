@@ -17,17 +17,17 @@ def readable_source(path: Path, printer: Printer) -> str | None:
         ast.parse(source, str(path))
         return source
     except FileNotFoundError:
-        printer.paragraph("The file is missing. `./run skeletons` writes it anew.")
+        printer.line("The file is missing. `./run skeletons` writes it anew.")
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
-        printer.paragraph(f"The file is not UTF-8 text: byte {error.start} is {byte:#04x}. Save it as UTF-8.")
+        printer.line(f"The file is not UTF-8 text: byte {error.start} is {byte:#04x}. Save it as UTF-8.")
     except SyntaxError as error:
         printer.row("no", "", "The file is Python.")
         printer.line()
         printer.line(f"Line {error.lineno}: {error.msg}.")
         _point_at(error, printer)
     except ValueError as error:  # a null byte
-        printer.paragraph(f"The file is not Python: {error}.")
+        printer.line(f"The file is not Python: {error}.")
     return None
 
 
@@ -36,8 +36,8 @@ def _point_at(error: SyntaxError, printer: Printer) -> None:
         return
     text = error.text.rstrip("\n")
     indent = len(text) - len(text.lstrip())
-    printer.line(f"    {text.strip()}")
-    printer.line("    " + " " * max(0, (error.offset or 1) - 1 - indent) + "^")
+    printer.code(text.strip())
+    printer.code(" " * max(0, (error.offset or 1) - 1 - indent) + "^")
 
 
 def anything_to_run(step: Step, source: str, printer: Printer) -> bool:
@@ -45,14 +45,14 @@ def anything_to_run(step: Step, source: str, printer: Printer) -> bool:
     solution = step.solution_file.read_text()
     blanks = find_blanks(solution)
     missing = unwritten(ast.parse(source), solution)
-    printer.label = max(len(blank.label) for blank in blanks)
+    printer.label_width = max(len(blank.label) for blank in blanks)
     for one in missing:
         printer.row("to write", one.blank.label, _what_to_do(one))
     if len(missing) < len(blanks):
         return True
     printer.line()
     count = f"{len(blanks)} blanks are" if len(blanks) > 1 else "One blank is"
-    printer.paragraph(f"{count} to write. Put code in the place of one `raise NotImplementedError`, and run this again.")
+    printer.line(f"{count} to write. Put code in the place of one `raise NotImplementedError`, and run this again.")
     return False
 
 

@@ -1,80 +1,78 @@
-"""The words of a verdict: plain lines that read well without colour, in a log, and aloud."""
+"""The look of a verdict: plain lines that read well without colour, in a log, and aloud."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 import textwrap
 import time
-from typing import Any, TextIO
+from typing import Any
 
-COLOURS = {"yes": "32", "no": "31", "to write": "33", "waits": "2", "dim": "2"}
+from rich.console import Console
+from rich.padding import Padding
+from rich.status import Status
+from rich.text import Text
+
+STYLES = {"yes": "green", "no": "bold red", "to write": "yellow", "waits": "dim"}
 SHOW_COMPILING_AFTER = 1.0  # seconds
+WIDTH = 110
 
 
 class Printer:
     """Writes the lines of a verdict as they become known, and a progress line while MAX compiles."""
 
-    def __init__(self, out: TextIO | None = None) -> None:
-        self.out = out or sys.stdout
-        self.terminal = self.out.isatty()
-        self.colour = self.terminal and not os.environ.get("NO_COLOR")
-        self.width = min(shutil.get_terminal_size((100, 24)).columns, 110)
+    def __init__(self) -> None:
+        self.console = Console(highlight=False, markup=False, emoji=False)
+        self.console.width = min(self.console.width, WIDTH) if self.console.is_terminal else WIDTH
+        self.label_width = 12
         self.compiling: tuple[str, float] | None = None
-        self.progress_shown = False
-        self.compiled_before = False
-        self.label = 12
-
-    def paint(self, text: str, kind: str) -> str:
-        """``text`` in the colour of ``kind``, where the terminal has colours."""
-        return f"\033[{COLOURS[kind]}m{text}\033[0m" if self.colour and kind in COLOURS else text
+        self.status: Status | None = None
+        self.told_why = False
 
     def line(self, text: str = "") -> None:
-        """One line, over whatever progress stood there."""
-        self._clear()
-        print(text, file=self.out, flush=True)
+        """Text, wrapped to the terminal."""
+        self.console.print(text)
 
-    def paragraph(self, text: str, indent: str = "") -> None:
-        """Text wrapped to the terminal."""
-        self.line(textwrap.fill(text, self.width, initial_indent=indent, subsequent_indent=indent))
+    def code(self, text: str) -> None:
+        """A line of code, as it is."""
+        self.console.print(Padding(Text(text), (0, 0, 0, 4)), no_wrap=True, overflow="ellipsis")
 
     def row(self, verdict: str, about: str, sentence: str) -> None:
         """``yes  _attn  Given query, key and value it returns what Hugging Face returns.``"""
-        head = f"  {verdict:<9} {about:<{self.label}}  "
-        body = textwrap.wrap(sentence, max(30, self.width - len(head))) or [""]
-        self.line(self.paint(head[:11], verdict) + head[11:] + body[0])
-        for more in body[1:]:
-            self.line(" " * len(head) + more)
+        head = f"  {verdict:<8}  {about:<{self.label_width}}  "
+        lines = textwrap.wrap(sentence, self.console.width - len(head)) or [""]
+        self.console.print(Text.assemble((head[:10], STYLES.get(verdict, "")), head[10:], lines[0]))
+        for line in lines[1:]:
+            self.console.print(Text(" " * len(head) + line))
 
     def printed(self, text: str) -> None:
         """A line that the learner's own code printed."""
-        self.line(self.paint(f"  | {text}", "dim"))
+        self.console.print(Text(f"  | {text}", "dim"), soft_wrap=True)
 
     def progress(self, event: dict[str, Any]) -> None:
         """Follow ``compiling`` and ``tick`` events: say what MAX compiles once it takes a while."""
-        if event["event"] == "compiling":
-            if event["seconds"] is None:
-                self.compiling = (event["what"], time.monotonic())
-            else:
-                if self.progress_shown and not self.terminal:
-                    self.line(f"  compiled {event['what']} in {event['seconds']:.0f} s")
-                self.compiling, self.progress_shown = None, False
-                self._clear()
-            return
-        if self.compiling is None:
-            return
-        what, since = self.compiling
-        seconds = time.monotonic() - since
-        if seconds < SHOW_COMPILING_AFTER:
-            return
-        if not self.compiled_before:
-            self.compiled_before = True
-            self.line("  MAX compiles what it has not run on this machine before. It does so once, and keeps the result.")
-        if self.terminal:
-            print(f"\r\033[2K  compiling {what} … {seconds:.0f} s"[: self.width + 6], end="", file=self.out, flush=True)
-        self.progress_shown = True
+        if event["event"] == "compiling" and event["seconds"] is None:
+            self.compiling = (event["what"], time.monotonic())
+        elif event["event"] == "compiling":
+            if self.status:
+                self.status.stop()
+                self.status = None
+                self.line(f"  compiled {event['what']} in {event['seconds']:.0f} s")
+            self.compiling = None
+        elif self.compiling:
+            what, since = self.compiling
+            seconds = time.monotonic() - since
+            if seconds > SHOW_COMPILING_AFTER:
+                self._show_compiling(f"compiling {what}, {seconds:.0f} s")
 
-    def _clear(self) -> None:
-        if self.terminal and self.progress_shown:
-            print("\r\033[2K", end="", file=self.out)
+    def _show_compiling(self, text: str) -> None:
+        if not self.told_why:
+            self.told_why = True
+            self.line("  MAX compiles what it has not run on this machine before: once, then it keeps the result.")
+        if self.status is None:
+            self.status = Status(Text(text), console=self.console, spinner="line")
+            self.status.start()
+        self.status.update(Text(text))
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self.status:
+            self.status.stop()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import json
+import linecache
 import logging
 import os
 import sys
@@ -27,6 +28,8 @@ from checker.plugin import SUBJECT
 from checker.subjects import AnswerWasRead, Edits, edited, hide_answers, load_source
 
 Tell = Callable[..., None]
+
+UNUSED_PLUGINS = ("terminal", "cacheprovider", "logging", "faulthandler", "unraisableexception", "threadexception")
 
 
 def channel(descriptor: int, token: str) -> Tell:
@@ -68,20 +71,20 @@ class Observer:
         if self.tell:
             self.tell("start", claim=nodeid.rpartition("::")[2])
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-        report = yield
-        failed_setup = call.when == "setup" and call.excinfo is not None
-        if call.when == "call" or failed_setup:
-            subject = item.callspec.params["step"] if hasattr(item, "callspec") else None  # type: ignore[attr-defined]
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
+        if call.when == "call" or (call.when == "setup" and call.excinfo is not None):
+            subject = item.callspec.params["step"]  # type: ignore[attr-defined]
             name = next(name for name, module in self.subjects.items() if module is subject)
-            outcome = outcome_of(item, call, self.subjects[name].__file__ or "")
+            outcome = outcome_of(item, call.excinfo, subject.__file__)
             self.outcomes[name][claim_of(item)] = outcome
             if self.tell:
                 sentence = (item.function.__doc__ or item.name).strip().splitlines()[0]  # type: ignore[attr-defined]
                 details = {"verdict": outcome.verdict, "help": outcome.sentence, "where": outcome.where}
                 self.tell("claim", claim=claim_of(item), about=outcome.about, sentence=sentence, **details)
-        return report
+        # pytest's own report would format the traceback, which takes longer than the claim.
+        passed = "passed" if call.excinfo is None else "failed"
+        return pytest.TestReport(item.nodeid, item.location, {}, passed, None, call.when)
 
 
 def claim_of(item: pytest.Item) -> str:
@@ -91,20 +94,30 @@ def claim_of(item: pytest.Item) -> str:
     return item.originalname + (f"[{'-'.join(values)}]" if values else "")  # type: ignore[attr-defined]
 
 
-def outcome_of(item: pytest.Item, call: pytest.CallInfo[None], path: str) -> Outcome:
-    """What a claim that has just run says."""
+def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None, path: str) -> Outcome:
+    """What a claim that has just run says; ``path`` is the graded file, whose lines are shown."""
     about = getattr(item.function, "about", "")  # type: ignore[attr-defined]
-    if call.excinfo is None:
+    if failure is None:
         return Outcome("yes", about=about)
-    error = call.excinfo.value
-    frames = [entry for entry in call.excinfo.traceback if str(entry.path) == path or str(entry.path).endswith(path)]
-    where = f"line {frames[-1].lineno + 1}: {str(frames[-1].statement).strip()}" if frames else ""
-    if isinstance(error, NotImplementedError) and frames:
-        return Outcome("waits", f"waits for {frames[-1].name}", about=about)
+    error = failure.value
     if isinstance(error, Refusal):
         return Outcome("no", error.sentence, observed=error.observed, about=about)
-    sentence = error_in_words(error)
-    return Outcome("no", sentence, where, observed=sentence, about=about)
+    function, line = place_in(error, path)
+    if isinstance(error, NotImplementedError) and function:
+        return Outcome("waits", f"waits for {function}", about=about)
+    where = f"line {line}: {linecache.getline(path, line).strip()}" if line else ""
+    return Outcome("no", error_in_words(error), where, observed=f"{type(error).__name__}: {error}", about=about)
+
+
+def place_in(error: BaseException, path: str) -> tuple[str, int]:
+    """The innermost function and line of the file ``path`` that an exception passed through."""
+    function, line = "", 0
+    trace = error.__traceback__
+    while trace:
+        if trace.tb_frame.f_code.co_filename == path:
+            function, line = trace.tb_frame.f_code.co_name, trace.tb_lineno
+        trace = trace.tb_next
+    return function, line
 
 
 def error_in_words(error: BaseException) -> str:
@@ -113,8 +126,8 @@ def error_in_words(error: BaseException) -> str:
         return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
     if isinstance(error, AnswerWasRead):
         return f"Your file {error}. Write your own, and compare with it when the check says yes."
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else 'without a message'}"[:400]
+    message = " ".join(str(error).split()) or "without a message"
+    return f"{type(error).__name__}: {message if len(message) <= 300 else message[:300] + ' …'}"
 
 
 def observe(
@@ -128,7 +141,7 @@ def observe(
 ) -> Observer:
     """Run the claims of ``step`` on every subject, in one pytest session of this process."""
     observer = Observer(subjects, claims, compiled, tell)
-    options = ["--capture=no", "-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:logging", "-p", "no:faulthandler"]
+    options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.plugin"]
     options += ["--disable-plugin-autoload", *(["--device", device] if device else [])]
     pytest.main([*options, str(step.check_file)], plugins=[observer])
@@ -150,14 +163,14 @@ class Grading:
         observer = observe(self.step, {"subject": subject}, tell=self.tell)
         outcomes = observer.outcomes["subject"]
         self.tell("numbers")
-        failed = {claim: outcome for claim, outcome in outcomes.items() if outcome.verdict == "no"}
-        if failed:
-            for claim, sentence in self.mistakes_behind(failed, observer.mistakes).items():
+        verdicts = {outcome.verdict for outcome in outcomes.values()}
+        if "no" in verdicts:
+            for claim, sentence in self.mistakes_behind(outcomes, observer.mistakes).items():
                 self.tell("mistake", claim=claim, sentence=sentence)
-        elif compile_ and outcomes and all(outcome.verdict == "yes" for outcome in outcomes.values()):
+        elif compile_ and verdicts == {"yes"}:
             observe(self.step, {"subject": subject}, compiled=True, device=device, tell=self.tell)
 
-    def mistakes_behind(self, failed: Outcomes, mistakes: Mapping[str, Edits]) -> dict[str, str]:
+    def mistakes_behind(self, said: Outcomes, mistakes: Mapping[str, Edits]) -> dict[str, str]:
         """The claims that give a mistake away, and its sentence."""
 
         def observe_spoiled(names: list[str], claims: list[str]) -> dict[str, dict[str, Outcome]]:
@@ -166,14 +179,13 @@ class Grading:
                     number = f"spoiled_{len(self.spoiled)}"
                     self.spoiled[name] = load_source(f"graded.{number}", edited(self.solution, mistakes[name]), number)
                     self.seen[name] = {}
-            for claim in claims:
-                missing = {name: self.spoiled[name] for name in names if claim not in self.seen[name]}
-                if missing:
-                    for name, outcomes in observe(self.step, missing, [claim]).outcomes.items():
-                        self.seen[name] |= outcomes
+            missing = {name: self.spoiled[name] for name in names if not self.seen[name].keys() >= set(claims)}
+            if missing:
+                for name, outcomes in observe(self.step, missing, claims).outcomes.items():
+                    self.seen[name] |= outcomes
             return {name: self.seen[name] for name in names}
 
-        return name_mistakes(failed, list(mistakes), observe_spoiled)
+        return name_mistakes(said, list(mistakes), observe_spoiled)
 
 
 def uses_max(source: str) -> bool:
@@ -187,13 +199,9 @@ def load_learner(job: Mapping[str, Any], step: Step, tell: Tell) -> ModuleType |
     try:
         return load_source(f"steps.{step.name}", job["source"], job["path"])
     except BaseException as error:  # noqa: BLE001 - whatever the file does is an answer
-        trace, line = error.__traceback__, None
-        while trace:
-            if trace.tb_frame.f_code.co_filename == job["path"]:
-                line = trace.tb_lineno
-            trace = trace.tb_next
-        text = job["source"].splitlines()[line - 1].strip() if line else ""
-        tell("unloadable", help=error_in_words(error), where=f"line {line}: {text}" if line else "")
+        _, line = place_in(error, job["path"])
+        where = f"line {line}: {linecache.getline(job['path'], line).strip()}" if line else ""
+        tell("unloadable", help=error_in_words(error), where=where)
         return None
 
 

@@ -1,0 +1,36 @@
+"""Pin every package in ``requirements/`` from ``pyproject.toml``, for every platform, with uv's resolver.
+
+Lines that torch brings for one kind of GPU are left out: which of them a machine needs, pip finds out.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+
+from checker.paths import ROOT
+
+GPU_ONLY = re.compile(r"^(nvidia|cuda|triton)")
+EXTRAS = {"learn": None, "dev": "dev"}
+
+
+def main() -> int:
+    """Write ``requirements/learn.txt`` and ``requirements/dev.txt``."""
+    if not shutil.which("uv"):
+        print("lock: uv is not installed; `pip install uv` brings it", file=sys.stderr)
+        return 2
+    for name, extra in EXTRAS.items():
+        command = ["uv", "pip", "compile", "pyproject.toml", "--universal", "--python-version", "3.11", "--no-header"]
+        command += ["--no-annotate", "--quiet", *(["--extra", extra] if extra else [])]
+        lines = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+        kept = [line for line in lines if not GPU_ONLY.match(line)]
+        path = ROOT / "requirements" / f"{name}.txt"
+        path.write_text("# Made by `./run lock` from pyproject.toml.\n" + "\n".join(kept) + "\n")
+        print(f"{path.relative_to(ROOT)}: {len(kept)} packages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
