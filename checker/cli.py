@@ -10,9 +10,10 @@ import sys
 import time
 
 from checker import grading
+from checker.blanks import find_blanks
 from checker.paths import find_step, shown
 from checker.report import NO, Report
-from checker.static import anything_to_run, readable_source
+from checker.static import readable_source, still_to_write
 from checker.verdict import Printer
 
 UNUSABLE = 2
@@ -33,12 +34,15 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"check: {error}", file=sys.stderr)
         return UNUSABLE
     path = step.solution_file if options.solution else step.learner_file
-    printer = Printer()
+    printer = Printer(blank.label for blank in find_blanks(step.solution_file.read_text()))
     printer.line(f"{shown(path)}\n")
     source = readable_source(path, printer)
-    if source is None or not (options.solution or anything_to_run(step, source, printer)):
+    if source is None:
         return NO
-    report = Report(step, printer, not options.no_compile, options.device == "gpu", started)
+    missing = [] if options.solution else still_to_write(step, source, printer)
+    if missing is None:
+        return NO
+    report = Report(step, printer, missing, not options.no_compile, options.device == "gpu", started)
     kind = "solution" if options.solution else "learner"
     for event in grading.run(grading.Job(step, kind, source, str(path), not options.no_compile, options.device)):
         report.hear(event)

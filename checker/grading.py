@@ -20,6 +20,7 @@ from typing import Any
 
 from checker.paths import ROOT, Step
 
+ANSWER_SECONDS = 1  # for the child to say where it hangs
 QUIET_SECONDS = 10  # without an event, while nothing is being compiled
 COMPILE_SECONDS = 900  # for one thing that MAX compiles
 START_SECONDS = 120  # for importing MAX from a cold disk
@@ -49,8 +50,9 @@ def run(job: Job) -> Iterator[Event]:
     """Run one job in a child process and yield its events as they come.
 
     Besides the worker's own (``checker/worker.py``) there are ``printed`` (a line of the learner's
-    output), ``tick`` (every fifth of a second, to show progress), ``late`` (a time limit is over; the child is
-    stopped) and ``died`` (it ended before it had said all). The last event is ``end``, ``late`` or ``died``.
+    output), ``tick`` (several a second, to show progress), ``late`` (a time limit is over; the child is
+    stopped, and has said where it was) and ``died`` (it ended before it had said all). The last event is
+    ``end``, ``late`` or ``died``.
     """
     reader, writer = os.pipe()
     child = subprocess.Popen(
@@ -67,7 +69,12 @@ def run(job: Job) -> Iterator[Event]:
     try:
         with child.stdin:
             child.stdin.write(job.as_json().encode())
-        yield from _events(job.token, reader, child.stdout.fileno())
+        for event in _events(job.token, reader, child.stdout.fileno()):
+            if event["event"] == "late":
+                child.send_signal(signal.SIGUSR1)
+                answers = _events(job.token, reader, child.stdout.fileno(), ANSWER_SECONDS)
+                event["where"] = next((answer["where"] for answer in answers if answer["event"] == "hanging"), "")
+            yield event
     except BrokenPipeError:
         pass
     finally:
@@ -103,7 +110,7 @@ class _Lines:
         return [line.decode(errors="replace") for line in lines]
 
 
-def _events(token: str, pipe: int, output: int) -> Iterator[Event]:
+def _events(token: str, pipe: int, output: int, patience: float | None = None) -> Iterator[Event]:
     told, printed, compiling, started = _Lines(pipe), 0, False, False
     with selectors.DefaultSelector() as selector:
         lines = {pipe: told, output: _Lines(output)}
@@ -130,7 +137,7 @@ def _events(token: str, pipe: int, output: int) -> Iterator[Event]:
                         return
                 if not source.open:
                     selector.unregister(key.fd)
-            limit = COMPILE_SECONDS if compiling else QUIET_SECONDS if started else START_SECONDS
+            limit = patience or (COMPILE_SECONDS if compiling else QUIET_SECONDS if started else START_SECONDS)
             if time.monotonic() - heard > limit:
                 yield {"event": "late", "seconds": limit}
                 return

@@ -29,6 +29,7 @@ class Report:
 
     step: Step
     printer: Printer
+    to_write: list[str]  # blanks that are not written yet
     compile: bool
     gpu_decides: bool
     started: float
@@ -41,17 +42,16 @@ class Report:
         """Take in one event, and print what it says."""
         match event["event"]:
             case "start":
-                self.running = event["claim"]
+                self.running = event["sentence"]
             case "printed":
                 self.printer.printed(event["text"])
             case "compiling" | "tick":
                 self.printer.progress(event)
             case "claim":
-                self.verdicts[event["claim"]] = event
-                waits = event["verdict"] == "waits"
-                self.printer.row(event["verdict"], event["about"], event["help"] if waits else event["sentence"])
+                self._claim(event)
             case "numbers":
-                if self.verdicts and all(event["verdict"] == "yes" for event in self.verdicts.values()):
+                right = self.verdicts and all(event["verdict"] == "yes" for event in self.verdicts.values())
+                if right and claims_of(self.step, compiled=self.compile) - claims_of(self.step, compiled=False):
                     self.printer.line(f"\nYes: the numbers are Hugging Face's ({self.seconds()}).")
             case "mistake":
                 self.mistakes[event["claim"]] = event["sentence"]
@@ -60,9 +60,20 @@ class Report:
                 self._explain("", event["help"], event["where"])
                 self.stopped = True
             case "late":
-                self._stop(f"Nothing was heard for {event['seconds']} seconds", "Look for a loop that never ends.")
+                self._stop(
+                    f"Nothing was heard for {event['seconds']} seconds", "Look for a loop that never ends.", event["where"]
+                )
             case "died":
                 self._stop("The process ended", "Look for os._exit, a kill, or a crash.")
+
+    def _claim(self, event: Event) -> None:
+        about, waits = event["about"], event["verdict"] == "waits"
+        said_before = any(other["about"] == about and other["verdict"] == "waits" for other in self.verdicts.values())
+        self.verdicts[event["claim"]] = event
+        if not waits:
+            self.printer.row(event["verdict"], about, event["sentence"])
+        elif about not in self.to_write and not said_before:
+            self.printer.row("waits", about, event["help"])
 
     def conclude(self) -> int:
         """The last words, and the exit status."""
@@ -76,10 +87,14 @@ class Report:
             self._explain(first["about"], first["help"], first["where"])
         received = {claim.partition("[")[0] for claim in self.verdicts}
         decisive = {claim: event["verdict"] for claim, event in self.verdicts.items() if self._decides(claim)}
-        if not all(verdict == "yes" for verdict in decisive.values()):
+        if "no" in decisive.values():
+            return NO
+        if self.to_write or "waits" in decisive.values():
+            what = f"Right so far. Still to write: {', '.join(self.to_write)}." if decisive else "Nothing could be tried yet."
+            self.printer.line(f"\n{what}")
             return NO
         if missing := claims_of(self.step, compiled=self.compile) - received:
-            self._stop(f"Nothing was said of {', '.join(sorted(missing))}", "Does the file stop the check?")
+            self._stop(f"{len(missing)} claims were not heard of ({', '.join(sorted(missing))})", "Does the file stop the check?")
             return NO
         if failed:
             self.printer.line("Only the GPU disagrees, and the CPU decides: yes, with that reserve.")
@@ -91,6 +106,7 @@ class Report:
         return f"{time.perf_counter() - self.started:.1f} s"
 
     def _decides(self, claim: str) -> bool:
+        """Grading is the CPU's; a GPU decides only where it was asked for."""
         return self.gpu_decides or not claim.endswith("[gpu]")
 
     def _explain(self, about: str, sentence: str, where: str = "") -> None:
@@ -99,7 +115,7 @@ class Report:
         if where:
             self.printer.code(where)
 
-    def _stop(self, what: str, advice: str) -> None:
+    def _stop(self, what: str, advice: str, where: str = "") -> None:
         self.stopped = True
-        during = f" during {self.running}" if self.running else " while the file was loaded"
-        self._explain("", f"No: {what}{during}, before the verdict was complete. {advice}")
+        during = f"while this was tried: {self.running}" if self.running else "while the file was loaded."
+        self._explain("", f"No verdict: {what} {during} {advice}", where)

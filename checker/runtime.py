@@ -25,8 +25,6 @@ import numpy as np
 
 from checker.claims import Refusal, article
 
-MAX_VERSION = "26.7.0"  # the one place beside pyproject.toml; tests/dev compares the two
-
 os.environ.setdefault("MAX_EAGER_EXECUTOR", "interpreter")
 
 

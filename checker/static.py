@@ -40,20 +40,19 @@ def _point_at(error: SyntaxError, printer: Printer) -> None:
     printer.code(" " * max(0, (error.offset or 1) - 1 - indent) + "^")
 
 
-def anything_to_run(step: Step, source: str, printer: Printer) -> bool:
-    """Say which blanks are still to write; False when all of them are."""
+def still_to_write(step: Step, source: str, printer: Printer) -> list[str] | None:
+    """Say which blanks are still to write and return their labels; None when that is all of them."""
     solution = step.solution_file.read_text()
     blanks = find_blanks(solution)
     missing = unwritten(ast.parse(source), solution)
-    printer.label_width = max(len(blank.label) for blank in blanks)
     for one in missing:
         printer.row("to write", one.blank.label, _what_to_do(one))
     if len(missing) < len(blanks):
-        return True
+        return [one.blank.label for one in missing]
     printer.line()
     count = f"{len(blanks)} blanks are" if len(blanks) > 1 else "One blank is"
     printer.line(f"{count} to write. Put code in the place of one `raise NotImplementedError`, and run this again.")
-    return False
+    return None
 
 
 def _what_to_do(one: Unwritten) -> str:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import textwrap
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.status import Status
 from rich.text import Text
 
 STYLES = {"yes": "green", "no": "bold red", "to write": "yellow", "waits": "dim"}
-SHOW_COMPILING_AFTER = 1.0  # seconds
+SHOW_COMPILING_AFTER = 3.0  # seconds; what comes from the cache takes less
 WIDTH = 110
 
 
 class Printer:
     """Writes the lines of a verdict as they become known, and a progress line while MAX compiles."""
 
-    def __init__(self) -> None:
+    def __init__(self, labels: Iterable[str] = ()) -> None:
         self.console = Console(highlight=False, markup=False, emoji=False)
         self.console.width = min(self.console.width, WIDTH) if self.console.is_terminal else WIDTH
-        self.label_width = 12
+        self.label_width = max(map(len, labels), default=12)
         self.compiling: tuple[str, float] | None = None
         self.status: Status | None = None
         self.told_why = False
@@ -33,7 +33,7 @@ class Printer:
 
     def code(self, text: str) -> None:
         """A line of code, as it is."""
-        self.console.print(Padding(Text(text), (0, 0, 0, 4)), no_wrap=True, overflow="ellipsis")
+        self.console.print(Text(f"    {text}"), no_wrap=True, overflow="ellipsis")
 
     def row(self, verdict: str, about: str, sentence: str) -> None:
         """``yes  _attn  Given query, key and value it returns what Hugging Face returns.``"""

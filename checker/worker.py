@@ -13,10 +13,11 @@ import json
 import linecache
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 import pytest
@@ -67,9 +68,10 @@ class Observer:
 
         items[:] = [item for item in items if wanted(item)]
 
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
         if self.tell:
-            self.tell("start", claim=nodeid.rpartition("::")[2])
+            self.tell("start", sentence=sentence_of(item))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
@@ -79,9 +81,8 @@ class Observer:
             outcome = outcome_of(item, call.excinfo, subject.__file__)
             self.outcomes[name][claim_of(item)] = outcome
             if self.tell:
-                sentence = (item.function.__doc__ or item.name).strip().splitlines()[0]  # type: ignore[attr-defined]
                 details = {"verdict": outcome.verdict, "help": outcome.sentence, "where": outcome.where}
-                self.tell("claim", claim=claim_of(item), about=outcome.about, sentence=sentence, **details)
+                self.tell("claim", claim=claim_of(item), about=outcome.about, sentence=sentence_of(item), **details)
         # pytest's own report would format the traceback, which takes longer than the claim.
         passed = "passed" if call.excinfo is None else "failed"
         return pytest.TestReport(item.nodeid, item.location, {}, passed, None, call.when)
@@ -94,6 +95,11 @@ def claim_of(item: pytest.Item) -> str:
     return item.originalname + (f"[{'-'.join(values)}]" if values else "")  # type: ignore[attr-defined]
 
 
+def sentence_of(item: pytest.Item) -> str:
+    """What a claim claims: the first line of its docstring."""
+    return (item.function.__doc__ or item.name).strip().splitlines()[0]  # type: ignore[attr-defined]
+
+
 def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None, path: str) -> Outcome:
     """What a claim that has just run says; ``path`` is the graded file, whose lines are shown."""
     about = getattr(item.function, "about", "")  # type: ignore[attr-defined]
@@ -104,9 +110,8 @@ def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] |
         return Outcome("no", error.sentence, observed=error.observed, about=about)
     function, line = place_in(error, path)
     if isinstance(error, NotImplementedError) and function:
-        return Outcome("waits", f"waits for {function}", about=about)
-    where = f"line {line}: {linecache.getline(path, line).strip()}" if line else ""
-    return Outcome("no", error_in_words(error), where, observed=f"{type(error).__name__}: {error}", about=about)
+        return Outcome("waits", f"waits until {function} is written", about=about)
+    return Outcome("no", error_in_words(error), line_in_words(path, line), observed=f"{type(error).__name__}: {error}", about=about)
 
 
 def place_in(error: BaseException, path: str) -> tuple[str, int]:
@@ -118,6 +123,22 @@ def place_in(error: BaseException, path: str) -> tuple[str, int]:
             function, line = trace.tb_frame.f_code.co_name, trace.tb_lineno
         trace = trace.tb_next
     return function, line
+
+
+def line_in_words(path: str, line: int) -> str:
+    """``line 57: weights = F.softmax(scores)``; nothing for line 0."""
+    return f"line {line}: {linecache.getline(path, line).strip()}" if line else ""
+
+
+def tell_where_when_asked(path: str, tell: Tell) -> None:
+    """On SIGUSR1, tell which line of the file ``path`` is running: where an endless loop is."""
+
+    def answer(signum: int, frame: FrameType | None) -> None:
+        while frame and frame.f_code.co_filename != path:
+            frame = frame.f_back
+        tell("hanging", where=line_in_words(path, frame.f_lineno) if frame else "")
+
+    signal.signal(signal.SIGUSR1, answer)
 
 
 def error_in_words(error: BaseException) -> str:
@@ -200,8 +221,7 @@ def load_learner(job: Mapping[str, Any], step: Step, tell: Tell) -> ModuleType |
         return load_source(f"steps.{step.name}", job["source"], job["path"])
     except BaseException as error:  # noqa: BLE001 - whatever the file does is an answer
         _, line = place_in(error, job["path"])
-        where = f"line {line}: {linecache.getline(job['path'], line).strip()}" if line else ""
-        tell("unloadable", help=error_in_words(error), where=where)
+        tell("unloadable", help=error_in_words(error), where=line_in_words(job["path"], line))
         return None
 
 
@@ -219,6 +239,7 @@ def main() -> None:
         from checker import runtime
 
         runtime.listeners.append(lambda what, seconds: tell("compiling", what=what, seconds=seconds))
+    tell_where_when_asked(job["path"], tell)
     grading = Grading(step, solution, tell)
     tell("ready")
     if job["kind"] == "survey":
