@@ -2,6 +2,6 @@
 
 Read in the order in which data flows: ``cli`` (the command) → ``blanks`` (what is still to write)
 → ``grading`` (the parent: starts the child, keeps time, believes only what it receives) →
-``worker`` (the child: loads the learner's file and runs the step's claims) → ``claims`` and
-``runtime`` (what a claim calls) → ``naming`` (which mistake it is) → ``verdict`` (the words).
+``worker`` (the child: loads the learner's file) → ``observing`` (runs the claims, which call
+``claims`` and ``runtime``) → ``naming`` (which mistake it is) → ``report`` and ``verdict`` (the words).
 """

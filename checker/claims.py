@@ -19,7 +19,12 @@ from checker.patterns import first_place, largest_difference, pattern
 #: order); the smallest mistake there is, exact instead of tanh GELU, makes 4.7e-4.
 TOLERANCE = 2e-5
 
-AXES = {1: ("channel",), 2: ("row", "column"), 3: ("batch", "token", "channel"), 4: ("batch", "head", "token", "channel")}
+AXES = {
+    1: ("channel",),
+    2: ("row", "column"),
+    3: ("batch", "token", "channel"),
+    4: ("batch", "head", "token", "channel"),
+}
 
 
 class Refusal(AssertionError):
@@ -70,7 +75,9 @@ def error_of(what: str, call: Callable[[], object], kind: type[Exception] = Valu
     raise Refusal(f"{what} is accepted, and must raise {kind.__name__}.")
 
 
-def equal(actual: Any, expected: Any, axes: Sequence[str] = (), *, what: str = "the result", tolerance: float = TOLERANCE) -> None:
+def equal(
+    actual: Any, expected: Any, axes: Sequence[str] = (), *, what: str = "the result", tolerance: float = TOLERANCE
+) -> None:
     """Refuse unless ``actual`` has the type, shape, dtype and, within ``tolerance``, values of ``expected``.
 
     Args:
@@ -100,9 +107,14 @@ def equal(actual: Any, expected: Any, axes: Sequence[str] = (), *, what: str = "
     if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
         wrong = ~np.isfinite(array) & np.isfinite(expected)
         place = first_place(wrong if wrong.any() else np.isfinite(array) != np.isfinite(expected), axes)
-        raise Refusal(f"{what} has {int(wrong.sum())} of {array.size} values that are NaN or infinite, the first at {place}.", array)
+        raise Refusal(
+            f"{what} has {int(wrong.sum())} of {array.size} values that are NaN or infinite, the first at {place}.",
+            array,
+        )
     if not close(array, expected, tolerance):
-        raise Refusal(f"{pattern(array, expected, axes, tolerance)} {largest_difference(array, expected, axes)}".strip(), array)
+        raise Refusal(
+            f"{pattern(array, expected, axes, tolerance)} {largest_difference(array, expected, axes)}".strip(), array
+        )
 
 
 def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> bool:

@@ -59,7 +59,9 @@ def max_version() -> str:
         found = importlib.metadata.version("max")
     except importlib.metadata.PackageNotFoundError:
         return "no: not installed; run `./run doctor`, which installs it, instead of this file"
-    needed = next(line[5:] for line in (ROOT / "requirements/learn.txt").read_text().splitlines() if line[:5] == "max==")
+    needed = next(
+        line[5:] for line in (ROOT / "requirements/learn.txt").read_text().splitlines() if line[:5] == "max=="
+    )
     return found if found == needed else f"no: {found} is installed, {needed} is needed; delete .venv and run again"
 
 
@@ -112,7 +114,11 @@ def kernels() -> str:
 def metal() -> str:
     """Apple's Metal compiler, which MAX needs on a Mac's GPU."""
     found = subprocess.run(["xcrun", "-sdk", "macosx", "metal", "--version"], capture_output=True, check=False)
-    return "found" if found.returncode == 0 else "not found; only the GPU needs it: xcodebuild -downloadComponent MetalToolchain"
+    return (
+        "found"
+        if found.returncode == 0
+        else "not found; only the GPU needs it: xcodebuild -downloadComponent MetalToolchain"
+    )
 
 
 FACTS: dict[str, Callable[[], str]] = {

@@ -6,6 +6,7 @@ mean nothing, an event counts only with this run's token, and a yes needs one fo
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -65,13 +66,14 @@ def run(job: Job) -> Iterator[Event]:
         start_new_session=True,
     )
     os.close(writer)
-    assert child.stdin is not None and child.stdout is not None
+    assert child.stdin is not None
+    assert child.stdout is not None
     try:
         with child.stdin:
             child.stdin.write(job.as_json().encode())
         for event in _events(job.token, reader, child.stdout.fileno()):
             if event["event"] == "late":
-                child.send_signal(signal.SIGUSR1)
+                child.send_signal(signal.SIGVTALRM)
                 answers = _events(job.token, reader, child.stdout.fileno(), ANSWER_SECONDS)
                 event["where"] = next((answer["where"] for answer in answers if answer["event"] == "hanging"), "")
             yield event
@@ -85,10 +87,8 @@ def run(job: Job) -> Iterator[Event]:
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
     """End the child and whatever it started; it has said what it had to say."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     child.wait()
 
 

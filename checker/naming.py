@@ -49,7 +49,12 @@ def name_mistakes(said: Outcomes, mistakes: list[str], observe: Observe) -> dict
     explained: set[str] = set()
     looked_at: set[str] = set()
     for claim, outcome in said.items():
-        if outcome.verdict != "no" or claim in explained or outcome.about in looked_at or len(looked_at) == BLANKS_LOOKED_AT:
+        if (
+            outcome.verdict != "no"
+            or claim in explained
+            or outcome.about in looked_at
+            or len(looked_at) == BLANKS_LOOKED_AT
+        ):
             continue
         looked_at.add(outcome.about)
         seen = observe(mistakes, [claim])

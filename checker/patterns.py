@@ -21,7 +21,8 @@ def pattern(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], toler
         if order != tuple(range(expected.ndim)) and np.allclose(
             expected.transpose(order).reshape(-1), actual.reshape(-1), rtol=0, atol=room
         ):
-            return f"The numbers are right but lie in the order ({', '.join(axes[axis] for axis in order)}): a transpose is missing or too many."
+            named = ", ".join(axes[axis] for axis in order)
+            return f"The numbers are right but lie in the order ({named}): a transpose is missing or too many."
     if expected.size > 1 and np.allclose(np.sort(actual, axis=None), np.sort(expected, axis=None), rtol=0, atol=room):
         return "The numbers are right, their order is not: look at the reshapes and transposes."
     return _where(np.abs(actual - expected) <= room, axes)
@@ -31,13 +32,17 @@ def _factor(actual: np.ndarray, expected: np.ndarray, room: float) -> float | No
     if expected.size < 2 or not expected.any():
         return None
     factor = float((actual * expected).sum() / (expected * expected).sum())
-    return factor if abs(factor) > 1e-3 and np.allclose(actual, factor * expected, rtol=0, atol=room * abs(factor)) else None
+    return (
+        factor
+        if abs(factor) > 1e-3 and np.allclose(actual, factor * expected, rtol=0, atol=room * abs(factor))
+        else None
+    )
 
 
 def _where(right: np.ndarray, axes: Sequence[str]) -> str:
     """Along which axis some indices are right throughout and others are not."""
     for axis, name in enumerate(axes):
-        good = right.all(axis=tuple(other for other in range(right.ndim) if other != axis))
+        good = np.asarray(right.all(axis=tuple(other for other in range(right.ndim) if other != axis)))
         if not good.any() or good.all():
             continue
         indices = np.flatnonzero(good)

@@ -13,8 +13,6 @@ from checker.paths import Step
 from checker.references import Reference
 from checker.subjects import load_file
 
-SUBJECT = pytest.StashKey[ModuleType]()
-
 
 def step_of(request: pytest.FixtureRequest) -> Step:
     """The step whose check file is running."""
@@ -23,9 +21,8 @@ def step_of(request: pytest.FixtureRequest) -> Step:
 
 @pytest.fixture(scope="module")
 def step(request: pytest.FixtureRequest) -> ModuleType:
-    """The module that is graded."""
-    subject = request.config.stash.get(SUBJECT, None)
-    return subject or load_file(step_of(request).solution_file)
+    """The module that is graded; the checker puts others in its place."""
+    return load_file(step_of(request).solution_file)
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +32,13 @@ def reference(request: pytest.FixtureRequest) -> Reference:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--device`` and ``--no-compile``, as the check has them."""
     parser.addoption("--device", choices=["cpu", "gpu"], help="compile for this device alone")
     parser.addoption("--no-compile", action="store_true", help="leave the compiled claims out")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
     config.addinivalue_line("markers", "compiled: a claim about the module that MAX compiled; graded last")
 
 

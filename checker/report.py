@@ -15,12 +15,11 @@ YES, NO = 0, 1
 
 def claims_of(step: Step, *, compiled: bool) -> set[str]:
     """The claims that the check of a step makes, read from its file: a yes needs every one of them."""
-    claims = set()
-    for node in ast.parse(step.check_file.read_text()).body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            if compiled or "pytest.mark.compiled" not in map(ast.unparse, node.decorator_list):
-                claims.add(node.name)
-    return claims
+    nodes = ast.parse(step.check_file.read_text()).body
+    claims = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    if not compiled:
+        claims = [claim for claim in claims if "pytest.mark.compiled" not in map(ast.unparse, claim.decorator_list)]
+    return {claim.name for claim in claims}
 
 
 @dataclass
@@ -61,7 +60,9 @@ class Report:
                 self.stopped = True
             case "late":
                 self._stop(
-                    f"Nothing was heard for {event['seconds']} seconds", "Look for a loop that never ends.", event["where"]
+                    f"Nothing was heard for {event['seconds']} seconds",
+                    "Look for a loop that never ends.",
+                    event["where"],
                 )
             case "died":
                 self._stop("The process ended", "Look for os._exit, a kill, or a crash.")
@@ -90,11 +91,18 @@ class Report:
         if "no" in decisive.values():
             return NO
         if self.to_write or "waits" in decisive.values():
-            what = f"Right so far. Still to write: {', '.join(self.to_write)}." if decisive else "Nothing could be tried yet."
+            what = (
+                f"Right so far. Still to write: {', '.join(self.to_write)}."
+                if decisive
+                else "Nothing could be tried yet."
+            )
             self.printer.line(f"\n{what}")
             return NO
         if missing := claims_of(self.step, compiled=self.compile) - received:
-            self._stop(f"{len(missing)} claims were not heard of ({', '.join(sorted(missing))})", "Does the file stop the check?")
+            self._stop(
+                f"{len(missing)} claims were not heard of ({', '.join(sorted(missing))})",
+                "Does the file stop the check?",
+            )
             return NO
         if failed:
             self.printer.line("Only the GPU disagrees, and the CPU decides: yes, with that reserve.")

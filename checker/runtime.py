@@ -32,7 +32,10 @@ def _interrupt(signum: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+if (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+):
     signal.signal(signal.SIGINT, _interrupt)
 
 from max._interpreter_ops import gc_compile  # noqa: E402
@@ -98,7 +101,7 @@ def build(kind: Callable[..., Any], *arguments: Any, weights: Mapping[str, np.nd
         Refusal: a weight has no place in the module, or a place of another shape.
     """
     if weights is None and isinstance(kind, type):
-        instance = kind.__new__(kind)
+        instance: Any = object.__new__(kind)
         try:
             with F.lazy():
                 instance.__init__(*arguments)

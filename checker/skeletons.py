@@ -1,7 +1,8 @@
 """Generate ``steps/`` from ``solutions/``: ``python -m checker.skeletons [--check]``.
 
 A file with a blank filled in is never overwritten, and one that differs in any other way from what
-git has is first copied beside itself. ``--check`` writes nothing and fails where a committed skeleton is not the generator's.
+git has is first copied beside itself. ``--check`` writes nothing and fails where a skeleton is not
+the generator's.
 """
 
 from __future__ import annotations

@@ -8,7 +8,12 @@ from checker.claims import about, error_of, is_value, require
 DEFAULTS = dict(
     vocab_size=50257, n_positions=1024, n_embd=768, n_layer=12, n_head=12, n_inner=None, layer_norm_epsilon=1e-5
 )
-PUBLISHED = {"gpt2": (768, 12, 12), "gpt2-medium": (1024, 24, 16), "gpt2-large": (1280, 36, 20), "gpt2-xl": (1600, 48, 25)}
+PUBLISHED = {
+    "gpt2": (768, 12, 12),
+    "gpt2-medium": (1024, 24, 16),
+    "gpt2-large": (1280, 36, 20),
+    "gpt2-xl": (1600, 48, 25),
+}
 
 
 @about("GPT2Config")
@@ -109,7 +114,9 @@ MISTAKES = {
     "Width, depth and heads come in another order: layers and heads are swapped.": {
         "n_embd, n_layer, n_head = sizes[name]": "n_embd, n_head, n_layer = sizes[name]"
     },
-    "Every size has 12 heads; medium has 16, large 20 and xl 25.": {"n_layer=n_layer, n_head=n_head": "n_layer=n_layer"},
+    "Every size has 12 heads; medium has 16, large 20 and xl 25.": {
+        "n_layer=n_layer, n_head=n_head": "n_layer=n_layer"
+    },
     "Medium, large and xl have 24, 36 and 25 heads, an error that is often copied; they have 16, 20 and 25.": {
         "(1024, 24, 16)": "(1024, 24, 24)",
         "(1280, 36, 20)": "(1280, 36, 36)",
@@ -125,7 +132,9 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "asked the other way round": {"if self.n_embd % self.n_head:": "if self.n_embd != self.n_head * (self.n_embd // self.n_head):"},
+    "asked the other way round": {
+        "if self.n_embd % self.n_head:": "if self.n_embd != self.n_head * (self.n_embd // self.n_head):"
+    },
     "int of a quotient": {"self.n_embd // self.n_head": "int(self.n_embd / self.n_head)"},
     "a KeyError turned into a ValueError": {
         UNKNOWN: "",

@@ -69,7 +69,11 @@ def test_dtype_and_device(step):
 def test_no_token_sees_the_future(step):
     """Without earlier tokens, every token looks at itself and at those before it."""
     for rows in LENGTHS:
-        equal(weights_under(np.from_dlpack(mask_of(step, rows))), expected_weights(rows, 0), what=f"softmax(scores + causal_mask({rows}, 0))")
+        equal(
+            weights_under(np.from_dlpack(mask_of(step, rows))),
+            expected_weights(rows, 0),
+            what=f"softmax(scores + causal_mask({rows}, 0))",
+        )
 
 
 @about("causal_mask")
@@ -78,7 +82,11 @@ def test_earlier_tokens_are_seen(step):
     for rows in LENGTHS:
         for cached in CACHED:
             mask = np.from_dlpack(mask_of(step, rows, cached))
-            equal(weights_under(mask), expected_weights(rows, cached), what=f"softmax(scores + causal_mask({rows}, {cached}))")
+            equal(
+                weights_under(mask),
+                expected_weights(rows, cached),
+                what=f"softmax(scores + causal_mask({rows}, {cached}))",
+            )
 
 
 @pytest.mark.compiled
@@ -93,7 +101,11 @@ def test_compiled(step, device):
     graph = compiled(Masked(), ["seq", "seq"], device=device)
     for rows in LENGTHS:
         zeros = np.zeros((rows, rows), np.float32)
-        equal(weights_under(np.from_dlpack(graph(zeros))), expected_weights(rows, 0), what=f"the compiled mask of {rows} rows")
+        equal(
+            weights_under(np.from_dlpack(graph(zeros))),
+            expected_weights(rows, 0),
+            what=f"the compiled mask of {rows} rows",
+        )
 
 
 SHAPE = "[Dim(sequence_length), Dim(sequence_length) + num_tokens]"
@@ -120,7 +132,9 @@ MISTAKES = {
     "The earlier tokens are not counted: row i stands at position num_tokens + i, so the band is num_tokens wider.": {
         "num_upper=num_tokens": "num_upper=0"
     },
-    "The mask is square: there are num_tokens columns more than rows.": {SHAPE: "[Dim(sequence_length), Dim(sequence_length)]"},
+    "The mask is square: there are num_tokens columns more than rows.": {
+        SHAPE: "[Dim(sequence_length), Dim(sequence_length)]"
+    },
     "Rows and columns are swapped in the shape: it is [seq, seq + num_tokens].": {
         SHAPE: "[Dim(sequence_length) + num_tokens, Dim(sequence_length)]"
     },

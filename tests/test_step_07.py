@@ -103,7 +103,9 @@ def test_each_head_works_alone(step, config, reference):
         for some in (weights, other)
     )
     equal(after[..., :-HEAD_DIM], before[..., :-HEAD_DIM], what="the channels of the other heads")
-    require(bool(np.abs(after - before)[..., -HEAD_DIM:].max() > 1e-3), "The last head does not depend on its own keys.")
+    require(
+        bool(np.abs(after - before)[..., -HEAD_DIM:].max() > 1e-3), "The last head does not depend on its own keys."
+    )
 
 
 @about("forward")
@@ -152,7 +154,9 @@ MISTAKES = {
     "The scores are multiplied by the square root of head_dim; divide by it.": {
         SCALE: "scores * math.sqrt(int(value.shape[-1]))"
     },
-    "There is no causal mask: every token also looks at the tokens after it. Add causal_mask to the scores.": {MASK: ""},
+    "There is no causal mask: every token also looks at the tokens after it. Add causal_mask to the scores.": {
+        MASK: ""
+    },
     "The mask is added after the softmax; add it to the scores, before.": {
         MASK: "",
         "weights = F.softmax(scores)": f"weights = F.softmax(scores) + {MASK_CALL}",
@@ -181,7 +185,9 @@ MISTAKES = {
         "return weights @ value": "return weights.transpose(-2, -1) @ value"
     },
     "The heads are cut by reshape alone: [batch, head, seq, head_dim] needs reshape to [batch, seq, head, head_dim], "
-    "then a transpose.": {SPLIT: "        return tensor.reshape([tensor.shape[0], num_heads, tensor.shape[1], attn_head_size])"},
+    "then a transpose.": {
+        SPLIT: "        return tensor.reshape([tensor.shape[0], num_heads, tensor.shape[1], attn_head_size])"
+    },
     "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie together.": {
         SPLIT: "        tensor = tensor.reshape([*tensor.shape[:-1], attn_head_size, num_heads])\n"
         "        return tensor.permute([0, 3, 1, 2])"
@@ -224,7 +230,9 @@ MISTAKES = {
         HEADS_OF: "        query, key, value = (part.unsqueeze(1) for part in (query, key, value))\n",
         "self._merge_heads(self._attn(query, key, value))": "self._attn(query, key, value).squeeze(1)",
     },
-    "c_proj is not applied: the heads are merged but never mixed.": {"return self.c_proj(attn_output)": "return attn_output"},
+    "c_proj is not applied: the heads are merged but never mixed.": {
+        "return self.c_proj(attn_output)": "return attn_output"
+    },
     "c_attn has no bias; GPT-2's projections do.": {"3 * self.embed_dim)\n": "3 * self.embed_dim, bias=False)\n"},
     "c_proj has no bias; GPT-2's projections do.": {
         "self.c_proj = Linear(self.embed_dim, self.embed_dim)": "self.c_proj = Linear(self.embed_dim, self.embed_dim, bias=False)"
@@ -241,21 +249,29 @@ MISTAKES = {
 }
 
 HEADS_OR_OWN = "        num_heads, attn_head_size = num_heads or self.num_heads, attn_head_size or self.head_dim\n"
-SPLIT_HEAD = '''\
+SPLIT_HEAD = (
+    '''\
     def _split_heads(
         self, tensor: Tensor, num_heads: int | None = None, attn_head_size: int | None = None
     ) -> Tensor:  # [batch, seq, embd] -> [batch, head, seq, head_dim]
         """Give every head its own slice of the embedding."""
-''' + HEADS_OR_OWN
-MERGE_HEAD = '''\
+'''
+    + HEADS_OR_OWN
+)
+MERGE_HEAD = (
+    '''\
     def _merge_heads(
         self, tensor: Tensor, num_heads: int | None = None, attn_head_size: int | None = None
     ) -> Tensor:  # [batch, head, seq, head_dim] -> [batch, seq, embd]
         """Put the heads side by side again: the inverse of ``_split_heads``."""
-''' + HEADS_OR_OWN
+'''
+    + HEADS_OR_OWN
+)
 
-FINITE_MASK = "F.band_part(F.broadcast_to(Tensor({value}, dtype=query.dtype, device=query.device), " \
+FINITE_MASK = (
+    "F.band_part(F.broadcast_to(Tensor({value}, dtype=query.dtype, device=query.device), "
     "[query.shape[-2], query.shape[-2]]), num_lower=None, num_upper=0, exclude=True)"
+)
 
 ALTERNATIVES = {
     "F.chunk": {QKV: "query, key, value = F.chunk(self.c_attn(hidden_states), 3, axis=-1)"},

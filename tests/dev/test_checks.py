@@ -62,7 +62,9 @@ def test_every_blank_alone_is_tried_and_nothing_else_is_a_yes(step: Step, course
         pytest.skip("the step has one blank")
     for blank in blanks:
         course.fill(step.task, blank.label)
-        missing = unwritten(ast.parse((course.root / "steps" / f"{step.name}.py").read_text()), step.solution_file.read_text())
+        missing = unwritten(
+            ast.parse((course.root / "steps" / f"{step.name}.py").read_text()), step.solution_file.read_text()
+        )
         assert len(missing) == len(blanks) - 1
     run = course.check(step.task)  # the last blank alone
     assert run.returncode == 1

@@ -39,16 +39,20 @@ WHILE_ATTENDING = {
 
 @pytest.mark.parametrize(("line", "advice"), WHILE_ATTENDING.items())
 def test_while_attending(course, line, advice):
-    course.write("s07", edits={"        weights = F.softmax(scores)": f"        {line}\n        weights = F.softmax(scores)"})
+    course.write(
+        "s07", edits={"        weights = F.softmax(scores)": f"        {line}\n        weights = F.softmax(scores)"}
+    )
     run = course.check("s07")
     assert run.returncode == 1
     assert "Compare with" not in run.stdout
     assert advice in " ".join(run.stdout.split())
-    assert line.startswith("import os") or f"line 57: {line}" in run.stdout
+    assert line.startswith("import os") or f"line {course.line_of('s07', line)}: {line}" in run.stdout
 
 
 def test_the_answer_is_named(course):
-    course.write("s07", HOSTILE_AT_IMPORT["imports the answer"] + "class GPT2MultiHeadAttention:\n    def forward(self): ...\n")
+    course.write(
+        "s07", HOSTILE_AT_IMPORT["imports the answer"] + "class GPT2MultiHeadAttention:\n    def forward(self): ...\n"
+    )
     assert "solutions/solution_07.py, the answer to this step" in course.check("s07").stdout
 
 
@@ -60,7 +64,12 @@ def test_earlier_solutions_may_be_imported(course):
 
 def test_a_check_that_is_cut_short_is_no_yes(course):
     """Claims that never ran are missed, though none said no."""
-    course.write("s07", edits={"        query, key, value = F.split": "        raise KeyboardInterrupt\n        query, key, value = F.split"})
+    course.write(
+        "s07",
+        edits={
+            "        query, key, value = F.split": "        raise KeyboardInterrupt\n        query, key, value = F.split"
+        },
+    )
     run = course.check("s07", "--no-compile")
     assert run.returncode == 1
     assert "Compare with" not in run.stdout

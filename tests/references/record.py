@@ -9,6 +9,8 @@ two of them are equal, so that no mix-up of two axes can go unnoticed. Nothing i
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from transformers import GPT2Config
@@ -18,7 +20,9 @@ from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
 from checker.paths import Step
 from checker.references import Array, seeded_weights
 
-AWKWARD = dict(vocab_size=37, n_positions=13, n_embd=15, n_layer=4, n_head=3, n_inner=22, layer_norm_epsilon=1e-3)
+AWKWARD: dict[str, Any] = dict(
+    vocab_size=37, n_positions=13, n_embd=15, n_layer=4, n_head=3, n_inner=22, layer_norm_epsilon=1e-3
+)
 
 
 def values(name: str, *shape: int) -> Array:
@@ -31,9 +35,10 @@ def seeded_normal(name: str) -> np.random.RandomState:
     return np.random.RandomState(np.frombuffer(name.encode(), np.uint8))
 
 
-def hugging_face_attention(config: dict[str, int], weights: dict[str, Array]) -> GPT2Attention:
+def hugging_face_attention(config: dict[str, Any], weights: dict[str, Array]) -> GPT2Attention:
     """Hugging Face's attention module with the given weights, which are ``[out, in]``."""
-    attention = GPT2Attention(GPT2Config(**config, bos_token_id=0, eos_token_id=0, attn_implementation="sdpa"), layer_idx=0).eval()
+    options: dict[str, Any] = {"bos_token_id": 0, "eos_token_id": 0, "attn_implementation": "sdpa"}
+    attention = GPT2Attention(GPT2Config(**config, **options), layer_idx=0).eval()
     state = {name: torch.from_numpy(array.T.copy()) for name, array in weights.items()}  # Conv1D is [in, out]
     attention.load_state_dict(state)
     return attention
@@ -88,7 +93,8 @@ def main() -> None:
     """Write every reference file."""
     for name, recorder in RECORDERS.items():
         path = Step(name).reference_file
-        np.savez_compressed(path, **recorder())
+        arrays: dict[str, Any] = recorder()
+        np.savez_compressed(path, **arrays)
         print(f"{path.name}: {path.stat().st_size:,} bytes")
 
 

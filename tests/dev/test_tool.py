@@ -1,0 +1,186 @@
+"""The learner's tool on made-up files: every way of being wrong ends with what to do now."""
+
+import ast
+
+import pytest
+
+from checker.blanks import find_blanks, skeleton, unwritten
+from checker.paths import all_steps, find_step
+
+SOLUTION = '''\
+"""A step."""
+
+import math
+
+
+class Thing:
+    def __init__(self, size):
+        self.size = size
+        # Make the double. (1 line)
+        self.double = 2 * size
+
+    def area(self):
+        """The area of a circle."""
+        # Pi times the square. (2 lines)
+        square = self.size * self.size
+
+        return math.pi * square
+'''
+
+
+def test_a_skeleton_has_the_blanks_and_nothing_else_changed():
+    made = skeleton(SOLUTION)
+    assert made.count("raise NotImplementedError") == 2
+    assert "# TODO: Pi times the square. (2 lines)\n        raise NotImplementedError\n" in made
+    assert made.splitlines()[:8] == SOLUTION.splitlines()[:8]
+    assert "square = " not in made
+    ast.parse(made)
+
+
+def test_the_length_of_a_blank_is_checked():
+    with pytest.raises(ValueError, match="says 3 lines, its body has 2"):
+        find_blanks(SOLUTION.replace("(2 lines)", "(3 lines)"))
+    with pytest.raises(ValueError, match="not inside a function"):
+        find_blanks("if True:\n    # Write this. (1 line)\n    pass\n")
+
+
+def test_unwritten_is_what_still_raises():
+    def labels(source):
+        return [(one.blank.label, one.started) for one in unwritten(ast.parse(source), SOLUTION)]
+
+    made = skeleton(SOLUTION)
+    assert labels(made) == [("__init__", False), ("area", False)]
+    assert labels(SOLUTION) == []
+    half = made.replace("        raise NotImplementedError\n", "        self.double = 2\n", 1)
+    assert labels(half) == [("area", False)]
+    left_behind = half.replace("        raise NotImplementedError", "        x = 3\n        raise NotImplementedError")
+    assert labels(left_behind) == [("area", True)]
+    unreachable = half.replace(
+        "        raise NotImplementedError", "        return 3\n        raise NotImplementedError"
+    )
+    assert labels(unreachable) == []
+    assert [one.line for one in unwritten(ast.parse("class Thing: pass"), SOLUTION)] == [None, None]
+
+
+@pytest.mark.parametrize("text", ["07", "7", "s07", "step_07"])
+def test_steps_are_found_by_what_people_type(text):
+    assert find_step(text).name == "step_07"
+
+
+def test_an_unknown_step_lists_those_there_are(course):
+    run = course.check("s99")
+    assert run.returncode == 2
+    for step in all_steps():
+        assert step.task in run.stderr
+
+
+def test_a_syntax_error_is_shown_with_its_line(course):
+    course.write("s07", edits={"weights @ value": "weights @ (value"})
+    run = course.check("s07")
+    assert run.returncode == 1
+    assert f"Line {course.line_of('s07', 'weights @ (')}: '(' was never closed." in run.stdout
+    assert "    return weights @ (value\n                     ^" in run.stdout
+
+
+def test_files_that_cannot_be_read(course):
+    path = course.root / "steps" / "step_07.py"
+    path.write_bytes(b"x = '\xe9'")
+    assert "not UTF-8 text: byte 5 is 0xe9. Save it as UTF-8." in course.check("s07").stdout
+    path.write_text("x = 1\0")
+    assert "null" in course.check("s07").stdout
+    path.unlink()
+    run = course.check("s07")
+    assert (run.returncode, "`./run skeletons` writes it anew" in run.stdout) == (1, True)
+    path.write_text("")
+    run = course.check("s07")
+    assert run.returncode == 1
+    assert "there is no GPT2MultiHeadAttention._attn in the file any more" in run.stdout
+
+
+def test_an_error_while_importing_is_shown_with_its_line(course):
+    course.write("s07", edits={"import math\n": "import maths\n"})
+    run = course.check("s07")
+    assert run.returncode == 1
+    assert "ModuleNotFoundError: No module named 'maths'" in run.stdout
+    assert "    line 5: import maths" in run.stdout
+
+
+def test_an_error_while_running_is_shown_with_its_line(course):
+    course.write("s07", edits={"weights @ value": "weights @ valeu"})
+    run = course.check("s07")
+    assert "_attn: NameError: name 'valeu' is not defined" in run.stdout
+    assert f"    line {course.line_of('s07', 'valeu')}: return weights @ valeu" in run.stdout
+
+
+def test_what_the_learner_prints_is_set_apart(course):
+    course.write(
+        "s07",
+        edits={"        weights = F.softmax(scores)": "        print('Yes!')\n        weights = F.softmax(scores)"},
+    )
+    run = course.check("s07", "--no-compile")
+    assert "  | Yes!\n" in run.stdout
+    assert run.returncode == 0
+
+
+def test_a_blank_left_raising_below_its_code_is_pointed_out(course):
+    course.fill("s07", "_split_heads")
+    path = course.root / "steps" / "step_07.py"
+    lines = path.read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if "Bring seq back" in line)
+    lines.insert(at + 1, "        tensor = tensor.transpose(-3, -2)")
+    path.write_text("\n".join(lines) + "\n")
+    assert f"line {at + 3} still says raise NotImplementedError: delete that line" in course.check("s07").stdout
+
+
+def test_blanks_turn_green_one_by_one(course):
+    written = []
+    for label in ("_split_heads", "_merge_heads", "_attn", "__init__"):
+        written.append(label)
+        course.fill("s07", *written)
+        run = course.check("s07")
+        assert run.returncode == 1
+        assert "Right so far. Still to write: " in run.stdout
+        assert [line.split()[1] for line in run.stdout.splitlines() if line.startswith("  yes")].count(label) >= 1
+
+
+def test_two_mistakes_are_both_named(course):
+    course.write(
+        "s07",
+        edits={
+            "        tensor = tensor.transpose(-3, -2)\n        return tensor.reshape([*tensor.shape[:-2],": "        return tensor.reshape([tensor.shape[0], tensor.shape[2],",
+            " / math.sqrt(int(value.shape[-1]))": "",
+        },
+    )
+    run = course.check("s07")
+    assert run.returncode == 1
+    assert "_merge_heads: The heads are merged without being transposed back" in run.stdout
+    assert "_attn: The scores are not scaled" in run.stdout
+
+
+def test_a_mistake_nobody_foresaw_is_described_by_its_pattern(course):
+    course.write("s07", edits={"return self.c_proj(attn_output)": "return 1.25 * self.c_proj(attn_output)"})
+    run = course.check("s07")
+    assert "Everything is off by one factor: yours is 1.25 times Hugging Face's." in run.stdout
+
+
+def test_skeletons_never_overwrite_work(course):
+    course.fill("s07", "_split_heads")
+    path = course.root / "steps" / "step_07.py"
+    mine = path.read_text()
+    run = course.python("-m", "checker.skeletons")
+    assert path.read_text() == mine
+    assert "steps/step_07.py is left alone" in run.stdout
+    run = course.python("-m", "checker.skeletons", "--check")
+    assert run.returncode == 1
+
+
+def test_skeletons_keep_a_copy_of_anything_else(course):
+    path = course.root / "steps" / "step_02.py"
+    path.write_text(path.read_text() + "\n# a note of mine\n")
+    run = course.python("-m", "checker.skeletons")
+    (kept,) = path.parent.glob("step_02.kept-*.py")
+    assert "a note of mine" in kept.read_text()
+    assert kept.name in run.stdout
+    path.unlink()
+    course.python("-m", "checker.skeletons")
+    assert path.is_file()
