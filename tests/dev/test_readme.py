@@ -1,0 +1,65 @@
+"""Every number and every command of the README is this repository's own."""
+
+import json
+import re
+
+import pytest
+
+from benchmarks.loop import as_markdown
+from checker.paths import ROOT, all_steps
+from checker.tasks import tasks
+
+README = (ROOT / "README.md").read_text()
+PAGES = {name: (ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md")}
+
+CI = (ROOT / ".ci" / "run").read_text()
+
+#: Tasks that .ci/run does not run, and why.
+NOT_IN_CI = {
+    "references": "writes the files that test_references.py compares; that test runs the same functions",
+    "lock": "needs uv and looks for newer versions",
+}
+
+
+def in_one_line(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_is_a_task_that_ci_runs(page):
+    named = set(re.findall(r"(?:\./run|pixi run) ([a-z][\w-]*)", PAGES[page]))
+    assert named
+    assert named <= set(tasks())
+    for task in named - set(NOT_IN_CI):
+        assert re.search(rf"^(\./run|untouched) {task}\b", CI, re.MULTILINE), task
+
+
+def test_every_step_is_listed():
+    for step in all_steps():
+        assert f"| `./run {step.task}` |" in README
+        assert f"`steps/{step.name}.py` |" in README
+
+
+def test_the_table_is_the_last_benchmark():
+    assert as_markdown(json.loads((ROOT / "benchmarks" / "loop.json").read_text())) in README
+
+
+def test_the_shown_verdict_is_what_the_check_says(course):
+    course.write("s07", edits={"scores = scores + causal_mask": "_ = scores + causal_mask"})
+    said = in_one_line(course.check("s07").stdout)
+    shown = re.search(r"```text\n(.*?)```", README, re.DOTALL)[1]
+    for block in shown.strip().split("\n\n"):
+        assert in_one_line(block) in said
+
+
+def test_the_counts_are_those_of_the_check_file():
+    namespace = {}
+    source = (ROOT / "tests" / "test_step_07.py").read_text()
+    exec(compile(source, "test_step_07.py", "exec"), namespace)
+    accepted, refused = len(namespace["ALTERNATIVES"]), len(namespace["MISTAKES"])
+    assert f"{accepted} alternatives are accepted and {refused} spoiled solutions refused" in in_one_line(README)
+
+
+def test_the_size_of_the_environment_is_the_one_that_run_announces():
+    announced = re.search(r"about a minute and ([\d.]+ GB)", (ROOT / "run").read_text())[1]
+    assert f"({announced})" in README
