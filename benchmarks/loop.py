@@ -104,13 +104,13 @@ def main() -> None:
             "the mistake in a wrong answer is named": lambda: seconds_until("There is no causal mask", CHECK, spoiled),
             "the compiled verdict on a right answer": lambda: seconds_until(ALL, CHECK, solved),
         }
-        for case in cases.values():
-            case()  # whatever is not cached yet
+        for measure in cases.values():
+            measure()  # whatever is not cached yet
         times: dict[str, list[float]] = {case: [] for case in cases}
         load = os.getloadavg()[0]
         for _ in range(options.rounds):
-            for case, run in cases.items():
-                times[case].append(run())
+            for case, measure in cases.items():
+                times[case].append(measure())
         figures = {case: statistics.median(values) for case, values in times.items()}
         if options.cold:
             cold = Path(name) / "cold"
