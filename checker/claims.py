@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from checker.patterns import first_place, largest_difference, pattern
+from checker.patterns import HUGGING_FACE, first_place, largest_difference, pattern
 
 #: Largest accepted difference, for numbers of size one; larger numbers may differ in proportion.
 #: MAX and Hugging Face differ by less than 5e-6 on every recorded reference (float32, sums in another
@@ -76,7 +76,13 @@ def error_of(what: str, call: Callable[[], object], kind: type[Exception] = Valu
 
 
 def equal(
-    actual: Any, expected: Any, axes: Sequence[str] = (), *, what: str = "the result", tolerance: float = TOLERANCE
+    actual: Any,
+    expected: Any,
+    axes: Sequence[str] = (),
+    *,
+    what: str = "the result",
+    tolerance: float = TOLERANCE,
+    whose: str = HUGGING_FACE,
 ) -> None:
     """Refuse unless ``actual`` has the type, shape, dtype and, within ``tolerance``, values of ``expected``.
 
@@ -86,6 +92,7 @@ def equal(
         axes: what each axis counts, for the message; guessed from the rank.
         what: what is compared, for the message.
         tolerance: for numbers up to one in size; in proportion above.
+        whose: whose numbers ``expected`` holds, for the message.
 
     Raises:
         Refusal: type, shape, dtype, finiteness and value are looked at in this order.
@@ -113,7 +120,9 @@ def equal(
         )
     if not close(array, expected, tolerance):
         raise Refusal(
-            f"{pattern(array, expected, axes, tolerance)} {largest_difference(array, expected, axes)}".strip(), array
+            f"{pattern(array, expected, axes, tolerance, whose)} "
+            f"{largest_difference(array, expected, axes, whose)}".strip(),
+            array,
         )
 
 

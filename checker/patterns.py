@@ -7,14 +7,18 @@ from itertools import permutations
 
 import numpy as np
 
+HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless a claim says otherwise
 
-def pattern(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], tolerance: float) -> str:
+
+def pattern(
+    actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], tolerance: float, whose: str = HUGGING_FACE
+) -> str:
     """One sentence on how two finite arrays of one shape differ; empty when nothing stands out."""
     room = tolerance * max(1.0, float(np.abs(expected).max(initial=0)))
     if not actual.any():
         return "All of it is zero."
     if factor := _factor(actual, expected, room):
-        return f"Everything is off by one factor: yours is {factor:.4g} times Hugging Face's."
+        return f"Everything is off by one factor: yours is {factor:.4g} times {whose}."
     if np.ptp(actual - expected) < 2 * room:
         return f"Everything is off by the same amount, {float((actual - expected).mean()):+.4g}."
     for order in permutations(range(expected.ndim)):
@@ -74,11 +78,11 @@ def place(index: Sequence[np.intp], axes: Sequence[str]) -> str:
     return ", ".join(f"{axis} {int(at)}" for axis, at in zip(axes, index, strict=True))
 
 
-def largest_difference(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str]) -> str:
+def largest_difference(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], whose: str = HUGGING_FACE) -> str:
     """Where two arrays differ most, and by how much."""
     index = np.unravel_index(int(np.nanargmax(np.abs(np.nan_to_num(actual) - np.nan_to_num(expected)))), expected.shape)
     yours, theirs = float(actual[index]), float(expected[index])
     return (
         f"The largest difference is {abs(yours - theirs):.3g}, at {place(index, axes)}: "
-        f"yours {yours:.5g}, Hugging Face's {theirs:.5g}."
+        f"yours {yours:.5g}, {whose} {theirs:.5g}."
     )

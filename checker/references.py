@@ -42,11 +42,13 @@ def seeded_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
 
     Each tensor is drawn from a seed made of its name, so order and company do not matter; NumPy
     promises that ``RandomState`` never changes its stream. Matrices keep the variance of what they
-    multiply (their last axis is the input); vectors are small but never zero or one.
+    multiply (their last axis is the input), biases are small, and gains (the weights with one axis)
+    lie around one; nothing is zero or one.
     """
     weights = {}
     for name, shape in shapes.items():
         spread = np.sqrt(3 / shape[-1]) if len(shape) > 1 else 0.3
         draw = np.random.RandomState(zlib.crc32(name.encode())).random_sample(shape)
-        weights[name] = ((2 * draw - 1) * spread).astype(np.float32)
+        gain = len(shape) == 1 and name.endswith("weight")
+        weights[name] = ((2 * draw - 1) * spread + gain).astype(np.float32)
     return weights

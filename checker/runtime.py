@@ -146,12 +146,14 @@ def run(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
     return result
 
 
-def compiled(module: Module[..., Any], *shapes: Sequence[str | int], device: str) -> Callable[..., Any]:
+def compiled(
+    module: Module[..., Any], *shapes: Sequence[str | int], device: str, dtype: DType = DType.float32
+) -> Callable[..., Any]:
     """The module compiled into one graph, as a function of arrays; names in ``shapes`` are symbolic."""
     target = open_device(device)
     if device != "cpu":
         module.to(target)
-    types = [TensorType(DType.float32, list(shape), device=target) for shape in shapes]
+    types = [TensorType(dtype, list(shape), device=target) for shape in shapes]
     with compiling(f"your module for {device}"):
         graph = module.compile(*types)
 

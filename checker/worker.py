@@ -89,10 +89,10 @@ class Grading:
         return name_mistakes(said, list(mistakes), observe_spoiled)
 
 
-def uses_max(source: str) -> bool:
-    """Whether a source imports MAX, directly or through an earlier solution."""
-    modules = {node.module or "" for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)}
-    return any(module.split(".")[0] == "max" for module in modules)
+def uses_max(step: Step) -> bool:
+    """Whether the claims of a step run MAX: their file imports ``checker.runtime``."""
+    nodes = ast.walk(ast.parse(step.check_file.read_text()))
+    return any(isinstance(node, ast.ImportFrom) and node.module == "checker.runtime" for node in nodes)
 
 
 def load_learner(job: Mapping[str, Any], step: Step, tell: Tell) -> ModuleType | None:
@@ -114,7 +114,7 @@ def main() -> None:
     logging.getLogger("max").setLevel(logging.ERROR)
     step = Step(job["step"])
     solution = step.solution_file.read_text()
-    if uses_max(solution):
+    if uses_max(step):
         os.environ["MAX_EAGER_EXECUTOR"] = "interpreter"
         from checker import runtime
 

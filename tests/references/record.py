@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import GPT2Config
+from transformers import GPT2Config, GPT2LMHeadModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
+from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention
 
 from checker.paths import Step
 from checker.references import Array, seeded_weights
@@ -23,40 +23,113 @@ from checker.references import Array, seeded_weights
 AWKWARD: dict[str, Any] = dict(
     vocab_size=37, n_positions=13, n_embd=15, n_layer=4, n_head=3, n_inner=22, layer_norm_epsilon=1e-3
 )
+CONV1D = ("c_attn.weight", "c_proj.weight", "c_fc.weight")  # Hugging Face keeps these [in, out]
+Record = dict[str, Array]
 
 
 def values(name: str, *shape: int) -> Array:
     """Standard normal float32 numbers that depend on nothing but ``name`` and ``shape``."""
-    return seeded_normal(name).standard_normal(shape).astype(np.float32)
+    seed = np.frombuffer(name.encode(), np.uint8)
+    return np.random.RandomState(seed).standard_normal(shape).astype(np.float32)
 
 
-def seeded_normal(name: str) -> np.random.RandomState:
-    """A generator seeded by a name."""
-    return np.random.RandomState(np.frombuffer(name.encode(), np.uint8))
+def token_ids(name: str, *shape: int) -> Array:
+    """Token ids of the awkward vocabulary that depend on nothing but ``name`` and ``shape``."""
+    seed = np.frombuffer(name.encode(), np.uint8)
+    return np.random.RandomState(seed).randint(0, AWKWARD["vocab_size"], shape, dtype=np.int64)
 
 
-def hugging_face_attention(config: dict[str, Any], weights: dict[str, Array]) -> GPT2Attention:
-    """Hugging Face's attention module with the given weights, which are ``[out, in]``."""
+def hugging_face_config(**sizes: Any) -> GPT2Config:
+    """Hugging Face's configuration of the given sizes, with special tokens that every vocabulary has."""
     options: dict[str, Any] = {"bos_token_id": 0, "eos_token_id": 0, "attn_implementation": "sdpa"}
-    attention = GPT2Attention(GPT2Config(**config, **options), layer_idx=0).eval()
-    state = {name: torch.from_numpy(array.T.copy()) for name, array in weights.items()}  # Conv1D is [in, out]
-    attention.load_state_dict(state)
-    return attention
+    return GPT2Config(**sizes, **options)
 
 
-def attention_weights(n_embd: int) -> dict[str, Array]:
-    """Seeded weights of one attention module, ``[out, in]``."""
-    return seeded_weights(
-        {
-            "c_attn.weight": (3 * n_embd, n_embd),
-            "c_attn.bias": (3 * n_embd,),
-            "c_proj.weight": (n_embd, n_embd),
-            "c_proj.bias": (n_embd,),
-        }
-    )
+def load(module: torch.nn.Module, weights: Record) -> None:
+    """Put ``[out, in]`` weights into a module of Hugging Face's, every one of them."""
+    state = {name: array.T if name.endswith(CONV1D) else array for name, array in weights.items()}
+    module.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in state.items()})
+    module.eval()
 
 
-def step_07() -> dict[str, Array]:
+def linear_shapes(module: torch.nn.Module) -> dict[str, tuple[int, ...]]:
+    """The shapes of a module's weights as ``Linear`` has them, ``[out, in]``."""
+    shapes = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
+    return {name: shape[::-1] if name.endswith(CONV1D) else shape for name, shape in shapes.items()}
+
+
+def seeded(module: torch.nn.Module, prefix: str = "", scale: float = 1.0) -> Record:
+    """Fill a module with seeded weights, and return them, ``[out, in]``."""
+    shapes = {f"{prefix}{name}": shape for name, shape in linear_shapes(module).items()}
+    weights = {name.removeprefix(prefix): scale * array for name, array in seeded_weights(shapes).items()}
+    load(module, weights)
+    return weights
+
+
+def awkward_model() -> tuple[Any, Record]:
+    """The whole model on the awkward configuration, and its weights; the head has the embeddings'."""
+    model = GPT2LMHeadModel(hugging_face_config(**AWKWARD))
+    weights = seeded_weights(linear_shapes(model))
+    weights["lm_head.weight"] = weights["transformer.wte.weight"]
+    load(model, weights)
+    return model, weights
+
+
+def below(weights: Record, prefix: str) -> Record:
+    """The weights of one part of a model, by their names within it."""
+    return {name.removeprefix(prefix): array for name, array in weights.items() if name.startswith(prefix)}
+
+
+def recorded(weights: Record) -> Record:
+    """What every file has: the weights and the configuration."""
+    record = {f"weights/{name}": array for name, array in weights.items()}
+    return record | {f"config/{name}": np.array(value) for name, value in AWKWARD.items()}
+
+
+@torch.no_grad()
+def step_03() -> Record:
+    """Layer normalization; one token hardly varies, so that epsilon matters."""
+    norm = torch.nn.LayerNorm(15, eps=AWKWARD["layer_norm_epsilon"])
+    record = recorded(seeded(norm, "layer_norm.")) | {"input": 2 * values("layer norm", 2, 7, 15) + 3}
+    record["input"][0, 3] = 0.7 + 0.01 * values("hardly varies", 15)
+    record["output"] = norm(torch.from_numpy(record["input"])).numpy()
+    return record
+
+
+@torch.no_grad()
+def step_04() -> Record:
+    """The feed-forward network at two widths; the inputs reach where the two GELUs differ most."""
+    record: Record = {}
+    for name, width in {"": 22, "wide_": 60}.items():
+        mlp = GPT2MLP(width, hugging_face_config(**AWKWARD))
+        weights = seeded(mlp, name)
+        record |= recorded(weights) if not name else {f"wide_weights/{key}": array for key, array in weights.items()}
+        record[f"{name}input"] = 2 * values(f"{name}mlp", 2, 7, 15)
+        record[f"{name}output"] = mlp(torch.from_numpy(record[f"{name}input"])).numpy()
+    return record
+
+
+@torch.no_grad()
+def step_05() -> Record:
+    """Token embeddings."""
+    model, weights = awkward_model()
+    record = recorded(below(weights, "transformer.")) | {"input": token_ids("tokens", 2, 7)}
+    record = {name: array for name, array in record.items() if not name.startswith("weights/") or "wte" in name}
+    record["output"] = model.transformer.wte(torch.from_numpy(record["input"])).numpy()
+    return record
+
+
+@torch.no_grad()
+def step_06() -> Record:
+    """Position embeddings."""
+    model, weights = awkward_model()
+    record = recorded({"wpe.weight": weights["transformer.wpe.weight"]})
+    record["output"] = model.transformer.wpe(torch.arange(13)).numpy()
+    return record
+
+
+@torch.no_grad()
+def step_07() -> Record:
     """Multi-head attention: what goes in and out of the module and of each of its parts."""
     seen: dict[str, torch.Tensor] = {}
 
@@ -65,28 +138,84 @@ def step_07() -> dict[str, Array]:
         seen.update(query=query, key=key, value=value, attn_output=output.transpose(1, 2), merged=output.flatten(2))
         return output, weights
 
-    weights = {name: 1.5 * array for name, array in attention_weights(AWKWARD["n_embd"]).items()}
-    attention = hugging_face_attention(AWKWARD, weights)
-    small = hugging_face_attention(dict(n_embd=768, n_head=12), attention_weights(768))
-    record = {f"weights/{name}": array for name, array in weights.items()}
-    record |= {f"config/{name}": np.array(value) for name, value in AWKWARD.items()}
-    with torch.no_grad():
-        for name, shape in {"long": (3, 11, 15), "single": (1, 1, 15)}.items():
-            record[f"{name}_input"] = values(name, *shape)
-            record[f"{name}_output"] = attention(torch.from_numpy(record[f"{name}_input"]))[0].numpy()
-        record["small_input"] = values("small", 1, 5, 768)
-        record["small_output"] = small(torch.from_numpy(record["small_input"]))[0].numpy()
-        record["input"] = values("input", 2, 7, 15)
-        hidden_states = torch.from_numpy(record["input"])
-        ALL_ATTENTION_FUNCTIONS.register("recording", recording_attention)
-        attention.config._attn_implementation = "recording"
-        record["output"] = attention(hidden_states)[0].numpy()
-        record["projected_query"] = attention.c_attn(hidden_states)[..., :15].numpy()
-        record |= {name: tensor.contiguous().numpy() for name, tensor in seen.items()}
+    attention = GPT2Attention(hugging_face_config(**AWKWARD), layer_idx=0)
+    small = GPT2Attention(hugging_face_config(n_embd=768, n_head=12), layer_idx=0)
+    record = recorded(seeded(attention, scale=1.5))
+    seeded(small)
+    for name, shape in {"long": (3, 11, 15), "single": (1, 1, 15)}.items():
+        record[f"{name}_input"] = values(name, *shape)
+        record[f"{name}_output"] = attention(torch.from_numpy(record[f"{name}_input"]))[0].numpy()
+    record["small_input"] = values("small", 1, 5, 768)
+    record["small_output"] = small(torch.from_numpy(record["small_input"]))[0].numpy()
+    record["input"] = values("input", 2, 7, 15)
+    hidden_states = torch.from_numpy(record["input"])
+    ALL_ATTENTION_FUNCTIONS.register("recording", recording_attention)
+    attention.config._attn_implementation = "recording"
+    record["output"] = attention(hidden_states)[0].numpy()
+    record["projected_query"] = attention.c_attn(hidden_states)[..., :15].numpy()
+    return record | {name: tensor.contiguous().numpy() for name, tensor in seen.items()}
+
+
+@torch.no_grad()
+def step_08() -> Record:
+    """The second half of a block: a normalized feed-forward network with its residual."""
+    model, weights = awkward_model()
+    block = model.transformer.h[1]
+    parts = below(weights, "transformer.h.1.")
+    record = recorded({name: array for name, array in parts.items() if name.startswith(("ln_2", "mlp"))})
+    record["input"] = values("residual", 2, 7, 15)
+    hidden_states = torch.from_numpy(record["input"])
+    record["output"] = (hidden_states + block.mlp(block.ln_2(hidden_states))).numpy()
     return record
 
 
-RECORDERS = {"step_07": step_07}
+@torch.no_grad()
+def step_09() -> Record:
+    """A block."""
+    model, weights = awkward_model()
+    record = recorded(below(weights, "transformer.h.2."))
+    for name, shape in {"": (2, 7, 15), "long_": (3, 11, 15)}.items():
+        record[f"{name}input"] = values(f"{name}block", *shape)
+        record[f"{name}output"] = model.transformer.h[2](torch.from_numpy(record[f"{name}input"])).numpy()
+    return record
+
+
+def on_tokens(module: Any, weights: Record) -> Record:
+    """What a model makes of token ids, at three shapes; the last fills the context."""
+    record = recorded(weights)
+    for name, shape in {"": (2, 7), "single_": (1, 1), "full_": (3, 13)}.items():
+        record[f"{name}input"] = token_ids(f"{name}model", *shape)
+        record[f"{name}output"] = module(torch.from_numpy(record[f"{name}input"]))[0].numpy()
+    return record
+
+
+@torch.no_grad()
+def step_10() -> Record:
+    """The model without its head."""
+    model, weights = awkward_model()
+    return on_tokens(model.transformer, below(weights, "transformer."))
+
+
+@torch.no_grad()
+def step_11() -> Record:
+    """The model with its head."""
+    return on_tokens(*awkward_model())
+
+
+@torch.no_grad()
+def step_12() -> Record:
+    """Greedy text: what the model says after two prompts, up to a full context."""
+    model, weights = awkward_model()
+    record = recorded(weights) | {"input": token_ids("prompt", 2, 3)}
+    options: dict[str, Any] = {"do_sample": False, "max_new_tokens": 10, "eos_token_id": None, "pad_token_id": 0}
+    record["output"] = model.generate(torch.from_numpy(record["input"]), **options).numpy()
+    return record
+
+
+RECORDERS = {
+    recorder.__name__: recorder
+    for recorder in (step_03, step_04, step_05, step_06, step_07, step_08, step_09, step_10, step_11, step_12)
+}
 
 
 def main() -> None:

@@ -1,0 +1,35 @@
+"""Step 05: token embeddings, a table with one row for every token of the vocabulary."""
+
+from __future__ import annotations
+
+import numpy as np
+from max.experimental.nn import Embedding, Module
+from max.experimental.tensor import Tensor
+
+from solutions.solution_01 import GPT2Config
+
+
+def check_token_ids(token_ids: np.ndarray, config: GPT2Config) -> None:  # [...]
+    """Refuse ids that are no row of the table: MAX would read past its end.
+
+    Raises:
+        ValueError: an id is negative, or not below ``vocab_size``; the message names the first and
+            ``vocab_size``.
+    """
+    # Find the ids outside 0 … vocab_size - 1; if there are any, name the first. (3 lines)
+    outside = token_ids[(token_ids < 0) | (token_ids >= config.vocab_size)]
+    if outside.size:
+        raise ValueError(f"token id {outside[0]} is not in the vocabulary of vocab_size = {config.vocab_size} tokens")
+
+
+class GPT2Embeddings(Module[[Tensor], Tensor]):
+    """Look up the row of every token. Row ``i`` of ``wte.weight`` is what token ``i`` means at first."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        # Make the table wte: vocab_size rows of n_embd numbers. (1 line)
+        self.wte = Embedding(config.vocab_size, dim=config.n_embd)
+
+    def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
+        """The rows of the given tokens."""
+        # Look them up. (1 line)
+        return self.wte(input_ids)

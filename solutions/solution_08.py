@@ -1,0 +1,20 @@
+"""Step 08: the residual connection, by which a block adds to its input instead of replacing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from max.experimental.tensor import Tensor
+
+
+def pre_norm_residual(
+    x: Tensor, norm: Callable[[Tensor], Tensor], sublayer: Callable[[Tensor], Tensor]
+) -> Tensor:  # [..., embd] -> [..., embd]
+    """What ``sublayer`` makes of the normalized ``x``, added to ``x`` itself.
+
+    The sum takes ``x`` as it came, not normalized: so the input reaches the last block unchanged,
+    and every block writes its part on top. Source: Radford et al. (2019), section 2.3, which moved
+    the normalization to the input of each sub-block.
+    """
+    # Normalize, apply the sublayer, add. (1 line)
+    return x + sublayer(norm(x))

@@ -1,0 +1,33 @@
+"""Step 09: the transformer block, attention and feed-forward network with a residual around each."""
+
+from __future__ import annotations
+
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+
+from solutions.solution_01 import GPT2Config
+from solutions.solution_03 import LayerNorm
+from solutions.solution_04 import GPT2MLP
+from solutions.solution_07 import GPT2MultiHeadAttention
+from solutions.solution_08 import pre_norm_residual
+
+
+class GPT2Block(Module[[Tensor], Tensor]):
+    """One block: the tokens look at each other, then each thinks by itself.
+
+    Source: ``GPT2Block`` in Hugging Face's transformers; the names are those of its checkpoint.
+    """
+
+    def __init__(self, config: GPT2Config) -> None:
+        hidden_size, inner_dim = config.n_embd, config.n_inner or 4 * config.n_embd
+        # Make ln_1, attn, ln_2 and mlp; the epsilon of the norms comes from the configuration. (4 lines)
+        self.ln_1 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)
+        self.attn = GPT2MultiHeadAttention(config)
+        self.ln_2 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)
+        self.mlp = GPT2MLP(inner_dim, config)
+
+    def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
+        """Attention, then feed-forward network, each around a residual."""
+        # Two pre_norm_residual, one after the other. (2 lines)
+        hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)
+        return pre_norm_residual(hidden_states, self.ln_2, self.mlp)

@@ -1,0 +1,49 @@
+"""Warm-up 01: attention without weights, where every word gathers from the words that resemble it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def attention_scores(
+    query: np.ndarray, key: np.ndarray
+) -> np.ndarray:  # [..., query, channel], [..., key, channel] -> [..., query, key]
+    """How well every query fits every key: their dot product, the larger the more they agree.
+
+    The dots stand for any axes in front: none here, batch and head later.
+    """
+    # Multiply query by key with the last two axes of key swapped. (1 line)
+    return query @ np.swapaxes(key, -2, -1)
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:  # [..., key] -> [..., key]
+    """Turn every row of scores into weights: none negative, one in sum, in the same order.
+
+    The weight of score s_i is exp(s_i) / (exp(s_1) + exp(s_2) + ...). Subtracting the row's largest
+    score from all of them leaves that quotient as it is, and without it exp(1000) would be infinite.
+    A row of nothing but -inf (warm-up 03 makes them) has nothing to share its weight among: zeros.
+    """
+    # Subtract each row's largest score, take exp, divide by the row's sum; mind -inf - -inf and 0 / 0. (4 lines)
+    largest = scores.max(axis=-1, keepdims=True)
+    powers = np.exp(scores - np.where(largest == -np.inf, 0.0, largest))
+    total = powers.sum(axis=-1, keepdims=True)
+    return powers / np.where(total == 0.0, 1.0, total)
+
+
+def context_vectors(
+    weights: np.ndarray, value: np.ndarray
+) -> np.ndarray:  # [..., query, key], [..., key, channel] -> [..., query, channel]
+    """What every query gathers: the sum of all values, each as much as its weight says."""
+    # Multiply the weights by the values. (1 line)
+    return weights @ value
+
+
+def simple_self_attention(x: np.ndarray) -> np.ndarray:  # [..., seq, channel] -> [..., seq, channel]
+    """Let every word gather from all words, itself included; the word is query, key and value at once.
+
+    Nothing here can learn. Source: seed 004's first variant, after Raschka, "Build a Large Language
+    Model (From Scratch)" (2024), section 3.3.
+    """
+    # Scores of x with itself, their softmax, and the context vectors of x. (2 lines)
+    weights = softmax(attention_scores(x, x))
+    return context_vectors(weights, x)

@@ -1,0 +1,39 @@
+"""Warm-up 04: split the embedding into heads, and put the heads together again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def head_dim(n_embd: int, n_head: int) -> int:
+    """The width of one head: n_head heads share n_embd channels evenly.
+
+    GPT-2's heads are all 64 wide: 12 of them share 768 channels, 16 share 1024, 20 share 1280 and 25
+    share 1600. The 24 and 36 heads that some pages give for medium and large are the numbers of layers.
+
+    Raises:
+        ValueError: n_head is not positive or does not divide n_embd; the message names both numbers.
+    """
+    # Refuse what cannot be shared, and divide as whole numbers. (3 lines)
+    if n_head < 1 or n_embd % n_head:
+        raise ValueError(f"n_embd = {n_embd} cannot be shared evenly by n_head = {n_head} heads")
+    return n_embd // n_head
+
+
+def split_heads(x: np.ndarray, n_head: int) -> np.ndarray:  # [..., seq, embd] -> [..., head, seq, head_dim]
+    """Give every head its own slice of the embedding: head 0 the first channels, head 1 the next.
+
+    Raises:
+        ValueError: n_head does not divide the width of x.
+    """
+    # Ask head_dim, cut the last axis into (head, head_dim), then bring head in front of seq. (3 lines)
+    width = head_dim(x.shape[-1], n_head)
+    heads = x.reshape(*x.shape[:-1], n_head, width)
+    return np.swapaxes(heads, -3, -2)
+
+
+def merge_heads(heads: np.ndarray) -> np.ndarray:  # [..., head, seq, head_dim] -> [..., seq, embd]
+    """Put the heads side by side again: the inverse of split_heads."""
+    # Bring seq back in front of head, then join the last two axes into one. (2 lines)
+    x = np.swapaxes(heads, -3, -2)
+    return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])

@@ -1,0 +1,26 @@
+"""Step 03: layer normalization, which keeps the numbers between blocks at one size."""
+
+from __future__ import annotations
+
+from max.experimental import functional as F
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+
+
+class LayerNorm(Module[[Tensor], Tensor]):
+    """Normalize every token to mean 0 and variance 1, then scale and shift each channel.
+
+    ``(x - mean) / sqrt(variance + eps) * weight + bias``, where mean and variance are those of one
+    token's channels, and the variance is the population's: divided by ``dim``, not ``dim - 1``.
+    Source: Ba et al., "Layer Normalization" (2016).
+    """
+
+    def __init__(self, dim: int, *, eps: float = 1e-5) -> None:
+        self.eps = eps
+        # TODO: Make the parameters weight (ones) and bias (zeros), one number a channel. (2 lines)
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:  # [..., dim] -> [..., dim]
+        """Normalize over the last axis."""
+        # TODO: MAX has one operation for all of it; give it weight, bias and eps. (1 line)
+        raise NotImplementedError

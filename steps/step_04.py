@@ -1,0 +1,27 @@
+"""Step 04: the feed-forward network, where every token thinks by itself."""
+
+from __future__ import annotations
+
+from max.experimental import functional as F
+from max.experimental.nn import Linear, Module
+from max.experimental.tensor import Tensor
+
+from solutions.solution_01 import GPT2Config
+
+
+class GPT2MLP(Module[[Tensor], Tensor]):
+    """Widen every token, bend it with GELU, and bring it back to its width.
+
+    GPT-2 uses the tanh approximation of GELU, which differs from the exact one by up to 5e-4:
+    enough to change the text. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016).
+    """
+
+    def __init__(self, intermediate_size: int, config: GPT2Config) -> None:
+        embed_dim = config.n_embd
+        # TODO: Make the linear layers c_fc (to intermediate_size) and c_proj (back), both with a bias. (2 lines)
+        raise NotImplementedError
+
+    def forward(self, hidden_states: Tensor) -> Tensor:  # [..., embd] -> [..., embd]
+        """Two linear layers with a GELU between them."""
+        # TODO: c_fc, then GELU in its tanh approximation, then c_proj. (3 lines)
+        raise NotImplementedError

@@ -1,0 +1,48 @@
+"""Step 06: position embeddings, a table with one row for every place in the sequence."""
+
+from __future__ import annotations
+
+from max.driver import Device
+from max.dtype import DType
+from max.experimental.nn import Embedding, Module
+from max.experimental.tensor import Tensor
+from max.graph import Dim, DimLike, StaticDim
+
+from solutions.solution_01 import GPT2Config
+
+
+def check_length(length: DimLike, config: GPT2Config) -> None:
+    """Refuse a sequence that has more tokens than the table has places.
+
+    While MAX compiles, the length is a symbol, and nothing can be said yet.
+
+    Raises:
+        ValueError: the length is a number above ``n_positions``; the message names both.
+    """
+    length = Dim(length)
+    # TODO: If length is a StaticDim and too large, raise. (2 lines)
+    raise NotImplementedError
+
+
+def position_ids(sequence_length: DimLike, num_tokens: int = 0, *, device: Device) -> Tensor:  # -> [seq]
+    """The places of a sequence that ``num_tokens`` earlier tokens precede: num_tokens, num_tokens + 1, …"""
+    # TODO: Count with Tensor.arange, as int64, from num_tokens. (2 lines)
+    raise NotImplementedError
+
+
+class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
+    """Look up the row of every position. GPT-2 learned this table; it is no formula."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        self.config = config
+        # TODO: Make the table wpe: n_positions rows of n_embd numbers. (1 line)
+        raise NotImplementedError
+
+    def forward(self, positions: Tensor) -> Tensor:  # [seq] -> [seq, embd]
+        """The rows of the given positions.
+
+        Raises:
+            ValueError: there are more positions than rows.
+        """
+        # TODO: Check the length, then look up. (2 lines)
+        raise NotImplementedError

@@ -1,0 +1,35 @@
+"""Step 10: the model without its head, embeddings and a stack of blocks."""
+
+from __future__ import annotations
+
+from max.experimental.nn import Module, Sequential
+from max.experimental.tensor import Tensor
+
+from solutions.solution_01 import GPT2Config
+from solutions.solution_03 import LayerNorm
+from solutions.solution_05 import GPT2Embeddings
+from solutions.solution_06 import GPT2PositionEmbeddings, check_length, position_ids
+from solutions.solution_09 import GPT2Block
+
+
+class GPT2Model(Module[[Tensor], Tensor]):
+    """Embed the tokens and their positions, pass them through every block, and normalize.
+
+    Source: ``GPT2Model`` in Hugging Face's transformers; the names are those of its checkpoint.
+    """
+
+    def __init__(self, config: GPT2Config) -> None:
+        self.config = config
+        # TODO: Make wte and wpe (the tables inside steps 05 and 06), h (n_layer blocks) and ln_f. (4 lines)
+        raise NotImplementedError
+
+    def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
+        """What the model knows of every token after reading up to it.
+
+        Raises:
+            ValueError: the sequence is longer than ``n_positions``.
+        """
+        sequence_length = input_ids.shape[-1]
+        check_length(sequence_length, self.config)
+        # TODO: Add the two embeddings, then all blocks, then ln_f. (4 lines)
+        raise NotImplementedError

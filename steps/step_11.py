@@ -1,0 +1,27 @@
+"""Step 11: the language-model head, which turns what the model knows into a score for every token."""
+
+from __future__ import annotations
+
+from max.experimental.nn import Linear, Module
+from max.experimental.tensor import Tensor
+
+from solutions.solution_01 import GPT2Config
+from solutions.solution_10 import GPT2Model
+
+
+class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
+    """GPT-2 with its head. A logit is how well a token would come next; softmax makes it a probability.
+
+    Source: ``GPT2LMHeadModel`` in Hugging Face's transformers; the names are those of its checkpoint.
+    The head has the weights of the token embeddings, which step 13 loads into it.
+    """
+
+    def __init__(self, config: GPT2Config) -> None:
+        self.config = config
+        # TODO: Make transformer, and lm_head: from n_embd to vocab_size, without a bias. (2 lines)
+        raise NotImplementedError
+
+    def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, vocab]
+        """The logits of the token that follows each token."""
+        # TODO: The transformer, then the head. (1 line)
+        raise NotImplementedError

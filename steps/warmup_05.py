@@ -1,0 +1,54 @@
+"""Warm-up 05: multi-head attention, put together from the warm-ups before it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solutions.warmup_01 import context_vectors
+from solutions.warmup_03 import attention_weights
+from solutions.warmup_04 import merge_heads, split_heads
+
+
+def fuse(W_query: np.ndarray, W_key: np.ndarray, W_value: np.ndarray) -> np.ndarray:  # 3 x [C, C] -> [C, 3C]
+    """Lay the matrices for query, key and value side by side, so that one multiplication does for all three."""
+    # TODO: Join the three along their columns, in this order. (1 line)
+    raise NotImplementedError
+
+
+def project_fused(
+    x: np.ndarray, W_qkv: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # [..., seq, C], [C, 3C] -> 3 x [..., seq, C]
+    """Query, key and value of every token by one multiplication: what warm-up 02's project does with three."""
+    # TODO: Multiply once, then cut the channels into three equal parts. (2 lines)
+    raise NotImplementedError
+
+
+def multi_head_attention(
+    x: np.ndarray, W_qkv: np.ndarray, W_o: np.ndarray, n_head: int, mask: np.ndarray | None = None
+) -> np.ndarray:  # [batch, seq, C] -> [batch, seq, C]
+    """Let n_head heads attend side by side, each with its own slice of the channels, and mix what they found.
+
+    GPT-2 adds a bias after each of the two multiplications; step 07 has them. Source: Vaswani et al.,
+    "Attention Is All You Need" (2017), section 3.2.2, and seed 001.
+
+    Args:
+        x: the embeddings, [batch, seq, C].
+        W_qkv: the fused projection, [C, 3C].
+        W_o: the output projection, [C, C], which mixes the heads.
+        n_head: the number of heads; it must divide C.
+        mask: [seq, seq] of bool, True where a token may attend; None allows everything.
+
+    Raises:
+        ValueError: n_head does not divide C; the message names both numbers.
+    """
+    # TODO: Project, split all three into heads, attend under the mask, merge the heads, multiply by W_o. (4 lines)
+    raise NotImplementedError
+
+
+def parameter_count(n_embd: int, *, bias: bool = False) -> int:
+    """How many numbers one attention layer learns; the number of heads does not matter.
+
+    In GPT-2 small it is 2,362,368 with biases, and its 12 layers make 23 % of the model's 124 million.
+    """
+    # TODO: W_qkv and W_o, and where there are biases one for each of their columns. (2 lines)
+    raise NotImplementedError

@@ -1,0 +1,82 @@
+"""The reference of the warm-ups: the same mathematics one number at a time, in plain loops.
+
+Slow and hard to get wrong: no broadcasting, no reshape, no axis argument. The checks of the warm-ups
+compare with it on awkward inputs (batch 2, length 7, width 15, 3 heads of 5), in double precision.
+"""
+
+import functools
+import math
+
+import numpy as np
+
+import checker.claims
+
+BATCH, LENGTH, WIDTH, HEADS, HEAD_DIM = 2, 7, 15, 3, 5
+
+TOKENS = ("batch", "token", "channel")
+WEIGHTS = ("batch", "query", "key")
+
+#: Sums in another order differ by 1e-14 here, the smallest mistake that is named by 1e-2; the bound is seed 001's.
+equal = functools.partial(checker.claims.equal, tolerance=1e-6, whose="the right number")
+
+#: Worked numbers are given to four decimals.
+equal_to_four_decimals = functools.partial(checker.claims.equal, tolerance=6e-5, whose="the right number")
+
+
+def drawn(name, *shape):
+    """Random numbers of about unit size, another draw for every ``name``; the same on every machine."""
+    return np.random.RandomState(list(name.encode())).standard_normal(shape)
+
+
+def product(one, other):
+    """The matrix product, in each of the leading positions of ``one``."""
+    out = np.empty((*one.shape[:-1], other.shape[-1]))
+    for lead in np.ndindex(one.shape[:-2]):
+        columns = list(zip(*(other if other.ndim == 2 else other[lead]).tolist(), strict=True))
+        for row, numbers in enumerate(one[lead].tolist()):
+            out[(*lead, row)] = [sum(a * b for a, b in zip(numbers, column, strict=True)) for column in columns]
+    return out
+
+
+def softmax(scores):
+    """Along the last axis. Scores of moderate size, or minus infinity."""
+    out = np.empty(scores.shape)
+    for lead in np.ndindex(scores.shape[:-1]):
+        powers = [math.exp(score) for score in scores[lead].tolist()]
+        out[lead] = [power / sum(powers) for power in powers]
+    return out
+
+
+def weights(query, key, *, scale=1.0, mask=None):
+    """Attention weights; ``mask[i][j]`` is true where query i may attend to key j."""
+    scores = np.empty((*query.shape[:-1], key.shape[-2]))
+    for *lead, row, column in np.ndindex(scores.shape):
+        pairs = zip(query[(*lead, row)].tolist(), key[(*lead, column)].tolist(), strict=True)
+        allowed = mask is None or mask[row][column]
+        scores[(*lead, row, column)] = scale * sum(a * b for a, b in pairs) if allowed else -math.inf
+    return softmax(scores)
+
+
+def attention(query, key, value, mask=None):
+    """Scaled dot-product attention: what every query gathers."""
+    return product(weights(query, key, scale=1 / math.sqrt(key.shape[-1]), mask=mask), value)
+
+
+def looks_back(length):
+    """The causal mask: row i may look at columns 0 to i."""
+    return np.array([[column <= row for column in range(length)] for row in range(length)])
+
+
+def multi_head_attention(x, W_qkv, W_o, n_head, mask=None):
+    """Every head on its own slice of the channels, one after the other."""
+    width = x.shape[-1]
+    head = width // n_head
+    joined = product(x, W_qkv)
+    found = []
+    for start in range(0, width, head):
+        query, key, value = (joined[..., part + start : part + start + head] for part in (0, width, 2 * width))
+        found.append(attention(query, key, value, mask))
+    merged = np.array(
+        [[[number for out in found for number in out[b, t]] for t in range(x.shape[1])] for b in range(len(x))]
+    )
+    return product(merged, W_o)

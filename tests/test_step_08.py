@@ -1,0 +1,102 @@
+"""Step 08, the residual connection: what is claimed, and the mistakes that can be named.
+
+Recorded from the second half of one of Hugging Face's blocks; the same numbers must come out whatever
+is normalized by what, so plain functions are tried too.
+"""
+
+import numpy as np
+import pytest
+from max.experimental.nn import Module
+
+from checker.claims import about, equal, is_value
+from checker.runtime import build, compiled, run, tensor
+from solutions.solution_01 import GPT2Config
+from solutions.solution_03 import LayerNorm
+from solutions.solution_04 import GPT2MLP
+
+WIDTH = 15
+
+
+class Half(Module):
+    """The second half of a block, with the function that is graded in its middle."""
+
+    def __init__(self, step, config):
+        self.step = step
+        self.ln_2 = LayerNorm(WIDTH, eps=config.layer_norm_epsilon)
+        self.mlp = GPT2MLP(config.n_inner, config)
+
+    def forward(self, x):
+        return self.step.pre_norm_residual(x, self.ln_2, self.mlp)
+
+
+@pytest.fixture
+def half(step, reference):
+    return build(Half, step, GPT2Config(**reference.config), weights=reference.weights)
+
+
+@about("pre_norm_residual")
+def test_half_a_block(half, reference):
+    """Around a norm and a feed-forward network it returns what Hugging Face's block returns."""
+    equal(run(half, reference["input"]), reference["output"], what="pre_norm_residual(x, ln_2, mlp)")
+
+
+@about("pre_norm_residual")
+def test_plain_functions(step, reference):
+    """It works with any two functions, and with x of any rank."""
+    for x in (reference["input"], reference["input"][0, 0]):
+        result = run(lambda x: step.pre_norm_residual(x, lambda y: y * 0.25 + 2, lambda y: y * y), x)
+        axes = ("batch", "token", "channel")[3 - x.ndim :]
+        equal(result, x + (0.25 * x + 2) ** 2, axes, what="x + (x / 4 + 2) ** 2")
+
+
+@about("pre_norm_residual")
+def test_each_is_called_once(step, reference):
+    """norm and sublayer are called once each: they are most of the work of a model."""
+    calls = []
+
+    def counting(name):
+        return lambda y: calls.append(name) or y
+
+    step.pre_norm_residual(tensor(reference["input"]), counting("norm"), counting("sublayer"))
+    is_value("the list of calls", calls, ["norm", "sublayer"])
+
+
+@pytest.mark.compiled
+@about("compiled")
+def test_compiled(half, reference, device):
+    """Compiled into one graph it returns the same numbers."""
+    graph = compiled(half, ["batch", "seq", WIDTH], device=device)
+    equal(graph(reference["input"]), reference["output"], what=f"the compiled half block on {device}")
+    equal(graph(reference["input"][:1, :3]), reference["output"][:1, :3], what=f"the compiled half block on {device}")
+    assert np.isfinite(reference["output"]).all()
+
+
+SUM = "return x + sublayer(norm(x))"
+
+MISTAKES = {
+    "The norm comes after the sum (post-norm); GPT-2 normalizes before the sublayer.": {
+        SUM: "return norm(x + sublayer(x))"
+    },
+    "The norm is applied to what the sublayer returns; apply it to what goes in.": {
+        SUM: "return x + norm(sublayer(x))"
+    },
+    "The residual is taken from the normalized input; add x as it came.": {
+        SUM: "x = norm(x)\n    return x + sublayer(x)"
+    },
+    "The input is added twice.": {SUM: "return x + x + sublayer(norm(x))"},
+    "There is no residual: add x to what the sublayer returns.": {SUM: "return sublayer(norm(x))"},
+    "The sublayer gets x as it came; normalize it first.": {SUM: "return x + sublayer(x)"},
+    "The sublayer is left out.": {SUM: "return x + norm(x)"},
+    "The input is subtracted; add it.": {SUM: "return sublayer(norm(x)) - x"},
+    "The normalized input is added as well.": {SUM: "return x + norm(x) + sublayer(norm(x))"},
+    "norm is applied twice.": {SUM: "return x + sublayer(norm(norm(x)))"},
+    "norm is called twice for one result; keep what it returned.": {SUM: "norm(x)\n    return x + sublayer(norm(x))"},
+    "The sum is halved, as if it were a mean.": {SUM: "return (x + sublayer(norm(x))) / 2"},
+}
+
+ALTERNATIVES = {
+    "the other order": {SUM: "return sublayer(norm(x)) + x"},
+    "in steps": {SUM: "residual = x\n    x = norm(x)\n    x = sublayer(x)\n    return residual + x"},
+    "+=": {SUM: "out = sublayer(norm(x))\n    out += x\n    return out"},
+    "F.add": {SUM: "from max.experimental import functional as F\n\n    return F.add(x, sublayer(norm(x)))"},
+}

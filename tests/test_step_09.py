@@ -1,0 +1,141 @@
+"""Step 09, the transformer block: what is claimed, and the mistakes that can be named."""
+
+import numpy as np
+import pytest
+
+from checker.claims import about, equal, require
+from checker.runtime import build, compiled, run
+from solutions.solution_01 import GPT2Config
+
+WIDTH = 15
+
+
+@pytest.fixture(scope="module")
+def config(reference):
+    return GPT2Config(**reference.config)
+
+
+@pytest.fixture
+def block(step, config, reference):
+    """The module with Hugging Face's weights."""
+    return build(step.GPT2Block, config, weights=reference.weights)
+
+
+@about("__init__")
+def test_parts(block, config):
+    """ln_1, attn, ln_2 and mlp are there, four different modules with the configuration's sizes."""
+    parts = [block.ln_1, block.attn, block.ln_2, block.mlp]
+    require(len({id(part) for part in parts}) == 4, "Two of ln_1, attn, ln_2 and mlp are the same module.")
+    for name in ("ln_1", "ln_2"):
+        eps = getattr(block, name).eps
+        require(
+            eps == config.layer_norm_epsilon,
+            f"{name} has eps = {eps}; the configuration says {config.layer_norm_epsilon}.",
+            (name, eps),
+        )
+
+
+@about("forward")
+def test_forward(block, reference):
+    """The block returns what Hugging Face's returns."""
+    equal(run(block, reference["input"]), reference["output"], what="forward(x)")
+
+
+@about("forward")
+def test_another_batch_and_length(block, reference):
+    """Another batch and length are right too."""
+    equal(run(block, reference["long_input"]), reference["long_output"], what="forward(x) of shape [3, 11, 15]")
+
+
+@about("forward")
+def test_the_future_cannot_change_the_past(block, reference):
+    """Another last token leaves every earlier row as it was."""
+    changed = reference["input"].copy()
+    changed[:, -1] += 1
+    before, after = (np.from_dlpack(run(block, x)) for x in (reference["input"], changed))
+    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token")
+
+
+@pytest.mark.compiled
+@about("compiled")
+def test_compiled(block, reference, device):
+    """One graph with symbolic batch and length returns the same numbers."""
+    graph = compiled(block, ["batch", "seq", WIDTH], device=device)
+    for case in ("", "long_"):
+        equal(graph(reference[f"{case}input"]), reference[f"{case}output"], what=f"the compiled block on {device}")
+
+
+FIRST = "        hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
+SECOND = "        return pre_norm_residual(hidden_states, self.ln_2, self.mlp)\n"
+LN_1 = "self.ln_1 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)"
+LN_2 = "self.ln_2 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)"
+
+
+def both(body):
+    return {FIRST: "", SECOND: body}
+
+
+MISTAKES = {
+    "The norms have changed places: ln_1 belongs to attn, ln_2 to mlp.": both(
+        "        hidden_states = pre_norm_residual(hidden_states, self.ln_2, self.attn)\n"
+        "        return pre_norm_residual(hidden_states, self.ln_1, self.mlp)\n"
+    ),
+    "The feed-forward network comes before attention; it comes after.": both(
+        "        hidden_states = pre_norm_residual(hidden_states, self.ln_2, self.mlp)\n"
+        "        return pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
+    ),
+    "ln_1 is used for both halves; the second has ln_2.": {SECOND: SECOND.replace("ln_2", "ln_1")},
+    "ln_2 is used for both halves; the first has ln_1.": {FIRST: FIRST.replace("ln_1", "ln_2")},
+    "Both halves start from the block's input; the feed-forward network starts from what attention returned.": both(
+        "        return hidden_states + self.attn(self.ln_1(hidden_states)) + self.mlp(self.ln_2(hidden_states))\n"
+    ),
+    "The norms come after the sums (post-norm); GPT-2 normalizes before each half.": both(
+        "        hidden_states = self.ln_1(hidden_states + self.attn(hidden_states))\n"
+        "        return self.ln_2(hidden_states + self.mlp(hidden_states))\n"
+    ),
+    "Attention is left out.": {FIRST: ""},
+    "The feed-forward network is left out.": {SECOND: "        return hidden_states\n"},
+    "The residual around attention is missing.": {
+        FIRST: "        hidden_states = self.attn(self.ln_1(hidden_states))\n"
+    },
+    "The residual around the feed-forward network is missing.": {
+        SECOND: "        return self.mlp(self.ln_2(hidden_states))\n"
+    },
+    "The second residual is the block's input; it is what attention returned.": both(
+        "        residual = hidden_states\n"
+        "        hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
+        "        return residual + self.mlp(self.ln_2(hidden_states))\n"
+    ),
+    "Attention is applied twice.": {FIRST: FIRST + FIRST},
+    "The norms are left out.": both(
+        "        hidden_states = hidden_states + self.attn(hidden_states)\n"
+        "        return hidden_states + self.mlp(hidden_states)\n"
+    ),
+    "The inner width is always 4 * n_embd; it is config.n_inner where that is given.": {
+        "config.n_inner or 4 * config.n_embd": "4 * config.n_embd"
+    },
+    "ln_1 has the default epsilon; take layer_norm_epsilon from the configuration.": {
+        LN_1: "self.ln_1 = LayerNorm(hidden_size)"
+    },
+    "ln_2 has the default epsilon; take layer_norm_epsilon from the configuration.": {
+        LN_2: "self.ln_2 = LayerNorm(hidden_size)"
+    },
+    "ln_1 and ln_2 are one module; they are two, with weights of their own.": {LN_2: "self.ln_2 = self.ln_1"},
+}
+
+ALTERNATIVES = {
+    "residuals written out": both(
+        "        residual = hidden_states\n        hidden_states = self.attn(self.ln_1(hidden_states)) + residual\n"
+        "        return hidden_states + self.mlp(self.ln_2(hidden_states))\n"
+    ),
+    "one expression": both(
+        "        return pre_norm_residual(pre_norm_residual(hidden_states, self.ln_1, self.attn), self.ln_2, self.mlp)\n"
+    ),
+    "a loop": both(
+        "        for norm, sublayer in ((self.ln_1, self.attn), (self.ln_2, self.mlp)):\n"
+        "            hidden_states = pre_norm_residual(hidden_states, norm, sublayer)\n        return hidden_states\n"
+    ),
+    "the forward methods": {
+        FIRST: "        hidden_states = pre_norm_residual(hidden_states, self.ln_1.forward, self.attn.forward)\n"
+    },
+}

@@ -1,0 +1,169 @@
+"""Step 10, the stacked model: what is claimed, and the mistakes that can be named."""
+
+import numpy as np
+import pytest
+
+from checker.claims import about, equal, error_of, require
+from checker.runtime import DType, build, compiled, run, tensor
+from solutions.solution_01 import GPT2Config
+
+CASES = ("", "single_", "full_")
+
+
+@pytest.fixture(scope="module")
+def config(reference):
+    return GPT2Config(**reference.config)
+
+
+@pytest.fixture
+def model(step, config, reference):
+    """The model with Hugging Face's weights."""
+    return build(step.GPT2Model, config, weights=reference.weights)
+
+
+@about("__init__")
+def test_parts(model, config):
+    """wte, wpe, n_layer blocks in h, and ln_f, by the names of a checkpoint."""
+    require(len(model.h) == config.n_layer, f"h has {len(model.h)} blocks; n_layer is {config.n_layer}.")
+    require(
+        len({id(block) for block in model.h}) == config.n_layer,
+        "h holds one block several times; make n_layer of them.",
+    )
+    require(
+        model.ln_f.eps == config.layer_norm_epsilon,
+        f"ln_f has eps = {model.ln_f.eps}; the configuration says {config.layer_norm_epsilon}.",
+    )
+
+
+@about("forward")
+def test_forward(model, reference):
+    """It returns what Hugging Face returns: [batch, seq] -> [batch, seq, embd]."""
+    equal(run(model, reference["input"]), reference["output"], what="forward(input_ids)")
+
+
+@about("forward")
+def test_one_token_and_a_full_context(model, reference):
+    """One token alone is right, and so is a full context of n_positions tokens."""
+    for case in CASES[1:]:
+        equal(run(model, reference[f"{case}input"]), reference[f"{case}output"], what=f"forward of {case[:-1]} input")
+
+
+@about("forward")
+def test_the_future_cannot_change_the_past(model, reference):
+    """Another last token leaves every earlier row as it was."""
+    changed = reference["input"].copy()
+    changed[:, -1] = (changed[:, -1] + 1) % 37
+    before, after = (np.from_dlpack(run(model, ids)) for ids in (reference["input"], changed))
+    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token")
+
+
+@about("forward")
+def test_order_matters(model, reference):
+    """The same token at two places gives two different rows: positions are seen."""
+    rows = np.from_dlpack(run(model, np.full((1, 5), 3)))
+    require(
+        bool(np.abs(rows[0, 1:] - rows[0, :1]).max() > 1e-3),
+        "The same token gives the same row wherever it stands: where are the positions?",
+        rows,
+    )
+
+
+@about("forward")
+def test_too_long_is_refused(model):
+    """A sequence of n_positions + 1 tokens is a ValueError before MAX reads past the table."""
+    message = error_of(
+        "a sequence of 14 tokens with n_positions = 13", lambda: model(tensor(np.zeros((1, 14), np.int64)))
+    )
+    require("13" in message, f"The message is {message!r}, and must name n_positions = 13.")
+
+
+@pytest.mark.compiled
+@about("compiled")
+def test_compiled(model, reference, device):
+    """One graph with symbolic batch and length returns the same numbers."""
+    graph = compiled(model, ["batch", "seq"], device=device, dtype=DType.int64)
+    for case in CASES:
+        equal(graph(reference[f"{case}input"]), reference[f"{case}output"], what=f"the compiled model on {device}")
+
+
+CHECK = "        check_length(sequence_length, self.config)\n"
+POSITIONS = "        positions = position_ids(sequence_length, device=input_ids.device)\n"
+EMBED = "hidden_states = self.wte(input_ids) + self.wpe(positions)"
+BLOCKS = "        hidden_states = self.h(hidden_states)\n"
+NORM = "return self.ln_f(hidden_states)"
+STACK = "Sequential(*(GPT2Block(config) for _ in range(config.n_layer)))"
+LN_F = "LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)"
+
+MISTAKES = {
+    "The positions are forgotten: add wpe of the positions.": {EMBED: "hidden_states = self.wte(input_ids)"},
+    "Only the positions are embedded: add wte of the tokens.": {
+        EMBED: "hidden_states = self.wpe(positions) + self.wte(input_ids) * 0.0"
+    },
+    "Positions count from 1; they count from 0.": {"self.wpe(positions)": "self.wpe((positions + 1) % 13)"},
+    "Every token is embedded at position 0.": {"self.wpe(positions)": "self.wpe(positions * 0)"},
+    "The token ids are used as positions.": {"self.wpe(positions)": "self.wpe(input_ids % 13)"},
+    "Positions are multiplied with the tokens; add them.": {
+        "self.wte(input_ids) + self.wpe": "self.wte(input_ids) * self.wpe"
+    },
+    "The token embeddings are scaled by the square root of n_embd; GPT-2 does not.": {
+        "self.wte(input_ids) +": "self.wte(input_ids) * 15**0.5 +"
+    },
+    "ln_f is left out: normalize after the last block.": {NORM: "return hidden_states"},
+    "ln_f comes before the blocks; it comes after the last one.": {
+        BLOCKS: "        hidden_states = self.h(self.ln_f(hidden_states))\n",
+        NORM: "return hidden_states",
+    },
+    "ln_f is applied before the blocks as well; GPT-2 normalizes the embeddings inside the first block.": {
+        BLOCKS: "        hidden_states = self.h(self.ln_f(hidden_states))\n"
+    },
+    "ln_f is applied after every block; once after the last is enough.": {
+        BLOCKS: "        for block in self.h:\n            hidden_states = self.ln_f(block(hidden_states))\n",
+        NORM: "return hidden_states",
+    },
+    "The blocks are left out.": {BLOCKS: ""},
+    "The last block is left out.": {
+        BLOCKS: "        for block in self.h[:-1]:\n            hidden_states = block(hidden_states)\n"
+    },
+    "The blocks run in reverse.": {
+        BLOCKS: "        for block in self.h[::-1]:\n            hidden_states = block(hidden_states)\n"
+    },
+    "Every block gets the embeddings; each gets what the one before it returned.": {
+        BLOCKS: "        embedded = hidden_states\n        for block in self.h:\n            hidden_states = block(embedded)\n"
+    },
+    "The first block runs every time; each layer has its own.": {
+        BLOCKS: "        for _ in self.h:\n            hidden_states = self.h[0](hidden_states)\n"
+    },
+    "There are n_head blocks; there are n_layer.": {"range(config.n_layer)": "range(config.n_head)"},
+    "One block is made and used n_layer times; make a new one for each layer.": {
+        STACK: "Sequential(*[GPT2Block(config)] * config.n_layer)"
+    },
+    "ln_f has the default epsilon; take layer_norm_epsilon from the configuration.": {LN_F: "LayerNorm(config.n_embd)"},
+    "The position table is added once more after the blocks.": {
+        NORM: "return self.ln_f(hidden_states + self.wpe(positions))"
+    },
+}
+
+ALTERNATIVES = {
+    "a loop over the blocks": {
+        BLOCKS: "        for block in self.h:\n            hidden_states = block(hidden_states)\n"
+    },
+    "ModuleList": {
+        STACK: "ModuleList([GPT2Block(config) for _ in range(config.n_layer)])",
+        "from max.experimental.nn import Module, Sequential": "from max.experimental.nn import Module\n"
+        "from max.experimental.nn.sequential import ModuleList",
+        BLOCKS: "        for block in self.h:\n            hidden_states = block(hidden_states)\n",
+    },
+    "Embedding": {
+        "GPT2Embeddings(config).wte": "Embedding(config.vocab_size, dim=config.n_embd)",
+        "GPT2PositionEmbeddings(config).wpe": "Embedding(config.n_positions, dim=config.n_embd)",
+        "import Module, Sequential": "import Embedding, Module, Sequential",
+    },
+    "arange": {
+        POSITIONS: "        from max.dtype import DType\n\n        positions = Tensor.arange(0, sequence_length, out_dim=sequence_length, "
+        "dtype=DType.int64, device=input_ids.device)\n"
+    },
+    "the rows of the table": {
+        POSITIONS: "",
+        "self.wpe(positions)": "self.wpe(position_ids(input_ids.shape[1], 0, device=input_ids.device)).unsqueeze(0)",
+    },
+}

@@ -1,0 +1,294 @@
+"""Step 12, generation: what is claimed, and the mistakes that can be named.
+
+Most claims are about a made-up model whose logits depend on nothing but the last token; the greedy
+text is that of a real one, with Hugging Face's weights.
+"""
+
+import numpy as np
+import pytest
+
+from checker.claims import Refusal, about, equal, error_of, is_value, require
+from checker.runtime import build, run
+from solutions.solution_01 import GPT2Config
+from solutions.solution_11 import MaxGPT2LMHeadModel
+
+VOCAB = 5
+TABLE = np.random.RandomState(12).uniform(-2, 2, (VOCAB, VOCAB)).astype(np.float32)  # last token -> logits
+PROMPT = np.array([[3, 1, 4], [0, 2, 2]])
+DRAWS = 4000
+BOUND = 40.0  # of chi-squared with 4 degrees of freedom: exceeded by chance once in 20 million times
+
+
+class Stub:
+    """A model that remembers what it was shown."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, input_ids):
+        self.seen.append(np.array(input_ids))
+        return TABLE[input_ids]
+
+
+def softmax(logits):
+    powers = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def all_of(cases):
+    """Refuse with the first problem of several cases; what all of them said tells mistakes apart."""
+    said, problems = {}, []
+    for name, case in cases.items():
+        try:
+            said[name] = case()
+        except Refusal as refusal:
+            said[name] = refusal.sentence
+            problems.append(refusal.sentence)
+    require(not problems, " ".join(problems[:1]), observed=said)
+
+
+@about("check_settings")
+def test_nonsense_is_refused(step):
+    """An empty prompt, a negative temperature and a top_k below 1 are each a ValueError that says so."""
+
+    def refused(call, needed, *settings):
+        message = error_of(call, lambda: step.check_settings(*settings))
+        require(needed in message, f"The message of {call} is {message!r}, and must say {needed!r}.")
+        return message
+
+    empty = np.zeros((1, 0), np.int64)
+    all_of(
+        {
+            "empty": lambda: refused("an empty prompt", "empty", empty, 1.0, None),
+            "temperature": lambda: refused("temperature = -0.5", "-0.5", PROMPT, -0.5, None),
+            "top_k": lambda: refused("top_k = 0", "top_k", PROMPT, 1.0, 0),
+        }
+    )
+
+
+@about("check_settings")
+def test_sense_is_accepted(step):
+    """Temperature 0, top_k 1 and a prompt of one token are accepted."""
+    for settings in ((PROMPT, 0, None), (PROMPT, 1.0, 1), (PROMPT[:, :1], 2.0, 100)):
+        try:
+            step.check_settings(*settings)
+        except ValueError as error:
+            require(False, f"check_settings refuses temperature = {settings[1]}, top_k = {settings[2]}: {error}")
+
+
+@about("next_token_probabilities")
+def test_probabilities(step):
+    """At temperature 1 they are the softmax of the logits; rows add up to 1, and large logits do not overflow."""
+    equal(step.next_token_probabilities(TABLE), softmax(TABLE), ("row", "token"), what="the probabilities")
+    large = TABLE * 1000
+    equal(step.next_token_probabilities(large), softmax(large), ("row", "token"), what="those of large logits")
+
+
+@about("next_token_probabilities")
+def test_temperature(step):
+    """The logits are divided by the temperature before the softmax."""
+    for temperature in (0.5, 1.7):
+        probabilities = step.next_token_probabilities(TABLE, temperature=temperature)
+        equal(probabilities, softmax(TABLE / temperature), ("row", "token"), what=f"temperature {temperature}")
+
+
+@about("next_token_probabilities")
+def test_top_k(step):
+    """Only the top_k most likely tokens are left, and they share the whole probability."""
+    for top_k in (2, 1, 4, 5, 100):
+        left = np.argsort(TABLE, axis=-1)[:, -top_k:]
+        logits = np.full_like(TABLE, -np.inf)
+        np.put_along_axis(logits, left, np.take_along_axis(TABLE, left, -1), -1)
+        probabilities = step.next_token_probabilities(TABLE, top_k=top_k)
+        equal(probabilities, softmax(logits), ("row", "token"), what=f"top_k = {top_k}")
+
+
+@about("generate_next_token")
+def test_greedy(step):
+    """Greedily, every row gets the most likely token after its last one."""
+    rows = np.concatenate([PROMPT] * 20)  # so many that sampling them all right is no accident
+    for settings in ({"temperature": 0}, {"do_sample": False}):
+        token = np.asarray(step.generate_next_token(Stub(), rows, **settings, rng=np.random.default_rng(3)))
+        equal(token, TABLE[rows[:, -1]].argmax(-1), ("row",), what=f"generate_next_token with {settings}")
+
+
+@about("generate_next_token")
+def test_draws_follow_the_probabilities(step):
+    """Sampled tokens come as often as their probabilities say, in every row for itself."""
+    rng = np.random.default_rng(7)
+    rows = np.repeat([[4], [1]], DRAWS // 20, axis=0)
+    for settings, wanted in (
+        ({}, softmax(TABLE)),
+        ({"temperature": 2.5}, softmax(TABLE / 2.5)),
+        ({"top_k": 2}, None),
+    ):
+        counts = np.zeros((2, VOCAB))
+        for _ in range(10):
+            drawn = np.asarray(step.generate_next_token(Stub(), rows, rng=rng, **settings)).reshape(2, -1)
+            counts += np.stack([np.bincount(row, minlength=VOCAB) for row in drawn])
+        for row, last in enumerate((4, 1)):
+            if wanted is None:
+                best = set(np.argsort(TABLE[last])[-2:].tolist())
+                require(set(np.flatnonzero(counts[row])) <= best, "With top_k = 2, a third token was drawn.", counts)
+                continue
+            expected = wanted[last] * counts[row].sum()
+            chi_squared = float(((counts[row] - expected) ** 2 / expected).sum())
+            sentence = f"Of {int(counts[row].sum())} draws with {settings or 'temperature 1'}, the tokens came {counts[row].astype(int).tolist()} times; about {expected.round().astype(int).tolist()} is right."
+            require(chi_squared < BOUND, sentence, counts)
+
+
+@about("generate_next_token")
+def test_the_seed_decides(step):
+    """The same generator gives the same tokens, another one gives others."""
+    rows = np.zeros((40, 1), np.int64)
+    one, same, other = (
+        np.asarray(step.generate_next_token(Stub(), rows, rng=np.random.default_rng(seed))).tolist()
+        for seed in (1, 1, 2)
+    )
+    require(one == same, "Two generators with the same seed gave different tokens: draw with rng.")
+    require(one != other, "Two seeds gave the same 40 tokens: draw with rng.")
+    require(len(set(one)) > 1, "40 rows got one token: every row is drawn for itself.")
+
+
+@about("generate_tokens")
+def test_the_prompt_comes_first(step):
+    """What comes back is the prompt and max_new_tokens more: [batch, seq + max_new_tokens]."""
+    for count in (4, 1, 0):
+        tokens = np.asarray(step.generate_tokens(Stub(), PROMPT, count, temperature=0))
+        is_value("the shape", list(tokens.shape), [2, 3 + count])
+        equal(tokens[:, :3], PROMPT, ("row", "token"), what="the prompt")
+
+
+@about("generate_tokens")
+def test_every_new_token_is_seen(step):
+    """The model sees the prompt first, and every new token after that."""
+    model = Stub()
+    tokens = np.asarray(step.generate_tokens(model, PROMPT, 4, temperature=0))
+    is_value("the lengths that the model saw", [ids.shape[1] for ids in model.seen], [3, 4, 5, 6])
+    for seen in model.seen:
+        equal(seen, tokens[:, : seen.shape[1]], ("row", "token"), what=f"what the model saw of {seen.shape[1]} tokens")
+
+
+@about("stream_tokens")
+def test_the_context_slides(step):
+    """The model never sees more than the last n_positions tokens, and generation goes on."""
+    model = Stub()
+    tokens = np.asarray(step.generate_tokens(model, PROMPT, 6, temperature=0, n_positions=4))
+    is_value(
+        "the lengths that the model saw with n_positions = 4", [ids.shape[1] for ids in model.seen], [3, 4, 4, 4, 4, 4]
+    )
+    equal(model.seen[-1], tokens[:, -5:-1], ("row", "token"), what="the last four tokens that the model saw")
+
+
+@about("stream_tokens")
+def test_tokens_stream(step):
+    """Tokens are yielded one by one, each before the model is asked for the next."""
+    model = Stub()
+    stream = step.stream_tokens(model, PROMPT, 3, temperature=0)
+    for count in (1, 2, 3):
+        is_value("the shape of a streamed token", list(np.asarray(next(stream)).shape), [2])
+        is_value(f"how often the model ran before token {count} came", len(model.seen), count)
+
+
+@about("generate_tokens")
+def test_greedy_text_is_hugging_faces(step, reference):
+    """Greedy text of the whole model, up to a full context, is Hugging Face's to the token."""
+    model = build(MaxGPT2LMHeadModel, GPT2Config(**reference.config), weights=reference.weights)
+    tokens = step.generate_tokens(lambda ids: np.from_dlpack(run(model, ids)), reference["input"], 10, temperature=0)
+    equal(np.asarray(tokens), reference["output"], ("row", "token"), what="the greedy text")
+
+
+DIVIDE = "    logits = logits / temperature\n"
+TAIL = "return powers / powers.sum(axis=-1, keepdims=True)"
+KTH = "kth_largest = np.sort(logits, axis=-1)[:, -top_k, None]"
+LAST = "logits = model(input_ids)[:, -1]"
+DRAW = "np.array([rng.choice(len(row), p=row) for row in probabilities])"
+VISIBLE = "visible = input_ids[:, -n_positions:]"
+APPEND = "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)"
+GATHER = "np.concatenate([input_ids, *(next_ids[:, None] for next_ids in streamed)], axis=1)"
+
+MISTAKES = {
+    "An empty prompt is let through: the model has no last token to continue.": {
+        "if input_ids.shape[-1] == 0:": "if False:"
+    },
+    "A negative temperature is let through: it would make the least likely token the likeliest.": {
+        "if temperature < 0:": "if False:"
+    },
+    "top_k = 0 is let through: it leaves no token to choose from.": {
+        "if top_k is not None and top_k < 1:": "if False:"
+    },
+    "Temperature 0 is refused; it means the most likely token.": {"if temperature < 0:": "if temperature <= 0:"},
+    "The temperature is not used: divide the logits by it.": {DIVIDE: ""},
+    "The logits are multiplied by the temperature; divide them.": {DIVIDE: "    logits = logits * temperature\n"},
+    "The temperature is applied after the softmax; divide the logits by it, before.": {
+        DIVIDE: "",
+        TAIL: "return powers / powers.sum(axis=-1, keepdims=True) / temperature",
+    },
+    "The softmax overflows: subtract the largest logit before taking the exponential.": {
+        "np.exp(logits - logits.max(axis=-1, keepdims=True))": "np.exp(np.minimum(logits, 700)) "
+    },
+    "The softmax runs over the rows; it runs over the tokens, the last axis.": {
+        "powers.sum(axis=-1, keepdims=True)": "powers.sum(axis=0, keepdims=True)"
+    },
+    "The powers are not divided by their sum: the rows do not add up to 1.": {TAIL: "return powers"},
+    "top_k is not used.": {"logits = np.where(logits < kth_largest, -np.inf, logits)": "pass"},
+    "top_k keeps one token too many.": {"-top_k, None]": "-top_k - 1, None]"},
+    "top_k keeps the least likely tokens; it keeps the most likely.": {
+        "logits < kth_largest": "logits > np.sort(logits, axis=-1)[:, top_k - 1, None]"
+    },
+    "The tokens outside top_k get the logit 0, which is no small one; they get minus infinity.": {
+        "-np.inf, logits": "0.0, logits"
+    },
+    "The probabilities left by top_k are not shared out: they must add up to 1 again.": {
+        TAIL: "return powers / np.exp(whole - whole.max(axis=-1, keepdims=True)).sum(axis=-1, keepdims=True)",
+        DIVIDE: DIVIDE + "    whole = logits\n",
+    },
+    "The token after the first one is predicted; take the logits of the last place.": {
+        LAST: "logits = model(input_ids)[:, 0]"
+    },
+    "The last but one place is taken; the last is -1.": {LAST: "logits = model(input_ids)[:, -2]"},
+    "Greedy takes the least likely token.": {"logits.argmax(axis=-1)": "logits.argmin(axis=-1)"},
+    "Every row gets the first row's token.": {
+        "return logits.argmax(axis=-1)": "return np.repeat(logits[:1].argmax(axis=-1), len(logits))",
+    },
+    "do_sample=False still samples.": {"if temperature == 0 or not do_sample:": "if temperature == 0:"},
+    "Sampling always takes the most likely token.": {DRAW: "probabilities.argmax(axis=-1)"},
+    "Tokens are drawn evenly, whatever their probabilities.": {"rng.choice(len(row), p=row)": "rng.choice(len(row))"},
+    "One draw is used for every row; each row is drawn for itself.": {
+        DRAW: "np.array([rng.choice(len(probabilities[0]), p=probabilities[0])] * len(probabilities))"
+    },
+    "rng is not used, so that the same seed gives different text.": {"rng.choice(": "np.random.default_rng().choice("},
+    "The new token is not appended, so that the model never sees it.": {APPEND: "pass"},
+    "The new token is put in front; it goes to the end.": {
+        APPEND: "input_ids = np.concatenate([next_ids[:, None], input_ids], axis=1)"
+    },
+    "The context does not slide: the model sees at most the last n_positions tokens.": {VISIBLE: "visible = input_ids"},
+    "A full context keeps its first tokens; it keeps the last.": {VISIBLE: "visible = input_ids[:, :n_positions]"},
+    "The model sees the last token alone, and forgets what came before.": {VISIBLE: "visible = input_ids[:, -1:]"},
+    "The prompt is missing from what comes back.": {
+        GATHER: "np.concatenate([input_ids[:, :0], *(next_ids[:, None] for next_ids in streamed)], axis=1)"
+    },
+    "One token too many is generated.": {"for _ in range(max_new_tokens):": "for _ in range(max_new_tokens + 1):"},
+    "The tokens are gathered before they are yielded; yield each as soon as it is known.": {
+        "        yield next_ids\n": "        tokens.append(next_ids)\n",
+        "    for _ in range(max_new_tokens):": "    tokens = []\n    for _ in range(max_new_tokens):",
+        f"        {APPEND}\n": f"        {APPEND}\n    yield from tokens\n",
+    },
+}
+
+ALTERNATIVES = {
+    "inverse of the cumulative sum": {
+        DRAW: "(rng.random((len(probabilities), 1)) > probabilities.cumsum(axis=-1)).sum(axis=-1)"
+    },
+    "the Gumbel trick": {
+        DRAW: "(np.log(np.maximum(probabilities, 1e-300)) + rng.gumbel(size=probabilities.shape)).argmax(axis=-1)"
+    },
+    "np.partition": {KTH: "kth_largest = np.partition(logits, -top_k, axis=-1)[:, -top_k, None]"},
+    "the largest subtracted first": {
+        DIVIDE: "    logits = (logits - logits.max(axis=-1, keepdims=True)) / temperature\n"
+    },
+    "multinomial": {DRAW: "rng.multinomial(1, probabilities).argmax(axis=-1)"},
+    "a loop that appends": {
+        GATHER: "np.concatenate([input_ids, np.stack(list(streamed), axis=1).reshape(len(input_ids), -1)], axis=1) if max_new_tokens else input_ids"
+    },
+}

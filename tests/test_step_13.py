@@ -1,0 +1,252 @@
+"""Step 13, pretrained weights: what is claimed, and the mistakes that can be named.
+
+The checkpoints are written here, from Hugging Face's weights on the awkward configuration, in every
+form that Hugging Face's own come in: with and without prefix, head and mask buffers, in one file or
+in several.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from checker.claims import about, equal, error_of, is_value, require
+from checker.paths import Step
+from checker.references import Reference
+from checker.runtime import run
+
+CONV1D = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """The numbers of the whole model, step 11's."""
+    return Reference(Step("step_11").reference_file)
+
+
+@pytest.fixture(scope="module")
+def published(reference):
+    """A checkpoint's tensors as the published ones are: no prefix, no head, mask buffers, [in, out]."""
+    tensors = {}
+    for name, array in reference.weights.items():
+        if name != "lm_head.weight":
+            tensors[name.removeprefix("transformer.")] = array.T.copy() if name.endswith(CONV1D) else array
+    for layer in range(reference.config["n_layer"]):
+        tensors[f"h.{layer}.attn.bias"] = np.tril(np.ones((1, 1, 13, 13), np.float32))
+        tensors[f"h.{layer}.attn.masked_bias"] = np.array(-1e4, np.float32)
+    return tensors
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, reference, published):
+    """A checkpoint folder as Hugging Face writes it; its name is the same every time, as in messages."""
+    monkeypatch.chdir(tmp_path)
+    folder = Path("checkpoint")
+    folder.mkdir()
+    config = {"model_type": "gpt2", "activation_function": "gelu_new", "resid_pdrop": 0.1} | reference.config
+    (folder / "config.json").write_text(json.dumps(config))
+    save_file(published, folder / "model.safetensors")
+    return folder
+
+
+def same(weights, wanted):
+    """Refuse unless two dictionaries of arrays are the same, names first."""
+    names = sorted(weights) if isinstance(weights, dict) else weights
+    require(
+        names == sorted(wanted),
+        f"The weights are called {sorted(set(names) ^ set(wanted))[:4]} where they differ.",
+        names,
+    )
+    for name, array in wanted.items():
+        axes = ("out", "in") if array.ndim == 2 else ()
+        equal(weights[name], array, axes, what=name)
+
+
+@about("read_config")
+def test_config(step, folder, reference):
+    """The configuration is the checkpoint's, and what it does not need is ignored."""
+    config = vars(step.read_config(folder))
+    is_value("the configuration", {name: config[name] for name in reference.config}, reference.config)
+
+
+@about("read_config")
+def test_other_architectures_are_refused(step, folder):
+    """A checkpoint of another architecture is a ValueError that names it."""
+    (folder / "config.json").write_text(json.dumps({"model_type": "llama", "hidden_size": 64}))
+    message = error_of("a llama checkpoint", lambda: step.read_config(folder))
+    require("llama" in message, f"The message is {message!r}, and must name llama.")
+    (folder / "config.json").write_text("{")
+    error_of("a config.json cut short", lambda: step.read_config(folder))
+
+
+@about("read_checkpoint")
+def test_one_file(step, folder, published):
+    """Every tensor of a checkpoint in one file is read, as float32, and the file stays as it is."""
+    before = (folder / "model.safetensors").read_bytes()
+    same(step.read_checkpoint(folder), published)
+    require((folder / "model.safetensors").read_bytes() == before, "The checkpoint's file was changed; only read it.")
+    save_file({"wte.weight": published["wte.weight"].astype(np.float16)}, folder / "model.safetensors")
+    is_value("the dtype of a float16 weight", step.read_checkpoint(folder)["wte.weight"].dtype.name, "float32")
+
+
+@about("read_checkpoint")
+def test_several_files(step, folder, published):
+    """A checkpoint in several files is read whole, by its index."""
+    (folder / "model.safetensors").unlink()
+    names = sorted(published)
+    index = {}
+    for part in range(3):
+        file = f"model-0000{part + 1}-of-00003.safetensors"
+        save_file({name: published[name] for name in names[part::3]}, folder / file)
+        index |= dict.fromkeys(names[part::3], file)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": index}))
+    same(step.read_checkpoint(folder), published)
+
+
+@about("read_checkpoint")
+def test_damaged_files_are_refused(step, folder):
+    """A file that is cut short or missing is a ValueError that names it."""
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    message = error_of("a file cut short", lambda: step.read_checkpoint(folder))
+    require("model.safetensors" in message, f"The message is {message!r}, and must name model.safetensors.")
+    path.unlink()
+    error_of("a missing file", lambda: step.read_checkpoint(folder))
+
+
+@about("convert_checkpoint")
+def test_published_form(step, published, reference):
+    """Published checkpoints fit: prefix added, mask buffers skipped, Conv1D transposed, the head tied to wte."""
+    same(step.convert_checkpoint(published), reference.weights)
+
+
+@about("convert_checkpoint")
+def test_newer_form(step, published, reference):
+    """Newer checkpoints fit too, which have the prefix, no mask buffers, and perhaps a head of their own."""
+    newer = {
+        f"transformer.{name}": array
+        for name, array in published.items()
+        if ".attn.bias" not in name and "masked" not in name
+    }
+    same(step.convert_checkpoint(newer), reference.weights)
+    own = newer | {"lm_head.weight": newer["transformer.wte.weight"] + 1}
+    same(step.convert_checkpoint(own), reference.weights | {"lm_head.weight": own["lm_head.weight"]})
+
+
+@about("check_weights")
+def test_what_does_not_fit_is_listed(step, reference):
+    """Missing, unknown and wrongly shaped weights are a ValueError that names every one."""
+    shapes = {name: array.shape for name, array in reference.weights.items()}
+    weights = dict(reference.weights)
+    del weights["transformer.h.1.ln_2.bias"], weights["transformer.wpe.weight"]
+    weights["transformer.h.4.ln_1.bias"] = weights["transformer.h.9.ln_1.bias"] = np.zeros(15, np.float32)
+    weights["transformer.ln_f.weight"] = np.zeros(16, np.float32)
+    weights["transformer.h.0.mlp.c_fc.weight"] = weights["transformer.h.0.mlp.c_fc.weight"].T
+    message = error_of("a checkpoint that does not fit", lambda: step.check_weights(weights, shapes))
+    wanted = ("h.1.ln_2.bias", "wpe.weight", "h.4.ln_1.bias", "h.9.ln_1.bias", "ln_f.weight", "h.0.mlp.c_fc.weight")
+    for name in wanted:
+        require(name in message, f"The message does not name {name}.", [name in message for name in wanted])
+
+
+@about("check_weights")
+def test_what_fits_is_accepted(step, reference):
+    """Exactly the weights of the model are accepted."""
+    try:
+        step.check_weights(reference.weights, {name: array.shape for name, array in reference.weights.items()})
+    except ValueError as error:
+        require(False, f"Weights that fit are refused: {error}")
+
+
+@about("load_pretrained")
+def test_the_whole_model(step, folder, reference):
+    """A model loaded from the folder returns Hugging Face's logits."""
+    model = step.load_pretrained(folder)
+    equal(run(model, reference["input"]), reference["output"], ("batch", "token", "vocab"), what="the logits")
+
+
+SKIP = "        if name.endswith(MASK_BUFFERS):\n            continue\n"
+PREFIX = '        if not name.startswith(("transformer.", "lm_head.")):\n            name = f"transformer.{name}"\n'
+TRANSPOSE = "np.ascontiguousarray(tensor.T) if name.endswith(CONV1D) else tensor"
+TIE = '        weights.setdefault("lm_head.weight", weights["transformer.wte.weight"])\n'
+GPT2 = 'if values.get("model_type") != "gpt2":'
+FILES = 'set(json.loads(index.read_text())["weight_map"].values()) if index.is_file() else {"model.safetensors"}'
+PROBLEMS = "problems = missing + unknown + other"
+CAUGHT = "except (OSError, SafetensorError) as error:"
+
+MISTAKES = {
+    "Another architecture is let through; its weights mean something else.": {GPT2: "if False:"},
+    "The message about another architecture does not say which it is.": {
+        "holds a {values.get('model_type')} model": "holds another model"
+    },
+    "The configuration is always GPT-2 small's; take the values of config.json.": {
+        "GPT2Config(**{name: values[name] for name in names if name in values})": "GPT2Config()"
+    },
+    "Every entry of config.json is passed on; pick those that GPT2Config has.": {
+        "{name: values[name] for name in names if name in values}": "values"
+    },
+    "The index is not read: a checkpoint in several files is not found.": {FILES: '{"model.safetensors"}'},
+    "Only the first of several files is read.": {"for name in sorted(names):": "for name in sorted(names)[:1]:"},
+    "A file that is cut short raises an error of safetensors; raise a ValueError that names the file.": {
+        CAUGHT: "except OSError as error:"
+    },
+    "A missing file raises FileNotFoundError; raise a ValueError that names the file.": {
+        CAUGHT: "except SafetensorError as error:"
+    },
+    "float16 weights stay float16; the model is float32.": {
+        "{name: tensor.astype(np.float32) for name, tensor in tensors.items()}": "tensors"
+    },
+    "The mask buffers are kept; they are no weights.": {SKIP: ""},
+    "c_attn.bias is skipped along with the mask buffers, whose names end with .attn.bias: mind the dot.": {
+        "name.endswith(MASK_BUFFERS)": 'name.endswith(("attn.bias", "attn.masked_bias"))'
+    },
+    "Every bias of attention is skipped; only .attn.bias and .attn.masked_bias are mask buffers.": {
+        "name.endswith(MASK_BUFFERS)": '"attn" in name and name.endswith("bias")'
+    },
+    "The prefix transformer. is missing from the names.": {PREFIX: ""},
+    "The prefix transformer. is added to names that have it already.": {
+        '        if not name.startswith(("transformer.", "lm_head.")):\n': ""
+        '        if not name.startswith("lm_head."):\n'
+    },
+    "Nothing is transposed: Hugging Face's Conv1D keeps its weights [in, out], Linear wants [out, in].": {
+        TRANSPOSE: "tensor"
+    },
+    "Only the weights that are not square are transposed; attention's c_proj is square and must be transposed too.": {
+        TRANSPOSE: "np.ascontiguousarray(tensor.T) if name.endswith(CONV1D) and tensor.shape[0] != tensor.shape[1] else tensor"
+    },
+    "Every matrix is transposed; the embeddings are tables and stay as they are.": {
+        TRANSPOSE: "np.ascontiguousarray(tensor.T) if tensor.ndim == 2 else tensor"
+    },
+    "attention's weights are not transposed; c_attn and c_proj are Conv1D like those of mlp.": {
+        "name.endswith(CONV1D)": 'name.endswith(CONV1D) and ".mlp." in name'
+    },
+    "The head is not tied: it has the weights of wte where a checkpoint has none for it.": {TIE: "        pass\n"},
+    "The head is always tied; a checkpoint's own head comes first.": {
+        'weights.setdefault("lm_head.weight", weights["transformer.wte.weight"])': 'weights["lm_head.weight"] = weights["transformer.wte.weight"]'
+    },
+    "The head is tied to wpe; it has the weights of wte.": {TIE: TIE.replace("wte", "wpe")},
+    "Missing weights are not noticed.": {PROBLEMS: "problems = unknown + other"},
+    "Unknown weights are not noticed.": {PROBLEMS: "problems = missing + other"},
+    "Wrong shapes are not noticed.": {PROBLEMS: "problems = missing + unknown"},
+    "Only the first problem is named; name them all.": {'"; ".join(problems)': "problems[0]"},
+    "Nothing is refused.": {"    if problems:": "    if False:"},
+}
+
+ALTERNATIVES = {
+    "swapaxes": {TRANSPOSE: "np.swapaxes(tensor, 0, 1).copy() if name.endswith(CONV1D) else tensor"},
+    "names by their last two parts": {
+        "name.endswith(CONV1D)": 'name.split(".")[-2:][0] in ("c_attn", "c_proj", "c_fc") and name.endswith("weight")'
+    },
+    "safe_open": {
+        "tensors |= load_file(folder / name)": "from safetensors import safe_open\n\n            with safe_open(folder / name, 'numpy') as file:\n"
+        "                tensors |= {key: file.get_tensor(key) for key in file.keys()}"
+    },
+    "the prefix taken off and put on": {
+        PREFIX: '        if not name.startswith("lm_head."):\n            name = "transformer." + name.removeprefix("transformer.")\n'
+    },
+    "sets": {
+        '[f"{name} is missing" for name in shapes if name not in weights]': '[f"{name} is missing" for name in sorted(set(shapes) - set(weights))]',
+        '[f"{name} is unknown" for name in weights if name not in shapes]': '[f"{name} is unknown" for name in sorted(set(weights) - set(shapes))]',
+    },
+}

@@ -1,0 +1,222 @@
+"""Warm-up 01, attention without weights: what is claimed, and the mistakes that can be named. No MAX is needed."""
+
+import numpy as np
+
+from checker.claims import about, require
+from tests import naive
+from tests.naive import BATCH, LENGTH, WEIGHTS, WIDTH, drawn, equal, equal_to_four_decimals
+
+# "Your journey starts with one step", three numbers a word, and what "journey" makes of it: seed 004's first variant.
+SIX_WORDS = (
+    (0.43, 0.15, 0.89),
+    (0.55, 0.87, 0.66),
+    (0.57, 0.85, 0.64),
+    (0.22, 0.58, 0.33),
+    (0.77, 0.25, 0.10),
+    (0.05, 0.80, 0.55),
+)
+JOURNEY = 1
+JOURNEY_SCORES = (0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865)
+JOURNEY_WEIGHTS = (0.1385, 0.2379, 0.2333, 0.1240, 0.1082, 0.1581)
+JOURNEY_CONTEXT = (0.4419, 0.6515, 0.5683)
+
+
+def six_words():
+    return np.array(SIX_WORDS)
+
+
+def worked(actual, expected, axes, what):
+    """Compare with the row of worked numbers for the one query "journey"."""
+    equal_to_four_decimals(actual, np.array([expected]), axes, what=what)
+
+
+@about("attention_scores")
+def test_scores_of_journey(step):
+    """The word "journey" scores 0.9544, 1.4950, 1.4754, 0.8434, 0.7070 and 1.0865 with the six words."""
+    query = six_words()[JOURNEY : JOURNEY + 1]
+    scores = step.attention_scores(query, six_words())
+    worked(scores, JOURNEY_SCORES, ("query", "key"), 'attention_scores(x[1:2], x), the scores of "journey"')
+
+
+@about("attention_scores")
+def test_scores(step):
+    """Every query meets every key, in every sequence of a batch and with more keys than queries."""
+    query, key = drawn("query", BATCH, 4, WIDTH), drawn("key", BATCH, LENGTH, WIDTH)
+    expected = np.array([naive.product(query[at], key[at].T) for at in range(BATCH)])
+    equal(step.attention_scores(query, key), expected, WEIGHTS, what="attention_scores(query, key)")
+
+
+@about("softmax")
+def test_weights_of_journey(step):
+    """Its scores become the weights 0.1385, 0.2379, 0.2333, 0.1240, 0.1082 and 0.1581."""
+    weights = step.softmax(np.array([JOURNEY_SCORES]))
+    worked(weights, JOURNEY_WEIGHTS, ("query", "key"), 'softmax(scores), the weights of "journey"')
+
+
+@about("softmax")
+def test_softmax(step):
+    """Every row along the last axis becomes weights that sum to one."""
+    scores = 2 * drawn("scores", BATCH, LENGTH, LENGTH)
+    expected = naive.softmax(scores)
+    equal(step.softmax(scores), expected, WEIGHTS, what="softmax(scores)")
+
+
+@about("softmax")
+def test_large_scores(step):
+    """Scores of a thousand are no harder than scores of one, in each row by itself."""
+    scores = drawn("scores", 3, LENGTH)
+    expected = naive.softmax(scores)
+    away = np.array([[1000.0], [0.0], [-1000.0]])
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        equal(step.softmax(scores + away), expected, ("query", "key"), what="softmax of rows near 1000, 0 and -1000")
+
+
+@about("softmax")
+def test_blocked_scores(step):
+    """A score of -inf gets no weight, and a row of nothing else gets zeros, not NaN."""
+    scores = drawn("scores", 3, LENGTH)
+    scores[0, 2:] = scores[1] = -np.inf
+    expected = np.zeros((3, LENGTH))
+    expected[0], expected[2] = naive.softmax(scores[0]), naive.softmax(scores[2])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        equal(step.softmax(scores), expected, ("query", "key"), what="softmax of scores with -inf")
+
+
+@about("softmax")
+def test_scores_are_left_alone(step):
+    """The scores that it is given are the same afterwards."""
+    scores = drawn("scores", BATCH, LENGTH, LENGTH)
+    step.softmax(scores)
+    equal(scores, drawn("scores", BATCH, LENGTH, LENGTH), WEIGHTS, what="scores, after softmax(scores),")
+
+
+@about("context_vectors")
+def test_context_of_journey(step):
+    """The weights of "journey" gather 0.4419, 0.6515 and 0.5683 from the six words."""
+    context = step.context_vectors(np.array([JOURNEY_WEIGHTS]), six_words())
+    worked(context, JOURNEY_CONTEXT, ("query", "channel"), 'context_vectors(weights, x), for "journey"')
+
+
+@about("context_vectors")
+def test_context(step):
+    """Every query sums the values of its own sequence by its own weights."""
+    weights, value = naive.softmax(drawn("scores", BATCH, 7, LENGTH)), drawn("value", BATCH, LENGTH, WIDTH)
+    expected = np.array([naive.product(weights[at], value[at]) for at in range(BATCH)])
+    equal(step.context_vectors(weights, value), expected, what="context_vectors(weights, value)")
+
+
+@about("simple_self_attention")
+def test_journey_from_start_to_end(step):
+    """From the six words alone it finds the context of "journey"."""
+    context = step.simple_self_attention(six_words())
+    require(hasattr(context, "shape"), "simple_self_attention(x) is no array: is there a `return`?")
+    worked(context[JOURNEY : JOURNEY + 1], JOURNEY_CONTEXT, ("query", "channel"), 'row 1, "journey",')
+
+
+@about("simple_self_attention")
+def test_simple_self_attention(step):
+    """It returns what loops over every sequence, word and channel return."""
+    x = drawn("x", BATCH, LENGTH, WIDTH) / 2
+    expected = naive.product(naive.weights(x, x), x)
+    equal(step.simple_self_attention(x), expected, what="simple_self_attention(x)")
+
+
+SCORES = "return query @ np.swapaxes(key, -2, -1)"
+LARGEST = "largest = scores.max(axis=-1, keepdims=True)"
+POWERS = "np.exp(scores - np.where(largest == -np.inf, 0.0, largest))"
+TOTAL = "total = powers.sum(axis=-1, keepdims=True)"
+QUOTIENT = "return powers / np.where(total == 0.0, 1.0, total)"
+CONTEXT = "return weights @ value"
+
+MISTAKES = {
+    "The keys are compared with themselves: the query is not used.": {SCORES: SCORES.replace("query @", "key @")},
+    "Query and key have changed places: the queries are the rows of the scores, the keys their columns.": {
+        SCORES: "return key @ np.swapaxes(query, -2, -1)"
+    },
+    "The scores are divided by the square root of the width; that comes in warm-up 02.": {
+        SCORES: f"{SCORES} / np.sqrt(key.shape[-1])"
+    },
+    "The scores are cosines: the lengths of the vectors are divided out. A dot product keeps them.": {
+        SCORES: f"{SCORES} / (np.linalg.norm(query, axis=-1)[..., None] * np.linalg.norm(key, axis=-1)[..., None, :])"
+    },
+    "The scores are squared distances; a dot product is large where two vectors agree.": {
+        SCORES: "return ((query[..., :, None, :] - key[..., None, :, :]) ** 2).sum(axis=-1)"
+    },
+    "Every axis of key is reversed, the batch too; swap only the last two.": {
+        SCORES: "return query @ key.T",
+    },
+    "The softmax runs over the queries; it must run over the keys, the last axis.": {
+        LARGEST: LARGEST.replace("-1", "-2"),
+        TOTAL: TOTAL.replace("-1", "-2"),
+    },
+    "The softmax shares one weight among the whole array; every row sums to one by itself.": {
+        LARGEST: "largest = scores.max()",
+        TOTAL: "total = powers.sum()",
+    },
+    "The largest score of the whole array is subtracted; take that of every row, or exp makes zeros of the others.": {
+        LARGEST: "largest = scores.max()",
+    },
+    "exp of a large score is infinite: subtract the row's largest score first.": {POWERS: "np.exp(scores)"},
+    "The scores are divided by their sum without exp, which lets a weight be negative.": {POWERS: "scores"},
+    "exp is taken, but nothing is divided by the row's sum.": {QUOTIENT: "return powers"},
+    "A row of nothing but -inf is not a number: -inf - -inf and 0 / 0 are NaN. Return zeros for it.": {
+        POWERS: "np.exp(scores - largest)",
+        QUOTIENT: "return powers / total",
+    },
+    "The row's sum has lost its axis, so it is divided along the wrong one: keepdims=True keeps it.": {
+        TOTAL: "total = powers.sum(axis=-1)"
+    },
+    "The caller's scores are changed in place; make a new array.": {
+        LARGEST: f"{LARGEST}\n    scores -= np.where(largest == -np.inf, 0.0, largest)",
+        POWERS: "np.exp(scores)",
+    },
+    "The weights are transposed: row i of the weights belongs to query i.": {
+        CONTEXT: "return np.swapaxes(weights, -2, -1) @ value"
+    },
+    "The weights are ignored: the context is the plain mean of the values.": {
+        CONTEXT: "return (weights > -1) / weights.shape[-1] @ value"
+    },
+    "The values weighted are not summed: every query needs one vector, not one for each key.": {
+        CONTEXT: "return weights[..., None] * value[..., None, :, :]"
+    },
+    "There is no softmax: the scores themselves are used as weights.": {
+        "softmax(attention_scores(x, x))": "attention_scores(x, x)"
+    },
+    "The weights are returned; they still have to gather the vectors of x.": {
+        "return context_vectors(weights, x)": "return weights"
+    },
+    "The input is added to what was gathered; the residual connection comes in step 08.": {
+        "return context_vectors(weights, x)": "return x + context_vectors(weights, x)"
+    },
+}
+
+ALTERNATIVES = {
+    "einsum": {
+        SCORES: 'return np.einsum("...qc,...kc->...qk", query, key)',
+        CONTEXT: 'return np.einsum("...qk,...kc->...qc", weights, value)',
+    },
+    "matmul and moveaxis": {SCORES: "return np.matmul(query, np.moveaxis(key, -1, -2))"},
+    "the matrix transpose": {SCORES: "return query @ key.mT"},
+    "products summed": {
+        SCORES: "return (query[..., :, None, :] * key[..., None, :, :]).sum(axis=-1)",
+        CONTEXT: "return (weights[..., None] * value[..., None, :, :]).sum(axis=-2)",
+    },
+    "axes put back by hand": {
+        LARGEST: "largest = np.max(scores, axis=-1)[..., np.newaxis]",
+        TOTAL: "total = np.sum(powers, -1)[..., np.newaxis]",
+    },
+    "a finite floor under the largest score": {
+        LARGEST: "largest = np.maximum(scores.max(axis=-1, keepdims=True), -1e300)",
+        POWERS: "np.exp(scores - largest)",
+        QUOTIENT: "return powers / np.maximum(total, 1e-300)",
+    },
+    "NaN turned into zeros": {
+        LARGEST: 'with np.errstate(invalid="ignore"):\n        scores = np.nan_to_num(scores - scores.max(axis=-1, keepdims=True), nan=-np.inf, neginf=-np.inf)',
+        POWERS: "np.exp(scores)",
+    },
+    "word by word": {
+        "    weights = softmax(attention_scores(x, x))\n    return context_vectors(weights, x)": "    rows = [\n"
+        "        context_vectors(softmax(attention_scores(x[..., at : at + 1, :], x)), x) for at in range(x.shape[-2])\n    ]\n"
+        "    return np.concatenate(rows, axis=-2)"
+    },
+}
