@@ -5,7 +5,6 @@ text is that of a real one, with Hugging Face's weights.
 """
 
 import numpy as np
-import pytest
 
 from checker.claims import Refusal, about, equal, error_of, is_value, require
 from checker.runtime import build, run

@@ -11,7 +11,18 @@ import pytest
 from checker.paths import ROOT, find_step
 from checker.skeletons import expected
 
-PARTS = ("checker", "solutions", "steps", "tests", "pixi.toml", "pyproject.toml", "requirements", "run")
+PARTS = (
+    "checker",
+    "models",
+    "play",
+    "solutions",
+    "steps",
+    "tests",
+    "pixi.toml",
+    "pyproject.toml",
+    "requirements",
+    "run",
+)
 
 
 class Course:

@@ -1,0 +1,1 @@
+"""What the finished model can do: write text, and talk."""

@@ -1,0 +1,102 @@
+"""A checkpoint, its tokenizer, and the compiled model that continues a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from max.driver import CPU
+from max.dtype import DType
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor, TensorType
+from tokenizers import Tokenizer
+
+from checker.paths import ROOT
+from checker.runtime import open_device, tensor
+from solutions.solution_05 import check_token_ids
+from solutions.solution_11 import MaxGPT2LMHeadModel
+from solutions.solution_12 import stream_tokens
+from solutions.solution_13 import checkpoint_folder, load_pretrained
+
+SMALL_MODEL = ROOT / "models" / "moby-dick"
+END_OF_TEXT = "<|endoftext|>"
+
+
+class LastLogits(Module[[Tensor], Tensor]):
+    """The logits of the last place alone: all that generation looks at, and a fraction of the work."""
+
+    def __init__(self, model: MaxGPT2LMHeadModel) -> None:
+        self.model = model
+
+    def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, 1, vocab]
+        """The head, applied to the last token."""
+        return self.model.lm_head(self.model.transformer(input_ids)[:, -1:])
+
+
+@dataclass
+class Settings:
+    """How to choose tokens; as in step 12."""
+
+    max_new_tokens: int = 100
+    temperature: float = 0.8
+    top_k: int | None = 40
+    seed: int = 0
+
+
+class Writer:
+    """Continues a text with the model of a checkpoint, compiled for one device.
+
+    Raises:
+        ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device.
+    """
+
+    def __init__(self, name_or_folder: str | Path = SMALL_MODEL, device: str = "cpu") -> None:
+        folder = checkpoint_folder(name_or_folder)
+        if not (folder / "tokenizer.json").is_file():
+            raise ValueError(f"{folder} has no tokenizer.json, without which text cannot be turned into tokens")
+        self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        model = load_pretrained(folder)
+        self.config = model.config
+        target = open_device(device)
+        if device != "cpu":
+            model.to(target)
+        graph: Any = LastLogits(model).compile(TensorType(DType.int64, ["batch", "seq"], device=target))
+        self.model = lambda ids: np.from_dlpack(graph(tensor(ids).to(target)).to(CPU()))
+        self.end: int = self.tokenizer.token_to_id(END_OF_TEXT) or 0
+
+    def encode(self, text: str) -> np.ndarray:  # -> [1, seq]
+        """The tokens of a text; of an empty one, the token that stands between texts."""
+        ids = self.tokenizer.encode(text).ids or [self.end]
+        input_ids = np.array([ids], dtype=np.int64)
+        check_token_ids(input_ids, self.config)
+        return input_ids
+
+    def write(self, prompt: str, settings: Settings) -> Iterator[str]:
+        """The text that follows a prompt, in pieces, each as soon as it is known.
+
+        Ends after ``max_new_tokens`` tokens, or where the model ends the text. The same seed gives
+        the same text. A piece is held back while it ends within a character of several bytes.
+        """
+        stream = stream_tokens(
+            self.model,
+            self.encode(prompt),
+            settings.max_new_tokens,
+            settings.temperature,
+            top_k=settings.top_k,
+            rng=np.random.default_rng(settings.seed),
+            n_positions=self.config.n_positions,
+        )
+        ids: list[int] = []
+        said = ""
+        for next_ids in stream:
+            if next_ids[0] == self.end:
+                break
+            ids.append(int(next_ids[0]))
+            text = self.tokenizer.decode(ids)
+            if not text.endswith("\ufffd"):
+                yield text[len(said) :]
+                said = text
+        yield self.tokenizer.decode(ids)[len(said) :]

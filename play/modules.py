@@ -1,0 +1,69 @@
+"""Whose modules run: the solutions', or the learner's own steps in their place."""
+
+from __future__ import annotations
+
+import ast
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from checker.blanks import unwritten
+from checker.paths import Step, all_steps
+
+
+class NotWritten(Exception):
+    """Steps that were asked for are not complete; the message names them."""
+
+
+def incomplete(steps: Sequence[Step]) -> list[Step]:
+    """The steps whose learner's file is missing, is not Python, or has blanks to write."""
+
+    def is_incomplete(step: Step) -> bool:
+        try:
+            tree = ast.parse(step.learner_file.read_text())
+        except (OSError, SyntaxError, ValueError):
+            return True
+        return bool(unwritten(tree, step.solution_file.read_text()))
+
+    return [step for step in steps if is_incomplete(step)]
+
+
+class _Mine(importlib.abc.MetaPathFinder):
+    """Finds the learner's file wherever a solution is imported."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.files = {f"solutions.{step.solution_file.stem}": step.learner_file for step in steps}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec of the learner's file, for the solutions that it stands in for."""
+        file = self.files.get(fullname)
+        return importlib.util.spec_from_file_location(fullname, file) if file else None
+
+
+def use_mine(*, fill_in: bool) -> list[Step]:
+    """From now on, importing a solution imports the learner's step; returns the steps that stay the reference's.
+
+    Call it before any solution is imported.
+
+    Args:
+        fill_in: let the reference stand in for steps that are not complete.
+
+    Raises:
+        NotWritten: steps are not complete, and ``fill_in`` is false.
+    """
+    steps = [step for step in all_steps() if step.name.startswith("step")]
+    missing = incomplete(steps)
+    if missing and not fill_in:
+        names = ", ".join(step.task for step in missing)
+        raise NotWritten(
+            f"these steps are not written yet: {names}. Write them, or add --fill-in to let the reference stand in"
+        )
+    loaded = [name for name in sys.modules if name.startswith("solutions.")]
+    assert not loaded, f"{loaded} were imported too early"
+    sys.meta_path.insert(0, _Mine([step for step in steps if step not in missing]))
+    return missing

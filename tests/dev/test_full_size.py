@@ -1,0 +1,44 @@
+"""The 124-million-parameter architecture with seeded weights equals live Hugging Face."""
+
+import numpy as np
+import pytest
+
+from checker.claims import equal
+from checker.runtime import CPU, DType, TensorType, load, tensor
+
+torch = pytest.importorskip("torch")
+record = pytest.importorskip("tests.references.record")
+
+PROMPT = np.random.RandomState(124).randint(0, 50257, (1, 16))
+
+
+def test_logits_and_greedy_ids_are_hugging_faces():
+    from max.experimental import functional as F
+
+    from solutions.solution_01 import GPT2Config
+    from solutions.solution_11 import MaxGPT2LMHeadModel
+    from solutions.solution_12 import generate_tokens
+
+    theirs = record.GPT2LMHeadModel(record.hugging_face_config(n_embd=768, n_layer=12, n_head=12))
+    weights = record.seeded_weights(record.linear_shapes(theirs))
+    for name in weights:  # let the blocks outweigh the embeddings, or every token is followed by itself
+        weights[name] *= 4 if name.endswith("c_proj.weight") else 0.3 if name == "transformer.ln_f.bias" else 1
+    weights["lm_head.weight"] = weights["transformer.wte.weight"]
+    record.load(theirs, weights)
+    assert sum(tensor.numel() for tensor in theirs.parameters()) == 124_439_808
+    with F.lazy():
+        ours = MaxGPT2LMHeadModel(GPT2Config())
+    for name, array in weights.items():
+        load(ours, name, array)
+    graph = ours.compile(TensorType(DType.int64, ["batch", "seq"], device=CPU()))
+
+    def model(ids):
+        return np.from_dlpack(graph(tensor(ids)))
+
+    with torch.no_grad():
+        wanted = theirs(torch.from_numpy(PROMPT)).logits.numpy()
+        options = {"do_sample": False, "max_new_tokens": 20, "eos_token_id": None, "pad_token_id": 0}
+        greedy = theirs.generate(torch.from_numpy(PROMPT), **options).numpy()
+    equal(model(PROMPT), wanted, ("batch", "token", "vocab"))
+    np.testing.assert_array_equal(generate_tokens(model, PROMPT, 20, temperature=0), greedy)
+    assert len(np.unique(greedy[0, 16:])) > 5

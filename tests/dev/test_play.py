@@ -1,0 +1,126 @@
+"""The real end: the finished model writes text."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from checker.paths import ROOT, all_steps
+
+STEPS = [step for step in all_steps() if step.name.startswith("step")]
+PROMPTS = (
+    "Call me", "The whale", "Captain Ahab", "It was", "There she blows!", "In the sea", "Queequeg", "Once more", "A", "The",
+    "Upon the deck", "He said", "What is", "Starbuck", "\"Aye,\" said", "the harpoon", "No man", "God", "Now then,", "CHAPTER",
+)  # fmt: skip
+
+
+def generate(*arguments, root=ROOT, stdin=None, module="play.generate"):
+    environment = os.environ | {"HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.run(
+        command, cwd=root, env=environment, input=stdin, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def writer():
+    from play.engine import Writer
+
+    return Writer()
+
+
+def test_standard_output_is_the_text_alone_and_the_seed_decides():
+    one, same, other = (generate("Call me", "--seed", seed, "--max-new-tokens", "20") for seed in ("1", "1", "2"))
+    assert one.returncode == 0, one.stderr
+    assert one.stdout.startswith("Call me")
+    assert len(one.stdout) > len("Call me") + 20
+    assert one.stdout == same.stdout != other.stdout
+    assert "--seed 1" in one.stderr
+
+
+def test_a_seed_that_was_chosen_is_told():
+    first = generate("Call me", "--max-new-tokens", "12")
+    seed = first.stderr.rpartition("--seed ")[2].strip()
+    assert generate("Call me", "--max-new-tokens", "12", "--seed", seed).stdout == first.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--temperature", "-1"), "temperature = -1.0 is negative"),
+        (("--top-k", "-3"), "top_k = -3 leaves no token"),
+        (("--model", "no/such-model"), "no/such-model is no folder here, and could not be downloaded"),
+        (("--model", "tests"), "tests has no tokenizer.json"),
+        (("--device", "gpu"), "there is no device 'gpu' that MAX can use here; there are cpu"),
+    ],
+)
+def test_what_cannot_be_done_is_said(arguments, said):
+    if "gpu" in arguments:
+        from checker.runtime import devices
+
+        if "gpu" in devices():
+            pytest.skip("there is a GPU here")
+    run = generate("Call me", *arguments)
+    assert run.returncode == 2
+    assert said in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_an_empty_prompt_starts_a_text():
+    run = generate("", "--max-new-tokens", "8", "--seed", "1")
+    assert run.returncode == 0
+    assert run.stdout.strip()
+
+
+def test_mine_names_what_is_not_written(course):
+    course.write("s03")
+    run = generate("Call me", "--mine", root=course.root)
+    assert run.returncode == 2
+    assert "not written yet: s01, s02, s04," in run.stderr
+    assert "--fill-in" in run.stderr
+    filled = generate("Call me", "--mine", "--fill-in", "--max-new-tokens", "3", "--seed", "1", root=course.root)
+    assert filled.returncode == 0, filled.stderr
+    assert "stands in for s02" in filled.stderr
+    assert "stands in for s03" not in filled.stderr
+
+
+def test_mine_is_what_runs(course):
+    for step in STEPS:
+        course.write(step.task)
+    same = generate("Call me", "--mine", "--max-new-tokens", "10", "--seed", "1", root=course.root)
+    assert same.returncode == 0, same.stderr
+    assert same.stdout == generate("Call me", "--max-new-tokens", "10", "--seed", "1").stdout
+    course.write("s12", edits={"logits = model(input_ids)[:, -1]": "logits = -model(input_ids)[:, -1]"})
+    spoiled = generate("Call me", "--mine", "--max-new-tokens", "10", "--seed", "1", root=course.root)
+    assert spoiled.stdout != same.stdout
+
+
+def test_chat_continues_one_prompt_after_the_other():
+    run = generate("--seed", "1", "--max-new-tokens", "5", stdin="Call me\nThe whale\n\n", module="play.chat")
+    assert run.returncode == 0
+    assert run.stdout.startswith("Call me")
+    assert "\nThe whale" in run.stdout
+
+
+def test_text_streams_as_it_comes(writer):
+    from play.engine import Settings
+
+    pieces = list(writer.write("Call me", Settings(max_new_tokens=20, seed=3)))
+    assert len(pieces) > 10
+
+
+def test_greedy_ids_are_hugging_faces_for_twenty_prompts(writer):
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    from play.engine import SMALL_MODEL
+    from solutions.solution_12 import generate_tokens
+
+    theirs = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL).eval()
+    assert len(PROMPTS) == 20
+    for prompt in PROMPTS:
+        ids = writer.encode(prompt)
+        options = {"do_sample": False, "max_new_tokens": 40, "eos_token_id": None, "pad_token_id": 0}
+        wanted = theirs.generate(torch.from_numpy(ids), **options).numpy()
+        np.testing.assert_array_equal(generate_tokens(writer.model, ids, 40, temperature=0), wanted)
