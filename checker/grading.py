@@ -39,6 +39,7 @@ class Job:
     source: str
     path: str
     compile: bool = True
+    naming: bool = True
     device: str | None = None
     token: str = field(default_factory=lambda: secrets.token_hex(16))
 

@@ -52,8 +52,9 @@ def tell_where_when_asked(path: str, tell: Tell) -> None:
 class Grading:
     """Grades subjects of one step, one after the other; spoiled solutions run at most once a claim."""
 
-    def __init__(self, step: Step, solution: str, tell: Tell) -> None:
+    def __init__(self, step: Step, solution: str, tell: Tell, *, naming: bool) -> None:
         self.step = step
+        self.naming = naming
         self.solution = solution
         self.tell = tell
         self.spoiled: dict[str, ModuleType] = {}
@@ -65,7 +66,7 @@ class Grading:
         outcomes = observer.outcomes["subject"]
         self.tell("numbers")
         verdicts = {outcome.verdict for outcome in outcomes.values()}
-        if "no" in verdicts:
+        if "no" in verdicts and self.naming:
             for claim, sentence in self.mistakes_behind(outcomes, observer.mistakes).items():
                 self.tell("mistake", claim=claim, sentence=sentence)
         elif compile_ and verdicts == {"yes"}:
@@ -120,7 +121,7 @@ def main() -> None:
 
         runtime.listeners.append(lambda what, seconds: tell("compiling", what=what, seconds=seconds))
     tell_where_when_asked(job["path"], tell)
-    grading = Grading(step, solution, tell)
+    grading = Grading(step, solution, tell, naming=job["naming"])
     tell("ready")
     if job["kind"] == "survey":
         survey(grading, job)

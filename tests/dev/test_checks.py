@@ -8,7 +8,6 @@ from checker.blanks import find_blanks, unwritten
 from checker.paths import Step, all_steps
 from checker.skeletons import expected
 from checker.survey import survey
-from checker.verdict import Printer
 
 NAMES = [f"warmup_{number:02}" for number in range(1, 6)] + [f"step_{number:02}" for number in range(1, 14)]
 
@@ -29,7 +28,7 @@ def test_there_are_steps_to_prove():
 
 @every_step
 def test_solved_passes_and_spoiled_is_refused_by_name(step: Step):
-    surveyed = list(survey(step, Printer()))
+    surveyed = list(survey(step))
     kinds = [subject.kind for subject in surveyed]
     assert kinds.count("solution") == 1
     mistakes, alternatives = at_least(step)
