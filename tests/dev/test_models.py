@@ -1,0 +1,32 @@
+"""The small model that comes with the course, and what its card says of it."""
+
+import json
+
+import numpy as np
+from safetensors.numpy import load_file
+
+from play.engine import SMALL_MODEL
+
+CARD = (SMALL_MODEL / "README.md").read_text()
+EVALUATION = json.loads((SMALL_MODEL / "evaluation.json").read_text())
+
+
+def test_it_is_small():
+    assert sum(path.stat().st_size for path in SMALL_MODEL.iterdir()) < 12e6
+    weights = load_file(SMALL_MODEL / "model.safetensors")
+    parameters = sum(array.size for array in weights.values())
+    assert 1e6 < parameters < 4e6
+    assert parameters == EVALUATION["parameters"]
+    assert f"{parameters:,} parameters" in CARD
+    assert all(array.dtype == np.float32 for array in weights.values())
+
+
+def test_the_card_has_the_measured_figures():
+    for predictor, bits in EVALUATION["test bits per byte"].items():
+        assert f"| {predictor} | {bits:.3f} |" in CARD
+
+
+def test_it_predicts_better_than_a_5_gram_and_xz():
+    bits = EVALUATION["test bits per byte"]
+    assert bits["this model"] < bits["interpolated 5-gram"]
+    assert bits["this model"] < min(value for name, value in bits.items() if name.startswith("xz"))

@@ -1,0 +1,51 @@
+"""MAX as the checks run it."""
+
+import signal
+
+import numpy as np
+import pytest
+from max.experimental.nn import Linear
+
+from checker import runtime
+from checker.claims import Refusal
+from checker.runtime import DType, build, open_device, run
+
+X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
+
+
+def test_what_the_interpreter_refuses_is_compiled_and_said_to_be():
+    told = []
+    runtime.listeners.append(lambda what, seconds: told.append((what, seconds)))
+    try:
+        rounded = run(lambda x: x.cast(DType.bfloat16).cast(DType.float32), X)
+        np.testing.assert_allclose(np.from_dlpack(rounded), X, rtol=1e-2)
+    finally:
+        runtime.listeners.pop()
+    assert any("no kernel" in what and seconds is None for what, seconds in told)
+    assert any("no kernel" in what and seconds for what, seconds in told)
+
+
+def test_ctrl_c_has_a_handler_of_ours():
+    """With Python's own, every eager operation would print its result a hundred times over."""
+    assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_weights_without_a_place_are_refused():
+    weights = {"weight": np.ones((2, 3), np.float32), "bias": np.ones(2, np.float32)}
+    build(Linear, 3, 2, weights=weights)
+    with pytest.raises(Refusal, match=r"has no bias, .* Was it made with bias=False\?"):
+        build(lambda: Linear(3, 2, bias=False), weights=weights)
+    with pytest.raises(Refusal, match=r"weight has the shape \[3, 2\], and must have \[2, 3\]"):
+        build(Linear, 2, 3, weights=weights)
+
+
+def test_a_result_that_is_no_tensor_is_refused():
+    with pytest.raises(Refusal, match=r"returns a NoneType, and must return a Tensor. Is there a `return`\?"):
+        run(lambda x: None, X)
+
+
+def test_an_unknown_device_is_refused():
+    with pytest.raises(ValueError, match="there is no device 'tpu'"):
+        open_device("tpu")
