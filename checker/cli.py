@@ -44,6 +44,10 @@ def main(arguments: list[str] | None = None) -> int:
         return NO
     report = Report(step, printer, missing, not options.no_compile, options.device == "gpu", started)
     kind = "solution" if options.solution else "learner"
-    for event in grading.run(grading.Job(step, kind, source, str(path), not options.no_compile, device=options.device)):
-        report.hear(event)
+    job = grading.Job(step, kind, source, str(path), not options.no_compile, device=options.device)
+    try:
+        for event in grading.run(job):
+            report.hear(event)
+    except KeyboardInterrupt:
+        return report.interrupt()
     return report.conclude()

@@ -10,7 +10,7 @@ from checker.grading import Event
 from checker.paths import Step, shown
 from checker.verdict import Printer
 
-YES, NO = 0, 1
+YES, NO, INTERRUPTED = 0, 1, 130
 
 
 def claims_of(step: Step, *, compiled: bool) -> set[str]:
@@ -36,6 +36,7 @@ class Report:
     mistakes: dict[str, str] = field(default_factory=dict)  # claim -> the mistake that it gives away
     running: str = ""
     stopped: bool = False
+    numbers_right: bool = False
 
     def hear(self, event: Event) -> None:
         """Take in one event, and print what it says."""
@@ -49,7 +50,8 @@ class Report:
             case "claim":
                 self._claim(event)
             case "numbers":
-                right = self.verdicts and all(event["verdict"] == "yes" for event in self.verdicts.values())
+                right = all(event["verdict"] == "yes" for event in self.verdicts.values())
+                self.numbers_right = right and bool(self.verdicts)
                 if right and claims_of(self.step, compiled=self.compile) - claims_of(self.step, compiled=False):
                     self.printer.line(f"\nYes: the numbers are Hugging Face's ({self.seconds()}).")
             case "mistake":
@@ -108,6 +110,15 @@ class Report:
             self.printer.line("Only the GPU disagrees, and the CPU decides: yes, with that reserve.")
         self.printer.line(f"\nYes ({self.seconds()}). Compare with {shown(self.step.solution_file)}.")
         return YES
+
+    def interrupt(self) -> int:
+        """The last words after Ctrl-C, and the exit status."""
+        self.printer.close()
+        known = (
+            "the numbers are right, the compiled verdict is missing" if self.numbers_right else "there is no verdict"
+        )
+        self.printer.line(f"\nInterrupted: {known}. Run it again; what MAX has compiled is kept.")
+        return INTERRUPTED
 
     def seconds(self) -> str:
         """How long the check has taken so far."""

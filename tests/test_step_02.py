@@ -73,6 +73,7 @@ def test_no_token_sees_the_future(step):
             weights_under(np.from_dlpack(mask_of(step, rows))),
             expected_weights(rows, 0),
             what=f"softmax(scores + causal_mask({rows}, 0))",
+            whose="the right weight",
         )
 
 
@@ -86,6 +87,7 @@ def test_earlier_tokens_are_seen(step):
                 weights_under(mask),
                 expected_weights(rows, cached),
                 what=f"softmax(scores + causal_mask({rows}, {cached}))",
+                whose="the right weight",
             )
 
 
@@ -105,6 +107,7 @@ def test_compiled(step, device):
             weights_under(np.from_dlpack(graph(zeros))),
             expected_weights(rows, 0),
             what=f"the compiled mask of {rows} rows",
+            whose="the right weight",
         )
 
 

@@ -1,6 +1,9 @@
 """The learner's tool on made-up files: every way of being wrong ends with what to do now."""
 
 import ast
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -184,3 +187,16 @@ def test_skeletons_keep_a_copy_of_anything_else(course):
     path.unlink()
     course.python("-m", "checker.skeletons")
     assert path.is_file()
+
+
+def test_ctrl_c_ends_with_a_sentence(course):
+    course.write("s07", edits={"        weights = F.softmax(scores)": "        while True: pass"})
+    command = [sys.executable, "-m", "checker", "s07"]
+    check = subprocess.Popen(command, cwd=course.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while "_merge_heads" not in check.stdout.readline():
+        pass
+    check.send_signal(signal.SIGINT)
+    said, errors = check.communicate(timeout=60)
+    assert check.returncode == 130
+    assert "Interrupted: there is no verdict." in said
+    assert errors == ""
