@@ -41,7 +41,7 @@ def context_vectors(
 def simple_self_attention(x: np.ndarray) -> np.ndarray:  # [..., seq, channel] -> [..., seq, channel]
     """Let every word gather from all words, itself included; the word is query, key and value at once.
 
-    Nothing here can learn. Source: seed 004's first variant, after Raschka, "Build a Large Language
+    Nothing here can learn. Source: the first variant in Raschka, "Build a Large Language
     Model (From Scratch)" (2024), section 3.3.
     """
     # Scores of x with itself, their softmax, and the context vectors of x. (2 lines)

@@ -30,7 +30,7 @@ def multi_head_attention(
     """Let n_head heads attend side by side, each with its own slice of the channels, and mix what they found.
 
     GPT-2 adds a bias after each of the two multiplications; step 07 has them. Source: Vaswani et al.,
-    "Attention Is All You Need" (2017), section 3.2.2, and seed 001.
+    "Attention Is All You Need" (2017), section 3.2.2.
 
     Args:
         x: the embeddings, [batch, seq, C].

@@ -16,7 +16,7 @@ BATCH, LENGTH, WIDTH, HEADS, HEAD_DIM = 2, 7, 15, 3, 5
 TOKENS = ("batch", "token", "channel")
 WEIGHTS = ("batch", "query", "key")
 
-#: Sums in another order differ by 1e-14 here, the smallest mistake that is named by 1e-2; the bound is seed 001's.
+#: Sums in another order differ by 1e-14 here, the smallest mistake that is named by 1e-2; the bound lies between.
 equal = functools.partial(checker.claims.equal, tolerance=1e-6, whose="the right number")
 
 #: Worked numbers are given to four decimals.

@@ -1,6 +1,6 @@
 """Warm-up 05, multi-head attention: what is claimed, and the mistakes that can be named. No MAX is needed.
 
-The claims about multi_head_attention begin with seed 001's five tests, in its order.
+The claims about multi_head_attention begin with the five that the exercise is usually tested by.
 """
 
 import math
