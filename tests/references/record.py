@@ -204,12 +204,13 @@ def step_11() -> Record:
 
 @torch.no_grad()
 def step_12() -> Record:
-    """Greedy text: what the model says after two prompts, up to a full context."""
+    """Greedy text: what the model says after two prompts, up to a full context, and its logits on the way."""
     model, weights = awkward_model()
     record = recorded(weights) | {"input": token_ids("prompt", 2, 3)}
     options: dict[str, Any] = {"do_sample": False, "max_new_tokens": 10, "eos_token_id": None, "pad_token_id": 0}
     record["output"] = model.generate(torch.from_numpy(record["input"]), **options).numpy()
-    return record
+    record["logits"] = model(torch.from_numpy(record["output"])).logits.numpy()
+    return {name: array for name, array in record.items() if not name.startswith("weights/")}
 
 
 RECORDERS = {
