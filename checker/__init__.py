@@ -3,5 +3,5 @@
 Read in the order in which data flows: ``cli`` (the command) → ``blanks`` (what is still to write)
 → ``grading`` (the parent: starts the child, keeps time, believes only what it receives) →
 ``worker`` (the child: loads the learner's file) → ``observing`` (runs the claims, which call
-``claims`` and ``runtime``) → ``naming`` (which mistake it is) → ``report`` and ``verdict`` (the words).
+``claims`` and ``runtime``; ``errors`` words what they raise) → ``naming`` (which mistake it is) → ``report`` and ``verdict`` (the words).
 """

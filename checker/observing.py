@@ -10,9 +10,10 @@ from types import ModuleType
 import pytest
 
 from checker.claims import Refusal
+from checker.errors import error_in_words
 from checker.naming import Outcome
 from checker.paths import Step
-from checker.subjects import AnswerWasRead, Edits
+from checker.subjects import Edits
 
 Tell = Callable[..., None]
 
@@ -133,13 +134,3 @@ def place_in(error: BaseException, path: str) -> tuple[str, int]:
 def line_in_words(path: str, line: int) -> str:
     """``line 57: weights = F.softmax(scores)``; nothing for line 0."""
     return f"line {line}: {linecache.getline(path, line).strip()}" if line else ""
-
-
-def error_in_words(error: BaseException) -> str:
-    """An exception of the learner's code in one line."""
-    if isinstance(error, SystemExit):
-        return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
-    if isinstance(error, AnswerWasRead):
-        return f"Your file {error}. Write your own, and compare with it when the check says yes."
-    message = " ".join(str(error).split()) or "without a message"
-    return f"{type(error).__name__}: {message if len(message) <= 300 else message[:300] + ' …'}"

@@ -73,9 +73,11 @@ class Report:
         about, waits = event["about"], event["verdict"] == "waits"
         said_before = any(other["about"] == about and other["verdict"] == "waits" for other in self.verdicts.values())
         self.verdicts[event["claim"]] = event
+        if about in self.to_write:
+            return  # a blank that is still to write has its line already
         if not waits:
             self.printer.row(event["verdict"], about, event["sentence"])
-        elif about not in self.to_write and not said_before:
+        elif not said_before:
             self.printer.row("waits", about, event["help"])
 
     def conclude(self) -> int:

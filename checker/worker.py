@@ -19,8 +19,9 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+from checker.errors import error_in_words
 from checker.naming import Outcome, Outcomes, name_mistakes
-from checker.observing import Tell, error_in_words, line_in_words, observe, place_in
+from checker.observing import Tell, line_in_words, observe, place_in
 from checker.paths import Step
 from checker.subjects import Edits, edited, hide_answers, load_source
 

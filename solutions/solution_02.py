@@ -24,7 +24,7 @@ def causal_mask(
         dtype: the element type of the scores that the mask is added to.
         device: where those scores are.
     """
-    # Broadcast one -inf to the whole shape, then keep only what lies right of the diagonal. (3 lines)
+    # Broadcast one -inf to the whole shape; F.band_part with exclude=True keeps what is outside a band. (3 lines)
     mask = Tensor(float("-inf"), dtype=dtype, device=device)
     mask = F.broadcast_to(mask, [Dim(sequence_length), Dim(sequence_length) + num_tokens])
     return F.band_part(mask, num_lower=None, num_upper=num_tokens, exclude=True)

@@ -24,5 +24,5 @@ def causal_mask(
         dtype: the element type of the scores that the mask is added to.
         device: where those scores are.
     """
-    # TODO: Broadcast one -inf to the whole shape, then keep only what lies right of the diagonal. (3 lines)
+    # TODO: Broadcast one -inf to the whole shape; F.band_part with exclude=True keeps what is outside a band. (3 lines)
     raise NotImplementedError

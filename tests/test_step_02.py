@@ -66,6 +66,15 @@ def test_dtype_and_device(step):
 
 
 @about("causal_mask")
+def test_no_nan(step):
+    """It has no NaN, which would spread to everything that it is added to."""
+    for rows in LENGTHS:
+        wrong = int(np.isnan(np.from_dlpack(mask_of(step, rows))).sum())
+        sentence = f"causal_mask({rows}, 0) has {wrong} values of {rows * rows} that are not a number."
+        require(not wrong, sentence)
+
+
+@about("causal_mask")
 def test_no_token_sees_the_future(step):
     """Without earlier tokens, every token looks at itself and at those before it."""
     for rows in LENGTHS:
@@ -116,11 +125,15 @@ BAND = "F.band_part(mask, num_lower=None, num_upper=num_tokens, exclude=True)"
 
 MISTAKES = {
     "Nothing is blocked: the mask is zero everywhere.": {'float("-inf")': "0.0"},
+    "Zeros are multiplied with infinity, which gives NaN; broadcast minus infinity, then let band_part put zeros into it.": {
+        'float("-inf")': "1.0",
+        BAND: BAND + ' * float("-inf")',
+    },
     "Everything is blocked, so the softmax has nothing to share the weight among: keep only what is right of the diagonal.": {
         BAND: "mask"
     },
     "The past is blocked and the future is open: band_part keeps the wrong part; exclude=True keeps what is outside the band.": {
-        "exclude=True": "exclude=False"
+        ", exclude=True)": ", exclude=False)"
     },
     "The mask is transposed: it blocks what is left of the diagonal, not what is right of it.": {
         "num_lower=None, num_upper=num_tokens": "num_lower=0, num_upper=None"

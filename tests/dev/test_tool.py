@@ -200,3 +200,24 @@ def test_ctrl_c_ends_with_a_sentence(course):
     assert check.returncode == 130
     assert "Interrupted: there is no verdict." in said
     assert errors == ""
+
+
+@pytest.mark.parametrize(
+    ("edits", "said"),
+    [
+        (
+            {"query.shape[-2], 0,": "query.shape[-3], 0,"},
+            "_attn: ValueError: Add: Input lhs (shape [2, 3, 7, 7]) dimension at axis 3 (value 7) and input rhs "
+            "(shape [3, 3]) dimension at axis 1 (value 3) are neither equivalent nor broadcastable.",
+        ),
+        (
+            {"F.softmax(scores)": "F.softmax(scores, dim=-1)"},
+            "unexpected keyword argument 'dim'. MAX's word for it is axis.",
+        ),
+        ({"F.softmax(scores)": "F.triu(scores)"}, "MAX has F.band_part"),
+        ({"[self.split_size] * 3": "3"}, "F.split takes the sizes of the parts"),
+    ],
+)
+def test_errors_of_max_are_put_into_words(course, edits, said):
+    course.write("s07", edits=edits)
+    assert said in " ".join(course.check("s07", "--no-compile").stdout.split())

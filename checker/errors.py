@@ -1,0 +1,42 @@
+"""An exception of the learner's code in a sentence or two: what happened, and what MAX calls what was meant."""
+
+from __future__ import annotations
+
+import re
+
+from checker.subjects import AnswerWasRead
+
+LONGEST = 300  # characters of a message
+
+#: What people who know PyTorch or NumPy try first, and what to write instead.
+ADVICE = {
+    r"unexpected keyword argument '(dim|dims)'": "MAX's word for it is axis.",
+    r"no attribute 'tri[ul]'": "MAX has F.band_part; with exclude=True it keeps what is outside a band.",
+    r"no attribute 'masked_fill_?'": "Add the mask to the scores, or use F.where.",
+    r"no attribute 'view'": "MAX's word for it is reshape.",
+    r"no attribute 'contiguous'": "MAX needs none: leave it out.",
+    r"no attribute 'size'": "MAX's word for it is shape.",
+    r"no attribute 'cat'": "MAX's word for it is concat.",
+    r"values to unpack": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
+}
+
+
+def error_in_words(error: BaseException) -> str:
+    """What to print about an exception: its kind, its message without MAX's internals, and advice."""
+    if isinstance(error, SystemExit):
+        return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
+    if isinstance(error, AnswerWasRead):
+        return f"Your file {error}. Write your own, and compare with it when the check says yes."
+    message = _without_internals(str(error)) or "without a message"
+    advice = " ".join(words for pattern, words in ADVICE.items() if re.search(pattern, message))
+    return f"{type(error).__name__}: {message}" + (f". {advice}" if advice else "")
+
+
+def _without_internals(message: str) -> str:
+    """Of a graph operation that could not be made, its name and the diagnosis; of anything else, one line."""
+    made = re.match(r"Failed to create op '(\w+?)(?:Op)?':.*?Diagnostics:\s*(.*?)\n", message, re.DOTALL)
+    if made:
+        diagnosis = re.sub(r"#mosh<ape(\[.*?\])> : !mosh\.ape", r"\1", made[2]).partition(". Insert an explicit")[0]
+        message = f"{made[1]}: {diagnosis}."
+    message = " ".join(message.split())
+    return message if len(message) <= LONGEST else f"{message[:LONGEST]} …"
