@@ -13,11 +13,11 @@ import sys
 from checker.paths import ROOT
 
 GPU_ONLY = re.compile(r"^(nvidia|cuda|triton)")
-EXTRAS = {"learn": None, "dev": "dev"}
+EXTRAS = {"learn": None, "reference": "reference", "dev": "dev"}
 
 
 def main() -> int:
-    """Write ``requirements/learn.txt`` and ``requirements/dev.txt``."""
+    """Write one file for every environment: ``learn``, ``reference`` and ``dev``."""
     if not shutil.which("uv"):
         print("lock: uv is not installed; `pip install uv` brings it", file=sys.stderr)
         return 2

@@ -41,7 +41,9 @@ def test_the_manifest_is_valid():
 
 def test_the_locked_versions_are_those_of_pyproject():
     extras = PROJECT["optional-dependencies"]
-    pins = {"learn": PROJECT["dependencies"], "dev": [*PROJECT["dependencies"], *extras["dev"], *extras["reference"]]}
+    pins = {"learn": PROJECT["dependencies"]}
+    pins["reference"] = [*pins["learn"], *extras["reference"]]
+    pins["dev"] = [*pins["reference"], *extras["dev"]]
     for name, wanted in pins.items():
         locked = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()
         for pin in wanted:
@@ -51,9 +53,17 @@ def test_the_locked_versions_are_those_of_pyproject():
             assert re.fullmatch(r"[a-z0-9-]+==[^ ]+( ; .*)?", line), line
 
 
-def test_the_two_locks_agree():
-    learn, dev = ((ROOT / "requirements" / f"{name}.txt").read_text().splitlines() for name in ("learn", "dev"))
-    assert set(learn[1:]) <= set(dev[1:])
+def test_the_locks_agree():
+    files = ((ROOT / "requirements" / f"{name}.txt").read_text().splitlines() for name in ("learn", "reference", "dev"))
+    learn, reference, dev = (set(lines[1:]) for lines in files)
+    assert learn < reference < dev
+
+
+def test_every_environment_has_its_requirements():
+    for task in MANIFEST["tasks"].values():
+        environment = task.get("default-environment", "default")
+        assert environment in MANIFEST["environments"]
+        assert environment == "default" or (ROOT / "requirements" / f"{environment}.txt").is_file()
 
 
 def test_run_alone_lists_the_tasks():
