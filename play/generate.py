@@ -10,8 +10,12 @@ import argparse
 import secrets
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from play.modules import NotWritten, use_mine
+
+if TYPE_CHECKING:  # at run time only after use_mine, which decides whose modules the engine imports
+    from play.engine import Settings, Writer
 
 
 def parser(chat: bool) -> argparse.ArgumentParser:
@@ -62,7 +66,7 @@ def main(chat: bool = False) -> int:
     return 0
 
 
-def write(writer, prompt, settings) -> None:  # type: ignore[no-untyped-def]  # Writer may be imported only after use_mine
+def write(writer: Writer, prompt: str, settings: Settings) -> None:
     """Print a prompt and what follows it."""
     print(prompt, end="", flush=True)
     for piece in writer.write(prompt, settings):
@@ -70,7 +74,7 @@ def write(writer, prompt, settings) -> None:  # type: ignore[no-untyped-def]  # 
     print(flush=True)
 
 
-def converse(writer, settings) -> None:  # type: ignore[no-untyped-def]
+def converse(writer: Writer, settings: Settings) -> None:
     """Continue one prompt after the other until there is no more input."""
     note("chat: write the beginning of a text; an empty line or Ctrl-D ends.")
     while True:
