@@ -1,7 +1,7 @@
 """Write text: ``python -m play.generate "Call me" [--mine] [--model NAME-OR-FOLDER] [--seed N] …``.
 
 Standard output holds the text alone, prompt and continuation, as it comes; everything else goes to
-standard error. ``--chat`` asks for one prompt after the other.
+standard error. ``play.chat`` asks for one prompt after the other.
 """
 
 from __future__ import annotations
