@@ -46,11 +46,6 @@ class Step:
         """Hugging Face's numbers, recorded."""
         return ROOT / "tests" / "references" / f"{self.name}.npz"
 
-    @property
-    def chapter(self) -> Path:
-        """The chapter of the book."""
-        return ROOT / "book" / "src" / f"{self.name}.md"
-
 
 def all_steps() -> list[Step]:
     """Every step there is a solution for, warm-ups first, in the order of the tutorial."""

@@ -5,9 +5,9 @@ Importing this module imports MAX and prepares it for a check:
 * Eager operations run through MAX's interpreter instead of being compiled one by one.
 * Ctrl-C has a handler of ours. With Python's own, ``asyncio.run``, in which every eager operation
   ends, prepares a message with the ``repr`` of the result, which for a tensor runs hundreds of
-  further operations: a forward pass of attention takes a minute instead of a tenth of a second.
+  further operations: a forward pass of attention takes half a minute instead of a tenth of a second.
 * Modules are built under ``F.lazy()`` and their random weights replaced before anyone computes them,
-  and a whole forward pass is one graph, an eighth of the time of one graph an operation.
+  and a whole forward pass is one graph, in a third of the time of one graph an operation.
 * What MAX has to compile, and for how long, is told to whoever asks (:data:`listeners`).
 """
 

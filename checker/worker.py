@@ -15,7 +15,6 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -138,7 +137,7 @@ def main() -> None:
 def survey(grading: Grading, job: Mapping[str, Any]) -> None:
     """Grade the solution, every alternative and every spoiled solution of a step."""
     name = f"graded.{grading.step.name}"
-    path = str(Path(job["path"]))
+    path = job["path"]
     first = observe(grading.step, {"solution": load_source(name, grading.solution, path)}, [])
     subjects: dict[str, tuple[str, Edits]] = {"the solution": ("solution", {})}
     subjects |= {name: ("alternative", edits) for name, edits in first.alternatives.items()}

@@ -4,7 +4,6 @@ Recorded from the second half of one of Hugging Face's blocks; the same numbers 
 is normalized by what, so plain functions are tried too.
 """
 
-import numpy as np
 import pytest
 from max.experimental.nn import Module
 
@@ -68,7 +67,6 @@ def test_compiled(half, reference, device):
     graph = compiled(half, ["batch", "seq", WIDTH], device=device)
     equal(graph(reference["input"]), reference["output"], what=f"the compiled half block on {device}")
     equal(graph(reference["input"][:1, :3]), reference["output"][:1, :3], what=f"the compiled half block on {device}")
-    assert np.isfinite(reference["output"]).all()
 
 
 SUM = "return x + sublayer(norm(x))"
