@@ -1,0 +1,124 @@
+"""What the heads look at: the attention weights of a model on a text, and what can be measured in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from max.experimental import functional as F
+from max.experimental.tensor import Tensor
+
+from checker.paths import ROOT
+from checker.runtime import tensor
+from play.tokens import encode, load_tokenizer, token_texts
+from solutions.solution_07 import GPT2MultiHeadAttention
+from solutions.solution_11 import MaxGPT2LMHeadModel
+from solutions.solution_13 import checkpoint_folder, load_pretrained
+
+SMALL_MODEL = ROOT / "models" / "moby-dick"
+
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Attention:
+    """The attention weights of every head on one text.
+
+    ``weights[layer, head, query, key]`` is how much the token at ``query`` takes from the one at ``key``;
+    every row sums to 1.
+    """
+
+    tokens: list[str]
+    weights: np.ndarray  # [layer, head, seq, seq], float32
+
+
+def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
+    """The attention weights behind ``attend``, in pieces ``[batch, head, seq, head_dim]`` side by side.
+
+    Attention returns weights times value. With rows of the identity as the value it returns the weights
+    themselves, whoever wrote it and whatever it does inside; head_dim columns at a time, because some
+    take the scale from the value's width.
+    """
+    batch, heads, length, head_dim = (int(size) for size in value.shape)
+    pieces = []
+    for start in range(0, length, head_dim):
+        columns = np.eye(length, head_dim, -start, dtype=np.float32)
+        pieces.append(attend(query, key, tensor(np.broadcast_to(columns, (batch, heads, length, head_dim)))))
+    return pieces
+
+
+@contextmanager
+def watched(modules: list[GPT2MultiHeadAttention]):
+    """While open, a forward pass also leaves the weights of each module in the list that this yields."""
+    seen: list[list[Tensor]] = []
+
+    def watch(attend: Attend) -> Attend:
+        def attend_and_keep(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+            seen.append(weights_of(attend, query, key, value))
+            return attend(query, key, value)
+
+        return attend_and_keep
+
+    for module in modules:
+        object.__setattr__(module, "_attn", watch(module._attn))
+    try:
+        yield seen
+    finally:
+        for module in modules:
+            object.__delattr__(module, "_attn")
+
+
+def attention_weights(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> np.ndarray:
+    """The weights of all heads, ``[1, seq] -> [layer, head, seq, seq]``, from one forward pass."""
+    blocks: Any = model.transformer.h
+    with watched([block.attn for block in blocks]) as seen, F.lazy():
+        model(tensor(input_ids))
+    length = input_ids.shape[1]
+    layers = [np.concatenate([np.from_dlpack(piece) for piece in pieces], axis=-1) for pieces in seen]
+    return np.stack([layer[0, :, :, :length] for layer in layers])
+
+
+def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL) -> Attention:
+    """What the heads of a checkpoint look at in ``text``.
+
+    Raises:
+        ValueError: the checkpoint cannot be read, or the text has no tokens or too many.
+    """
+    folder = checkpoint_folder(name_or_folder)
+    tokenizer = load_tokenizer(folder)
+    model = load_pretrained(folder)
+    input_ids = encode(tokenizer, text, model.config)
+    return Attention(token_texts(tokenizer, input_ids[0]), attention_weights(model, input_ids))
+
+
+#: What is measured of a head: the mean weight that a token, from the second on, gives to …
+MEASURED = {
+    "the token before": lambda weights: np.diagonal(weights, offset=-1, axis1=-2, axis2=-1),
+    "itself": lambda weights: np.diagonal(weights, axis1=-2, axis2=-1)[..., 1:],
+    "the first token": lambda weights: weights[..., 1:, 0],
+}
+
+
+def shares(weights: np.ndarray) -> dict[str, np.ndarray]:
+    """The mean share of its attention that a head gives to each of :data:`MEASURED`.
+
+    The first token has nothing but itself to look at and is left out; at the second token, the
+    token before is the first token as well and counts for both.
+
+    Args:
+        weights: ``[..., seq, seq]``, at least two tokens.
+
+    Returns:
+        For every name an array ``[...]`` between 0 and 1.
+    """
+    return {name: share(weights).mean(axis=-1) for name, share in MEASURED.items()}
+
+
+def pattern(head: dict[str, float]) -> str:
+    """What a head mostly does, where more than half of its attention goes to one place; else nothing."""
+    name, share = max(head.items(), key=lambda item: item[1])
+    return f"mostly {name}" if share > 0.5 else ""

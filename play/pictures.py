@@ -1,0 +1,108 @@
+"""Attention weights drawn: as a page, as a picture, and in the terminal."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from string import Template
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from play.heads import Attention, pattern, shares
+
+PAGE = Path(__file__).with_name("attention.html")
+LEVELS = np.iinfo(np.uint16).max  # the page holds each weight as a whole number of 1/65535
+SHADES = " .:-=+*#%@"
+
+
+def measured(attention: Attention) -> list[list[dict[str, float]]]:
+    """What is measured of every head: ``[layer][head]`` to a share by name; nothing of a single token."""
+    layers, heads, length, _ = attention.weights.shape
+    if length < 2:
+        return [[{} for _ in range(heads)] for _ in range(layers)]
+    found = shares(attention.weights)
+    return [
+        [{name: float(share[layer, head]) for name, share in found.items()} for head in range(heads)]
+        for layer in range(layers)
+    ]
+
+
+def visible(token: str) -> str:
+    """A token with its spaces and line ends shown, so that `` the`` and ``the`` can be told apart."""
+    return token.replace(" ", "␣").replace("\n", "↵").replace("\t", "→") or "∅"
+
+
+def as_html(attention: Attention, layer: int, head: int) -> str:
+    """One page that needs no other file: every head small, one large, from ``layer`` and ``head`` (from 0) on."""
+    levels = np.round(attention.weights * LEVELS).astype("<u2")
+    data = {
+        "tokens": [visible(token) for token in attention.tokens],
+        "shape": attention.weights.shape,
+        "weights": base64.b64encode(levels.tobytes()).decode(),
+        "shares": [
+            [{name: round(share, 4) for name, share in one.items()} for one in row] for row in measured(attention)
+        ],
+        "patterns": [[pattern(one) if one else "" for one in row] for row in measured(attention)],
+        "layer": layer,
+        "head": head,
+    }
+    inside_script = json.dumps(data).replace("<", "\\u003c")
+    return Template(PAGE.read_text(encoding="utf-8")).substitute(data=inside_script)
+
+
+def as_png(attention: Attention, path: Path) -> None:
+    """All heads as small maps, layers from top to bottom, written to ``path``.
+
+    Raises:
+        ValueError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ValueError(
+            "--png needs matplotlib, which `./run attention` installs; you called Python directly"
+        ) from error
+    layers, heads, *_ = attention.weights.shape
+    figure = Figure(figsize=(0.9 * heads + 0.5, 0.9 * layers + 0.5), dpi=200, layout="constrained")
+    grid = figure.subplots(layers, heads, squeeze=False)
+    for layer in range(layers):
+        for head in range(heads):
+            axes = grid[layer, head]
+            axes.imshow(attention.weights[layer, head], vmin=0, vmax=1, cmap="magma")
+            axes.set_xticks([])
+            axes.set_yticks([])
+            if layer == 0:
+                axes.set_title(f"head {head + 1}", fontsize=6)
+            if head == 0:
+                axes.set_ylabel(f"layer {layer + 1}", fontsize=6)
+    figure.savefig(path)
+
+
+def in_terminal(attention: Attention, layer: int, head: int) -> None:
+    """One head as a map of characters, a row for every query; then what is measured of all heads."""
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    names = [visible(token) for token in attention.tokens]
+    width = max(map(len, names))
+    console.print(
+        f"layer {layer + 1}, head {head + 1}: each row is a token, and how much it takes from those before it\n"
+    )
+    for name, row in zip(names, attention.weights[layer, head], strict=True):
+        cells = [SHADES[min(int(weight * len(SHADES)), len(SHADES) - 1)] for weight in row]
+        console.print(Text(f"{name:>{width}} |{''.join(2 * cell for cell in cells)}|"))
+    console.print(f"\n{SHADES!r} from 0 to 1, in steps of {1 / len(SHADES)}")
+    table = Table("layer", "head", box=None, pad_edge=False)
+    rows = measured(attention)
+    for name in rows[0][0]:
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for number, one_layer in enumerate(rows, start=1):
+        for index, one in enumerate(one_layer, start=1):
+            table.add_row(
+                str(number), str(index), *(f"{share:.0%}" for share in one.values()), pattern(one) if one else ""
+            )
+    console.print()
+    console.print(table)

@@ -1,0 +1,50 @@
+"""Text into tokens, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from solutions.solution_01 import GPT2Config
+from solutions.solution_05 import check_token_ids
+
+END_OF_TEXT = "<|endoftext|>"
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a checkpoint folder.
+
+    Raises:
+        ValueError: the folder has none.
+    """
+    if not (folder / "tokenizer.json").is_file():
+        raise ValueError(f"{folder} has no tokenizer.json, without which text cannot be turned into tokens")
+    return Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+
+def end_of_text(tokenizer: Tokenizer) -> int:
+    """The token that stands between texts."""
+    return tokenizer.token_to_id(END_OF_TEXT) or 0
+
+
+def encode(tokenizer: Tokenizer, text: str, config: GPT2Config) -> np.ndarray:  # -> [1, seq]
+    """The tokens of a text; of an empty one, the token that stands between texts.
+
+    Raises:
+        ValueError: a token is none that the model knows: the tokenizer is another model's.
+    """
+    ids = tokenizer.encode(text).ids or [end_of_text(tokenizer)]
+    input_ids = np.array([ids], dtype=np.int64)
+    check_token_ids(input_ids, config)
+    return input_ids
+
+
+def token_texts(tokenizer: Tokenizer, ids: np.ndarray) -> list[str]:
+    """Each token's own text; bytes that are no character alone stay in the tokenizer's spelling."""
+    texts = []
+    for token in ids.tolist():
+        text = tokenizer.decode([token], skip_special_tokens=False)
+        texts.append(tokenizer.id_to_token(token) if "\ufffd" in text else text)
+    return texts

@@ -1,0 +1,180 @@
+"""What the heads look at: the weights are Hugging Face's, and the page, the picture and the terminal show them."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from book.maker.browser import chromium
+from checker.paths import ROOT, all_steps
+
+TEXT = (
+    "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse, "
+    "I thought I would sail about a little."
+)
+
+
+def attention(*arguments, root=ROOT):
+    environment = os.environ | {"HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-m", "play.attention", *map(str, arguments)]
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=600, check=False)
+
+
+@pytest.fixture(scope="module")
+def read():
+    from play.heads import read_attention
+
+    return read_attention(TEXT)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("attention") / "page.html"
+    run = attention(TEXT, "--out", path, "--layer", "2", "--head", "3")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == ""
+    return path
+
+
+def test_the_weights_are_hugging_faces(read):
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    from play.heads import SMALL_MODEL
+    from play.tokens import load_tokenizer
+
+    model = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL, attn_implementation="eager").eval()
+    ids = load_tokenizer(SMALL_MODEL).encode(TEXT).ids
+    assert len(ids) > model.config.n_embd // model.config.n_head, "the text is to need more than one piece"
+    with torch.no_grad():
+        theirs = model(torch.tensor([ids]), output_attentions=True).attentions
+    wanted = np.stack([layer[0].numpy() for layer in theirs])
+    np.testing.assert_allclose(read.weights, wanted, atol=5e-6)
+
+
+def test_rows_sum_to_one_and_nobody_sees_the_future(read):
+    np.testing.assert_allclose(read.weights.sum(axis=-1), 1, atol=1e-5)
+    assert np.abs(np.triu(read.weights, 1)).max() == 0
+    assert "".join(read.tokens) == TEXT
+
+
+def test_shares_are_what_a_head_by_hand_has():
+    from play.heads import pattern, shares
+
+    before = np.eye(4, k=-1)
+    before[0, 0] = 1  # the first token has only itself
+    first = np.zeros((4, 4))
+    first[:, 0] = 1
+    measured = shares(np.stack([before, np.eye(4), first]))
+    assert measured["the token before"].tolist() == pytest.approx([1, 0, 1 / 3])
+    assert measured["itself"].tolist() == pytest.approx([0, 1, 0])
+    assert measured["the first token"].tolist() == pytest.approx([1 / 3, 0, 1])
+    assert pattern({"the token before": 0.6, "itself": 0.3}) == "mostly the token before"
+    assert pattern({"the token before": 0.45, "itself": 0.3}) == ""
+
+
+def test_the_page_needs_no_other_file(page):
+    source = page.read_text()
+    assert not re.search(r"""(src|href)\s*=|@import|url\(|https?:""", source)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_tells_query_key_and_weight(page, read, scheme):
+    with chromium() as browser:
+        tab = browser.new_page(color_scheme=scheme, viewport={"width": 390, "height": 844})
+        said = []
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.goto(page.as_uri())
+        assert tab.evaluate("document.scrollingElement.scrollWidth") <= 390
+        buttons = tab.locator("#heads button")
+        layers, heads, length, _ = read.weights.shape
+        assert buttons.count() == layers * heads
+        assert tab.locator("#which").inner_text().startswith("Layer 2, head 3")
+        tab.locator("#large").focus()
+        for _ in range(2):  # the first press chooses the last query and first key
+            tab.keyboard.press("ArrowRight")
+        weight = read.weights[1, 2, length - 1, 1]
+        assert f"{weight:.3f}" in tab.locator("#said").inner_text()
+        assert f"query {length - 1}, key 1" in tab.locator("#said").inner_text()
+        buttons.nth(0).click()
+        tab.keyboard.press("ArrowDown")
+        assert tab.locator("#which").inner_text().startswith("Layer 2, head 1")
+        corner = tab.evaluate("margin + CELL / 2")
+        tab.locator("#large").scroll_into_view_if_needed()
+        tab.locator("#large").hover(position={"x": corner, "y": corner}, force=True)
+        assert "takes 1.0000 from" in tab.locator("#said").inner_text()
+        assert said == []
+
+
+def test_light_and_dark_differ(page):
+    backgrounds = set()
+    with chromium() as browser:
+        for scheme in ("light", "dark"):
+            tab = browser.new_page(color_scheme=scheme)
+            tab.goto(page.as_uri())
+            backgrounds.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert len(backgrounds) == 2
+
+
+def test_the_terminal_shows_a_row_a_token_and_what_was_measured(read):
+    from play.heads import shares
+
+    run = attention(TEXT, "--text", "--layer", "1", "--head", "2")
+    assert run.returncode == 0, run.stderr
+    rows = [line for line in run.stdout.splitlines() if line.endswith("|")]
+    assert len(rows) == len(read.tokens)
+    assert "layer 1, head 2" in run.stdout
+    share = shares(read.weights)["the token before"][0, 1]
+    assert re.search(rf"^1 +2 +{share:.0%}", run.stdout, re.MULTILINE)
+
+
+def test_a_picture_is_written(tmp_path):
+    run = attention("The cat sat", "--png", tmp_path / "heads.png")
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "heads.png").read_bytes().startswith(b"\x89PNG")
+    assert not (ROOT / "attention.html").exists()
+
+
+def test_a_single_token_and_odd_characters_are_drawn(tmp_path):
+    for text in ("", "<b>\n\té☃"):
+        run = attention(text, "--out", tmp_path / "page.html", "--text")
+        assert run.returncode == 0, run.stderr
+        data = re.search(r'type="application/json">(.*?)</script>', (tmp_path / "page.html").read_text())[1]
+        assert json.loads(data)["tokens"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--layer", "9"), "there is no layer 9, head 1: there are 5 of 6"),
+        (("--model", "tests"), "tests has no tokenizer.json"),
+        (("--out", "no/such/folder/page.html"), "No such file or directory"),
+    ],
+)
+def test_what_cannot_be_done_is_said(arguments, said):
+    run = attention("The cat", *arguments)
+    assert run.returncode == 2
+    assert said in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_a_text_that_is_too_long_is_refused():
+    run = attention("word " * 600)
+    assert run.returncode == 2
+    assert "256" in run.stderr
+
+
+def test_mine_shows_the_learners_own_heads(course, tmp_path):
+    for step in all_steps():
+        if step.name.startswith("step"):
+            course.write(step.task)
+    wanted = attention("The cat sat", "--text").stdout
+    assert attention("The cat sat", "--text", "--mine", root=course.root).stdout == wanted
+    course.write("s07", edits={"scores = scores / math": "scores = scores * math"})
+    other = attention("The cat sat", "--text", "--mine", root=course.root)
+    assert other.returncode == 0, other.stderr
+    assert other.stdout != wanted
