@@ -13,17 +13,17 @@ import sys
 from checker.paths import ROOT
 
 GPU_ONLY = re.compile(r"^(nvidia|cuda|triton)")
-EXTRAS = {"learn": None, "reference": "reference", "dev": "dev"}
+EXTRAS = ("pictures", "book", "reference", "serve", "dev")
 
 
 def main() -> int:
-    """Write one file for every environment: ``learn``, ``reference`` and ``dev``."""
+    """Write one file for every environment."""
     if not shutil.which("uv"):
         print("lock: uv is not installed; `pip install uv` brings it", file=sys.stderr)
         return 2
-    for name, extra in EXTRAS.items():
+    for name in ("learn", *EXTRAS):
         command = ["uv", "pip", "compile", "pyproject.toml", "--universal", "--python-version", "3.11", "--no-header"]
-        command += ["--no-annotate", "--quiet", *(["--extra", extra] if extra else [])]
+        command += ["--no-annotate", "--quiet", *(["--extra", name] if name in EXTRAS else [])]
         lines = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
         kept = [line for line in lines if not GPU_ONLY.match(line)]
         path = ROOT / "requirements" / f"{name}.txt"

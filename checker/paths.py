@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTIONS = ROOT / "solutions"
+RECORDED_KERNELS = ROOT / "tests" / "references" / "kernels.json"
 
 
 @dataclass(frozen=True, order=True)
@@ -40,6 +41,11 @@ class Step:
     def check_file(self) -> Path:
         """The claims, and the mistakes that can be named."""
         return ROOT / "tests" / f"test_{self.name}.py"
+
+    @property
+    def chapter(self) -> Path:
+        """What the book says of it, hints included."""
+        return ROOT / "book" / "src" / f"{self.name}.md"
 
     @property
     def reference_file(self) -> Path:

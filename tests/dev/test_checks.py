@@ -4,6 +4,7 @@ import ast
 
 import pytest
 
+from checker import kernels
 from checker.blanks import Blank, find_blanks, unwritten
 from checker.paths import Step, all_steps
 from checker.skeletons import expected
@@ -33,13 +34,16 @@ def test_there_are_steps_to_prove():
 
 @every_step
 def test_solved_passes_and_spoiled_is_refused_by_name(step: Step):
-    surveyed = list(survey(step))
+    told: list[dict] = []
+    surveyed = list(survey(step, told.append))
     kinds = [subject.kind for subject in surveyed]
     assert kinds.count("solution") == 1
     mistakes, alternatives = at_least(step)
     assert kinds.count("mistake") >= mistakes
     assert kinds.count("alternative") >= alternatives
     assert [f"{subject.name}: {subject.problem}" for subject in surveyed if subject.problem] == []
+    used = next((event["used"] for event in told if event["event"] == "kernels"), [])
+    assert used == kernels.recorded().get(step.name, []), "run ./run kernels"
 
 
 @every_step

@@ -1,0 +1,82 @@
+"""Compile everything that a right answer needs, for every step, so that no check waits later.
+
+``python -m checker.warm [07 …]`` is the task ``warm``: first the kernels, all at once, then each solution's own
+graph, by running its check.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import queue
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from checker import grading
+from checker.paths import Step, all_steps, find_step, shown
+from checker.verdict import Printer
+from checker.worker import uses_max
+
+TOLD_AFTER = 3.0  # seconds; what comes from the cache takes less
+
+Heard = tuple[Step, grading.Event]
+
+
+def check_all(steps: list[Step], jobs: int) -> Iterator[Heard]:
+    """Check the solutions of several steps at once, each in a child of its own; yields what they tell as it comes."""
+    heard: queue.Queue[Heard] = queue.Queue()
+
+    def check(step: Step) -> None:
+        job = grading.Job(step, "solution", step.solution_file.read_text(), str(step.solution_file), naming=False)
+        for event in grading.run(job):
+            heard.put((step, event))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for step in steps:
+            pool.submit(check, step)
+        left = len(steps)
+        while left:
+            step, event = heard.get()
+            left -= event["event"] in ("end", "late", "died")
+            yield step, event
+
+
+def main() -> int:
+    """Warm the steps named, or all. Exit status 1 when a solution was refused."""
+    parser = argparse.ArgumentParser(prog="warm", description="Compile everything that the checks need.")
+    parser.add_argument("steps", nargs="*", help="07, s07 or w01; all when none is named")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="steps at once; as many as processors")
+    options = parser.parse_args()
+    try:
+        steps = [find_step(text) for text in options.steps] or all_steps()
+    except ValueError as error:
+        print(f"warm: {error}", file=sys.stderr)
+        return 2
+    printer, start = Printer(), time.perf_counter()
+    printer.line("MAX compiles what the checks need, and keeps it; the first time takes some minutes.")
+
+    first = [step for step in steps if uses_max(step)][:1]  # its check brings the kernels, for all
+    rest = [step for step in steps if step not in first]
+    wrong = set()
+    for step, event in itertools.chain(check_all(first, 1), check_all(rest, options.jobs)):
+        match event["event"]:
+            case "printed":
+                printer.printed(event["text"])
+            case "compiling" if (event["seconds"] or 0) > TOLD_AFTER:
+                printer.line(f"  {step.task}: compiled {event['what']} in {event['seconds']:.0f} s")
+            case "claim" if event["verdict"] != "yes":
+                wrong.add(step)
+                printer.line(f"  {step.task}: {event['sentence']} {event['help']}")
+            case "late" | "died":
+                wrong.add(step)
+                printer.line(f"  {step.task}: its check ended early ({event['event']})")
+            case "end":
+                printer.line(f"{shown(step.solution_file)} ({time.perf_counter() - start:.0f} s)")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
