@@ -1,0 +1,114 @@
+"""A browser that looks at the built book: for ``tests/dev/test_book_browser.py`` and for pictures of pages.
+
+``python -m book.maker.browser OUT [CHAPTER …]`` writes a picture of each page at two widths in two themes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import http.server
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from checker.paths import ROOT
+
+HTML = ROOT / "book" / "html"
+WIDTHS = {1280: 900, 390: 844}  # of a window on a desk and of a phone, with their heights
+THEMES = ("light", "navy")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+class NoBrowser(RuntimeError):
+    """Chromium is not installed; the message says how to install it."""
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing of what is served."""
+
+
+@contextmanager
+def served(folder: Path = HTML) -> Iterator[str]:
+    """Serve a folder on this machine alone; gives the address, without a slash at its end."""
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium.
+
+    Raises:
+        NoBrowser: there is none.
+    """
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
+        raise NoBrowser("Chromium is needed to look at the book. On Debian: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, headless=True, args=list(FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def open_page(browser: Browser, width: int, theme: str) -> Page:
+    """A new window of a reader who has chosen ``theme``; mdBook keeps the choice in the browser."""
+    context = browser.new_context(viewport={"width": width, "height": WIDTHS[width]})
+    context.add_init_script(f"localStorage.setItem('mdbook-theme', '{theme}')")
+    return context.new_page()
+
+
+def pages() -> list[str]:
+    """The pages of the built book by file name, in the order of their names."""
+    return sorted(path.name for path in HTML.glob("*.html") if path.name not in ("404.html", "print.html", "toc.html"))
+
+
+def main() -> int:
+    """Write the pictures."""
+    parser = argparse.ArgumentParser(prog="browser", description="Pictures of the pages of the built book.")
+    parser.add_argument("out", type=Path, help="the folder that the pictures go to")
+    parser.add_argument("chapters", nargs="*", help="step_07 …; default: all")
+    parser.add_argument("--open", action="store_true", help="with everything unfolded")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    wanted = [f"{name}.html" for name in options.chapters] or pages()
+    with served() as address, chromium() as browser:
+        for width in WIDTHS:
+            for theme in THEMES:
+                page = open_page(browser, width, theme)
+                for name in wanted:
+                    page.goto(f"{address}/{name}")
+                    if options.open:
+                        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+                    picture = options.out / f"{name[:-5]}.{width}.{theme}.png"
+                    page.screenshot(path=picture, full_page=True)
+                    print(picture)
+                page.context.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

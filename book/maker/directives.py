@@ -1,0 +1,257 @@
+"""What ``{{…}}`` in a chapter becomes. ``expand`` makes of a chapter's text what mdBook renders."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from html import escape
+
+from book.maker import facts, formulas
+from book.maker.pages import Fault, Fence, fences
+from checker.paths import ROOT, find_step
+from checker.skeletons import expected
+from tests.course import check_table
+
+BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
+INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
+SPEC = re.compile(r"^(?P<expression>.*?)\s+:(?P<spec>[^\s\[\](){}'\"]+)$")
+COMMENT = re.compile(r"^<!--.*?-->[ \t]*\n?", re.DOTALL | re.MULTILINE)
+LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".md": "markdown", "": "sh"}
+IDENTIFIER = re.compile(r"(?<![\w.])(?:\w+\.)*\w*_\w*(?:\.\w+)*(?:\(\))?")
+
+
+def block(words: str) -> str:
+    """A block directive, without its braces, as Markdown.
+
+    Raises:
+        ValueError: there is no such directive, or it names what there is not.
+    """
+    name, _, rest = words.partition(" ")
+    known: dict[str, Callable[[str], str]] = {
+        "skeleton": skeleton,
+        "code": code,
+        "figure": figure,
+        "mistakes": mistakes,
+    }
+    if name not in known:
+        raise ValueError(f"there is no directive {name!r}; there are {', '.join(known)}, and {{{{= … }}}} for numbers")
+    return known[name](rest.strip())
+
+
+def number(words: str) -> str:
+    """The value of an expression, formatted as its part after `` :`` says.
+
+    Raises:
+        ValueError: it cannot be computed, or formatted so.
+    """
+    match = SPEC.match(words)
+    expression, spec = (match["expression"], match["spec"]) if match else (words, "")
+    try:
+        value = eval(expression, {name: getattr(facts, name) for name in names()})
+        printed = format(value, spec)
+    except Exception as error:  # a writer's expression may raise anything
+        raise ValueError(f"{expression!r} cannot be computed: {type(error).__name__}: {error}") from error
+    if not spec and isinstance(value, float) and len(printed) > 8:
+        raise ValueError(f"{expression!r} is {printed}; say how to round it: {{{{= {expression} :.2f}}}}")
+    return printed
+
+
+def names() -> list[str]:
+    """What an expression can use: everything public in ``facts`` that is not a module of Python's but np and math."""
+    public = [name for name in vars(facts) if not name.startswith("_")]
+    return [name for name in public if name in facts.__all__ or inspect.isfunction(getattr(facts, name))]
+
+
+def skeleton(step: str) -> str:
+    """The untouched file of a step."""
+    found = find_step(step)
+    return fenced(f"steps/{found.name}.py", expected(found))
+
+
+def code(words: str) -> str:
+    """A file of the repository, or one definition in it by qualified name."""
+    path, _, name = words.partition(" ")
+    file = (ROOT / path).resolve()
+    if not file.is_relative_to(ROOT) or not file.is_file():
+        raise ValueError(f"there is no file {path!r} in the repository")
+    source = file.read_text()
+    return fenced(path, definition(source, name.strip()) if name else source)
+
+
+def definition(source: str, name: str) -> str:
+    """The source of a function, class or assigned name, dedented; decorators belong to it.
+
+    Raises:
+        ValueError: there is no such name; the message lists those there are.
+    """
+    found: dict[str, tuple[int, int]] = {}
+
+    def visit(body: list[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                found[prefix + node.name] = (first, node.end_lineno or first)
+                visit(node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                for target in targets:
+                    if isinstance(target, ast.Name):
+                        found[prefix + target.id] = (node.lineno, node.end_lineno or node.lineno)
+
+    visit(ast.parse(source).body, "")
+    if name not in found:
+        raise ValueError(f"there is no {name!r}; there are {', '.join(found)}")
+    first, last = found[name]
+    return textwrap.dedent("\n".join(source.splitlines()[first - 1 : last])) + "\n"
+
+
+def fenced(path: str, text: str) -> str:
+    """A listing below the name of its file."""
+    marks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)), default=0))
+    language = LANGUAGES.get(path[path.rfind(".") :] if "." in path else "", "text")
+    return f'<p class="file"><code>{escape(path)}</code></p>\n\n{marks}{language}\n{text.rstrip()}\n{marks}'
+
+
+def figure(words: str) -> str:
+    """A drawing and its caption: ``step_07.heads: Caption.``"""
+    name, _, caption = words.partition(":")
+    drawn = drawing(name.strip())
+    if not caption.strip():
+        raise ValueError("a figure needs a caption: {{figure step_07.heads: What there is to see.}}")
+    return f"<figure>\n{drawn}\n<figcaption>{in_html(caption.strip())}</figcaption>\n</figure>"
+
+
+def drawing(name: str) -> str:
+    """The SVG that a function of ``book/maker/figures`` draws: ``step_07.heads``.
+
+    Raises:
+        ValueError: there is no such function, it fails, or it returns no drawing.
+    """
+    module, _, function = name.partition(".")
+    try:
+        draw = getattr(importlib.import_module(f"book.maker.figures.{module}"), function)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"there is no function {function}() in book/maker/figures/{module}.py ({error})") from error
+    try:
+        drawn = draw()
+    except Exception as error:  # a writer's figure may raise anything
+        raise ValueError(f"the figure {name} cannot be drawn: {type(error).__name__}: {error}") from error
+    if not isinstance(drawn, str) or not drawn.startswith("<svg") or "\n\n" in drawn:
+        raise ValueError(f"the figure {name} returns no drawing; return what svg.figure(…) makes")
+    return drawn
+
+
+def mistakes(step: str) -> str:
+    """A folded list of what the check of a step can say."""
+    sentences = list(check_table(step, "MISTAKES"))
+    items = "\n".join(f"<li>{marked(sentence)}</li>" for sentence in sentences)
+    summary = f"The {len(sentences)} mistakes that <code>./run {find_step(step).task}</code> names"
+    return f'<details class="mistakes"><summary>{summary}</summary>\n<ul>\n{items}\n</ul>\n</details>'
+
+
+def marked(sentence: str) -> str:
+    """A sentence of a verdict as HTML, with the identifiers in it as code."""
+    return IDENTIFIER.sub(lambda match: f"<code>{match[0]}</code>", escape(sentence, quote=False))
+
+
+def in_html(words: str) -> str:
+    """A caption as HTML: `` `code` `` and ``$formulas$`` as in Markdown, everything else as it stands."""
+
+    def reject(at: int, reason: str) -> None:
+        raise ValueError(f"in the caption: {reason}")
+
+    parts = re.split(r"(`[^`]+`|\$[^$]+\$)", words)
+    made = [
+        f"<code>{escape(part[1:-1], quote=False)}</code>"
+        if part.startswith("`")
+        else formulas.replace(part, reject)
+        if part.startswith("$")
+        else escape(part, quote=False)
+        for part in parts
+    ]
+    return "".join(made)
+
+
+def console(fence: Fence) -> str:
+    """A transcript: the commands set off from what they printed."""
+    lines = [
+        f'<span class="prompt">$ </span><span class="command">{escape(line[2:], quote=False)}</span>'
+        if line.startswith("$ ")
+        else escape(line, quote=False)
+        for line in fence.lines
+    ]
+    return '<pre class="console"><code class="nohighlight">' + "\n".join(lines) + "\n</code></pre>"
+
+
+def expand(chapter: str, text: str, faults: list[Fault]) -> str:
+    """A chapter as mdBook is to render it; what is wrong with it is added to ``faults``."""
+    found = {fence.first: fence for fence in fences(chapter, text)}
+    lines = text.splitlines()
+    pieces: list[str] = []
+    for first, last, fence in _stretches(found, len(lines)):
+        if fence is not None:
+            if any("{{#" in line for line in fence.lines):
+                faults.append(Fault(chapter, first, "mdBook's {{#…}} is not used here; use {{code …}}"))
+            whole = "\n".join(lines[first - 1 : last])
+            pieces.append(console(fence) if fence.info == "console" and not fence.indent else whole)
+        else:
+            pieces += _prose(chapter, lines[first - 1 : last], first, faults)
+    return "\n".join(pieces) + "\n"
+
+
+def _stretches(found: dict[int, Fence], length: int) -> Iterator[tuple[int, int, Fence | None]]:
+    """The fences and what is between them: first line, last line, and the fence or None."""
+    at = 1
+    for fence in found.values():
+        if at < fence.first:
+            yield at, fence.first - 1, None
+        yield fence.first, fence.last, fence
+        at = fence.last + 1
+    if at <= length:
+        yield at, length, None
+
+
+def _prose(chapter: str, lines: list[str], first: int, faults: list[Fault]) -> list[str]:
+    """A stretch without fences: numbers, block directives, formulas, and no comments."""
+    pieces: list[str] = []
+    run: list[str] = []
+    run_first = first
+
+    def finish() -> None:
+        text = "\n".join(run)
+
+        def wrong(at: int, reason: str) -> None:
+            faults.append(Fault(chapter, run_first + text.count("\n", 0, at), reason))
+
+        if run:
+            pieces.append(COMMENT.sub("", formulas.replace(text, wrong)))
+        run.clear()
+
+    for at, line in enumerate(lines, start=first):
+
+        def value(match: re.Match[str], at: int = at) -> str:
+            try:
+                return number(match["expression"])
+            except ValueError as error:
+                faults.append(Fault(chapter, at, str(error)))
+                return match[0]
+
+        line = INLINE.sub(value, line)
+        directive = BLOCK.match(line)
+        if directive:
+            finish()
+            run_first = at + 1
+            try:
+                pieces.append(block(line[2:-2].strip()))
+            except ValueError as error:
+                faults.append(Fault(chapter, at, f"{line.strip()}: {error}"))
+            continue
+        if "{{" in re.sub(r"`[^`]*`|\$[^$]*\$", "", INLINE.sub("", line)):
+            faults.append(Fault(chapter, at, f"{line.strip()!r} has braces that are no directive alone on its line"))
+        run.append(line)
+    finish()
+    return pieces

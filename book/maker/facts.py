@@ -1,0 +1,130 @@
+"""The names that ``{{= … }}`` in a chapter can use: where every number of the book comes from.
+
+A function here takes and returns plain values. Add one where an expression would be longer than a line.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from book.maker.arithmetic import (
+    attention_flops,
+    cache_bytes,
+    decode_bytes,
+    head_share,
+    matrix_weights,
+    parameters,
+    share,
+    token_flops,
+)
+from checker.blanks import find_blanks
+from checker.claims import TOLERANCE
+from checker.doctor import NEEDED_GB
+from checker.paths import ROOT, find_step
+from solutions.solution_01 import GPT2Config
+from tests.course import check_table
+
+__all__ = [
+    "alternatives",
+    "attention_flops",
+    "blanks",
+    "cache_bytes",
+    "config",
+    "decode_bytes",
+    "environment_gb",
+    "evaluation",
+    "head_share",
+    "loop",
+    "math",
+    "matrix_weights",
+    "max_version",
+    "mistakes",
+    "needed_gb",
+    "np",
+    "parameters",
+    "projections",
+    "share",
+    "sizes",
+    "steps",
+    "token_flops",
+    "tolerance",
+]
+
+
+def _json(path: str) -> dict[str, Any]:
+    read = json.loads((ROOT / path).read_text())
+    assert isinstance(read, dict)
+    return read
+
+
+#: The four published sizes by name.
+sizes = {name: GPT2Config.published(name) for name in ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")}
+
+#: The largest difference from Hugging Face's numbers that a check accepts, for numbers of size one.
+tolerance = TOLERANCE
+
+#: Seconds of the learner's loop (``./run bench-loop``), of each step's check, and of one fused projection.
+loop = _json("benchmarks/loop.json")
+steps = _json("benchmarks/steps.json")
+projections = _json("benchmarks/projections.json")
+
+#: How well the small model of this course reads (``models/evaluate.py``).
+evaluation = _json("models/moby-dick/evaluation.json")
+
+#: The small model's configuration.
+config = GPT2Config(
+    **{
+        name: value
+        for name, value in _json("models/moby-dick/config.json").items()
+        if name in {field.name for field in fields(GPT2Config)}
+    }
+)
+
+
+def blanks(step: str) -> int:
+    """How many blanks a step has."""
+    return len(find_blanks(find_step(step).solution_file.read_text()))
+
+
+@cache
+def mistakes(step: str) -> int:
+    """How many mistakes the check of a step names."""
+    return len(check_table(step, "MISTAKES"))
+
+
+@cache
+def alternatives(step: str) -> int:
+    """How many other right solutions the check of a step is tried on."""
+    return len(check_table(step, "ALTERNATIVES"))
+
+
+def heads() -> Any:
+    """What is measured of the small model's heads (``book/maker/figures/heads.py``); needs MAX, so only when asked."""
+    from book.maker.figures import heads
+
+    return heads
+
+
+def max_version() -> str:
+    """The version of MAX that the course is written for."""
+    pinned = (ROOT / "requirements" / "learn.txt").read_text().splitlines()
+    return next(line.removeprefix("max==") for line in pinned if line.startswith("max=="))
+
+
+def environment_gb() -> float:
+    """How large ``.venv`` becomes, as ``./run`` announces it."""
+    announced = re.search(r"([\d.]+) GB", (ROOT / "run").read_text())
+    assert announced
+    return float(announced[1])
+
+
+def needed_gb(what: str) -> float:
+    """How much free ``memory`` or ``disk`` the doctor asks for."""
+    return NEEDED_GB[what]

@@ -1,0 +1,78 @@
+"""The figures of step 12: the loop of generation, and what temperature does."""
+
+import logging
+from functools import cache
+
+import numpy as np
+
+from book.maker.svg import arrow, bars, box, figure, polyline, text
+from checker.paths import ROOT
+
+FOLDER = ROOT / "models" / "moby-dick"
+PROMPT = "Call me"
+TEMPERATURES = (0.5, 1.0, 2.0)
+SHOWN = 5  # tokens
+
+
+def loop() -> str:
+    """From the sequence through the model and a choice, and back."""
+    return figure(
+        600,
+        176,
+        box(10, 40, 110, 46, "token ids\n[batch, seq]", size="small"),
+        arrow(120, 63, 150, 63),
+        box(150, 40, 110, 46, "model", kind="query"),
+        arrow(260, 63, 290, 63),
+        box(290, 40, 130, 46, "last logits\n[batch, vocab]", size="small", kind="value"),
+        arrow(420, 63, 450, 63),
+        box(450, 40, 140, 46, "choose", kind="accent"),
+        text(520, 22, "greedy, or a draw", size="small"),
+        polyline([(520, 86), (520, 130), (65, 130), (65, 86)], head=True),
+        text(292, 144, "one token a row: yielded, and appended", size="small"),
+        text(205, 22, "everything so far", size="small"),
+        title="Token ids go through the model; a token is chosen from the last logits and appended to them",
+    )
+
+
+@cache
+def _logits() -> np.ndarray:  # -> [vocab]
+    """What the small model gives for the token after the prompt."""
+    import checker.runtime  # noqa: F401  prepares MAX before anything imports it
+
+    logging.getLogger("max").setLevel(logging.ERROR)  # it tells of every kernel that it loads
+    from max.experimental import functional as F
+    from max.experimental.tensor import Tensor
+    from tokenizers import Tokenizer
+
+    from solutions.solution_13 import load_pretrained
+
+    ids = Tokenizer.from_file(str(FOLDER / "tokenizer.json")).encode(PROMPT).ids
+    with F.lazy():
+        output = load_pretrained(FOLDER)(Tensor.from_dlpack(np.array([ids])))
+    return np.from_dlpack(output)[0, -1]
+
+
+def temperature() -> str:
+    """Bars of the likeliest tokens' probabilities, one panel a temperature."""
+    from tokenizers import Tokenizer
+
+    from solutions.solution_12 import next_token_probabilities
+
+    tokenizer = Tokenizer.from_file(str(FOLDER / "tokenizer.json"))
+    logits = _logits()[None]
+    shown = logits[0].argsort()[::-1][:SHOWN]
+    largest = float(next_token_probabilities(logits, temperature=min(TEMPERATURES)).max())
+    parts = []
+    for at, one in enumerate(TEMPERATURES):
+        probabilities = next_token_probabilities(logits, temperature=one)[0]
+        left = 5 + 202 * at
+        rows = [(repr(tokenizer.decode([int(token)])), float(probabilities[token])) for token in shown]
+        rows.append(("others", float(1 - sum(value for _, value in rows))))
+        parts.append(text(left + 110, 14, f"temperature {one:g}", bold=True, size="small"))
+        parts.append(bars(left, 28, 198, rows, spec=".2f", labels=62, limit=max(largest, 1.0), row=24))
+    return figure(
+        620,
+        28 + 24 * (SHOWN + 1) + 8,
+        *parts,
+        title="A low temperature puts the probability on the likeliest token, a high one on all the others",
+    )

@@ -1,0 +1,95 @@
+"""The chapters of the book as text: where they are, their fences, and how a fault in one is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from checker.paths import ROOT
+
+SRC = ROOT / "book" / "src"
+FENCE = re.compile(r"^(?P<indent>\s*)(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
+
+
+class Fault(Exception):
+    """Something in a chapter that has to be changed: which chapter, which line, and what to do."""
+
+    def __init__(self, chapter: str, line: int, sentence: str) -> None:
+        super().__init__(f"book/src/{chapter}:{line}: {sentence}")
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A fenced block: ``first`` and ``last`` are the lines of its marks, from 1."""
+
+    info: str  # "python"
+    first: int
+    last: int
+    lines: tuple[str, ...]  # between the marks, without the block's own indent
+    indent: str
+
+    @property
+    def text(self) -> str:
+        """What is between the marks."""
+        return "".join(f"{line}\n" for line in self.lines)
+
+
+def chapters() -> list[Path]:
+    """The chapters there are, in the order of their names; SUMMARY.md is not one."""
+    return sorted(path for path in SRC.glob("*.md") if path.name != "SUMMARY.md")
+
+
+def find_chapter(name: str) -> str:
+    """The file of the chapter a person means by ``step_07``, ``07``, ``w01`` or ``book/src/setup.md``.
+
+    Raises:
+        ValueError: there is no such chapter; the message lists those there are.
+    """
+    wanted = Path(name).stem
+    wanted = re.sub(r"^s?(\d\d)$", r"step_\1", re.sub(r"^w(\d\d)$", r"warmup_\1", wanted))
+    known = [path.name for path in chapters()]
+    if f"{wanted}.md" not in known:
+        raise ValueError(f"there is no chapter {name!r}; there are {', '.join(path[:-3] for path in known)}")
+    return f"{wanted}.md"
+
+
+def fences(chapter: str, text: str) -> list[Fence]:
+    """The fenced blocks of a chapter, from top to bottom.
+
+    Raises:
+        Fault: a block is never closed.
+    """
+    found: list[Fence] = []
+    lines = text.splitlines()
+    number = 0
+    while number < len(lines):
+        opened = FENCE.match(lines[number])
+        number += 1
+        if not opened:
+            continue
+        first, indent = number, opened["indent"]
+        closing = re.compile(rf"^\s*{re.escape(opened['marks'][0])}{{{len(opened['marks'])},}}\s*$")
+        while number < len(lines) and not closing.match(lines[number]):
+            number += 1
+        if number == len(lines):
+            raise Fault(chapter, first, f"the block that begins here is never closed: add a line {opened['marks']}")
+        inside = tuple(line.removeprefix(indent) for line in lines[first:number])
+        number += 1
+        found.append(Fence(opened["info"].strip(), first, number, inside, indent))
+    return found
+
+
+def prose(chapter: str, text: str) -> Iterator[tuple[int, str]]:
+    """The lines outside of fenced blocks, with their numbers from 1."""
+    inside = {number for fence in fences(chapter, text) for number in range(fence.first, fence.last + 1)}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if number not in inside:
+            yield number, line
+
+
+def in_hint(text: str, line: int) -> bool:
+    """Whether a line stands inside a folded hint."""
+    before = "\n".join(text.splitlines()[:line])
+    return before.rfind('<details class="hint"') > before.rfind("</details>")

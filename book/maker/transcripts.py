@@ -1,0 +1,265 @@
+"""What the book shows of terminals and of Python, run again.
+
+``python -m book.maker.transcripts [--update] [CHAPTER …]``
+
+A ``console`` block has commands behind ``$`` and below each what it printed; it is run in a copy of the course,
+whose learner's files are untouched unless a comment before the block orders otherwise
+(``<!-- learner: 07 solved -->``, see ``tests/course.py``). All ``python`` blocks of a chapter are run in one
+module; what a block printed is the ``text`` block after it. Without ``--update``, differences are printed and the
+exit status is 1; with it, the chapters are rewritten. Times (``1.2 s``) are not compared, and a line ``...``
+stands for lines left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+
+from book.maker.pages import SRC, Fault, Fence, chapters, fences, find_chapter, in_hint
+from tests.course import Course, prepare
+
+LEARNER = re.compile(r"^\s*<!--\s*learner:(?P<order>.*?)-->\s*$", re.DOTALL)
+SECONDS = re.compile(r"\d+(?:\.\d+)?(?= s\b)")
+LEFT_OUT = "..."
+#: Lines that only a machine shows that has not compiled this before.
+COMPILING = re.compile(
+    r"^  (MAX compiles what it has not run on this machine before.*|compiled .* in \d+ s|compiling .*)$"
+)
+TIMEOUT = 600  # seconds for a chapter's Python blocks, or for one command
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A block that shows something else than what was printed now. ``lines`` are what it has to hold."""
+
+    chapter: str
+    fence: Fence
+    lines: tuple[str, ...]
+    insert: bool = False  # a text block is missing after ``fence``, which printed ``lines``
+
+    def __str__(self) -> str:
+        """The difference as a diff, with where it is."""
+        shown = [] if self.insert else self.fence.lines
+        diff = "\n".join(unified_diff(shown, self.lines, "in the book", "now", lineterm="", n=2))
+        where = f"book/src/{self.chapter}:{self.fence.first}"
+        return f"{where}: the block shows something else than what is printed now\n{diff}"
+
+
+def agrees(shown: Sequence[str], now: Sequence[str]) -> bool:
+    """Whether a block shows what was printed: times aside, and any lines for a line ``...``."""
+    pattern = "".join(
+        r"(?:.*\n)*" if line.strip() == LEFT_OUT else re.escape(SECONDS.sub("#", line.rstrip())) + r"\n"
+        for line in shown
+    )
+    return re.fullmatch(pattern, "".join(f"{SECONDS.sub('#', line.rstrip())}\n" for line in now)) is not None
+
+
+def shortened(shown: Sequence[str], now: Sequence[str]) -> list[str]:
+    """What was printed, left out where the block left out lines before: as many lines first and last."""
+    gaps = [at for at, line in enumerate(shown) if line.strip() == LEFT_OUT]
+    if len(gaps) != 1 or len(now) < len(shown):
+        return list(now)
+    last = len(shown) - gaps[0] - 1
+    return [*now[: gaps[0]], LEFT_OUT, *now[len(now) - last :]]
+
+
+def order_before(lines: Sequence[str], fence: Fence) -> str:
+    """The order for the learner's files in the comment right before a block, or nothing."""
+    end = fence.first - 1
+    while end and not lines[end - 1].strip():
+        end -= 1
+    start = end - 1
+    while start > 0 and "<!--" not in lines[start] and "-->" not in lines[start - 1] and lines[start].strip():
+        start -= 1
+    match = LEARNER.match("\n".join(lines[max(start, 0) : end]))
+    return " ".join(match["order"].split()) if match else ""
+
+
+def commands(chapter: str, fence: Fence) -> list[tuple[list[str], list[str]]]:
+    """The commands of a console block, each as its lines and the lines shown below it.
+
+    Raises:
+        Fault: the block does not begin with a command.
+    """
+    found: list[tuple[list[str], list[str]]] = []
+    for line in fence.lines:
+        if line.startswith("$ "):
+            found.append(([line], []))
+        elif not found:
+            raise Fault(chapter, fence.first + 1, "a console block begins with a command, `$ ./run s07`")
+        elif found[-1][0][-1].endswith("\\") and not found[-1][1]:
+            found[-1][0].append(line)
+        else:
+            found[-1][1].append(line)
+    if not found:
+        raise Fault(chapter, fence.first, "this console block is empty; write a command into it, `$ ./run s07`")
+    return found
+
+
+def printed_by(course: Course, command: list[str]) -> list[str]:
+    """What a terminal shows of a command in the copy, without what only depends on the machine."""
+    said = course.shell("\n".join(command)[2:], timeout=TIMEOUT).replace(str(course.root), "~/gpt2-in-max")
+    lines = [line.rstrip() for line in said.splitlines() if not COMPILING.match(line)]
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def console_difference(chapter: str, text: str, fence: Fence, course: Course) -> Difference | None:
+    """Run a console block again; the difference, if there is one."""
+    order = order_before(text.splitlines(), fence)
+    try:
+        if order:
+            prepare(course, order)
+        else:
+            course.reset()
+    except ValueError as error:
+        raise Fault(
+            chapter, fence.first, f"the comment `<!-- learner: {order} -->` cannot be followed: {error}"
+        ) from None
+    wanted: list[str] = []
+    same = True
+    for command, shown in commands(chapter, fence):
+        while shown and not shown[-1].strip():
+            shown.pop()
+        now = printed_by(course, command)
+        fits = agrees(shown, now)
+        same = same and fits
+        wanted += [*command, *(shown if fits else shortened(shown, now))]
+    return None if same else Difference(chapter, fence, tuple(wanted))
+
+
+def python_differences(chapter: str, text: str, found: list[Fence], course: Course) -> list[Difference]:
+    """Run a chapter's Python blocks again, in one module.
+
+    Raises:
+        Fault: a block fails, or it can print nothing that is shown.
+    """
+    blocks = [fence for fence in found if fence.info == "python" and not in_hint(text, fence.first)]
+    if not blocks:
+        return []
+    course.reset()
+    path = SRC / chapter
+    job = {
+        "path": str(path),
+        "blocks": [{"line": fence.first + 1, "source": fence.text} for fence in blocks],
+    }
+    program = Path(__file__).with_name("blocks.py")
+    run = subprocess.run(
+        [sys.executable, "-P", str(program)],
+        cwd=course.root,
+        env=os.environ | {"PYTHONPATH": str(course.root), "HF_HUB_OFFLINE": "1", "NO_COLOR": "1"},
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    try:
+        answers = json.loads(run.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        raise Fault(chapter, blocks[0].first, f"the Python blocks ended without an answer:\n{run.stderr}") from None
+    differences = []
+    for fence, answer in zip(blocks, answers, strict=False):
+        if "error" in answer:
+            raise Fault(chapter, fence.first, f"this Python block fails; correct it:\n{answer['error']}")
+        now = [line.rstrip() for line in answer["printed"].replace(str(course.root), "~/gpt2-in-max").splitlines()]
+        shown = output_of(text, found, fence, printed=bool(now))
+        if shown is None and now:
+            differences.append(Difference(chapter, fence, tuple(now), insert=True))
+        elif shown is not None and not agrees(shown.lines, now):
+            differences.append(Difference(chapter, shown, tuple(shortened(shown.lines, now))))
+    return differences
+
+
+def output_of(text: str, found: list[Fence], fence: Fence, *, printed: bool) -> Fence | None:
+    """The text block that shows what a Python block printed.
+
+    It is the next block. One that printed nothing has none, unless a text block follows at once.
+    """
+    at = found.index(fence) + 1
+    if at == len(found) or found[at].info != "text":
+        return None
+    between = text.splitlines()[fence.last : found[at].first - 1]
+    return found[at] if printed or not any(line.strip() for line in between) else None
+
+
+def differences(chapter: str, course: Course) -> list[Difference]:
+    """Everything in a chapter that is no longer what is printed, from top to bottom.
+
+    Raises:
+        Fault: something cannot be run as it stands.
+    """
+    text = (SRC / chapter).read_text()
+    found = fences(chapter, text)
+    different = python_differences(chapter, text, found, course)
+    for fence in found:
+        if fence.info == "console" and (difference := console_difference(chapter, text, fence, course)):
+            different.append(difference)
+    return sorted(different, key=lambda difference: difference.fence.first)
+
+
+def rewritten(text: str, different: Sequence[Difference]) -> str:
+    """The chapter with every block as it has to be."""
+    lines = text.splitlines()
+    for difference in sorted(different, key=lambda one: one.fence.first, reverse=True):
+        fence = difference.fence
+        new = [f"{fence.indent}{line}".rstrip() for line in difference.lines]
+        if difference.insert:
+            lines[fence.last : fence.last] = ["", f"{fence.indent}```text", *new, f"{fence.indent}```"]
+        else:
+            lines[fence.first : fence.last - 1] = new
+    return "\n".join(lines) + "\n"
+
+
+def main(say: Callable[[str], object] = print) -> int:
+    """Compare or update the chapters that the arguments name, or all."""
+    parser = argparse.ArgumentParser(prog="transcripts", description="Run again what the book shows.")
+    parser.add_argument("chapters", nargs="*", help="step_07, 07, w01, setup; default: all")
+    parser.add_argument("--update", action="store_true", help="rewrite the chapters")
+    options = parser.parse_args()
+    try:
+        wanted = [find_chapter(name) for name in options.chapters] or [path.name for path in chapters()]
+    except ValueError as error:
+        print(f"transcripts: {error}", file=sys.stderr)
+        return 2
+    status = 0
+    with tempfile.TemporaryDirectory() as folder:
+        course = Course(Path(folder) / "course")
+        for chapter in wanted:
+            path = SRC / chapter
+            read = path.read_text()
+            try:
+                different = differences(chapter, course)
+            except Fault as fault:
+                say(str(fault))
+                status = 1
+                continue
+            if different and options.update:
+                if path.read_text() != read:
+                    say(f"book/src/{chapter} was changed meanwhile and is left as it is; run this again")
+                    status = 1
+                    continue
+                path.write_text(rewritten(read, different))
+                say(f"book/src/{chapter}: {len(different)} blocks rewritten")
+            elif different:
+                status = 1
+                for difference in different:
+                    say(f"{difference}\n")
+                say(f"If that is right: ./run book-update {chapter[:-3]}")
+            else:
+                say(f"book/src/{chapter}: everything as it is printed now")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

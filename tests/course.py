@@ -1,0 +1,192 @@
+"""A copy of the course that tests, and the transcripts of the book, may work in as a learner does."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from checker.blanks import find_blanks
+from checker.paths import ROOT, all_steps, find_step
+from checker.skeletons import expected
+from checker.subjects import edited
+
+PARTS = (
+    "benchmarks",
+    "checker",
+    "models",
+    "play",
+    "solutions",
+    "steps",
+    "tests",
+    "pixi.toml",
+    "pyproject.toml",
+    "requirements",
+    "run",
+)
+
+
+class Course:
+    """A copy of the course under ``root``, with untouched skeletons."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir(parents=True)
+        for part in PARTS:
+            source = ROOT / part
+            if source.is_dir():
+                shutil.copytree(source, root / part, ignore=shutil.ignore_patterns("__pycache__", "dev", "*.kept-*"))
+            else:
+                shutil.copy2(source, root / part)
+        self.reset()
+
+    def reset(self) -> None:
+        """Make every learner's file the untouched skeleton again."""
+        for path in (self.root / "steps").glob("*.kept-*.py"):
+            path.unlink()
+        shutil.rmtree(self.root / ".course", ignore_errors=True)
+        for step in all_steps():
+            self.write(step.task, expected(step))
+
+    def write(self, step: str, source: str | None = None, edits: dict[str, str] | None = None) -> None:
+        """Put ``source``, or the edited solution, where the learner's file of a step is."""
+        name = find_step(step)
+        source = source if source is not None else name.solution_file.read_text()
+        for old, new in (edits or {}).items():
+            assert old in source
+            source = source.replace(old, new)
+        (self.root / "steps" / f"{name.name}.py").write_text(source)
+
+    def fill(self, step: str, *labels: str) -> None:
+        """Write the skeleton of a step with the blanks named in ``labels`` filled in."""
+        solution = find_step(step).solution_file.read_text()
+        source = expected(find_step(step))
+        for blank in find_blanks(solution):
+            if blank.label in labels:
+                lines = solution.splitlines(keepends=True)
+                todo = lines[blank.first - 1].replace("# ", "# TODO: ", 1)
+                indent = todo[: -len(todo.lstrip())]
+                body = "".join(lines[blank.first - 1 : blank.last])
+                source = source.replace(f"{todo}{indent}raise NotImplementedError\n", body)
+        self.write(step, source)
+
+    def spoil(self, step: str, beginning: str) -> None:
+        """Make the mistake whose sentence starts with ``beginning``.
+
+        Raises:
+            ValueError: no sentence of the step's check, or more than one, starts so.
+        """
+        name = find_step(step)
+        known = check_table(step, "MISTAKES")
+        found = [sentence for sentence in known if sentence.startswith(beginning)]
+        if len(found) != 1:
+            listed = "\n".join(f"  {sentence}" for sentence in known)
+            raise ValueError(
+                f"{len(found)} mistakes of {name.name} start with {beginning!r}; use the beginning of one of:\n{listed}"
+            )
+        self.write(step, edited(name.solution_file.read_text(), known[found[0]]))
+
+    def line_of(self, step: str, text: str) -> int:
+        """The number of the only line of a learner's file that has ``text``."""
+        lines = (self.root / "steps" / f"{find_step(step).name}.py").read_text().splitlines()
+        (number,) = [number for number, line in enumerate(lines, start=1) if text in line]
+        return number
+
+    def check(self, *arguments: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
+        """Run the check as a learner does."""
+        return self.python("-m", "checker", *arguments, timeout=timeout)
+
+    def python(self, *arguments: str, timeout: int = 300, input: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run Python in the copy."""
+        environment = os.environ | {"COLUMNS": "500", "NO_COLOR": "1"}
+        command = [sys.executable, *arguments]
+        return subprocess.run(
+            command,
+            cwd=self.root,
+            env=environment,
+            input=input,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    def shell(self, line: str, timeout: int = 300) -> str:
+        """What a terminal shows when ``line`` is entered in the copy, for ``./run`` too; without colour."""
+        self._lend_environment()
+        environment = os.environ | {
+            "NO_PIXI": "1",
+            "NO_COLOR": "1",
+            "TERM": "dumb",
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONPATH": str(self.root),
+        }
+        said = subprocess.run(
+            ["bash", "-c", line],
+            cwd=self.root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        return said.stdout
+
+    def _lend_environment(self) -> None:
+        """Give the copy a ``.venv`` that is the running one, so that ``./run`` sets up none."""
+        venv = self.root / ".venv"
+        if venv.exists():
+            return
+        venv.mkdir()
+        for path in Path(sys.prefix).iterdir():
+            if not path.name.startswith("installed-"):
+                (venv / path.name).symlink_to(path)
+        for path in (ROOT / "requirements").glob("*.txt"):
+            shutil.copy(path, venv / f"installed-{path.name}")
+
+
+def check_table(step: str, table: str) -> dict[str, dict[str, str]]:
+    """``MISTAKES`` or ``ALTERNATIVES`` of a step's check file, by running it."""
+    path = find_step(step).check_file
+    namespace: dict[str, object] = {"__name__": path.stem}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    found = namespace[table]
+    assert isinstance(found, dict)
+    return found
+
+
+def prepare(course: Course, order: str) -> None:
+    """Set the learner's files as the book orders: ``07 solved; 04 fill: __init__, forward``.
+
+    A part is a step and then ``untouched``, ``solved``, ``mistake: BEGINNING`` or ``fill: BLANK, BLANK``.
+    All other files are untouched.
+
+    Raises:
+        ValueError: the order cannot be read, or names what there is not.
+    """
+    course.reset()
+    for part in re.split(r";\s*(?=\S+\s+(?:untouched|solved|mistake:|fill:))", order.strip()):
+        match = re.fullmatch(r"(\S+)\s+(untouched|solved|mistake:\s*(.+)|fill:\s*(.+))", part.strip(), re.DOTALL)
+        if not match:
+            raise ValueError(
+                f"{part!r} is no order for a learner's file; write `07 untouched`, `07 solved`, "
+                "`07 mistake: BEGINNING OF THE SENTENCE` or `07 fill: BLANK, BLANK`"
+            )
+        step, state, beginning, labels = match.groups()
+        if state == "solved":
+            course.write(step)
+        elif beginning:
+            course.spoil(step, " ".join(beginning.split()))
+        elif labels:
+            wanted = [label.strip() for label in labels.split(",")]
+            there = [blank.label for blank in find_blanks(find_step(step).solution_file.read_text())]
+            if unknown := [label for label in wanted if label not in there]:
+                raise ValueError(f"step {step} has no blank {unknown[0]!r}; it has {', '.join(there)}")
+            course.fill(step, *wanted)
+        else:
+            find_step(step)

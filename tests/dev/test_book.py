@@ -1,0 +1,303 @@
+"""The book: what its chapters must have, what its pages lead to, and that everything it shows is still so."""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from functools import cache
+from html.parser import HTMLParser
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from book.maker.directives import BLOCK, INLINE
+from book.maker.formulas import TOKEN
+from book.maker.pages import SRC, chapters, fences, prose
+from book.maker.preview import names as figure_names
+from book.maker.transcripts import differences
+from checker.blanks import find_blanks
+from checker.paths import ROOT, all_steps
+from checker.tasks import tasks
+from tests.course import Course
+from tests.dev.test_readme import CI, NOT_IN_CI
+
+OTHER_CHAPTERS = ["introduction", "setup", "sizes", "cheat_sheet", "glossary", "troubleshooting"]
+HEADINGS = [
+    "The idea",
+    "By hand",
+    "How it is built",
+    "The skeleton",
+    "Run it",
+    "Hints",
+    "The solution",
+    "Pitfalls",
+    "What you can run now",
+    "Next",
+]
+HINTS = ["Hint 1 of 3: the idea", "Hint 2 of 3: the operation", "Hint 3 of 3: the line"]
+
+#: Whither the book may link: primary sources alone.
+HOSTS = {
+    "arxiv.org",
+    "docs.modular.com",
+    "docs.python.org",
+    "github.com",
+    "huggingface.co",
+    "numpy.org",
+    "openai.com",
+    "pixi.sh",
+    "cdn.openai.com",
+}
+
+every_chapter = pytest.mark.parametrize("chapter", [path.name for path in chapters()])
+every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
+
+
+@cache
+def source(chapter):
+    return (SRC / chapter).read_text()
+
+
+def headings(chapter, level):
+    marks = "#" * level + " "
+    return [line.removeprefix(marks) for _, line in prose(chapter, source(chapter)) if line.startswith(marks)]
+
+
+@dataclass
+class Page(HTMLParser):
+    """What a built page has: anchors, links, what it loads, and its words."""
+
+    text: str
+    ids: list = field(default_factory=list)
+    links: list = field(default_factory=list)
+    loads: list = field(default_factory=list)
+    words: str = ""
+    inside: list = field(default_factory=list)
+    count: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        super().__init__()
+        self.feed(self.text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.count[tag] = self.count.get(tag, 0) + 1
+        if tag in ("script", "style", "pre", "code"):
+            self.inside.append(tag)
+        if "id" in found:
+            self.ids.append(found["id"])
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+        elif tag == "link":
+            self.loads.append(found.get("href"))
+        self.loads += [found[name] for name in ("src", "srcset", "data", "poster") if name in found]
+
+    def handle_endtag(self, tag):
+        if tag in self.inside:
+            self.inside.remove(tag)
+
+    def handle_data(self, data):
+        if not self.inside:
+            self.words += data
+
+
+@pytest.fixture(scope="session")
+def built(book):
+    """Every page of the built book by file name."""
+    pages = {path.name: Page(path.read_text()) for path in book.glob("*.html")}
+    assert {f"{path.stem}.html" for path in chapters()} <= set(pages)
+    return pages
+
+
+# ---------------------------------------------------------------- chapters
+
+
+def test_there_is_a_chapter_for_every_step_and_no_other():
+    wanted = {step.name for step in all_steps()} | set(OTHER_CHAPTERS)
+    assert {path.stem for path in chapters()} == wanted
+
+
+def test_the_summary_lists_every_chapter_by_its_title_and_in_order():
+    listed = re.findall(r"^(?:- )?\[(.*)\]\((.*)\.md\)$", (SRC / "SUMMARY.md").read_text(), re.MULTILINE)
+    order = ["introduction", "setup", *(step.name for step in all_steps()), *OTHER_CHAPTERS[2:]]
+    assert [name for _, name in listed] == order
+    for title, name in listed:
+        assert headings(f"{name}.md", 1) == [title]
+
+
+@every_step
+def test_a_step_has_the_same_headings_everywhere(step):
+    chapter = f"{step.name}.md"
+    kind = "Step" if step.name.startswith("step") else "Warm-up"
+    (title,) = headings(chapter, 1)
+    assert re.fullmatch(rf"{kind} {step.number}: \S.*[^.]", title)
+    assert headings(chapter, 2) == HEADINGS
+
+
+@every_step
+def test_a_step_has_three_hints_for_every_blank(step):
+    text = source(f"{step.name}.md")
+    hints = re.findall(r'^<details class="hint"><summary>(.*?)</summary>\n\n(.*?)\n\n</details>$', text, re.M | re.S)
+    assert [summary for summary, _ in hints] == HINTS
+    labels = [blank.label for blank in find_blanks(step.solution_file.read_text())]
+    for summary, body in hints:
+        assert re.findall(r"^- \*\*`([^`]+)`\*\*:", body, re.MULTILINE) == labels, summary
+        assert "{{" not in body
+
+
+@every_step
+def test_a_step_shows_its_skeleton_its_mistakes_and_every_blank_of_its_solution(step):
+    text = source(f"{step.name}.md")
+    short = step.number if step.name.startswith("step") else step.task
+    assert text.count(f"{{{{skeleton {short}}}}}") == 1
+    assert text.count(f"{{{{mistakes {short}}}}}") == 1
+    (solution,) = re.findall(r'<details class="solution"><summary>The solution</summary>(.*?)</details>', text, re.S)
+    path = re.escape(str(step.solution_file.relative_to(ROOT)))
+    shown = re.findall(rf"^\{{\{{code {path}(?: (\S+))?\}}\}}$", solution, re.MULTILINE)
+    for blank in find_blanks(step.solution_file.read_text()):
+        around = blank.function.split(".")
+        assert "" in shown or any(".".join(around[:end]) in shown for end in range(1, len(around) + 1)), blank.function
+
+
+@every_chapter
+def test_nothing_is_included_behind_the_back_of_the_directives(chapter):
+    assert "{{#" not in source(chapter)
+    assert "\n---\n" not in source(chapter)[:200], "no front matter"
+
+
+@every_chapter
+def test_every_fence_says_what_it_is(chapter):
+    known = {"python", "text", "console", "sh", "json", "toml"}
+    for fence in fences(chapter, source(chapter)):
+        assert fence.info in known, f"line {fence.first}: {fence.info!r}"
+
+
+@every_chapter
+def test_every_command_is_a_task_that_ci_runs(chapter):
+    named = set(re.findall(r"(?:\./run|pixi run) ([a-z][\w-]*)", source(chapter)))
+    assert named <= set(tasks())
+    for task in named - set(NOT_IN_CI) - {step.task for step in all_steps()}:
+        assert re.search(rf"^\./run {task}\b", CI, re.MULTILINE), task
+
+
+@every_chapter
+def test_a_measured_number_is_never_typed(chapter):
+    """A fraction of several digits, or a number with a unit, is a directive's or stands in what the chapter shows.
+
+    A round fraction of one digit (0.01) may be an example's.
+    """
+    text = source(chapter)
+    shown = "\n".join(fence.text for fence in fences(chapter, text))
+    bare = []
+    for number, line in prose(chapter, text):
+        if BLOCK.match(line) or line.startswith(("#", "|--")):
+            continue
+        words = TOKEN.sub(" ", INLINE.sub(" ", line))
+        words = re.sub(r"\]\([^)]*\)|<[^>]*>", " ", words)
+        words = re.sub(
+            r"(?:Python|MAX|mdBook|[Ss]ections?|[Cc]hapters?|Apache-|Figure|Table|equation) \d[\d.]*", " ", words
+        )
+        fractions = [value for value in re.findall(r"\d+\.\d+", words) if len(value.replace(".", "").strip("0")) > 1]
+        units = re.findall(r"\b(\d[\d.,]*) ?(?:ms|seconds?|s|GB|MB|%|percent|tokens/s)\b", words)
+        bare += [f"{chapter}:{number}: {value}" for value in fractions + units if value not in shown]
+    assert bare == []
+
+
+def free_port():
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return bound.getsockname()[1]
+
+
+def test_the_book_is_served_on_this_machine(tmp_path):
+    port = free_port()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "checker.tasks", "book", "--port", str(port), "--dest-dir", str(tmp_path / "html")],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and server.poll() is None:
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as answer:
+                assert "Build GPT-2 in MAX" in answer.read().decode()
+                return
+            time.sleep(0.5)
+        pytest.fail("the book was not served within two minutes")
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait()
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    return Course(tmp_path_factory.mktemp("book") / "course")
+
+
+@every_chapter
+def test_what_a_chapter_shows_is_what_is_printed_now(chapter, copy):
+    different = differences(chapter, copy)
+    assert not different, "\n\n".join(map(str, different)) + f"\n\nIf that is right: ./run book-update {chapter[:-3]}"
+
+
+def test_every_figure_is_in_the_chapter_it_is_drawn_for():
+    for name in figure_names():
+        chapter = name.partition(".")[0]
+        assert f"{{{{figure {name}:" in source(f"{chapter}.md"), name
+
+
+# ---------------------------------------------------------------- pages
+
+
+@every_chapter
+def test_every_link_leads_somewhere(chapter, built, book):
+    page = built[f"{chapter[:-3]}.html"]
+    for link in page.links:
+        parts = urlsplit(link)
+        if parts.scheme:
+            assert parts.scheme == "https", link
+            assert parts.hostname in HOSTS, link
+            continue
+        path = unquote(parts.path) or f"{chapter[:-3]}.html"
+        assert (book / path).is_file(), f"{link} leads nowhere"
+        if parts.fragment and path in built:
+            assert unquote(parts.fragment) in built[path].ids, f"{link}: there is no such heading"
+
+
+@every_chapter
+def test_no_two_places_of_a_page_have_the_same_anchor(chapter, built):
+    ids = built[f"{chapter[:-3]}.html"].ids
+    assert sorted(ids) == sorted(set(ids))
+
+
+def test_no_page_loads_anything_from_elsewhere(built, book):
+    for name, page in built.items():
+        for address in page.loads:
+            assert not urlsplit(address or "").netloc, f"{name} loads {address}"
+    for path in [*book.rglob("*.css"), *book.rglob("*.html")]:
+        for address in re.findall(r"(?:url\(|@import)\s*['\"]?((?:https?:)?//[^'\")\s]+)", path.read_text()):
+            pytest.fail(f"{path.name} loads {address}")
+
+
+@every_chapter
+def test_every_directive_and_every_formula_became_what_it_stands_for(chapter, built):
+    page = built[f"{chapter[:-3]}.html"]
+    assert "{{" not in page.words
+    assert "$" not in page.words
+    assert not re.search(r"\\[a-z]+", page.words)
+    formulas = sum(
+        1
+        for match in TOKEN.finditer("\n".join(line for _, line in prose(chapter, source(chapter))))
+        if match["display"] or match["inline"]
+    )
+    assert page.count.get("math", 0) >= formulas
+    figures = sum(1 for _, line in prose(chapter, source(chapter)) if line.startswith("{{figure "))
+    assert page.count.get("figure", 0) == figures

@@ -1,0 +1,306 @@
+"""What makes the book: every mistake of a writer is told with its place, and nothing is dropped in silence."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from book.maker import directives, formulas, svg
+from book.maker.pages import Fault, fences
+from book.maker.transcripts import Difference, agrees, commands, order_before, output_of, rewritten, shortened
+from checker.paths import ROOT, find_step
+from checker.skeletons import expected
+from tests.course import prepare
+
+
+def expanded(text):
+    faults = []
+    made = directives.expand("chapter.md", text, faults)
+    assert faults == []
+    return made
+
+
+def faults_of(text):
+    faults = []
+    directives.expand("chapter.md", text, faults)
+    return [str(fault) for fault in faults]
+
+
+# ---------------------------------------------------------------- directives
+
+
+def test_a_skeleton_is_the_generators():
+    assert f"```python\n{expected(find_step('07')).rstrip()}\n```" in expanded("{{skeleton 07}}\n")
+
+
+def test_a_definition_is_shown_alone_and_dedented():
+    made = expanded("{{code solutions/solution_07.py GPT2MultiHeadAttention._merge_heads}}\n")
+    assert "```python\ndef _merge_heads(\n    self, tensor: Tensor" in made
+    assert "_attn" not in made
+
+
+def test_a_definition_has_its_decorator():
+    assert "@property\ndef head_dim" in expanded("{{code solutions/solution_01.py GPT2Config.head_dim}}\n")
+
+
+def test_a_number_is_computed_and_formatted():
+    assert (
+        expanded("The width is {{= 4 * 768 :,}}, or {{= sizes['gpt2'].n_embd}}.\n") == "The width is 3,072, or 768.\n"
+    )
+
+
+def test_mistakes_are_listed():
+    assert expanded("{{mistakes 07}}\n").count("<li>") > 30
+
+
+def test_a_figure_is_inlined_without_blank_lines():
+    made = expanded("{{figure introduction.model: What `wte` < is.}}\n")
+    assert made.startswith("<figure>\n<svg")
+    assert "\n\n" not in made
+    assert "<figcaption>What <code>wte</code> &lt; is.</figcaption>" in made
+
+
+def test_blocks_of_code_are_left_alone():
+    text = '```python\nf"{{x}} $y$"\n```\n'
+    assert expanded(text) == text
+
+
+def test_a_transcript_sets_its_commands_off():
+    made = expanded("<!-- learner: 07 solved -->\n```console\n$ ./run s07\n\na < b\n```\n")
+    assert '<span class="prompt">$ </span><span class="command">./run s07</span>\n\na &lt; b\n</code></pre>' in made
+    assert "learner" not in made
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{{skeleton 99}}", "there is no step '99'"),
+        ("{{code solutions/nothing.py}}", "there is no file 'solutions/nothing.py'"),
+        ("{{code ../../etc/passwd}}", "there is no file"),
+        ("{{code solutions/solution_07.py _atn}}", "there is no '_atn'; there are"),
+        ("{{figure nothing.heads: A caption.}}", "there is no function heads() in book/maker/figures/nothing.py"),
+        ("{{figure introduction.nothing: A caption.}}", "there is no function nothing()"),
+        ("{{figure introduction.model}}", "a figure needs a caption"),
+        ("{{mistakes 99}}", "there is no step '99'"),
+        ("{{drawing x}}", "there is no directive 'drawing'"),
+        ("{{#include x.py}}", "braces that are no directive"),
+        ("In a line {{skeleton 07}} of prose.", "braces that are no directive"),
+        ("{{= nothing}}", "'nothing' cannot be computed: NameError"),
+        ("{{= 1 / 3}}", "say how to round it"),
+        ("{{= 'x' :.2f}}", "cannot be computed: ValueError"),
+        ("{{= open('x')}}", "cannot be computed: FileNotFoundError"),
+        (r"$\nothing{x}$", "\\nothing is unknown to the converter"),
+        (r"$\frac{x}$", "an argument is missing"),
+        ("$x_{1$", "its braces do not match"),
+        ("It costs $5 a day.", "write \\$ for a dollar sign"),
+        ("```text\n{{#include x}}\n```", "mdBook's {{#…}} is not used here"),
+    ],
+)
+def test_a_fault_is_told_with_its_place(text, told):
+    (fault,) = faults_of(f"# Title\n\n{text}\n")
+    assert fault.startswith("book/src/chapter.md:3: ")
+    assert told in fault
+
+
+def test_a_block_that_is_never_closed_is_a_fault():
+    with pytest.raises(Fault, match=r"chapter\.md:2: .*never closed"):
+        fences("chapter.md", "# Title\n```python\nx = 1\n")
+
+
+def mdbook(folder: Path, chapter: str):
+    """Build a book of one chapter with the preprocessor of this one."""
+    (folder / "SUMMARY.md").write_text("# Summary\n\n- [One](one.md)\n")
+    (folder / "one.md").write_text(chapter)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = os.environ | {"PATH": path, "MDBOOK_BOOK__SRC": str(folder)}
+    command = ["mdbook", "build", "book", "--dest-dir", str(folder / "html")]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_fault_stops_the_build(tmp_path):
+    run = mdbook(tmp_path, "# One\n\n{{skeleton 99}}\n\n{{= nothing}}\n")
+    assert run.returncode != 0
+    assert "book/src/one.md:3: " in run.stderr
+    assert "book/src/one.md:5: " in run.stderr
+    assert not (tmp_path / "html").exists()
+
+
+def test_a_chapter_that_is_missing_stops_the_build(tmp_path):
+    (tmp_path / "SUMMARY.md").write_text("# Summary\n\n- [One](one.md)\n- [Two](two.md)\n")
+    run = subprocess.run(
+        ["mdbook", "build", "book", "--dest-dir", str(tmp_path / "html")],
+        cwd=ROOT,
+        env=os.environ
+        | {
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+            "MDBOOK_BOOK__SRC": str(tmp_path),
+        },
+        capture_output=True,
+        check=False,
+    )
+    assert run.returncode != 0
+    assert not (tmp_path / "two.md").exists()
+
+
+# ---------------------------------------------------------------- formulas
+
+
+def test_formulas_become_mathml_outside_of_code():
+    def wrong(at, reason):
+        pytest.fail(reason)
+
+    made = formulas.replace("`$HOME` is $d_k$, and \\$5.\n\n$$\nx * y\n$$\n", wrong)
+    code, _, rest = made.partition(" is ")
+    assert code == "`$HOME`"
+    assert "\\$5" in rest
+    assert rest.count("<math") == 2
+    assert 'display="block"' in rest
+
+
+def test_nothing_in_a_formula_is_taken_for_markdown():
+    assert not set("*_[]~`") & set(formulas.to_mathml(r"[a * b_1] \sim \text{c_d}"))
+
+
+# ---------------------------------------------------------------- transcripts
+
+
+def test_times_are_not_compared_and_lines_may_be_left_out():
+    assert agrees(["Yes (0.9 s).", "x"], ["Yes (12.3 s).", "x"])
+    assert agrees(["a", "...", "z"], ["a", "b", "c", "z"])
+    assert agrees(["a", "..."], ["a"])
+    assert not agrees(["a", "...", "z"], ["a", "b"])
+    assert not agrees(["0.9 ms"], ["1.9 ms"])
+
+
+def test_what_was_left_out_stays_left_out():
+    assert shortened(["a", "...", "z"], ["A", "b", "c", "Z"]) == ["A", "...", "Z"]
+    assert shortened(["a"], ["A", "b"]) == ["A", "b"]
+
+
+CHAPTER = """\
+# Title
+
+<!-- learner: 07 mistake: There is no
+     causal mask -->
+
+```console
+$ ./run s07
+old
+$ echo one \\
+  two
+```
+
+```python
+print(1)
+```
+
+Prose.
+
+```text
+old
+```
+"""
+
+
+def test_a_chapter_is_read_and_rewritten():
+    console, python, text = fences("chapter.md", CHAPTER)
+    assert order_before(CHAPTER.splitlines(), console) == "07 mistake: There is no causal mask"
+    assert order_before(CHAPTER.splitlines(), python) == ""
+    assert commands("chapter.md", console) == [(["$ ./run s07"], ["old"]), (["$ echo one \\", "  two"], [])]
+    assert output_of(CHAPTER, [console, python, text], python, printed=True) == text
+    assert output_of(CHAPTER, [console, python, text], python, printed=False) is None
+    changed = rewritten(CHAPTER, [Difference("chapter.md", text, ("1",))])
+    assert changed == CHAPTER.replace("```text\nold", "```text\n1")
+
+
+def test_a_missing_output_is_put_behind_its_block():
+    text = "```python\nprint(1)\n```\n\nProse.\n"
+    (python,) = fences("chapter.md", text)
+    changed = rewritten(text, [Difference("chapter.md", python, ("1",), insert=True)])
+    assert changed == "```python\nprint(1)\n```\n\n```text\n1\n```\n\nProse.\n"
+
+
+def test_the_learners_files_are_set_as_ordered(course):
+    prepare(course, "07 fill: __init__, _attn; w01 solved")
+    written = (course.root / "steps" / "step_07.py").read_text()
+    assert written.count("raise NotImplementedError") == 3
+    assert "NotImplementedError" not in (course.root / "steps" / "warmup_01.py").read_text()
+    prepare(course, "07 mistake: The scores are divided by head_dim itself; it is its square root.")
+    assert "scores / int(value.shape[-1])" in (course.root / "steps" / "step_07.py").read_text()
+    assert "NotImplementedError" in (course.root / "steps" / "warmup_01.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        ("07", "is no order"),
+        ("99 solved", "there is no step '99'"),
+        ("07 mistake: Nobody says this", "0 mistakes of step_07 start with"),
+        ("07 mistake: The", "mistakes of step_07 start with"),
+        ("07 fill: _atn", "step 07 has no blank '_atn'; it has"),
+    ],
+)
+def test_an_order_that_cannot_be_followed_is_refused(course, order, told):
+    with pytest.raises(ValueError, match=told):
+        prepare(course, order)
+
+
+def test_a_command_runs_as_in_a_terminal(course):
+    assert course.shell("./run s01").startswith("steps/step_01.py\n")
+    assert course.shell("echo one; echo two >&2") == "one\ntwo\n"
+
+
+def test_python_blocks_share_a_module_and_name_the_line_that_fails(course):
+    job = {"path": "chapter.md", "blocks": [{"line": 3, "source": "x = 1\nprint(x)"}, {"line": 9, "source": "\nx / 0"}]}
+    run = course.python(str(ROOT / "book" / "maker" / "blocks.py"), input=json.dumps(job))
+    first, second = json.loads(run.stdout)
+    assert first == {"printed": "1\n"}
+    assert 'File "chapter.md", line 10' in second["error"]
+    assert "ZeroDivisionError" in second["error"]
+
+
+# ---------------------------------------------------------------- figures
+
+
+@pytest.mark.parametrize(
+    ("draw", "told"),
+    [
+        (lambda: svg.figure(900, 10, title="Wide"), "at most 640"),
+        (lambda: svg.figure(100, 10, title=""), "needs a title"),
+        (
+            lambda: svg.figure(100, 100, svg.text(50, 50, "far too many words to fit"), title="x"),
+            "sticks out of the left",
+        ),
+        (
+            lambda: svg.figure(100, 100, svg.group(svg.box(0, 0, 50, 50), x=60), title="x"),
+            "a box sticks out of the right",
+        ),
+        (lambda: svg.box(0, 0, 20, 20, "too long"), "does not fit into a box"),
+        (lambda: svg.box(0, 0, 20, 20, kind="querry"), "there is no kind 'querry'"),
+        (lambda: svg.matrix(0, 0, [1, 2]), "a matrix has 2 axes"),
+        (lambda: svg.matrix(0, 0, [[1, 2]], rows=["a", "b"]), "2 labels for 1 rows"),
+        (lambda: svg.matrix(0, 0, [[123456.789]]), "does not fit into a cell"),
+        (lambda: svg.bars(0, 0, 50, [("a", 1.0)]), "more width"),
+    ],
+)
+def test_a_drawing_that_cannot_be_read_is_refused(draw, told):
+    with pytest.raises(ValueError, match=told):
+        draw()
+
+
+def test_a_matrix_colours_by_share_and_greys_what_is_masked():
+    drawn = svg.matrix(0, 0, [[1.0, -0.5, float("-inf")]], spec=".1f")
+    assert [name for name in ("heat-9", "cool-4", "cell-masked") if name in drawn] == [
+        "heat-9",
+        "cool-4",
+        "cell-masked",
+    ]
+    assert "\N{MINUS SIGN}\N{INFINITY}" in drawn
+
+
+def test_numbers_have_a_true_minus_and_no_negative_zero():
+    assert svg.number(-1.25) == "\N{MINUS SIGN}1.25"
+    assert svg.number(-0.001) == "0.00"
