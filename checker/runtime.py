@@ -2,7 +2,8 @@
 
 Importing this module imports MAX and prepares it for a check:
 
-* Eager operations run through MAX's interpreter instead of being compiled one by one.
+* Eager operations run through MAX's interpreter instead of being compiled one by one, and its kernels are
+  compiled all at once (``checker/kernels.py``).
 * Ctrl-C has a handler of ours. With Python's own, ``asyncio.run``, in which every eager operation
   ends, prepares a message with the ``repr`` of the result, which for a tensor runs hundreds of
   further operations: a forward pass of attention takes half a minute instead of a tenth of a second.
@@ -13,12 +14,13 @@ Importing this module imports MAX and prepares it for a check:
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -38,13 +40,14 @@ if (
 ):
     signal.signal(signal.SIGINT, _interrupt)
 
-from max._interpreter_ops import gc_compile  # noqa: E402
 from max.driver import CPU, Accelerator, Device, accelerator_count  # noqa: E402
 from max.dtype import DType  # noqa: E402
 from max.experimental import executor  # noqa: E402
 from max.experimental import functional as F  # noqa: E402
 from max.experimental.nn import Module  # noqa: E402
-from max.experimental.tensor import Tensor, TensorType  # noqa: E402
+from max.experimental.tensor import Tensor, TensorType, default_device, default_dtype  # noqa: E402
+
+from checker import kernels  # noqa: E402
 
 #: Called with ``(what, None)`` when MAX starts to compile something and ``(what, seconds)`` after.
 listeners: list[Callable[[str, float | None], None]] = []
@@ -63,14 +66,6 @@ def compiling(what: str):
             listener(what, time.perf_counter() - start)
 
 
-def _announced(compile_single_target: Callable[..., Any]) -> Callable[..., Any]:
-    def compile_and_tell(family: Any, key: str, *rest: Any) -> Any:
-        with compiling(f"the kernel {key}"):
-            return compile_single_target(family, key, *rest)
-
-    return compile_and_tell
-
-
 class _Executor(executor.InterpreterExecutor):
     """The interpreter; what it refuses (a bfloat16 cast, say) is compiled, and said to be."""
 
@@ -82,13 +77,23 @@ class _Executor(executor.InterpreterExecutor):
                 return executor.CompilingExecutor().execute(graph, inputs)
 
 
-gc_compile.compile_single_target = _announced(gc_compile.compile_single_target)
+logging.getLogger("max").setLevel(logging.ERROR)  # it warns of every process that compiles, and advises 9 minutes more
+kernels.install(compiling)
+_defaults = ExitStack()  # grading is float32 on the CPU; where there is an accelerator, MAX's own is bfloat16 on that
+_defaults.enter_context(default_device(CPU()))
+_defaults.enter_context(default_dtype(DType.float32))
 executor.set_default_executor(_Executor())
 
 
 def tensor(array: np.ndarray) -> Tensor:
     """A MAX tensor with a copy of ``array``; ``Tensor(array)`` would compile a graph for it."""
     return Tensor.from_dlpack(np.array(array, order="C"))
+
+
+def begin() -> None:
+    """Run one small operation: MAX starts its threads and loads its engine at the first, in a tenth of a second."""
+    one = np.ones([1, 1], dtype=np.float32)
+    np.from_dlpack(run(lambda x: x + x, one))
 
 
 def build(kind: Callable[..., Any], *arguments: Any, weights: Mapping[str, np.ndarray] | None = None) -> Any:

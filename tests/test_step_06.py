@@ -67,7 +67,7 @@ def test_forward(embeddings, reference):
 
 @about("forward")
 def test_forward_refuses_what_is_too_long(embeddings):
-    """A sequence longer than the table is refused before MAX reads past its end."""
+    """A sequence longer than the table is refused before the lookup."""
     error_of("forward of 14 positions", lambda: embeddings(tensor(np.zeros(14, np.int64))))
 
 
