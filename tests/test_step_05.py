@@ -5,12 +5,6 @@ import pytest
 
 from checker.claims import Refusal, about, equal, error_of, require
 from checker.runtime import DType, build, compiled, run
-from solutions.solution_01 import GPT2Config
-
-
-@pytest.fixture(scope="module")
-def config(reference):
-    return GPT2Config(**reference.config)
 
 
 @pytest.fixture

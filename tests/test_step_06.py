@@ -8,12 +8,6 @@ from max.graph import SymbolicDim
 
 from checker.claims import about, equal, error_of, require
 from checker.runtime import build, compiled, open_device, run, tensor
-from solutions.solution_01 import GPT2Config
-
-
-@pytest.fixture(scope="module")
-def config(reference):
-    return GPT2Config(**reference.config)
 
 
 @pytest.fixture

@@ -18,11 +18,6 @@ HEADS, HEAD_DIM, WIDTH = 3, 5, 15
 HEAD_AXES = ("batch", "head", "token", "channel")
 
 
-@pytest.fixture(scope="module")
-def config(reference):
-    return GPT2Config(**reference.config)
-
-
 @pytest.fixture
 def bare(step, config):
     """The module without weights: its methods can be tried before ``__init__`` is written."""

@@ -5,14 +5,8 @@ import pytest
 
 from checker.claims import about, equal, require
 from checker.runtime import build, compiled, run
-from solutions.solution_01 import GPT2Config
 
 WIDTH = 15
-
-
-@pytest.fixture(scope="module")
-def config(reference):
-    return GPT2Config(**reference.config)
 
 
 @pytest.fixture

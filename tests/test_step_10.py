@@ -5,14 +5,8 @@ import pytest
 
 from checker.claims import about, equal, error_of, require
 from checker.runtime import DType, build, compiled, run, tensor
-from solutions.solution_01 import GPT2Config
 
 CASES = ("", "single_", "full_")
-
-
-@pytest.fixture(scope="module")
-def config(reference):
-    return GPT2Config(**reference.config)
 
 
 @pytest.fixture
