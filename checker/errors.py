@@ -17,6 +17,13 @@ ADVICE = {
     r"no attribute 'contiguous'": "MAX needs none: leave it out.",
     r"no attribute 'size'": "MAX's word for it is shape.",
     r"no attribute 'cat'": "MAX's word for it is concat.",
+    r"transpose\(\) takes \d+ positional arguments": "transpose swaps two axes; permute([0, 2, 1, 3]) orders all of them.",
+    r"reshape\(\) takes \d+ positional arguments": "reshape takes one list: reshape([2, 3]).",
+    r"(SymbolicDim|AlgebraicDim)' and|dims to index into a list": (
+        "A size taken from a shape is no number but may be a symbol; where a number is needed and the size is always "
+        "the same, as the head width is, say int(...). NumPy and math cannot work with the others."
+    ),
+    r"Invalid approximation method": "F.gelu knows approximate='none', 'tanh' and 'quick'.",
     r"values to unpack": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
 }
 

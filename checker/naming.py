@@ -42,7 +42,8 @@ def name_mistakes(said: Outcomes, mistakes: list[str], observe: Observe) -> dict
     """The claim that gave each mistake away, and the mistake's sentence.
 
     For the first failed claim of every blank, the spoiled solutions that fail it with the same
-    observation are candidates; the one that agrees best with everything that was ``said`` of the
+    observation are candidates, unless they break a claim that the learner's file keeps, or differ from it
+    in another claim about that blank. The one that agrees best with everything that was ``said`` of the
     learner's file, good and bad, is named. A claim that a named mistake explains is not looked at again.
     """
     named: dict[str, str] = {}
@@ -63,6 +64,14 @@ def name_mistakes(said: Outcomes, mistakes: list[str], observe: Observe) -> dict
             continue
         rest = observe(candidates, [other for other in said if said[other].verdict != "waits"])
         agreed = {name: {other for other in rest[name] if _agrees(rest[name], said, other)} for name in candidates}
+        binding = {
+            other
+            for other, one in said.items()
+            if one.verdict == "yes" or (one.verdict == "no" and one.about == outcome.about)
+        }
+        candidates = [name for name in candidates if agreed[name] >= binding]
+        if not candidates:
+            continue
         best = max(candidates, key=lambda name: len(agreed[name]))  # the first of equals
         named[claim] = best
         explained |= agreed[best]

@@ -125,7 +125,7 @@ BAND = "F.band_part(mask, num_lower=None, num_upper=num_tokens, exclude=True)"
 
 MISTAKES = {
     "Nothing is blocked: the mask is zero everywhere.": {'float("-inf")': "0.0"},
-    "Zeros are multiplied with infinity, which gives NaN; broadcast minus infinity, then let band_part put zeros into it.": {
+    "Zeros are multiplied with infinity, or infinity is taken from infinity, which gives NaN; broadcast minus infinity, then let band_part put zeros into it.": {
         'float("-inf")': "1.0",
         BAND: BAND + ' * float("-inf")',
     },
@@ -140,6 +140,9 @@ MISTAKES = {
     },
     "Every token also sees the one right after it: the diagonal is off by one.": {
         "num_upper=num_tokens": "num_upper=num_tokens + 1"
+    },
+    "Every token sees itself alone: the past is blocked too, so num_lower must be None, which is all of it.": {
+        "num_lower=None": "num_lower=0"
     },
     "No token sees itself: the diagonal is blocked too.": {
         BAND: "F.band_part(F.broadcast_to(mask[:1, :1], [Dim(sequence_length) + 1, Dim(sequence_length) + num_tokens + 1]), "

@@ -47,6 +47,7 @@ def test_compiled(mlp, reference, device):
 
 GELU = 'F.gelu(hidden_states, approximate="tanh")'
 FC = "        hidden_states = self.c_fc(hidden_states)\n"
+FORMULA = "0.5 * hidden_states * (1 + F.tanh(0.7978845608028654 * (hidden_states + 0.044715 * hidden_states**3)))"
 PROJ = "return self.c_proj(hidden_states)"
 
 MISTAKES = {
@@ -62,6 +63,12 @@ MISTAKES = {
     "The activation is ReLU; GPT-2's is GELU.": {GELU: "F.relu(hidden_states)"},
     "The activation is SiLU; GPT-2's is GELU.": {GELU: "F.silu(hidden_states)"},
     "The activation is tanh alone; GELU multiplies by the input.": {GELU: "F.tanh(hidden_states)"},
+    "The GELU is written out with the square of x in place of its cube.": {GELU: FORMULA.replace("**3", "**2")},
+    "The GELU is written out with 2/pi in place of its square root.": {
+        GELU: FORMULA.replace("0.7978845608028654", "0.6366197723675814")
+    },
+    "The GELU is written out without its factor 1/2.": {GELU: FORMULA.replace("0.5 * ", "")},
+    "The activation is applied twice.": {GELU: f'F.gelu({GELU}, approximate="tanh")'},
     "The activation comes after c_proj; it belongs between the two layers.": {
         f"        hidden_states = {GELU}\n": "",
         PROJ: 'return F.gelu(self.c_proj(hidden_states), approximate="tanh")',
@@ -92,9 +99,7 @@ ALTERNATIVES = {
         f"        hidden_states = {GELU}\n": "",
         PROJ: "return self.c_proj(F.gelu(self.c_fc(hidden_states), 'tanh'))",
     },
-    "the formula": {
-        GELU: "0.5 * hidden_states * (1 + F.tanh(0.7978845608028654 * (hidden_states + 0.044715 * hidden_states**3)))"
-    },
+    "the formula": {GELU: FORMULA},
     "the formula by products": {
         GELU: "hidden_states * 0.5 * (F.tanh((hidden_states * hidden_states * 0.044715 + 1) * hidden_states * 0.7978845608028654) + 1)"
     },

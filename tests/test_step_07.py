@@ -171,6 +171,20 @@ MISTAKES = {
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
         "F.softmax(scores)": "F.softmax(scores, axis=-2)"
     },
+    "The softmax runs over the heads; it must run over the keys, the last axis.": {
+        "F.softmax(scores)": "F.softmax(scores, axis=1)"
+    },
+    "The softmax is taken twice.": {"F.softmax(scores)": "F.softmax(F.softmax(scores))"},
+    "The scale comes after the softmax; divide the scores, before the mask and the softmax.": {
+        SCALE: "scores",
+        "F.softmax(scores)": "F.softmax(scores) / math.sqrt(int(value.shape[-1]))",
+    },
+    "The weights are multiplied with the keys; it is weights @ value.": {
+        "return weights @ value": "return weights @ key"
+    },
+    "The query is used as the key as well: split each of query, key and value.": {
+        "key = self._split_heads(key)": "key = self._split_heads(query)",
+    },
     "There is no softmax: the masked scores themselves are used as weights.": {"F.softmax(scores)": "scores"},
     "Attention returns the weights; it must return weights @ value.": {"return weights @ value": "return weights"},
     "Query and key have changed places in the scores.": {
@@ -192,6 +206,12 @@ MISTAKES = {
     },
     "The heads are merged without being transposed back: bring seq in front of head before the reshape.": {
         MERGE: "        return tensor.reshape([tensor.shape[0], tensor.shape[2], num_heads * attn_head_size])"
+    },
+    "What transpose returns is not kept when the heads are merged: tensor = tensor.transpose(-3, -2).": {
+        MERGE: MERGE.replace("tensor = tensor.transpose", "tensor.transpose")
+    },
+    "What reshape returns is not kept when the heads are split: tensor = tensor.reshape(...).": {
+        SPLIT: SPLIT.replace("tensor = tensor.reshape", "tensor.reshape")
     },
     "The heads' channels are interleaved when merged: transpose head and seq, not head and channel.": {
         MERGE: "        tensor = tensor.permute([0, 2, 3, 1])\n"
