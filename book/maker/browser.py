@@ -42,11 +42,18 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         """Say nothing of what is served."""
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a browser that leaves a page before it has it all."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 @contextmanager
 def served(folder: Path = HTML) -> Iterator[str]:
     """Serve a folder on this machine alone; gives the address, without a slash at its end."""
     handler = functools.partial(_Quiet, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with _Server(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
@@ -92,7 +99,7 @@ def main() -> int:
     parser.add_argument("out", type=Path, help="the folder that the pictures go to")
     parser.add_argument("chapters", nargs="*", help="step_07 …; default: all")
     parser.add_argument("--open", action="store_true", help="with everything unfolded")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     options.out.mkdir(parents=True, exist_ok=True)
     wanted = [f"{name}.html" for name in options.chapters] or pages()
     with served() as address, chromium() as browser:

@@ -184,7 +184,8 @@ def console(fence: Fence) -> str:
         else escape(line, quote=False)
         for line in fence.lines
     ]
-    return '<pre class="console"><code class="nohighlight">' + "\n".join(lines) + "\n</code></pre>"
+    screen = "\n".join(lines)
+    return f'<pre class="console"><code class="nohighlight"><span class="screen">{screen}\n</span></code></pre>'
 
 
 def expand(chapter: str, text: str, faults: list[Fault]) -> str:

@@ -106,8 +106,8 @@ def alternatives(step: str) -> int:
 
 
 def heads() -> Any:
-    """What is measured of the small model's heads (``book/maker/figures/heads.py``); needs MAX, so only when asked."""
-    from book.maker.figures import heads
+    """What is measured of the small model's heads; it needs MAX, so it is imported when a chapter asks."""
+    from book.maker import heads
 
     return heads
 

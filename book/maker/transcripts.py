@@ -226,7 +226,7 @@ def main(say: Callable[[str], object] = print) -> int:
     parser = argparse.ArgumentParser(prog="transcripts", description="Run again what the book shows.")
     parser.add_argument("chapters", nargs="*", help="step_07, 07, w01, setup; default: all")
     parser.add_argument("--update", action="store_true", help="rewrite the chapters")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     try:
         wanted = [find_chapter(name) for name in options.chapters] or [path.name for path in chapters()]
     except ValueError as error:

@@ -14,7 +14,7 @@ from solutions.warmup_04 import merge_heads, split_heads
 TOKENS, HEADS, WIDTH = 3, 2, 4
 HEAD_DIM = WIDTH // HEADS
 TOKEN_KINDS: tuple[svg.Kind, ...] = ("query", "key", "value")  # one color a token
-CELL = (28, 24)
+CELL = (26, 24)
 
 # The worked example of the chapter.
 QUERY = np.array([[1, 0, 0, 2], [0, 2, 1, 0], [2, 1, 1, 1]])
@@ -60,7 +60,7 @@ def split_and_merge() -> str:
     x = 10 * np.arange(TOKENS)[:, None] + np.arange(WIDTH)
     cut = x.reshape(TOKENS, HEADS, HEAD_DIM)
     heads = split_heads(x, HEADS)
-    wide, narrow, high, gap = WIDTH * CELL[0], HEAD_DIM * CELL[0], TOKENS * CELL[1], 74
+    wide, narrow, high, gap = WIDTH * CELL[0], HEAD_DIM * CELL[0], TOKENS * CELL[1], 84
     at = [4.0]  # the left edge of each stage
     for width in (wide, wide + 10, narrow):
         at.append(at[-1] + width + gap)

@@ -44,7 +44,7 @@ def pre_and_post() -> str:
         256,
         block(110, "pre-norm: GPT-2", ["norm", "sublayer"], [], "good"),
         block(330, "post-norm", ["sublayer"], ["norm"], "bad"),
-        title="With pre-norm a straight path leads from x to the output; with post-norm every path leads through the norm",
+        title="With pre-norm one path from x to the output has only sums; with post-norm all pass the norm",
     )
 
 

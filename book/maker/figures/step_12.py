@@ -1,6 +1,5 @@
 """The figures of step 12: the loop of generation, and what temperature does."""
 
-import logging
 from functools import cache
 
 import numpy as np
@@ -37,13 +36,9 @@ def loop() -> str:
 @cache
 def _logits() -> np.ndarray:  # -> [vocab]
     """What the small model gives for the token after the prompt."""
-    import checker.runtime  # noqa: F401  prepares MAX before anything imports it
-
-    logging.getLogger("max").setLevel(logging.ERROR)  # it tells of every kernel that it loads
-    from max.experimental import functional as F
-    from max.experimental.tensor import Tensor
     from tokenizers import Tokenizer
 
+    from checker.runtime import F, Tensor
     from solutions.solution_13 import load_pretrained
 
     ids = Tokenizer.from_file(str(FOLDER / "tokenizer.json")).encode(PROMPT).ids

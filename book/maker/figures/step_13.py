@@ -33,10 +33,12 @@ def names() -> str:
     rows: list[tuple[str, tuple[int, ...], str, Kind, np.ndarray | None]] = []
     for name, array in empty.items():
         made = converted.get(f"transformer.{name}")
-        action, kind = (
-            ("skip", "masked") if made is None else ("copy", "plain") if made is array else ("transpose", "accent")
-        )
-        rows.append((name, array.shape, action, kind, made))
+        done: tuple[str, Kind] = ("transpose", "accent")
+        if made is None:
+            done = ("skip", "masked")
+        elif made is array:
+            done = ("copy", "plain")
+        rows.append((name, array.shape, *done, made))
     rows.append(("wte.weight, again", empty["wte.weight"].shape, "tie", "value", converted["lm_head.weight"]))
     for at, (name, shape, action, kind, made) in enumerate(rows):
         top = 28 + 40 * at

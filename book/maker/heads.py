@@ -1,0 +1,206 @@
+"""What the page on heads measures: where the heads of the small model look.
+
+Measured on ``the_pipe.txt``, chapter 30 of Moby Dick, one of those that the model was not trained on. Layers and
+heads are counted from 1, as ``./run attention`` counts them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from play.heads import SMALL_MODEL, attention_weights
+from play.pictures import visible
+from play.tokens import encode, load_tokenizer, token_texts
+from solutions.solution_13 import load_pretrained
+
+PASSAGE = Path(__file__).with_name("the_pipe.txt")
+WINDOW = 128  # tokens that are read together
+SENTENCE = "The whale and the ship and the sea."
+OFTEN = 8  # times that a token must stand in the passage, to be called a favorite
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text, cut into windows of one length, and the attention of every head in each of them."""
+
+    ids: np.ndarray  # [window, seq]
+    tokens: list[list[str]]  # [window][seq]
+    weights: np.ndarray  # [window, layer, head, seq, seq]
+
+    @property
+    def even(self) -> np.ndarray:  # [seq, seq]
+        """The weights of a head that looks at all it may see alike: the yardstick."""
+        length = self.ids.shape[-1]
+        return np.tril(np.ones((length, length))) / np.arange(1, length + 1)[:, None]
+
+
+def read(text: str, window: int | None = None) -> Reading:
+    """What the small model's heads look at in ``text``; a last window that is not full is left out."""
+    tokenizer, model = load_tokenizer(SMALL_MODEL), load_pretrained(SMALL_MODEL)
+    ids = encode(tokenizer, text, model.config)[0]
+    window = window or len(ids)
+    cut = ids[: len(ids) // window * window].reshape(-1, window)
+    weights = np.stack([attention_weights(model, part[None]) for part in cut])
+    return Reading(cut, [token_texts(tokenizer, part) for part in cut], weights)
+
+
+@cache
+def passage() -> Reading:
+    """The passage that everything is measured on."""
+    return read(PASSAGE.read_text(encoding="utf-8"), WINDOW)
+
+
+@cache
+def sentence() -> Reading:
+    """The short sentence that is drawn."""
+    return read(SENTENCE)
+
+
+def _places(ids: np.ndarray) -> dict[str, np.ndarray]:  # [window, seq] -> [window, query, key] of bool, by name
+    """Where each kind of key is, seen from each query. The first query sees only itself and counts for none."""
+    windows, length = ids.shape
+    everywhere = np.ones((windows, 1, 1), bool)
+    itself = np.eye(length, dtype=bool)
+    seen = np.tril(np.ones((length, length), bool))
+    copies = (ids[:, :, None] == ids[:, None, :]) & seen & ~itself
+    after_copy = np.zeros_like(copies)
+    after_copy[:, :, 1:] = copies[:, :, :-1]
+    first = np.zeros((length, length), bool)
+    first[:, 0] = True
+    places = {
+        "the token before": np.eye(length, k=-1, dtype=bool) & everywhere,
+        "itself": itself & everywhere,
+        "the first token": first & everywhere,
+        "the last eight": seen & ~np.tril(seen, k=-8) & everywhere,
+        "an earlier copy of itself": copies,
+        "the token after an earlier copy": after_copy & seen & ~itself,
+    }
+    for place in places.values():
+        place[:, 0] = False
+    return places
+
+
+def _share(weights: np.ndarray, place: np.ndarray) -> np.ndarray:  # [window, …, query, key] -> […]
+    """The mean share of its attention that a query gives to a kind of key, over the queries that see such a key."""
+    there = place.any(axis=-1)
+    middle = (slice(None), *[None] * (weights.ndim - 3))
+    given = (weights * place[middle]).sum(axis=-1)
+    return given.sum(axis=(0, -1)) / there.sum()
+
+
+def measured(found: Reading) -> dict[str, np.ndarray]:  # kind of key -> [layer, head]
+    """How much attention every head gives to each kind of key in a text."""
+    return {name: _share(found.weights, place) for name, place in _places(found.ids).items() if place.any()}
+
+
+def measured_evenly(found: Reading) -> dict[str, float]:
+    """The same of a head that looks at everything alike."""
+    alike = np.broadcast_to(found.even, (len(found.ids), *found.even.shape))
+    return {name: float(_share(alike, place)) for name, place in _places(found.ids).items() if place.any()}
+
+
+@cache
+def shares() -> dict[str, np.ndarray]:  # kind of key -> [layer, head]
+    """What is measured of the heads in the passage."""
+    return measured(passage())
+
+
+@cache
+def even_shares() -> dict[str, float]:
+    """The same of a head that looks at everything alike."""
+    return measured_evenly(passage())
+
+
+def first_token() -> tuple[float, float]:
+    """The highest share that a head gives to the first token, in the sentence and in the passage.
+
+    Raises:
+        ValueError: the two no longer make the page's point, that a short text misleads.
+    """
+    short, long = (float(measured(found)["the first token"].max()) for found in (sentence(), passage()))
+    if short < 2 * long:
+        raise ValueError("heads.md says that the first token looks important in a short text alone; rewrite that")
+    return short, long
+
+
+def by_layer(name: str) -> str:
+    """The share of the average head of each layer, from the lowest on: ``23%, 27% and 41%``."""
+    *most, last = [f"{share:.0%}" for share in shares()[name].mean(axis=1)]
+    return f"{', '.join(most)} and {last}"
+
+
+def row(name: str) -> str:
+    """One row of the page's table: even attention, the mean of all heads, the highest and its head."""
+    found = shares()[name]
+    return f"{even_shares()[name]:.1%} | {found.mean():.1%} | {found.max():.1%} | {strongest(name)}"
+
+
+def taste(place: int) -> str:
+    """One row of the page's table of favorite tokens, from the clearest on."""
+    head, token, times, share = favorites(place + 1)[place]
+    return f"{head} | `{token}` | {times} | {share:.1f}"
+
+
+def how_many(name: str, above: float) -> int:
+    """How many heads give more than this share to a kind of key."""
+    return int((shares()[name] > above).sum())
+
+
+def strongest(name: str) -> str:
+    """The head that gives most to a kind of key: ``layer 3, head 4``."""
+    return named(int(shares()[name].argmax()))
+
+
+def favorites(rows: int) -> list[tuple[str, str, int, float]]:
+    """The heads with the clearest taste: head, token, how often it stands there, and how many times the even share.
+
+    For every head the token that it gives most to, compared with even attention, among those that stand in the
+    passage at least ``OFTEN`` times.
+    """
+    found = passage()
+    kinds, counts = np.unique(found.ids, return_counts=True)
+    common = kinds[counts >= OFTEN]
+    is_kind = (found.ids[None] == common[:, None, None]).astype(float)  # [kind, window, key]
+    given = np.einsum("wlhqk,nwk->lhn", found.weights, is_kind)
+    alike = np.einsum("qk,nwk->n", found.even, is_kind)
+    times = (given / alike).reshape(-1, len(common))
+    best = np.argsort(-times.max(axis=-1))[:rows]
+    texts = dict(zip(found.ids.ravel().tolist(), [text for part in found.tokens for text in part], strict=True))
+    table = []
+    for head in best:
+        kind = int(times[head].argmax())
+        table.append(
+            (
+                named(int(head)),
+                visible(texts[int(common[kind])]),
+                int(counts[kinds == common[kind]][0]),
+                float(times[head, kind]),
+            )
+        )
+    return table
+
+
+def named(flat: int) -> str:
+    """A head, counted through all layers from 0, as a reader knows it: ``layer 3, head 4``."""
+    layer, head = divmod(flat, sentence().weights.shape[2])
+    return f"layer {layer + 1}, head {head + 1}"
+
+
+def decided() -> int:
+    """The head that is most decided on the sentence, counted through all layers from 0.
+
+    That is the head whose tokens, but the first, have the largest highest weight on average.
+    """
+    return int(sentence().weights[0].max(axis=-1)[..., 1:].mean(axis=-1).argmax())
+
+
+def column() -> str:
+    """The token whose column has most weight in the head that is drawn large, compared with even attention."""
+    found = sentence()
+    layer, head = divmod(decided(), found.weights.shape[2])
+    times = found.weights[0, layer, head][1:].sum(axis=0) / found.even[1:].sum(axis=0)
+    return visible(found.tokens[0][int(times.argmax())])
