@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from book.maker.browser import THEMES, WIDTHS, chromium, open_page, served
+from book.maker.browser import THEMES, WIDTHS, NoBrowser, chromium, open_page, served
 from book.maker.pages import chapters
 
 PAGES = [f"{path.stem}.html" for path in chapters()]
@@ -66,17 +66,27 @@ FIGURES = """() => {
     return found;
 }"""
 
-#: Pairs of words in one figure that are drawn over each other.
+#: Words of a figure that are drawn over other words, or across the edge of a box.
 OVERLAPS = """() => {
     const found = [];
+    const across = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const down = (a, b) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
     for (const svg of document.querySelectorAll('svg.figure')) {
-        const words = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()]);
-        words.forEach(([one, a], at) => words.slice(at + 1).forEach(([other, b]) => {
-            const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-            const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-            if (across > 2 && down > 0.4 * Math.min(a.height, b.height))
-                found.push(`${svg.querySelector('title').textContent}: ${one} / ${other}`);
-        }));
+        const place = each => each.getBoundingClientRect();
+        const title = svg.querySelector('title').textContent;
+        const words = [...svg.querySelectorAll('text')].map(text => [text.textContent, place(text)]);
+        const boxes = [...svg.querySelectorAll('rect, circle')].map(place);
+        words.forEach(([one, a], at) => {
+            for (const [other, b] of words.slice(at + 1))
+                if (across(a, b) > 2 && down(a, b) > 0.4 * Math.min(a.height, b.height))
+                    found.push(`${title}: ${one} / ${other}`);
+            for (const box of boxes) {
+                const inside = a.left >= box.left - 2 && a.right <= box.right + 2;
+                const middle = (a.top + a.bottom) / 2;
+                if (!inside && across(a, box) > 3 && middle > box.top + 2 && middle < box.bottom - 2)
+                    found.push(`${title}: ${one} crosses the edge of a box`);
+            }
+        });
     }
     return found;
 }"""
@@ -224,3 +234,9 @@ def test_a_figure_is_read_aloud_by_its_title(browser, address):
             assert title.strip(), json.dumps(caption)
             assert caption.strip(), title
     page.context.close()
+
+
+def test_without_chromium_it_is_said_how_to_install_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NoBrowser, match="apt-get install chromium"), chromium():
+        pass

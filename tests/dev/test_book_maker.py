@@ -70,7 +70,9 @@ def test_blocks_of_code_are_left_alone():
 
 def test_a_transcript_sets_its_commands_off():
     made = expanded("<!-- learner: 07 solved -->\n```console\n$ ./run s07\n\na < b\n```\n")
-    assert '<span class="prompt">$ </span><span class="command">./run s07</span>\n\na &lt; b\n</code></pre>' in made
+    assert (
+        '<span class="prompt">$ </span><span class="command">./run s07</span>\n\na &lt; b\n</span></code></pre>' in made
+    )
     assert "learner" not in made
 
 

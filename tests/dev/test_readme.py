@@ -16,6 +16,7 @@ CI = (ROOT / ".ci" / "run").read_text()
 
 #: Tasks that .ci/run does not run, and why.
 NOT_IN_CI = {
+    "book": "serves until it is stopped; test_book.py starts it and stops it",
     "references": "writes the files that test_references.py compares; that test runs the same functions",
     "lock": "needs uv and looks for newer versions",
 }
