@@ -17,7 +17,7 @@ ADVICE = {
     r"no attribute 'contiguous'": "MAX needs none: leave it out.",
     r"no attribute 'size'": "MAX's word for it is shape.",
     r"no attribute 'cat'": "MAX's word for it is concat.",
-    r"transpose\(\) takes \d+ positional arguments": "transpose swaps two axes; permute([0, 2, 1, 3]) orders all of them.",
+    r"transpose\(\) takes \d+ positional arguments": "transpose swaps two axes; permute([0, 2, 1, 3]) orders all.",
     r"reshape\(\) takes \d+ positional arguments": "reshape takes one list: reshape([2, 3]).",
     r"permute\(\) takes \d+ positional arguments": "permute takes one list: permute([0, 2, 1]).",
     r"(SymbolicDim|AlgebraicDim)' and|and '(SymbolicDim|AlgebraicDim)'|dims to index into a list": (
