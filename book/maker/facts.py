@@ -50,6 +50,7 @@ __all__ = [
     "np",
     "parameters",
     "projections",
+    "serving",
     "share",
     "sizes",
     "steps",
@@ -74,6 +75,9 @@ tolerance = TOLERANCE
 loop = _json("benchmarks/loop.json")
 steps = _json("benchmarks/steps.json")
 projections = _json("benchmarks/projections.json")
+
+#: Tokens a second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
+serving = _json("benchmarks/serve.json")
 
 #: How well the small model of this course reads (``models/evaluate.py``).
 evaluation = _json("models/moby-dick/evaluation.json")
