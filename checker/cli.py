@@ -11,9 +11,9 @@ import time
 
 from checker import grading
 from checker.blanks import find_blanks
-from checker.paths import find_step, shown
-from checker.report import NO, Report
-from checker.static import readable_source, still_to_write
+from checker.checking import begin
+from checker.paths import find_step
+from checker.report import NO
 from checker.verdict import Printer
 
 UNUSABLE = 2
@@ -33,21 +33,19 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         print(f"check: {error}", file=sys.stderr)
         return UNUSABLE
-    path = step.solution_file if options.solution else step.learner_file
-    printer = Printer(blank.label for blank in find_blanks(step.solution_file.read_text()))
-    printer.line(f"{shown(path)}\n")
-    source = readable_source(path, printer)
-    if source is None:
+    check = begin(
+        step,
+        Printer(blank.label for blank in find_blanks(step.solution_file.read_text())),
+        started,
+        solution=options.solution,
+        compile_=not options.no_compile,
+        device=options.device,
+    )
+    if check is None:
         return NO
-    missing = [] if options.solution else still_to_write(step, source, printer)
-    if missing is None:
-        return NO
-    report = Report(step, printer, missing, not options.no_compile, options.device == "gpu", started)
-    kind = "solution" if options.solution else "learner"
-    job = grading.Job(step, kind, source, str(path), not options.no_compile, device=options.device)
     try:
-        for event in grading.run(job):
-            report.hear(event)
+        for event in grading.run(check.job):
+            check.report.hear(event)
     except KeyboardInterrupt:
-        return report.interrupt()
-    return report.conclude()
+        return check.report.interrupt()
+    return check.conclude()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
+import traceback
 
 from checker.subjects import AnswerWasRead
 
@@ -37,7 +40,25 @@ def error_in_words(error: BaseException) -> str:
         return f"Your file {error}. Write your own, and compare with it when the check says yes."
     message = _without_internals(str(error)) or "without a message"
     advice = " ".join(words for pattern, words in ADVICE.items() if re.search(pattern, message))
-    return f"{type(error).__name__}: {message}" + (f". {advice}" if advice else "")
+    said = [f"{type(error).__name__}: {message}", advice or signature_in_words(error)]
+    return ". ".join(filter(None, said))
+
+
+def signature_in_words(error: BaseException) -> str:
+    """Of a call with wrong arguments, how it is made: ``The signature is LayerNorm(dim, *, eps=1e-05).``"""
+    called = re.match(r"(\w+(?:\.\w+)*?)(?:\.__init__)?\(\) (?:takes|missing|got)", str(error))
+    if not isinstance(error, TypeError) or not called:
+        return ""
+    name, *path = called[1].split(".")
+    for frame, _ in reversed([*traceback.walk_tb(error.__traceback__)]):
+        if name in frame.f_globals:
+            try:
+                signature = inspect.signature(functools.reduce(getattr, path, frame.f_globals[name]))
+            except (AttributeError, TypeError, ValueError):  # written in C, or another thing of that name
+                return ""
+            bare = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
+            return f"The signature is {called[1]}{inspect.Signature(bare)}."
+    return ""
 
 
 def _without_internals(message: str) -> str:

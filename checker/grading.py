@@ -15,8 +15,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from checker.paths import ROOT, Step
@@ -41,11 +41,76 @@ class Job:
     compile: bool = True
     naming: bool = True
     device: str | None = None
-    token: str = field(default_factory=lambda: secrets.token_hex(16))
 
     def as_json(self) -> str:
         """What the child reads."""
         return json.dumps({**vars(self), "step": self.step.name})
+
+
+class Child:
+    """A process that carries out one job, and may be started ahead of it.
+
+    Started for a ``step``, it imports what that step's check needs (MAX above all) and waits. A new one for
+    every job rather than a fork of one that has imported MAX: MAX starts threads when it is imported, and
+    the first operation of a fork waits for them for ever.
+    """
+
+    def __init__(self, step: Step | None = None) -> None:
+        self.token = secrets.token_hex(16)
+        self.reader, writer = os.pipe()
+        self.process = subprocess.Popen(
+            [sys.executable, "-u", "-m", "checker.worker", str(writer), *([step.name] if step else [])],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=[writer],
+            start_new_session=True,
+        )
+        os.close(writer)
+        self._write(f"{self.token}\n")
+
+    def _write(self, text: str) -> None:
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # a dead child is told of by its events
+            self.process.stdin.write(text.encode())
+            self.process.stdin.flush()
+
+    def run(self, job: Job, wake: Sequence[int] = ()) -> Generator[Event, None, None]:
+        """Carry out ``job`` and yield its events; when a descriptor of ``wake`` is readable, a ``tick`` at once."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        output = self.process.stdout.fileno()
+        self._wake()
+        self._write(job.as_json())
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self._wake()
+        heard = False
+        for event in _events(self.token, self.reader, output, wake=wake):
+            heard |= event["event"] != "tick"
+            if not heard:
+                self._wake()  # it may have lain down just when it was woken
+            if event["event"] == "late":
+                self.process.send_signal(signal.SIGVTALRM)
+                answers = _events(self.token, self.reader, output, ANSWER_SECONDS)
+                event["where"] = next((answer["where"] for answer in answers if answer["event"] == "hanging"), "")
+            yield event
+
+    def _wake(self) -> None:
+        """Let a child go on that was started ahead and has stopped itself until there is a job."""
+        self.process.send_signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        """End the child and whatever it started; it has said what it had to say."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        os.close(self.reader)
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
 
 
 def run(job: Job) -> Iterator[Event]:
@@ -56,41 +121,11 @@ def run(job: Job) -> Iterator[Event]:
     stopped, and has said where it was) and ``died`` (it ended before it had said all). The last event is
     ``end``, ``late`` or ``died``.
     """
-    reader, writer = os.pipe()
-    child = subprocess.Popen(
-        [sys.executable, "-u", "-m", "checker.worker", str(writer)],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        pass_fds=[writer],
-        start_new_session=True,
-    )
-    os.close(writer)
-    assert child.stdin is not None
-    assert child.stdout is not None
+    child = Child()
     try:
-        with child.stdin:
-            child.stdin.write(job.as_json().encode())
-        for event in _events(job.token, reader, child.stdout.fileno()):
-            if event["event"] == "late":
-                child.send_signal(signal.SIGVTALRM)
-                answers = _events(job.token, reader, child.stdout.fileno(), ANSWER_SECONDS)
-                event["where"] = next((answer["where"] for answer in answers if answer["event"] == "hanging"), "")
-            yield event
-    except BrokenPipeError:
-        pass
+        yield from child.run(job)
     finally:
-        _stop(child)
-        os.close(reader)
-        child.stdout.close()
-
-
-def _stop(child: subprocess.Popen[bytes]) -> None:
-    """End the child and whatever it started; it has said what it had to say."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+        child.stop()
 
 
 class _Lines:
@@ -111,15 +146,19 @@ class _Lines:
         return [line.decode(errors="replace") for line in lines]
 
 
-def _events(token: str, pipe: int, output: int, patience: float | None = None) -> Iterator[Event]:
+def _events(
+    token: str, pipe: int, output: int, patience: float | None = None, wake: Sequence[int] = ()
+) -> Iterator[Event]:
     told, printed, compiling, started = _Lines(pipe), 0, False, False
     with selectors.DefaultSelector() as selector:
         lines = {pipe: told, output: _Lines(output)}
-        for descriptor in lines:
+        for descriptor in (*lines, *wake):
             selector.register(descriptor, selectors.EVENT_READ)
         heard = time.monotonic()
         while told.open:
             for key, _ in selector.select(timeout=0.2):
+                if key.fd in wake:
+                    continue
                 source = lines[key.fd]
                 for line in source.read():
                     if source is not told:

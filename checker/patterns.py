@@ -14,6 +14,8 @@ def pattern(
     actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], tolerance: float, whose: str = HUGGING_FACE
 ) -> str:
     """One sentence on how two finite arrays of one shape differ; empty when nothing stands out."""
+    if expected.dtype == bool:
+        actual, expected = actual.astype(np.int64), expected.astype(np.int64)
     room = tolerance * max(1.0, float(np.abs(expected).max(initial=0)))
     if not actual.any():
         return "All of it is zero."
@@ -76,6 +78,13 @@ def first_place(wrong: np.ndarray, axes: Sequence[str]) -> str:
 def place(index: Sequence[np.intp], axes: Sequence[str]) -> str:
     """An index in words."""
     return ", ".join(f"{axis} {int(at)}" for axis, at in zip(axes, index, strict=True))
+
+
+def first_difference(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], what: str) -> str:
+    """Where two arrays of ids, positions or bools differ first: ``token 3 of row 1 is 34, and must be 9``."""
+    index = np.unravel_index(int((actual != expected).argmax()), expected.shape)
+    named = " of ".join(reversed([f"{axis} {int(at)}" for axis, at in zip(axes, index, strict=True)]))
+    return f"In {what.removesuffix(',')}, {named} is {actual[index]}, and must be {expected[index]}."
 
 
 def largest_difference(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], whose: str = HUGGING_FACE) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import shutil
 import subprocess
 import sys
@@ -43,9 +44,17 @@ def is_begun(step: Step) -> bool:
 
 
 def keep(path: Path) -> Path:
-    """Copy a learner's file beside itself under a name with the time, and say where."""
-    copy = path.with_name(f"{path.stem}.kept-{time.strftime('%Y%m%d-%H%M%S')}.py")
-    shutil.copy2(path, copy)
+    """Copy a learner's file beside itself under a name with the time that nothing has yet, and say where."""
+    content, now = path.read_bytes(), time.strftime("%Y%m%d-%H%M%S")
+    for number in itertools.count(1):
+        copy = path.with_name(f"{path.stem}.kept-{now}{f'-{number}' if number > 1 else ''}.py")
+        try:
+            with copy.open("xb") as file:
+                file.write(content)
+        except FileExistsError:
+            continue
+        shutil.copystat(path, copy)
+        break
     return copy
 
 

@@ -24,7 +24,7 @@ def readable_source(path: Path, printer: Printer) -> str | None:
     except SyntaxError as error:
         printer.row("no", "", "The file is Python.")
         printer.line()
-        printer.line(f"Line {error.lineno}: {error.msg}.")
+        printer.line(f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}.")
         _point_at(error, printer)
     except ValueError as error:  # a null byte
         printer.line(f"The file is not Python: {error}.")
@@ -51,7 +51,7 @@ def still_to_write(step: Step, source: str, printer: Printer) -> list[str] | Non
         return [one.blank.label for one in missing]
     printer.line()
     count = f"{len(blanks)} blanks are" if len(blanks) > 1 else "One blank is"
-    printer.line(f"{count} to write. Put code in the place of one `raise NotImplementedError`, and run this again.")
+    printer.line(f"{count} to write. Put code in the place of one `raise NotImplementedError`, and {printer.again}.")
     return None
 
 

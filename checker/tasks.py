@@ -6,6 +6,7 @@ Knows what this project's tasks use: ``cmd``, ``args`` (as ``{{ name }}``), ``de
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -90,8 +91,12 @@ def run(name: str, given: list[str], known: dict[str, Task], done: set[str]) -> 
     install(task.get("default-environment", "default"))
     path = os.pathsep.join([str(ROOT / ".venv" / "bin"), os.environ.get("PATH", "")])
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)} | task.get("env", {})
-    line = command(name, task, given)
-    return subprocess.run(["sh", "-c", line], cwd=ROOT / task.get("cwd", "."), env=environment, check=False).returncode
+    # Ctrl-C reaches the task itself, which ends in its own way; its shell and we wait for that.
+    shell = ["sh", "-c", f"trap : INT; {command(name, task, given)}"]
+    with subprocess.Popen(shell, cwd=ROOT / task.get("cwd", "."), env=environment) as process:
+        while True:
+            with contextlib.suppress(KeyboardInterrupt):
+                return process.wait()
 
 
 def main() -> int:

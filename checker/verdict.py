@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 import time
 from collections.abc import Iterable
@@ -16,20 +17,36 @@ SHOW_COMPILING_AFTER = 3.0  # seconds; what comes from the cache takes less
 WIDTH = 110
 
 
+def asked(question: str) -> bool | None:
+    """What a person answers to a question, no unless it is yes; None when there is no terminal to ask at."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return None
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        print()
+        return False
+
+
 class Printer:
     """Writes the lines of a verdict as they become known, and a progress line while MAX compiles."""
 
-    def __init__(self, labels: Iterable[str] = ()) -> None:
+    def __init__(self, labels: Iterable[str] = (), widest: int = WIDTH) -> None:
         self.console = Console(highlight=False, markup=False, emoji=False)
-        self.console.width = min(self.console.width, WIDTH) if self.console.is_terminal else WIDTH
+        self.console.width = min(self.console.width, widest) if self.console.is_terminal else WIDTH
         self.label_width = max(map(len, labels), default=12)
         self.compiling: tuple[str, float] | None = None
         self.status: Status | None = None
         self.told_why = False
+        self.again = "run this again"  # what a learner does for another verdict
 
     def line(self, text: str = "") -> None:
         """Text, wrapped to the terminal."""
         self.console.print(text)
+
+    def styled(self, *parts: str | Text | tuple[str, str]) -> None:
+        """One line of parts, some in a style; it is not wrapped."""
+        self.console.print(Text.assemble(*parts), soft_wrap=True)
 
     def code(self, text: str) -> None:
         """A line of code, as it is."""

@@ -3,15 +3,21 @@
 A learner's file may hang, print, exit or kill its process; all of that happens here. What the
 parent believes are the events written to one pipe, each with a token that only this module holds.
 
-``python -m checker.worker FD`` reads one job as JSON from standard input.
+``python -m checker.worker FD [STEP]`` reads the token and then one job, as JSON, from standard input. With a
+step, it first imports what that step's check needs, so that a job that comes later need not wait for it.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import ctypes
+import functools
+import gc
 import json
 import logging
 import os
+import select
 import signal
 import sys
 from collections.abc import Mapping
@@ -23,6 +29,8 @@ from checker.naming import Outcome, Outcomes, name_mistakes
 from checker.observing import Tell, line_in_words, observe, place_in
 from checker.paths import Step
 from checker.subjects import Edits, edited, hide_answers, load_source
+
+PARENT_DEATH_SIGNAL = 1  # of prctl
 
 
 def channel(descriptor: int, token: str) -> Tell:
@@ -72,6 +80,10 @@ class Grading:
         elif compile_ and verdicts == {"yes"}:
             observe(self.step, {"subject": subject}, compiled=True, device=device, tell=self.tell)
 
+    def still_here(self, *_: object, **__: object) -> None:
+        """Tell of progress: to name a mistake may take longer than the parent bears silence."""
+        self.tell("tick")
+
     def mistakes_behind(self, said: Outcomes, mistakes: Mapping[str, Edits]) -> dict[str, str]:
         """The claims that give a mistake away, and its sentence."""
 
@@ -83,13 +95,14 @@ class Grading:
                     self.seen[name] = {}
             missing = {name: self.spoiled[name] for name in names if not self.seen[name].keys() >= set(claims)}
             if missing:
-                for name, outcomes in observe(self.step, missing, claims).outcomes.items():
+                for name, outcomes in observe(self.step, missing, claims, tell=self.still_here).outcomes.items():
                     self.seen[name] |= outcomes
             return {name: self.seen[name] for name in names}
 
         return name_mistakes(said, list(mistakes), observe_spoiled)
 
 
+@functools.cache
 def uses_max(step: Step) -> bool:
     """Whether the claims of a step run MAX: their file imports ``checker.runtime``."""
     nodes = ast.walk(ast.parse(step.check_file.read_text()))
@@ -106,25 +119,65 @@ def load_learner(job: Mapping[str, Any], step: Step, tell: Tell) -> ModuleType |
         return None
 
 
+def import_for(step: Step, tell: Tell) -> ModuleType | None:
+    """MAX prepared for a check, if the step needs it; what it compiles is told."""
+    if not uses_max(step):
+        return None
+    os.environ["MAX_EAGER_EXECUTOR"] = "interpreter"
+    from checker import runtime
+
+    runtime.listeners[:] = [lambda what, seconds: tell("compiling", what=what, seconds=seconds)]
+    return runtime
+
+
+def prepare(step: Step, tell: Tell) -> None:
+    """Do beforehand what a check of ``step`` does before it looks at the learner's file.
+
+    pytest collects the check file, of which it runs nothing; MAX runs one operation, which starts its threads.
+    """
+    runtime = import_for(step, tell)
+    observe(step, {"nothing": ModuleType("nothing")}, [])
+    if runtime:
+        runtime.begin()
+    gc.freeze()  # what is imported by now is not looked through again
+
+
+def rest() -> None:
+    """Stop until the parent says to go on, which it does with a job.
+
+    Once MAX has run an operation, one of its threads looks for work some thousand times a second, which takes
+    7 % of a core for as long as the process waits.
+    """
+    with contextlib.suppress(AttributeError):  # where it is possible, on Linux, do not outlive a parent that is killed
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if not select.select([sys.stdin], [], [], 0)[0]:
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
 def main() -> None:
     """Run one job and end."""
-    job = json.load(sys.stdin)
-    sys.stdin.close()
-    tell = channel(int(sys.argv[1]), job.pop("token"))
-    sys.argv[:] = [job["path"]]
     logging.getLogger("max").setLevel(logging.ERROR)
+    descriptor, *ahead = sys.argv[1:]
+    tell = channel(int(descriptor), sys.stdin.readline().strip())
+    for name in ahead:
+        prepare(Step(name), tell)
+        rest()
+    text = sys.stdin.read()
+    sys.stdin.close()
+    if not text:
+        return  # started ahead, and not needed
+    job = json.loads(text)
+    sys.argv[:] = [job["path"]]
     step = Step(job["step"])
     solution = step.solution_file.read_text()
-    if uses_max(step):
-        os.environ["MAX_EAGER_EXECUTOR"] = "interpreter"
-        from checker import runtime
-
-        runtime.listeners.append(lambda what, seconds: tell("compiling", what=what, seconds=seconds))
+    runtime = import_for(step, tell)
     tell_where_when_asked(job["path"], tell)
     grading = Grading(step, solution, tell, naming=job["naming"])
     tell("ready")
     if job["kind"] == "survey":
         survey(grading, job)
+        if runtime:
+            tell("kernels", used=sorted(runtime.kernels.used))
     else:
         if job["kind"] == "learner":
             hide_answers(step.solution_file)

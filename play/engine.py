@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from max.driver import CPU
+from max.driver import CPU, Device
 from max.dtype import DType
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor, TensorType
@@ -18,8 +18,9 @@ from checker.paths import ROOT
 from checker.runtime import open_device, tensor
 from solutions.solution_05 import check_token_ids
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_12 import stream_tokens
+from solutions.solution_12 import Model, stream_tokens
 from solutions.solution_13 import checkpoint_folder, load_pretrained
+from solutions.solution_14 import compile_cached
 
 SMALL_MODEL = ROOT / "models" / "moby-dick"
 END_OF_TEXT = "<|endoftext|>"
@@ -36,6 +37,12 @@ class LastLogits(Module[[Tensor], Tensor]):
         return self.model.lm_head(self.model.transformer(input_ids)[:, -1:])
 
 
+def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> Model:
+    """The model without a cache, compiled for a device."""
+    graph: Any = LastLogits(model).compile(TensorType(DType.int64, ["batch", "seq"], device=device))
+    return lambda ids: np.from_dlpack(graph(tensor(ids).to(device)).to(CPU()))
+
+
 @dataclass
 class Settings:
     """How to choose tokens; as in step 12."""
@@ -49,11 +56,16 @@ class Settings:
 class Writer:
     """Continues a text with the model of a checkpoint, compiled for one device.
 
+    Args:
+        name_or_folder: the checkpoint.
+        device: ``cpu`` or ``gpu``.
+        cache: run new tokens alone, as in step 14; without it every token runs the whole text again.
+
     Raises:
         ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device.
     """
 
-    def __init__(self, name_or_folder: str | Path = SMALL_MODEL, device: str = "cpu") -> None:
+    def __init__(self, name_or_folder: str | Path = SMALL_MODEL, device: str = "cpu", *, cache: bool = True) -> None:
         folder = checkpoint_folder(name_or_folder)
         if not (folder / "tokenizer.json").is_file():
             raise ValueError(f"{folder} has no tokenizer.json, without which text cannot be turned into tokens")
@@ -63,8 +75,7 @@ class Writer:
         target = open_device(device)
         if device != "cpu":
             model.to(target)
-        graph: Any = LastLogits(model).compile(TensorType(DType.int64, ["batch", "seq"], device=target))
-        self.model = lambda ids: np.from_dlpack(graph(tensor(ids).to(target)).to(CPU()))
+        self.model: Model = compile_cached(model, target) if cache else compile_whole(model, target)
         self.end: int = self.tokenizer.token_to_id(END_OF_TEXT) or 0
 
     def encode(self, text: str) -> np.ndarray:  # -> [1, seq]

@@ -32,6 +32,7 @@ def parser(chat: bool) -> argparse.ArgumentParser:
     parser.add_argument("--top-k", type=int, default=40, help="0 is all tokens")
     parser.add_argument("--seed", type=int, help="the same seed gives the same text")
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
+    parser.add_argument("--no-cache", action="store_true", help="run the whole text again for every token, to compare")
     return parser
 
 
@@ -50,7 +51,7 @@ def main(chat: bool = False) -> int:
                 note(f"generate: the reference stands in for {step.task}")
         from play.engine import SMALL_MODEL, Settings, Writer
 
-        writer = Writer(options.model or SMALL_MODEL, options.device)
+        writer = Writer(options.model or SMALL_MODEL, options.device, cache=not options.no_cache)
         seed = options.seed if options.seed is not None else secrets.randbelow(2**31)
         settings = Settings(options.max_new_tokens, options.temperature, options.top_k or None, seed)
         note(f"generate: ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")

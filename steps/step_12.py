@@ -13,7 +13,8 @@ def check_settings(input_ids: np.ndarray, temperature: float, top_k: int | None)
     """Refuse what generation could only answer with nonsense.
 
     Raises:
-        ValueError: the prompt has no token, the temperature is negative, or ``top_k`` is below 1.
+        ValueError: the prompt has no token, the temperature is negative, or ``top_k`` is below 1; the
+            message names the prompt, temperature or top_k.
     """
     # TODO: Three conditions, each with a message of its own that says what to give instead. (6 lines)
     raise NotImplementedError
@@ -25,7 +26,8 @@ def next_token_probabilities(
     """How likely each token is to come next; every row adds up to 1.
 
     A temperature below 1 favors the likely tokens, one above 1 the others. With ``top_k``, the
-    tokens below the k-th largest logit are out, and the rest share their probability.
+    tokens below the k-th largest logit are out, and the rest share their probability; a ``top_k``
+    above the size of the vocabulary keeps them all.
     """
     logits = logits.astype(np.float64)
     # TODO: Divide by the temperature, put -inf where a logit is below the k-th, and take a softmax. (6 lines)

@@ -24,8 +24,8 @@ def test_parameters(step, reference):
     norm = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON))
     build(lambda: norm, weights=dict.fromkeys(reference.weights, np.full(WIDTH, 0.5, np.float32)))
     fresh = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON))
-    equal(fresh.weight, np.ones(WIDTH, np.float32), what="the weight of a new LayerNorm")
-    equal(fresh.bias, np.zeros(WIDTH, np.float32), what="the bias of a new LayerNorm")
+    equal(fresh.weight, np.ones(WIDTH, np.float32), what="the weight of a new LayerNorm", whose="the right number")
+    equal(fresh.bias, np.zeros(WIDTH, np.float32), what="the bias of a new LayerNorm", whose="the right number")
 
 
 @about("forward")

@@ -35,12 +35,12 @@ def test_first_and_last_row(embeddings, config, reference):
 
 @about("check_token_ids")
 def test_ids_outside_are_refused(step, config):
-    """An id that is negative or not below vocab_size is a ValueError that names it and vocab_size."""
+    """An id that is negative or not below vocab_size is a ValueError that names the first such and vocab_size."""
     said, problems = {}, []
-    for ids, wrong in ((np.array([[3, 37]]), 37), (np.array([[0], [-1]]), -1), (np.array([99, 5]), 99)):
-        call = f"check_token_ids({ids.tolist()}) with vocab_size = 37"
+    for ids, wrong in (([[3, 37]], 37), ([[0], [-1]], -1), ([99, 5, 40], 99)):
+        call = f"check_token_ids({ids}) with vocab_size = 37"
         try:
-            said[call] = error_of(call, lambda: step.check_token_ids(ids, config))  # noqa: B023 - called at once
+            said[call] = error_of(call, lambda: step.check_token_ids(np.array(ids), config))  # noqa: B023 - called at once
             missing = [number for number in (wrong, config.vocab_size) if str(number) not in said[call]]
             problems += [f"The message of {call} is {said[call]!r}, and must name {number}." for number in missing]
         except Refusal as refusal:
@@ -79,6 +79,7 @@ MISTAKES = {
     "The last id of the vocabulary is refused.": {">= config.vocab_size": ">= config.vocab_size - 1"},
     "Id 0 is refused, which is a token like any other.": {"(token_ids < 0)": "(token_ids <= 0)"},
     "The message does not say which id it was.": {"token id {outside[0]} is": "a token id is"},
+    "The message names the last id outside; name the first.": {"{outside[0]}": "{outside[-1]}"},
     "The ids are compared with n_positions; it is vocab_size.": {
         ">= config.vocab_size": ">= config.n_positions",
     },

@@ -83,7 +83,7 @@ def test_the_future_cannot_change_the_past(attention, reference):
     changed[:, -1] += 1
     before = np.from_dlpack(run(attention, reference["input"]))
     after = np.from_dlpack(run(attention, changed))
-    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token")
+    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token", whose="what it was before")
     require(bool(np.abs(after[:, -1] - before[:, -1]).max() > 1e-3), "The last row does not depend on the last token.")
 
 
@@ -97,7 +97,12 @@ def test_each_head_works_alone(step, config, reference):
         np.from_dlpack(run(build(step.GPT2MultiHeadAttention, config, weights=some), reference["input"]))
         for some in (weights, other)
     )
-    equal(after[..., :-HEAD_DIM], before[..., :-HEAD_DIM], what="the channels of the other heads")
+    equal(
+        after[..., :-HEAD_DIM],
+        before[..., :-HEAD_DIM],
+        what="the channels of the other heads",
+        whose="what it was before",
+    )
     require(
         bool(np.abs(after - before)[..., -HEAD_DIM:].max() > 1e-3), "The last head does not depend on its own keys."
     )

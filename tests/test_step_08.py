@@ -45,7 +45,7 @@ def test_plain_functions(step, reference):
     for x in (reference["input"], reference["input"][0, 0]):
         result = run(lambda x: step.pre_norm_residual(x, lambda y: y * 0.25 + 2, lambda y: y * y), x)
         axes = ("batch", "token", "channel")[3 - x.ndim :]
-        equal(result, x + (0.25 * x + 2) ** 2, axes, what="x + (x / 4 + 2) ** 2")
+        equal(result, x + (0.25 * x + 2) ** 2, axes, what="x + (x / 4 + 2) ** 2", whose="the right number")
 
 
 @about("pre_norm_residual")

@@ -47,7 +47,7 @@ def test_the_future_cannot_change_the_past(block, reference):
     changed = reference["input"].copy()
     changed[:, -1] += 1
     before, after = (np.from_dlpack(run(block, x)) for x in (reference["input"], changed))
-    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token")
+    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token", whose="what it was before")
 
 
 @pytest.mark.compiled
@@ -87,7 +87,48 @@ MISTAKES = {
         "        hidden_states = self.ln_1(hidden_states + self.attn(hidden_states))\n"
         "        return self.ln_2(hidden_states + self.mlp(hidden_states))\n"
     ),
-    "Attention is left out.": {FIRST: ""},
+    "Attention is left out, or what it gives is not used: each half takes what the one before it returned.": {
+        FIRST: ""
+    },
+    "What attention gives is added, and the input once more; pre_norm_residual adds it already.": {
+        FIRST: FIRST.replace("= pre", "= hidden_states + pre")
+    },
+    "What the feed-forward network gives is added, and its input once more; pre_norm_residual adds it already.": {
+        SECOND: SECOND.replace("return pre", "return hidden_states + pre")
+    },
+    "The block's input is added to the end result once more; the two residuals are enough.": {
+        FIRST: "        residual = hidden_states\n" + FIRST,
+        SECOND: SECOND.replace("return pre", "return residual + pre"),
+    },
+    "The input is normalized before it is given to pre_norm_residual, which does so itself: it is normed twice.": both(
+        "        hidden_states = pre_norm_residual(self.ln_1(hidden_states), self.ln_1, self.attn)\n"
+        "        return pre_norm_residual(self.ln_2(hidden_states), self.ln_2, self.mlp)\n"
+    ),
+    "The first input is normalized before it is given to pre_norm_residual, which does so itself.": {
+        FIRST: FIRST.replace("(hidden_states,", "(self.ln_1(hidden_states),")
+    },
+    "The second input is normalized before it is given to pre_norm_residual, which does so itself.": {
+        SECOND: SECOND.replace("(hidden_states,", "(self.ln_2(hidden_states),")
+    },
+    "Norm and sublayer have changed places: pre_norm_residual takes the input, the norm, the sublayer.": both(
+        "        hidden_states = pre_norm_residual(hidden_states, self.attn, self.ln_1)\n"
+        "        return pre_norm_residual(hidden_states, self.mlp, self.ln_2)\n"
+    ),
+    "In the first half, norm and sublayer have changed places.": {
+        FIRST: FIRST.replace("self.ln_1, self.attn", "self.attn, self.ln_1")
+    },
+    "In the second half, norm and sublayer have changed places.": {
+        SECOND: SECOND.replace("self.ln_2, self.mlp", "self.mlp, self.ln_2")
+    },
+    "The end result is normalized; ln_f does that once, after the last block.": {
+        SECOND: SECOND.replace(
+            "return pre_norm_residual(hidden_states, self.ln_2, self.mlp)",
+            "return self.ln_2(pre_norm_residual(hidden_states, self.ln_2, self.mlp))",
+        )
+    },
+    "A module is called before it is given: pre_norm_residual takes self.attn and self.mlp themselves.": {
+        FIRST: FIRST.replace("self.attn)", "self.attn(hidden_states))")
+    },
     "The feed-forward network is left out.": {SECOND: "        return hidden_states\n"},
     "The residual around attention is missing.": {
         FIRST: "        hidden_states = self.attn(self.ln_1(hidden_states))\n"

@@ -69,6 +69,8 @@ def test_large_scores(step):
     away = np.array([[1000.0], [0.0], [-1000.0]])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         equal(step.softmax(scores + away), expected, ("query", "key"), what="softmax of rows near 1000, 0 and -1000")
+        apart, expected = np.array([[0.0, 1000, -1000], [-1000, -3000, -1000]]), np.array([[0.0, 1, 0], [0.5, 0, 0.5]])
+        equal(step.softmax(apart), expected, ("query", "key"), what="softmax of scores a thousand apart")
 
 
 @about("softmax")
@@ -155,6 +157,12 @@ MISTAKES = {
     },
     "The largest score of the whole array is subtracted; take that of every row, or exp makes zeros of the others.": {
         LARGEST: "largest = scores.max()",
+    },
+    "The row's mean is subtracted, and exp of a score far above it is infinite; subtract the row's largest.": {
+        LARGEST: LARGEST.replace("max", "mean")
+    },
+    "The row's smallest score is subtracted, and exp of one far above it is infinite; subtract the row's largest.": {
+        LARGEST: LARGEST.replace("max", "min")
     },
     "exp of a large score is infinite: subtract the row's largest score first.": {POWERS: "np.exp(scores)"},
     "The scores are divided by their sum without exp, which lets a weight be negative.": {POWERS: "scores"},

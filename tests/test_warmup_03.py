@@ -14,7 +14,7 @@ from tests import naive
 from tests.naive import BATCH, HEAD_DIM, LENGTH, WEIGHTS, WIDTH, drawn, equal
 
 P = 0.3
-ROWS, COLUMNS = 40, 2000  # dropped one by one, their share strays from P by 0.002
+ROWS, COLUMNS = 80, 1000  # dropped one by one, their share strays from P by 0.002
 
 
 @pytest.fixture
@@ -111,6 +111,14 @@ def test_survivors_are_scaled(step):
 
 
 @about("dropout")
+def test_the_array_is_left_alone(step):
+    """The array that it is given is the same afterwards."""
+    numbers = drawn("numbers", 3, LENGTH)
+    step.dropout(numbers, P, training=True, generator=generator())
+    equal(numbers, drawn("numbers", 3, LENGTH), ("row", "column"), what="x, after dropout(x, ...),")
+
+
+@about("dropout")
 def test_share_that_falls(step):
     """The share that falls is p, so that the mean stays what it was."""
     for p in (P, 0.8):
@@ -180,7 +188,7 @@ def test_the_future_cannot_change_the_past(step, x, matrices):
         before.shape == after.shape == (BATCH, LENGTH, HEAD_DIM),
         "causal_attention(x, ...) must be [batch, seq, d_out].",
     )
-    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token")
+    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token", whose="what it was before")
     require(bool(np.abs(after[:, -1] - before[:, -1]).max() > 1e-3), "The last row does not depend on the last token.")
 
 
@@ -256,6 +264,7 @@ MISTAKES = {
     "Everything is scaled and nothing dropped.": {SCALED: "return x / (1 - p)"},
     "The share that stays is p: it is the share that falls.": {KEPT: KEPT.replace(">=", "<")},
     "Half of the elements fall, whatever p is.": {KEPT: KEPT.replace(">= p", ">= 0.5")},
+    "The array that is given is changed in place; make a new one.": {SCALED: "x *= kept\n    return x / (1 - p)"},
     "Whole rows fall together: draw one number for every element.": {
         KEPT: "kept = generator.random((*x.shape[:-1], 1)) >= p"
     },

@@ -83,7 +83,7 @@ def test_the_causal_mask_is_honored(step, x, W_qkv, W_o):
     changed = drawn("x", BATCH, LENGTH, WIDTH)
     changed[:, -1] += 1
     after = step.multi_head_attention(changed, W_qkv, W_o, HEADS, mask=mask)
-    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token")
+    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token", whose="what it was before")
     require(bool(np.abs(after[:, -1] - before[:, -1]).max() > 1e-3), "The last row does not depend on the last token.")
 
 
@@ -128,7 +128,7 @@ def test_each_head_works_alone(step, x, W_qkv):
     before, after = (np.asarray(step.multi_head_attention(x, some, unmixed, HEADS)) for some in (W_qkv, other))
     require(before.shape == after.shape == x.shape, "multi_head_attention must return [batch, seq, C].")
     own = WIDTH // HEADS
-    equal(after[..., :-own], before[..., :-own], what="the channels of the other heads")
+    equal(after[..., :-own], before[..., :-own], what="the channels of the other heads", whose="what it was before")
     require(bool(np.abs(after - before)[..., -own:].max() > 1e-3), "The last head does not depend on its own keys.")
 
 

@@ -10,7 +10,7 @@ from checker.paths import Step, all_steps
 from checker.skeletons import expected
 from checker.survey import survey
 
-NAMES = [f"warmup_{number:02}" for number in range(1, 6)] + [f"step_{number:02}" for number in range(1, 14)]
+NAMES = [f"warmup_{number:02}" for number in range(1, 6)] + [f"step_{number:02}" for number in range(1, 16)]
 
 
 def at_least(step: Step) -> tuple[int, int]:

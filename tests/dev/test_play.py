@@ -111,13 +111,56 @@ def test_text_streams_as_it_comes(writer):
     assert len(pieces) > 10
 
 
-def test_greedy_ids_are_hugging_faces_for_twenty_prompts(writer):
-    torch = pytest.importorskip("torch")
+@pytest.fixture(scope="module")
+def without_cache():
+    from play.engine import Writer
+
+    return Writer(cache=False)
+
+
+@pytest.fixture(scope="module")
+def theirs():
     transformers = pytest.importorskip("transformers")
     from play.engine import SMALL_MODEL
+
+    return transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL).eval()
+
+
+def test_the_cache_changes_no_word():
+    arguments = ("Call me", "--seed", "1", "--max-new-tokens", "40")
+    with_cache, without = generate(*arguments), generate(*arguments, "--no-cache")
+    assert with_cache.returncode == without.returncode == 0, without.stderr
+    assert with_cache.stdout == without.stdout
+
+
+def test_two_hundred_greedy_ids_are_equal_with_cache_without_and_at_hugging_face(writer, without_cache, theirs):
+    torch = pytest.importorskip("torch")
     from solutions.solution_12 import generate_tokens
 
-    theirs = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL).eval()
+    options = {"do_sample": False, "max_new_tokens": 200, "eos_token_id": None, "pad_token_id": 0}
+    for prompt in PROMPTS[:3]:
+        ids = writer.encode(prompt)
+        wanted = theirs.generate(torch.from_numpy(ids), **options).numpy()
+        np.testing.assert_array_equal(generate_tokens(writer.model, ids, 200, temperature=0), wanted)
+        np.testing.assert_array_equal(generate_tokens(without_cache.model, ids, 200, temperature=0), wanted)
+
+
+def test_text_slides_beyond_a_full_context_as_without_a_cache(writer, without_cache):
+    from solutions.solution_12 import generate_tokens
+
+    n_positions = writer.config.n_positions
+    ids = np.random.RandomState(14).randint(0, writer.config.vocab_size, (2, n_positions - 5), dtype=np.int64)
+    one, other = (
+        generate_tokens(model, ids, 12, temperature=0, n_positions=n_positions)
+        for model in (writer.model, without_cache.model)
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+def test_greedy_ids_are_hugging_faces_for_twenty_prompts(writer, theirs):
+    torch = pytest.importorskip("torch")
+    from solutions.solution_12 import generate_tokens
+
     assert len(PROMPTS) == 20
     for prompt in PROMPTS:
         ids = writer.encode(prompt)

@@ -115,6 +115,32 @@ def test_an_error_while_running_is_shown_with_its_line(course):
     assert f"    line {course.line_of('s07', 'valeu')}: return weights @ valeu" in run.stdout
 
 
+def test_a_call_with_wrong_arguments_is_answered_with_the_signature_and_one_no_is_enough(course):
+    call = "LayerNorm(hidden_size, config.layer_norm_epsilon)"
+    course.write("s09", edits={"LayerNorm(hidden_size, eps=config.layer_norm_epsilon)": call})
+    run = course.check("s09", "--no-compile")
+    assert run.returncode == 1
+    assert [line.split()[:2] for line in run.stdout.splitlines() if line.startswith("  no ")] == [["no", "__init__"]]
+    assert "  waits     forward   waits until __init__ works\n" in run.stdout
+    assert "The signature is LayerNorm(dim, *, eps=1e-05)." in " ".join(run.stdout.split())
+
+
+def test_what_cannot_be_built_waits_for_init(course):
+    course.write("s07", edits={"3 * self.embed_dim)\n": "3 * self.embed_dim, bias=False)\n"})
+    run = course.check("s07", "--no-compile")
+    assert run.returncode == 1
+    assert run.stdout.count("  no  ") == 1
+    assert "  waits     forward       waits until __init__ works\n" in run.stdout
+
+
+def test_a_blank_that_another_fails_in_is_waited_for(course):
+    course.write("s12", edits={"if temperature < 0:": "if temprature < 0:"})
+    run = course.check("s12")
+    assert run.returncode == 1
+    assert "check_settings: NameError: name 'temprature' is not defined" in run.stdout
+    assert run.stdout.count("waits until check_settings works") == 3
+
+
 def test_what_the_learner_prints_is_set_apart(course):
     course.write(
         "s07",

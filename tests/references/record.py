@@ -9,11 +9,12 @@ two of them are equal, so that no mix-up of two axes can go unnoticed. Nothing i
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention
 
@@ -213,9 +214,43 @@ def step_12() -> Record:
     return {name: array for name, array in record.items() if not name.startswith("weights/")}
 
 
+@torch.no_grad()
+def step_14() -> Record:
+    """What Hugging Face computes with its cache: attention of the last tokens, logits, and text after two lengths."""
+    model, weights = awkward_model()
+    record = recorded(weights)
+    record["hidden_states"] = values("cached attention", 2, 7, 15)
+    old, new = (part.contiguous() for part in torch.from_numpy(record["hidden_states"]).split([4, 3], dim=1))
+    attention, cache = model.transformer.h[0].attn, DynamicCache()
+    attention(old, past_key_values=cache)
+    layer: Any = cache.layers[0]
+    may_look = torch.ones(1, 1, 3, 7, dtype=torch.bool).tril(4)  # without it, sdpa takes the rows for the first three
+    record["attention"] = attention(new, past_key_values=cache, attention_mask=may_look)[0].numpy()
+    record["keys"], record["values"] = layer.keys.numpy(), layer.values.numpy()
+    record["input"] = token_ids("cached model", 2, 13)
+    cache, logits = DynamicCache(), []
+    for part in torch.from_numpy(record["input"]).split([5, 1, 2, 1, 1, 1, 1, 1], dim=-1):
+        logits.append(model(part, past_key_values=cache).logits)
+    record["output"] = torch.cat(logits, dim=1).numpy()
+    shallow, cache = GPT2LMHeadModel(hugging_face_config(**AWKWARD | {"n_layer": 2})), DynamicCache()
+    load(shallow, {name: array for name, array in weights.items() if not re.match(r"transformer\.h\.[23]", name)})
+    shallow(torch.from_numpy(record["input"][:, :5]), past_key_values=cache)
+    layers: Any = cache.layers
+    record["past"] = np.stack([[layer.keys.numpy(), layer.values.numpy()] for layer in layers])
+    record["next"] = shallow(torch.from_numpy(record["input"][:, 5:6]), past_key_values=cache).logits.numpy()
+    record["short_input"], record["long_input"] = token_ids("short", 3), token_ids("long", 6)
+    padded = np.stack([np.pad(record["short_input"], (3, 0)), record["long_input"]])
+    mask = np.arange(6) >= np.array([[3], [0]])
+    options: dict[str, Any] = {"do_sample": False, "max_new_tokens": 7, "eos_token_id": None, "pad_token_id": 0}
+    options |= {"return_dict_in_generate": True, "output_logits": True}
+    text = model.generate(torch.from_numpy(padded), attention_mask=torch.from_numpy(mask.astype(np.int64)), **options)
+    record["padded_tokens"] = text.sequences[:, 6:].numpy()
+    return record | {"padded_logits": torch.stack(text.logits, dim=1).numpy()}
+
+
 RECORDERS = {
     recorder.__name__: recorder
-    for recorder in (step_03, step_04, step_05, step_06, step_07, step_08, step_09, step_10, step_11, step_12)
+    for recorder in (step_03, step_04, step_05, step_06, step_07, step_08, step_09, step_10, step_11, step_12, step_14)
 }
 
 

@@ -87,7 +87,7 @@ def throughput() -> str:
         y += 28
         for kind, (server, rates) in zip(KINDS, servers.items(), strict=True):
             rows = [(f"{server}, {count}", rate) for count, rate in rates.items()]
-            parts.append(bars(0, y, 630, rows, spec=".0f", kind=kind, labels=250, limit=largest, row=22))
+            parts.append(bars(0, y, 630, rows, spec=".0f", kind=kind, labels=270, limit=largest, row=22))
             y += 22 * len(rows) + 6
         y += 8
     title = "The more clients ask at once, the more tokens a second there are; beside each server the number of clients"

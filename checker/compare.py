@@ -1,0 +1,178 @@
+"""Your file beside the solution: ``python -m checker.compare 07 [--whole] [--anyway]``.
+
+Shown are the blanks that were written otherwise than in the solution; which is no worse, if the check says
+yes. Side by side where the terminal is wide enough, else one above the other. The mark at a line says how it
+differs: ``|`` another line stands in its place, ``<`` only you have it, ``>`` only the solution has it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from checker import progress
+from checker.blanks import Function, find_blanks, functions
+from checker.paths import Step, find_step, shown
+from checker.static import readable_source
+from checker.verdict import Printer
+
+NO, UNUSABLE = 1, 2
+WIDEST = 240  # columns of a terminal that are used
+ROOMY = 60  # columns for one side that are enough, even if a line has to be folded
+
+#: A line of your file and the line of the solution beside it, with the mark between them; None where there is none.
+Row = tuple[str | None, str, str | None]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One taught function in both files: its lines, and where the learner's begin."""
+
+    name: str
+    line: int | None  # in the learner's file; None if the function is not there
+    yours: list[str]
+    theirs: list[str]
+
+
+def pairs(source: str, solution: str, *, whole: bool) -> Iterator[Pair]:
+    """The taught functions that are not written alike, as they stand in both files.
+
+    Comments, blank lines and formatting do not count as a difference. Unless the ``whole`` functions are
+    asked for, the lines that both begin with, signature and given parts, are left out.
+    """
+    mine, answers = functions(ast.parse(source)), functions(ast.parse(solution))
+    for blank in find_blanks(solution):
+        theirs = _lines(solution, answers[blank.function])
+        function = mine.get(blank.function)
+        if function is None:
+            yield Pair(blank.function, None, [], theirs)
+        elif ast.dump(function) != ast.dump(answers[blank.function]):
+            yours, skipped = _lines(source, function), 0
+            while not whole and skipped < min(len(yours), len(theirs)) and _key(yours[skipped]) == theirs[skipped]:
+                skipped += 1
+            yield Pair(blank.function, _first_line(function) + skipped, yours[skipped:], theirs[skipped:])
+
+
+def _first_line(function: Function) -> int:
+    return min(node.lineno for node in (function, *function.decorator_list))
+
+
+def _lines(source: str, function: Function) -> list[str]:
+    """A function's source, from its decorators to its end, moved to the left margin."""
+    lines = source.splitlines()[_first_line(function) - 1 : function.end_lineno]
+    return textwrap.dedent("\n".join(line.rstrip() for line in lines)).splitlines()
+
+
+def _key(line: str) -> str:
+    """What is compared of a line: that a comment was a TODO once makes no difference."""
+    return line.replace("# TODO: ", "# ", 1)
+
+
+def additions(source: str, solution: str) -> list[str]:
+    """The functions that only the learner's file has, with their lines."""
+    known = functions(ast.parse(solution))
+    return [
+        f"{name} (line {function.lineno})"
+        for name, function in functions(ast.parse(source)).items()
+        if name not in known
+    ]
+
+
+def aligned(yours: list[str], theirs: list[str]) -> list[Row]:
+    """Both sides line by line, equal lines beside each other, as ``diff -y`` has them."""
+    rows: list[Row] = []
+    keys = [_key(line) for line in yours]
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, keys, theirs, autojunk=False).get_opcodes():
+        for at in range(max(b - a, d - c)):
+            left = yours[a + at] if a + at < b else None
+            right = theirs[c + at] if c + at < d else None
+            mark = " " if kind == "equal" else "<" if right is None else ">" if left is None else "|"
+            rows.append((left, mark, right))
+    return rows
+
+
+def show(pair: Pair, step: Step, printer: Printer) -> None:
+    """Print one function of both files, side by side or one above the other."""
+    left = shown(step.learner_file) + (f", line {pair.line}" if pair.line else "")
+    right = shown(step.solution_file)
+    printer.line(f"\n{pair.name}\n")
+    rows = aligned(pair.yours, pair.theirs)
+    half = (printer.console.width - 3) // 2
+    if half >= min(ROOMY, max(map(len, [left, right, *pair.yours, *pair.theirs]))):
+        _side_by_side(rows, (left, right), printer)
+    else:
+        _one_above_the_other(rows, (left, right), printer)
+
+
+def _side_by_side(rows: list[Row], names: tuple[str, str], printer: Printer) -> None:
+    table = Table(box=None, padding=0, expand=True, show_edge=False, header_style="dim")
+    table.add_column(names[0], ratio=1, overflow="fold")
+    table.add_column("", width=3)
+    table.add_column(names[1], ratio=1, overflow="fold")
+    for left, mark, right in rows:
+        table.add_row(_styled(left, mark, "yellow"), f" {mark} ", _styled(right, mark, "green"))
+    with printer.console.capture() as drawn:
+        printer.console.print(table)
+    for line in drawn.get().splitlines():
+        printer.console.out(line.rstrip(), highlight=False)  # in a log, no line ends with a column's padding
+
+
+def _one_above_the_other(rows: list[Row], names: tuple[str, str], printer: Printer) -> None:
+    for side, style in ((0, "yellow"), (2, "green")):
+        printer.console.print(Text(names[side // 2] + ":", "dim"))
+        for row in rows:
+            line, mark = row[side], row[1]
+            if isinstance(line, str):
+                printer.styled(f"  {mark} ", _styled(line, mark, style))
+        if side == 0:
+            printer.line()
+
+
+def _styled(line: str | None, mark: str, style: str) -> Text:
+    return Text(line or "", style if mark != " " else "")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compare one step. Exit status 1 when it has had no yes yet, 2 when it cannot be compared."""
+    parser = argparse.ArgumentParser(prog="compare", description="Your file beside the solution, after a yes.")
+    parser.add_argument("step", help="07, s07 or w01")
+    parser.add_argument("--whole", action="store_true", help="whole functions, with what was given")
+    parser.add_argument("--anyway", action="store_true", help="even if no check has said yes")
+    options = parser.parse_args(arguments)
+    try:
+        step = find_step(options.step)
+    except ValueError as error:
+        print(f"compare: {error}", file=sys.stderr)
+        return UNUSABLE
+    printer = Printer(widest=WIDEST)
+    if not options.anyway and progress.yes_to(step) is None:
+        printer.line(f"No check has said yes to {shown(step.learner_file)}: `./run {step.task}` checks it.")
+        printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
+        return NO
+    source = readable_source(step.learner_file, printer)
+    if source is None:
+        return UNUSABLE
+    solution = step.solution_file.read_text()
+    count = len(find_blanks(solution))
+    different = list(pairs(source, solution, whole=options.whole))
+    for pair in different:
+        show(pair, step, printer)
+    if different:
+        printer.line(f"\n{count - len(different)} of {count} blanks are written as in the solution.")
+    else:
+        printer.line(f"Every blank of {shown(step.learner_file)} is written as in {shown(step.solution_file)}.")
+    if more := additions(source, solution):
+        printer.line(f"Your file also has {', '.join(more)}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,285 @@
+"""Check at every save: ``python -m checker.watch [07]``, from the first step that is not done, or from the one named.
+
+The verdict on the numbers comes within half a second of the save, since the child that grades was started
+before it and waits with MAX imported (``grading.Child``); every check has a new one. A save during a check
+begins it anew. When the file of another step is saved, that step is followed. After a yes the key n goes on to
+the next step that is not done; without a terminal, which has no keys, ``watch`` goes on by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import select
+import signal
+import sys
+import time
+from enum import Enum, auto
+from pathlib import Path
+
+from checker import grading, hint, status
+from checker.blanks import find_blanks
+from checker.checking import begin
+from checker.inputs import Keys, Saves, keys_of_terminal
+from checker.paths import ROOT, Step, all_steps, find_step, shown
+from checker.report import NO, YES
+from checker.verdict import Printer
+
+UNUSABLE, INTERRUPTED = 2, 130
+
+LOOK_SECONDS = 1.0  # between looks at the file itself, should the system not tell of a change (network drives)
+REPLACE_SECONDS = 0.3  # for an editor that replaces a file: so long there may be none, or an empty one
+
+#: A file as it was found: when it was changed, and its content. None if there is none.
+Look = tuple[int, bytes] | None
+
+
+class Next(Enum):
+    """What to do after something has happened."""
+
+    WAIT = auto()
+    CHECK = auto()
+    QUIT = auto()
+
+
+class Ahead:
+    """The child of the next check, started before it is needed."""
+
+    def __init__(self) -> None:
+        self.child: grading.Child | None = None
+        self.step: Step | None = None
+        self.started = 0
+
+    def prepare(self, step: Step) -> None:
+        """Have a child get ready for a check of ``step``, which takes it a second."""
+        if not self._fits(step):
+            self.close()
+            self.child, self.step, self.started = grading.Child(step), step, newest_change()
+
+    def take(self, step: Step) -> grading.Child:
+        """A child for a check of ``step``; the caller stops it."""
+        if not self._fits(step):
+            self.close()
+        child, self.child = self.child or grading.Child(), None
+        return child
+
+    def _fits(self, step: Step) -> bool:
+        alive = self.child is not None and self.child.process.poll() is None
+        return alive and self.step == step and self.started == newest_change()
+
+    def close(self) -> None:
+        """End the child that nobody took."""
+        if self.child:
+            self.child.stop()
+        self.child = None
+
+
+def newest_change() -> int:
+    """When a file that a child imports beforehand was last changed, in nanoseconds."""
+    folders = (ROOT / "checker", ROOT / "solutions", ROOT / "tests")
+    return max(path.stat().st_mtime_ns for folder in folders for path in folder.glob("*.py"))
+
+
+def look(path: Path) -> Look:
+    """A file as it is now."""
+    try:
+        return path.stat().st_mtime_ns, path.read_bytes()
+    except OSError:
+        return None
+
+
+class Watch:
+    """Checks the file of one step after the other."""
+
+    def __init__(self, step: Step, saves: Saves, keys: Keys | None, ahead: Ahead) -> None:
+        self.step = step
+        self.saves = saves
+        self.keys = keys
+        self.ahead = ahead
+        self.wake = [saves.descriptor, *([keys.descriptor] if keys else [])]
+        self.printer = Printer()
+        self.seen: Look = None  # the file of the last check
+        self.looked = 0.0
+        self.pressed = ""  # keys that are still to be answered
+        self.last_hint_offered = False
+
+    def follow(self) -> int:
+        """Check, and check again, until the learner quits or, without keys, nothing is left; the exit status."""
+        while True:
+            result = self.check()
+            following = result if isinstance(result, Next) else self.after(result)
+            if following is Next.QUIT:
+                return 0
+
+    def check(self) -> int | Next:
+        """Check the file as it is now: the exit status of its verdict, or what has come in between."""
+        started = time.perf_counter()
+        self.seen = self.settled()
+        self.printer = Printer(blank.label for blank in find_blanks(self.step.solution_file.read_text()))
+        self.printer.again = "save"
+        if self.keys:
+            self.printer.console.clear()
+        check = begin(self.step, self.printer, started)
+        if check is None:
+            self.ahead.prepare(self.step)
+            return NO
+        child = self.ahead.take(self.step)
+        with contextlib.closing(child.run(check.job, self.wake)) as events:
+            try:
+                for event in events:
+                    check.report.hear(event)
+                    if event["event"] == "numbers":  # from now on this child only compiles
+                        self.ahead.prepare(self.step)
+                    following = self.react(checking=True)
+                    if following is not Next.WAIT:
+                        return following
+            finally:
+                self.printer.close()
+                child.stop()
+        self.ahead.prepare(self.step)
+        return check.conclude()
+
+    def settled(self) -> Look:
+        """The file, when an editor that is replacing it has had time to do so."""
+        deadline = time.monotonic() + REPLACE_SECONDS
+        while True:
+            found = look(self.step.learner_file)
+            if (found and found[1]) or time.monotonic() > deadline:
+                return found
+            time.sleep(0.01)
+
+    def after(self, verdict: int) -> Next:
+        """Say what can be done now, and wait until something is."""
+        coming = self.step_after()
+        if verdict == YES and coming and not self.keys:
+            self.printer.line(f"\nOn to {shown(coming.learner_file)}.\n")
+            self.step = coming
+            return Next.CHECK
+        if verdict == YES:
+            on = f"Press n for {coming.task}, {status.title(coming)}." if coming else "No other step is left to do."
+            self.printer.line(f"\n{self.step.task} is done. {on}")
+            if not self.keys:
+                return Next.QUIT
+        self.say_keys()
+        while (following := self.react(checking=False)) is Next.WAIT:
+            select.select(self.wake, [], [], LOOK_SECONDS)
+        return following
+
+    def say_keys(self) -> None:
+        """Say what is watched, and which keys there are."""
+        self.printer.line(f"\nWatching {shown(self.step.learner_file)}: save it to check it again.")
+        self.printer.line("h hint, n next step, l list, r check again, q quit" if self.keys else "Ctrl-C ends this.")
+
+    def step_after(self) -> Step | None:
+        """The next step that is not done, without keys only a later one."""
+        steps = all_steps()
+        at = steps.index(self.step)
+        return status.first_to_do(steps[at + 1 :] + (steps[:at] if self.keys else []))
+
+    def react(self, *, checking: bool) -> Next:
+        """Take in what was saved and pressed since the last time, and do what it asks for."""
+        names = self.saves.take()
+        if names or time.monotonic() - self.looked > LOOK_SECONDS:
+            self.looked = time.monotonic()
+            if self.was_saved(checking):
+                if checking and not self.keys:
+                    self.printer.line("\nSaved again: this check is abandoned.\n")
+                return Next.CHECK
+            if other := self.other_saved(names):
+                self.step = other
+                return Next.CHECK
+        self.pressed += self.keys.take() if self.keys else ""
+        while self.pressed:
+            key, self.pressed = self.pressed[0], self.pressed[1:]
+            following = self.press(key)
+            if following is not Next.WAIT:
+                return following
+        return Next.WAIT
+
+    def was_saved(self, checking: bool) -> bool:
+        """Whether the file is another than at the last check; a check that runs goes on if its content is the same."""
+        now = look(self.step.learner_file)
+        if checking:
+            return now is not None and (self.seen is None or now[1] != self.seen[1])
+        return now != self.seen
+
+    def other_saved(self, names: set[str]) -> Step | None:
+        """The other step whose file was saved, if it is one, and not put back to its skeleton."""
+        saved = [step for step in all_steps() if step.learner_file.name in names and step != self.step]
+        if len(saved) != 1 or status.standing(saved[0]).state in ("untouched", "missing"):
+            return None
+        return saved[0]
+
+    def press(self, key: str) -> Next:
+        """Do what a key asks for."""
+        offered, self.last_hint_offered = self.last_hint_offered, False
+        if key == "y" and offered:
+            self.hint(last=True)
+        match key:
+            case "h":
+                self.hint()
+            case "l":
+                self.printer.line()
+                status.list_all(self.printer, self.step)
+                self.say_keys()
+            case "n":
+                coming = self.step_after()
+                if coming is None:
+                    self.printer.line("\nNo other step is left to do.")
+                    return Next.WAIT
+                self.step = coming
+                return Next.CHECK
+            case "r":
+                return Next.CHECK
+            case "q":
+                return Next.QUIT
+        return Next.WAIT
+
+    def hint(self, *, last: bool = False) -> None:
+        """Give the next hint; the last one only when it was offered and taken."""
+
+        def may_tell_all(what: str) -> bool:
+            if not last:
+                self.last_hint_offered = True
+                self.printer.line(f"{what} Press y to see it.")
+            return last
+
+        self.printer.line()
+        try:
+            hint.tell_next(self.step, self.printer, may_tell_all)
+        except hint.NoHints as error:
+            self.printer.line(f"{error}.")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Watch until the learner quits. Exit status 0 then, 130 after Ctrl-C, 2 when there is nothing to watch."""
+    parser = argparse.ArgumentParser(prog="watch", description="Check a step again at every save.")
+    parser.add_argument("step", nargs="?", help="07, s07 or w01; else the first that is not done")
+    options = parser.parse_args(arguments)
+    try:
+        step = find_step(options.step) if options.step else status.first_to_do(all_steps())
+    except ValueError as error:
+        print(f"watch: {error}", file=sys.stderr)
+        return UNUSABLE
+    if step is None:
+        print("Every step and warm-up is done. `./run watch 07` watches one all the same.")
+        return 0
+    if not step.learner_file.parent.is_dir():
+        print(f"watch: {shown(step.learner_file.parent)} is missing; `./run skeletons` writes it anew", file=sys.stderr)
+        return UNUSABLE
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # by way of every close() below
+    with (
+        contextlib.closing(Ahead()) as ahead,
+        contextlib.closing(Saves(step.learner_file.parent)) as saves,
+        keys_of_terminal() as keys,
+    ):
+        try:
+            return Watch(step, saves, keys, ahead).follow()
+        except KeyboardInterrupt:
+            print("\nStopped. `./run watch` goes on with the first step that is not done.")
+            return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

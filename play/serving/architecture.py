@@ -1,0 +1,162 @@
+"""Step 15's model as MAX's server wants it: an architecture, found by its name in a checkpoint's ``config.json``.
+
+MAX loads this file in the server and in the process that runs the model (``--custom-architectures``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from max import tree
+from max.driver import Buffer
+from max.dtype import DType
+from max.experimental.tensor import Tensor
+from max.graph import DeviceRef
+from max.graph.weights import WeightsFormat
+from max.nn.kv_cache import KVCacheParamInterface
+from max.pipelines.context import TextContext
+from max.pipelines.kv_cache.memory_planner import PagedMemoryPlanner
+from max.pipelines.lib import (
+    KVCacheConfig,
+    MAXModelConfig,
+    ModelInputs,
+    ModuleV3Outputs,
+    ModuleV3PipelineModelWithKVCache,
+    PipelineConfig,
+    SupportedArchitecture,
+    TextTokenizer,
+)
+from max.pipelines.lib.interfaces.arch_config import (
+    ArchConfigWithKVCache,
+    ArchConfigWithStoredKVParams,
+)
+from max.pipelines.lib.interfaces.batch_processor import ModuleV3SingleReplicaBatchProcessor
+from max.pipelines.modeling.types import PipelineTask
+
+from play.serving.cache import MaxPagedCache
+from solutions.solution_01 import GPT2Config
+from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config
+from solutions.solution_15 import ServedGPT2, cache_sizes
+
+
+class ServedByMax(ServedGPT2):
+    """Step 15's model with the inputs and outputs of MAX's server. A subclass, so that the weights keep their names."""
+
+    def __init__(self, config: GPT2Config, params: KVCacheParamInterface) -> None:
+        super().__init__(config)
+        self.params = params
+
+    def forward(  # type: ignore[override]
+        self, tokens: Tensor, logits_wanted: Tensor, row_offsets: Tensor, *cache: Tensor
+    ) -> ModuleV3Outputs:  # [tokens], [1], [batch + 1], MAX's cache -> [batch, vocab]
+        """The logits of the token that follows each request."""
+        logits = super().forward(tokens, row_offsets, MaxPagedCache(self.params, cache))
+        return ModuleV3Outputs(next_token_logits=logits, logits=None, logit_offsets=None, hidden_states=None)
+
+
+@dataclass
+class Batch(ModelInputs):
+    """What one call of the model gets."""
+
+    tokens: Buffer
+    input_row_offsets: Buffer
+    return_n_logits: Buffer
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The inputs in the order of ``ServedByMax.forward``."""
+        return self.tokens, self.return_n_logits, self.input_row_offsets, *tree.leaves(self.kv_cache_inputs)
+
+
+class Batcher(ModuleV3SingleReplicaBatchProcessor[TextContext, Batch]):
+    """Puts the tokens of the requests that MAX's scheduler chose into one row."""
+
+    def _make_inputs(self, **inputs: Any) -> Batch:
+        return Batch(**inputs)
+
+
+@dataclass(kw_only=True)
+class ServedConfig(ArchConfigWithStoredKVParams, ArchConfigWithKVCache):
+    """What MAX asks about the model before it exists: for how many tokens, and how large the pages are."""
+
+    DEFAULT_ENCODING: ClassVar = "float32"
+    SUPPORTED_ENCODINGS: ClassVar = {"float32"}
+
+    gpt2: GPT2Config
+    max_seq_len: int
+    devices: list[DeviceRef]
+    kv_params: KVCacheParamInterface
+    dtype: DType = DType.float32
+
+    @classmethod
+    def construct_kv_params(
+        cls,
+        huggingface_config: Any,
+        pipeline_config: PipelineConfig,
+        devices: list[DeviceRef],
+        kv_cache_config: KVCacheConfig,
+        cache_dtype: DType,
+        **options: Any,
+    ) -> KVCacheParamInterface:
+        """Pages of the sizes that step 15 says."""
+        sizes = cache_sizes(read_config(Path(pipeline_config.model.model_path)))
+        return kv_cache_config.to_params(
+            dtype=cache_dtype,
+            devices=devices,
+            num_layers=sizes["num_layers"],
+            n_kv_heads=sizes["n_kv_heads"],
+            head_dim=sizes["head_dim"],
+        )
+
+    @classmethod
+    def initialize(
+        cls, pipeline_config: PipelineConfig, model_config: MAXModelConfig | None = None, *, max_seq_len: int
+    ) -> ServedConfig:
+        """The configuration of the checkpoint that the server was started with."""
+        model = model_config or pipeline_config.model
+        devices = [DeviceRef(spec.device_type, spec.id) for spec in model.device_specs]
+        params = cls.construct_kv_params(
+            model.huggingface_config, pipeline_config, devices, model.kv_cache, DType.float32
+        )
+        gpt2 = read_config(Path(model.model_path))
+        return cls(gpt2=gpt2, max_seq_len=max_seq_len, devices=devices, kv_params=params)
+
+
+class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
+    """Builds the model, gives it step 13's weights, and lets MAX compile it."""
+
+    model_config_cls = ServedConfig
+    batch_processor_cls = Batcher
+
+    def _load_state_dict(self) -> dict[str, Any]:
+        return convert_checkpoint(read_checkpoint(Path(self.pipeline_config.model.model_path)))
+
+    def _create_model_config(self, state_dict: dict[str, Any]) -> ServedConfig:
+        return ServedConfig.initialize(self.pipeline_config, max_seq_len=self.max_seq_len)
+
+    def _instantiate_module(self, model_config: ServedConfig) -> ServedByMax:
+        model = ServedByMax(model_config.gpt2, self.kv_params)
+        model.to(self.devices[0])
+        return model
+
+
+ARCHITECTURES = [
+    SupportedArchitecture(
+        name="GPT2LMHeadModel",
+        example_repo_ids=["openai-community/gpt2"],
+        default_encoding="float32",
+        supported_encodings={"float32"},
+        pipeline_model=ServedModel,
+        tokenizer=TextTokenizer,
+        context_type=TextContext,
+        default_weights_format=WeightsFormat.safetensors,
+        task=PipelineTask.TEXT_GENERATION,
+        config=ServedConfig,
+        batching=Batcher,
+        memory_planner=PagedMemoryPlanner,
+        supports_overlap_scheduler=False,
+        supports_device_graph_capture=False,
+    )
+]

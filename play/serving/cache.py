@@ -1,0 +1,53 @@
+"""MAX's paged KV cache as step 15 uses it: three kernels of MAX's behind two methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from max import tree
+from max.driver import CPU
+from max.dtype import DType
+from max.experimental import functional as F
+from max.experimental.tensor import Tensor
+from max.nn.attention import MHAMaskVariant
+from max.nn.kernels import flash_attention_ragged, store_k_cache_ragged, store_v_cache_ragged
+from max.nn.kv_cache import KVCacheInputsPerDevice, KVCacheParamInterface
+
+_store_key = F.functional(store_k_cache_ragged)
+_store_value = F.functional(store_v_cache_ragged)
+_attend = F.functional(flash_attention_ragged)
+
+
+class MaxPagedCache:
+    """The cache of one device while a graph is being made. Step 15 says what each method does.
+
+    Args:
+        params: the sizes that the pages were cut to.
+        inputs: the graph's inputs that make up the cache, in MAX's order.
+    """
+
+    def __init__(self, params: KVCacheParamInterface, inputs: Sequence[Tensor]) -> None:
+        self.params = params
+        values = params.unflatten_kv_inputs(iter([value._graph_value for value in inputs]))
+        (self.values,) = tree.leaves(values, leaf=KVCacheInputsPerDevice)
+        self.lengths = Tensor.from_graph_value(self.values.cache_lengths)
+
+    def store(self, layer: int, key: Tensor, value: Tensor, row_offsets: Tensor) -> None:
+        """Write keys and values, twice [tokens, head, head_dim], into the pages of their requests."""
+        index = F.constant(layer, DType.uint32, device=CPU())
+        _store_key(self.values, key, row_offsets, index)
+        _store_value(self.values, value, row_offsets, index)
+
+    def attend(
+        self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float
+    ) -> Tensor:  # [tokens, head, head_dim] -> [tokens, head, head_dim]
+        """Causal attention over the pages of each request."""
+        return _attend(
+            self.params,
+            input=query,
+            input_row_offsets=row_offsets,
+            kv_collection=self.values,
+            layer_idx=F.constant(layer, DType.uint32, device=CPU()),
+            mask_variant=MHAMaskVariant.CAUSAL_MASK,
+            scale=scale,
+        )

@@ -1,0 +1,103 @@
+"""The model over MAX's pages without MAX's server: what the server does around each call of the model.
+
+The check of step 15 runs this, and so can anyone who wants to look into the pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from max import tree
+from max.driver import CPU, Buffer, Device
+from max.dtype import DType
+from max.experimental.tensor import Tensor, TensorType
+from max.graph import DeviceRef
+from max.nn.kv_cache import KVCacheParamInterface, MHAKVCacheParams
+
+from checker.runtime import build
+from play.serving.cache import MaxPagedCache
+from solutions.solution_01 import GPT2Config
+
+SEED = 15  # of the order in which pages are handed out
+
+
+def over_pages(model: type[Any], params: KVCacheParamInterface) -> type[Any]:
+    """``model``, which is step 15's ``ServedGPT2``, taking MAX's cache as inputs of its graph.
+
+    A subclass, so that the weights keep their names.
+    """
+
+    class ServedOverPages(model):
+        def forward(
+            self, tokens: Tensor, row_offsets: Tensor, *cache: Tensor
+        ) -> Tensor:  # [tokens], [batch + 1], MAX's cache -> [batch, vocab]
+            """The logits of the token that follows each request."""
+            return super().forward(tokens, row_offsets, MaxPagedCache(params, cache))
+
+    return ServedOverPages
+
+
+class Pages:
+    """A fixed batch of requests, each with pages of its own, which lie scattered among the others'.
+
+    Args:
+        step: the module of step 15.
+        config: the model's configuration.
+        weights: the model's weights by name.
+        batch: how many requests there are.
+        page_size: tokens in one page.
+        device: where the model runs.
+    """
+
+    def __init__(
+        self,
+        step: ModuleType,
+        config: GPT2Config,
+        weights: Mapping[str, np.ndarray],
+        *,
+        batch: int,
+        page_size: int,
+        device: Device,
+    ) -> None:
+        reference = DeviceRef.from_device(device)
+        sizes = step.cache_sizes(config)
+        self.params = MHAKVCacheParams(dtype=DType.float32, devices=[reference], page_size=page_size, **sizes)
+        self.device = device
+        self.held = np.zeros(batch, dtype=int)
+        pages_each = -(-config.n_positions // page_size)
+        self.table = np.random.RandomState(SEED).permutation(batch * pages_each).reshape(batch, pages_each)
+        shape = [batch * pages_each, *self.params.shape_per_block]
+        self.blocks = Buffer.zeros(shape=shape, dtype=DType.float32, device=device)
+        model = build(over_pages(step.ServedGPT2, self.params), config, weights=weights)
+        if device != CPU():
+            model.to(device)
+        tokens = TensorType(DType.int64, ["tokens"], device=reference)
+        row_offsets = TensorType(DType.uint32, ["row_offsets"], device=reference)
+        self.graph: Any = model.compile(tokens, row_offsets, *tree.leaves(self.params.get_symbolic_inputs()))
+
+    def __call__(self, tokens: np.ndarray, counts: Sequence[int]) -> np.ndarray:  # [tokens] -> [batch, vocab]
+        """The logits of each request's last token, after its next ``counts`` tokens; the cache keeps them."""
+        row_offsets = np.cumsum([0, *counts])
+        longest, total = max(counts), int((self.held + counts).max())
+        plan = self.params.resolve_attn_key(len(counts), longest, total).pack_into_buffer(self.device, total)
+        stride = np.array([np.prod(self.params.shape_per_block)])
+        inputs = [
+            self._buffer(tokens, DType.int64),
+            self._buffer(row_offsets, DType.uint32),
+            self.blocks,
+            self._buffer(self.held, DType.uint32),
+            self._buffer(self.table, DType.uint32),
+            Buffer.from_numpy(np.array([longest], dtype=np.uint32)),
+            Buffer.from_numpy(np.array([total], dtype=np.uint32)),
+            Buffer.from_numpy(stride.astype(np.int64)),
+            plan,
+        ]
+        logits: Tensor = self.graph(*inputs)
+        self.held += counts
+        return np.from_dlpack(logits.to(CPU()))
+
+    def _buffer(self, array: np.ndarray, dtype: DType) -> Buffer:
+        return Buffer.from_numpy(np.ascontiguousarray(array, dtype=dtype.to_numpy())).to(self.device)

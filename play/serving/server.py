@@ -1,0 +1,140 @@
+"""Starts MAX's server with this course's architecture, behind the door."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from max.driver import DeviceSpec, accelerator_count
+from tokenizers import Tokenizer
+
+from checker.paths import ROOT
+from play.serving import CannotServe
+from play.serving.door import Door, Served
+from solutions.solution_13 import checkpoint_folder, read_config
+
+ARCHITECTURE = f"{ROOT}:play.serving.architecture"
+PRIVATE = {  # of what the process, and those that it starts, find in their environment
+    "HF_HUB_OFFLINE": "1",  # the checkpoint is a folder by now
+    "MAX_SERVE_API_TYPES": '["openai"]',
+    "MAX_SERVE_DISABLE_TELEMETRY": "1",
+    "MAX_SERVE_GRACEFUL_SHUTDOWN_TIMEOUT_S": "3",  # seconds that running requests have after a SIGTERM
+    "MAX_SERVE_METRIC_RECORDING_METHOD": "NOOP",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+
+@dataclass
+class Options:
+    """Where to serve what."""
+
+    model: str | Path  # a folder, or a name that step 13 knows
+    host: str
+    port: int
+    device: str
+    batch: int  # requests that run at once
+    verbose: bool
+
+
+def check_port(host: str, port: int) -> None:
+    """Refuse an address that cannot be had, before anything is loaded.
+
+    Raises:
+        CannotServe: the port is taken, or is no port, or the host is not this machine's.
+    """
+    try:
+        with socket.create_server((host, port)):
+            pass
+    except (OSError, OverflowError) as error:
+        raise CannotServe(f"{host}:{port} cannot be served at ({error}); choose another --port or --host") from error
+
+
+def behind_the_door(folder: Path, name: str) -> Served:
+    """What requests are measured against.
+
+    Raises:
+        ValueError: the checkpoint is not of this model, or has no tokenizer.
+    """
+    config = read_config(folder)
+    if not (folder / "tokenizer.json").is_file():
+        raise ValueError(f"{folder} has no tokenizer.json, without which text cannot be turned into tokens")
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return Served(name, config.n_positions, config.vocab_size, lambda text: tokenizer.encode(text).ids)
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that MAX cannot use here.
+
+    Raises:
+        CannotServe: there is no GPU.
+    """
+    if name == "gpu" and not accelerator_count():
+        raise CannotServe("there is no GPU that MAX can use here; leave --device out to serve from the CPU")
+
+
+def serve(options: Options, tell: Callable[[str], None]) -> None:
+    """Serve until a signal ends it, and ``tell`` how far it is.
+
+    Raises:
+        CannotServe: the port cannot be had, or there is no such device.
+        ValueError: the checkpoint cannot be found or read.
+        SystemExit: the server ended; status 1 where its model worker could not go on.
+    """
+    started = time.perf_counter()
+    check_port(options.host, options.port)
+    check_device(options.device)
+    folder = checkpoint_folder(options.model)
+    name = folder.resolve().name if Path(options.model).is_dir() else str(options.model)
+    served = behind_the_door(folder, name)
+    tell(f"MAX gets {name} ready; where it has not compiled this model before, that takes some minutes")
+    for variable, value in PRIVATE.items():
+        os.environ.setdefault(variable, value)
+
+    from max._entrypoints.cli.serve import serve_api_and_model_worker as entry
+    from max.pipelines.lib import PipelineArgs
+    from max.serve.config import Settings
+    from max.serve.telemetry.common import configure_logging
+
+    make_app = entry.fastapi_app
+
+    def app_behind_the_door(*arguments: Any) -> Any:
+        app = make_app(*arguments)
+        app.add_middleware(Door, served=served)
+        return app
+
+    entry.fastapi_app = app_behind_the_door  # type: ignore[assignment]  # MAX has no other place for it
+    level = "INFO" if options.verbose else "WARNING"
+    settings = Settings(MAX_SERVE_HOST=options.host, MAX_SERVE_PORT=options.port, MAX_SERVE_LOGS_CONSOLE_LEVEL=level)
+    configure_logging(settings)
+    arguments = PipelineArgs.from_flat_kwargs(
+        model_path=str(folder),
+        served_model_name=name,
+        device_specs=[DeviceSpec.cpu() if options.device == "cpu" else DeviceSpec.accelerator()],
+        max_batch_size=options.batch,
+        custom_architectures=[ARCHITECTURE],
+    )
+    address = f"http://{options.host}:{options.port}"
+
+    def ready() -> None:
+        seconds = time.perf_counter() - started
+        tell(f"ready after {seconds:.0f} s at {address}/v1, where the model is called {name}; Ctrl-C ends it")
+
+    threading.Thread(target=_when_answered, args=(f"{address}/health", ready), daemon=True).start()
+    entry.serve_api_server_and_model_worker(settings, arguments)
+
+
+def _when_answered(address: str, then: Callable[[], None]) -> None:
+    while True:
+        time.sleep(0.1)
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return then()
+        except OSError:
+            continue

@@ -1,0 +1,190 @@
+"""Step 14: the KV cache, by which a new token costs the work of one token and not of the whole text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from max.driver import CPU, Device
+from max.dtype import DType
+from max.experimental import functional as F
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+from max.graph import BufferType, DeviceRef, Dim, DimLike, TensorType, TensorValue
+
+from solutions.solution_01 import GPT2Config
+from solutions.solution_02 import causal_mask
+from solutions.solution_06 import check_length
+from solutions.solution_07 import GPT2MultiHeadAttention
+from solutions.solution_08 import pre_norm_residual
+from solutions.solution_11 import MaxGPT2LMHeadModel
+
+KVCache = list[tuple[Tensor, Tensor]]  # keys and values of every block, [batch, head, n_positions, head_dim] each
+Graph = Callable[[np.ndarray, np.ndarray, np.ndarray, KVCache], np.ndarray]  # CachedGPT2.forward, on arrays
+
+PADDING = -1  # fills up a shorter prompt from the left, so that all rows of a batch end together
+
+
+def pad_left(prompts: Sequence[Sequence[int]]) -> np.ndarray:  # -> [batch, longest]
+    """Prompts of different lengths as the rows of one array."""
+    longest = max(map(len, prompts))
+    return np.array([[PADDING] * (longest - len(prompt)) + list(prompt) for prompt in prompts], np.int64)
+
+
+def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCache:
+    """Room for ``n_positions`` keys and values in every block, as float32."""
+    shape = (batch_size, config.n_head, config.n_positions, config.head_dim)
+
+    def room() -> Tensor:
+        return Tensor.from_dlpack(np.zeros(shape, np.float32)).to(device)
+
+    # A list with a pair of rooms for every block, no room used twice. (1 line)
+    return [(room(), room()) for _ in range(config.n_layer)]
+
+
+def store(cache: Tensor, new: Tensor, past: DimLike) -> None:  # [..., n_positions, head_dim], [..., seq, head_dim]
+    """Write the keys or values of ``seq`` tokens into the slots after those of the ``past`` tokens before, in place."""
+    sequence_length = new.shape[-2]
+    first, end = TensorValue(Dim(past)), TensorValue(Dim(past) + sequence_length)  # symbols as numbers of the graph
+    # Assign to the slots first … end of axis 2; MAX wants them as (slice, length). (1 line)
+    cache[:, :, (slice(first, end), sequence_length)] = new
+
+
+def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [batch, total] -> [batch, 1, seq, total]
+    """The mask of the last ``sequence_length`` of ``total`` tokens, which may look at the tokens before them too.
+
+    Args:
+        sequence_length: how many of the tokens are new.
+        padding_mask: 0 for a token, a large negative number for padding; it goes to every head and row.
+    """
+    total, dtype, device = padding_mask.shape[-1], padding_mask.dtype, padding_mask.device
+    # Of the causal mask of all tokens, the rows of the new ones; plus padding_mask with two axes more. (3 lines)
+    causal = causal_mask(total, 0, dtype=dtype, device=device)
+    rows = causal[total - sequence_length :]
+    return rows + padding_mask.unsqueeze(1).unsqueeze(1)
+
+
+def attend(
+    query: Tensor, keys: Tensor, values: Tensor, mask: Tensor
+) -> Tensor:  # [batch, head, seq, head_dim], twice [batch, head, total, head_dim] -> [batch, head, seq, head_dim]
+    """Scaled dot-product attention of the new tokens to all tokens, under a mask that is given."""
+    # Scores [batch, head, seq, total], scaled and masked; softmax; times values. (3 lines)
+    scores = query @ keys.transpose(-2, -1)
+    scores = scores / math.sqrt(int(query.shape[-1])) + mask
+    return F.softmax(scores) @ values
+
+
+def cached_attention(
+    attention: GPT2MultiHeadAttention, keys: Tensor, values: Tensor, mask: Tensor, hidden_states: Tensor
+) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
+    """Step 07's attention of the new tokens; the keys and values of all earlier ones come from the cache.
+
+    Args:
+        attention: the module with the weights.
+        keys: this block's keys, ``[batch, head, n_positions, head_dim]``; those of the new tokens are written into it.
+        values: its values, likewise.
+        mask: ``[batch, 1, seq, total]``; its last axis says how many tokens there are, old and new.
+        hidden_states: the new tokens.
+    """
+    sequence_length, total = hidden_states.shape[-2], mask.shape[-1]
+    query, key, value = F.split(attention.c_attn(hidden_states), [attention.embed_dim] * 3, axis=-1)
+    # Store the heads of key and of value; attend to the first total slots; merge the heads, project. (5 lines)
+    past = total - sequence_length
+    store(keys, attention._split_heads(key), past)
+    store(values, attention._split_heads(value), past)
+    attn_output = attend(attention._split_heads(query), keys[:, :, :total], values[:, :, :total], mask)
+    return attention.c_proj(attention._merge_heads(attn_output))
+
+
+class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
+    """GPT-2 that is shown the new tokens alone. It has no weights of its own, but those of step 11's model.
+
+    The arguments are those of Hugging Face's ``GPT2LMHeadModel``: ``input_ids``, ``position_ids``, a mask over
+    all tokens, and ``past_key_values``, which is the cache.
+    """
+
+    def __init__(self, model: MaxGPT2LMHeadModel) -> None:
+        self.model = model
+
+    def forward(
+        self, input_ids: Tensor, position_ids: Tensor, padding_mask: Tensor, cache: KVCache
+    ) -> Tensor:  # [batch, seq], [batch, seq], [batch, total] -> [batch, 1, vocab]
+        """The logits after the last token. Keys and values of the new tokens are left in the cache."""
+        transformer = self.model.transformer
+        mask = cache_mask(input_ids.shape[-1], padding_mask)
+        # Embed; blocks as in step 09, with cached_attention; ln_f and head of the last token alone. (6 lines)
+        hidden_states = transformer.wte(input_ids) + transformer.wpe(position_ids)
+        for block, (keys, values) in zip(transformer.h, cache, strict=True):
+            attention = partial(cached_attention, block.attn, keys, values, mask)
+            hidden_states = pre_norm_residual(hidden_states, block.ln_1, attention)
+            hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)
+        return self.model.lm_head(transformer.ln_f(hidden_states[:, -1:]))
+
+
+class CachedModel:
+    """The model as step 12 wants it, a function of all token ids, which runs only those that it has not run before."""
+
+    def __init__(self, graph: Graph, config: GPT2Config, device: Device) -> None:
+        self.graph, self.config, self.device = graph, config, device
+        self.seen = np.zeros((0, 0), np.int64)  # [batch, past]: the tokens whose keys and values the cache holds
+        self.cache: KVCache = []
+
+    def known(self, input_ids: np.ndarray) -> int:  # [batch, total]
+        """How many tokens at the beginning need not run: those the cache holds, but never the last one of all."""
+        if len(input_ids) != len(self.seen):
+            return 0
+        # Compare column by column what both have; count the equal ones up to the first that differs. (4 lines)
+        both = min(input_ids.shape[-1], self.seen.shape[-1])
+        same = (input_ids[:, :both] == self.seen[:, :both]).all(axis=0)
+        past = both if same.all() else int(same.argmin())
+        return min(past, input_ids.shape[-1] - 1)
+
+    def __call__(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, total] -> [batch, 1, vocab]
+        """The logits after the last token; ``PADDING`` may stand in front of a row's tokens.
+
+        The text of step 12 slides when the context is full, which moves every token to another position:
+        nothing in the cache agrees any more, and all of it runs again, as without a cache.
+
+        Raises:
+            ValueError: there are more tokens than ``n_positions``, or a row ends with padding.
+        """
+        check_length(input_ids.shape[-1], self.config)
+        is_token = input_ids != PADDING
+        if not is_token[:, -1].all():
+            raise ValueError("a row ends with padding; it goes in front of the tokens, as pad_left puts it")
+        past = self.known(input_ids)
+        if len(input_ids) != len(self.seen):
+            self.cache = empty_cache(self.config, len(input_ids), device=self.device)
+        self.seen = input_ids[:, :past].copy()  # if the run below is broken off, no more than that can be relied on
+        # Positions count a row's tokens, without padding; run what is new; remember what was seen. (5 lines)
+        position_ids = np.maximum(is_token.cumsum(axis=-1) - 1, 0)
+        padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)  # finite: a row of padding has nothing else
+        logits = self.graph(np.maximum(input_ids, 0)[:, past:], position_ids[:, past:], padding_mask, self.cache)
+        self.seen = input_ids.copy()
+        return logits
+
+
+def on_arrays(compiled: Callable[..., Tensor], device: Device) -> Graph:
+    """A compiled ``CachedGPT2`` as a function of arrays; the cache stays where it is."""
+
+    def run(input_ids: np.ndarray, position_ids: np.ndarray, padding_mask: np.ndarray, cache: KVCache) -> np.ndarray:
+        arrays = (np.array(array, order="C") for array in (input_ids, position_ids, padding_mask))
+        logits = compiled(*(Tensor.from_dlpack(array).to(device) for array in arrays), cache)
+        return np.from_dlpack(logits.to(CPU()))
+
+    return run
+
+
+def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
+    """The model with a cache, compiled for a device: one graph for the prompt and for every token after it."""
+    config, ref = model.config, DeviceRef.from_device(device)
+    ids = TensorType(DType.int64, ["batch", "seq"], ref)
+    mask = TensorType(DType.float32, ["batch", "total"], ref)
+    # What a graph writes to is a BufferType: a pair for every block. Compile with all four types. (4 lines)
+    room = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
+    cache: Any = [(room, room)] * config.n_layer
+    compiled: Any = CachedGPT2(model).compile(ids, ids, mask, cache)
+    return CachedModel(on_arrays(compiled, device), config, device)

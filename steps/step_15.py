@@ -1,0 +1,85 @@
+"""Step 15: serving, the tokens of many requests in one row over a paged KV cache."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Protocol
+
+from max.dtype import DType
+from max.experimental import functional as F
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+
+from solutions.solution_01 import GPT2Config
+from solutions.solution_06 import position_ids
+from solutions.solution_07 import GPT2MultiHeadAttention
+from solutions.solution_08 import pre_norm_residual
+from solutions.solution_11 import MaxGPT2LMHeadModel
+
+
+class PagedCache(Protocol):
+    """Keys and values of every request in the batch, in pages that MAX hands out and takes back.
+
+    ``row_offsets`` says which tokens are whose: request ``i`` has the rows ``row_offsets[i]`` up to,
+    and without, ``row_offsets[i + 1]``. ``play/serving/cache.py`` has the cache of MAX's server.
+    """
+
+    lengths: Tensor  # [batch]: how many tokens of each request are in the cache already
+
+    def store(self, layer: int, key: Tensor, value: Tensor, row_offsets: Tensor) -> None:
+        """Write the new tokens' keys and values, twice [tokens, head, head_dim], behind those of their requests."""
+
+    def attend(self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float) -> Tensor:
+        """Causal attention of every new token over what is stored of its own request, itself included.
+
+        ``query`` is [tokens, head, head_dim], and so is the result; the scores are multiplied by ``scale``.
+        """
+
+
+def cache_sizes(config: GPT2Config) -> dict[str, int]:
+    """What MAX must know to cut memory into pages: ``num_layers``, ``n_kv_heads`` and ``head_dim``."""
+    # TODO: A dictionary of the three, from the configuration. (1 line)
+    raise NotImplementedError
+
+
+def ragged_positions(
+    tokens: Tensor, row_offsets: Tensor, lengths: Tensor
+) -> Tensor:  # [tokens], [batch + 1], [batch] -> [tokens]
+    """The place of every token within its own request, of which ``lengths`` tokens are in the cache already."""
+    rows = position_ids(tokens.shape[0], device=tokens.device)
+    lengths = lengths.cast(DType.int64)
+    starts, ends = (F.rebind(part.cast(DType.int64), lengths.shape) for part in (row_offsets[:-1], row_offsets[1:]))
+    # TODO: A row's request is how many ends it has passed; its place, the row less its start plus its length. (3 lines)
+    raise NotImplementedError
+
+
+def last_rows(hidden_states: Tensor, row_offsets: Tensor) -> Tensor:  # [tokens, embd], [batch + 1] -> [batch, embd]
+    """The last token of every request: the only one whose logits anyone asks for."""
+    # TODO: Gather the row before each request's end. (1 line)
+    raise NotImplementedError
+
+
+def paged_attention(
+    attention: GPT2MultiHeadAttention, hidden_states: Tensor, row_offsets: Tensor, cache: PagedCache, layer: int
+) -> Tensor:  # [tokens, embd] -> [tokens, embd]
+    """What ``attention`` computes, for the tokens of many requests, with earlier tokens from the cache."""
+    # TODO: Project, cut into three, each into heads; store, attend with 1 / sqrt(head_dim), join, project. (5 lines)
+    raise NotImplementedError
+
+
+class ServedGPT2(Module[..., Tensor]):
+    """GPT-2 for a server: the modules and the weights' names of step 11, without a batch axis."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        self.config = config
+        # TODO: Take transformer and lm_head of a MaxGPT2LMHeadModel, so that step 13's weights fit. (2 lines)
+        raise NotImplementedError
+
+    def forward(
+        self, tokens: Tensor, row_offsets: Tensor, cache: PagedCache
+    ) -> Tensor:  # [tokens], [batch + 1] -> [batch, vocab]
+        """The logits of the token that follows each request."""
+        transformer = self.transformer
+        # TODO: Embed; a block is step 09's, with paged_attention; then the last rows, ln_f and the head. (7 lines)
+        raise NotImplementedError

@@ -1,0 +1,290 @@
+"""Look for wrong answers that a check accepts: ``python -m tests.dev.mutants [12 w03 …]``; without a step, all.
+
+A mutant is a solution with one small edit in a function that has a blank: an argument left out, two things
+exchanged, a number, a comparison or a name replaced, a statement removed. Every mutant is graded as a learner's
+file is, and those that are accepted are printed. Each is either equivalent to the solution for every caller, or
+shows what the check does not look at. For developers; no test depends on it.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import difflib
+import itertools
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from checker.blanks import Function, find_blanks, functions
+from checker.observing import observe
+from checker.paths import Step, all_steps, find_step
+from checker.report import claims_of
+from checker.subjects import load_source
+from checker.worker import import_for, uses_max
+
+SECONDS = 20  # for one claim, what MAX compiles not counted
+SAID = "mutant "  # begins a line of the child's
+
+COMPARISONS: list[type[ast.cmpop]] = [ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq]
+OPERATORS: list[type[ast.operator]] = [ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult]
+PAIRS = [(ast.Is, ast.IsNot), (ast.In, ast.NotIn), (ast.And, ast.Or), (ast.BitAnd, ast.BitOr)]
+OTHERS: dict[type[ast.AST], list[Any]] = {
+    **{one: [other for other in COMPARISONS if other is not one] for one in COMPARISONS},
+    **{one: [other for other in OPERATORS if other is not one] for one in OPERATORS},
+    **{one: [other] for one, other in PAIRS} | {other: [one] for one, other in PAIRS},
+}
+EXCHANGED = [["max", "min", "sum", "mean"], ["argmax", "argmin"], ["sort", "argsort"], ["ones", "zeros"]]
+EXCHANGED += [["tril", "triu"], ["exp", "sqrt"], ["concatenate", "stack"], ["float64", "float32"]]
+
+
+def mutants(solution: str) -> Iterator[tuple[str, str]]:
+    """Every mutant of a solution's source: the function that was edited, and the edited source."""
+    blanks = {blank.function for blank in find_blanks(solution)}
+    tree = ast.parse(solution)
+    callables = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("solutions."):
+            callables += [name.name for name in node.names]
+    fields = [node.target.id for node in _config_fields()]
+    seen = {ast.unparse(tree)}
+    for name, function in functions(tree).items():
+        if name not in blanks:
+            continue
+        local = [argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)]
+        local += [node.id for node in ast.walk(function) if _is_stored(node)]
+        kin = [list(dict.fromkeys(local)), callables, *EXCHANGED]
+        own = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _is_name(node.value, "self")]
+        attributes = {"self": list(dict.fromkeys(own)), "config": fields}
+        for put, node in _places(function):
+            for other in edits(node, kin, attributes):
+                put(other)
+                source = ast.unparse(ast.fix_missing_locations(tree))
+                put(node)
+                if source not in seen:
+                    seen.add(source)
+                    yield name, source
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _config_fields() -> list[Any]:
+    solution = ast.parse(Step("step_01").solution_file.read_text())
+    return [node for node in ast.walk(solution) if isinstance(node, ast.AnnAssign)]
+
+
+Put = Callable[[ast.AST], None]
+
+
+def _places(function: Function) -> Iterator[tuple[Put, ast.AST]]:
+    """Every node in the body of a function, its docstring left out, and what puts another in its place."""
+    for at in range(1, len(function.body)):
+        yield from _below(function.body[at], lambda other, at=at: function.body.__setitem__(at, other))
+
+
+def _below(node: ast.AST, put: Put) -> Iterator[tuple[Put, ast.AST]]:
+    yield put, node
+    for field, value in ast.iter_fields(node):
+        if isinstance(value, ast.AST) and field != "annotation":
+            yield from _below(value, lambda other, field=field: setattr(node, field, other))
+        for at, each in enumerate(value if isinstance(value, list) else []):
+            if isinstance(each, ast.AST) and not (isinstance(node, ast.JoinedStr) and isinstance(each, ast.Constant)):
+                yield from _below(each, lambda other, at=at, value=value: value.__setitem__(at, other))
+
+
+def edits(node: Any, kin: list[list[str]], attributes: dict[str, list[str]]) -> Iterator[ast.AST]:
+    """What may be put in the place of a node, wrong more often than not.
+
+    Args:
+        node: an expression or statement of a solution.
+        kin: names of which one may be taken for another.
+        attributes: the same of what ``self`` and ``config`` have.
+    """
+
+    def with_(**fields: Any) -> Any:
+        changed = copy.copy(node)
+        for field, value in fields.items():
+            setattr(changed, field, value)
+        return changed
+
+    match node:
+        case ast.Call():
+            for at in range(len(node.args)):
+                yield with_(args=_without(node.args, at))
+            for at in range(len(node.keywords)):
+                yield with_(keywords=_without(node.keywords, at))
+            values = [*node.args, *(keyword.value for keyword in node.keywords)]
+            for order in _exchanged(values):
+                args, rest = order[: len(node.args)], order[len(node.args) :]
+                given = [ast.keyword(old.arg, new) for old, new in zip(node.keywords, rest, strict=True)]
+                yield with_(args=args, keywords=given)
+            yield from values
+            if isinstance(node.func, ast.Attribute):
+                yield node.func.value
+            if _is_name(node.func, "range"):
+                yield with_(args=[*node.args[:-1], _one_more(node.args[-1])])
+        case ast.Compare():
+            for other in OTHERS[type(node.ops[0])]:
+                yield with_(ops=[other()])
+            yield with_(left=_one_more(node.left))
+        case ast.BinOp():
+            for other in OTHERS[type(node.op)]:
+                yield with_(op=other())
+            yield from (node.left, node.right, with_(left=node.right, right=node.left))
+        case ast.BoolOp():
+            yield with_(op=OTHERS[type(node.op)][0]())
+            for at in range(len(node.values)):
+                yield with_(values=_without(node.values, at)) if len(node.values) > 2 else node.values[at]
+        case ast.UnaryOp():
+            yield node.operand
+        case ast.Constant(value=bool()):
+            yield ast.Constant(not node.value)
+        case ast.Constant(value=int()):
+            yield from map(ast.Constant, (node.value + 1, node.value - 1))
+        case ast.Constant(value=float()):
+            yield from map(ast.Constant, (node.value * 2, 0.0))
+        case ast.Constant(value=str()):
+            yield ast.Constant("")
+        case ast.Constant(value=None):
+            yield ast.Constant(0)
+        case ast.FormattedValue():
+            yield ast.Constant("?")
+        case ast.Name(ctx=ast.Load()):
+            for names in kin:
+                if node.id in names and node.id != "self":
+                    yield from (ast.Name(other) for other in names if other not in (node.id, "self"))
+        case ast.Attribute(ctx=ast.Load()):
+            own = attributes.get(node.value.id, []) if isinstance(node.value, ast.Name) else []
+            for names in (own, *kin):
+                if node.attr in names:
+                    yield from (with_(attr=other) for other in names if other != node.attr)
+            yield node.value
+        case ast.Subscript(ctx=ast.Load()):
+            yield node.value
+        case ast.Slice():
+            yield from (with_(lower=None), with_(upper=None), with_(lower=node.upper, upper=node.lower))
+            yield with_(lower=node.lower and _one_more(node.lower), upper=node.upper and _one_more(node.upper))
+        case ast.IfExp():
+            yield from (node.body, node.orelse, with_(body=node.orelse, orelse=node.body))
+        case ast.Tuple() | ast.List():
+            for order in (*_exchanged(node.elts), *(_without(node.elts, at) for at in range(len(node.elts)))):
+                yield with_(elts=order)
+        case ast.Dict():
+            for at in range(len(node.keys)):
+                yield with_(keys=_without(node.keys, at), values=_without(node.values, at))
+        case ast.comprehension(ifs=[condition]):
+            yield from (with_(ifs=[]), with_(ifs=[ast.UnaryOp(ast.Not(), condition)]))
+        case ast.If():
+            for test in (ast.UnaryOp(ast.Not(), node.test), ast.Constant(True), ast.Constant(False)):
+                yield with_(test=test)
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(left=ast.Name(id=same))) if name == same:
+            yield ast.AugAssign(node.targets[0], node.value.op, node.value.right)
+    if isinstance(node, ast.For | ast.If | ast.Try):
+        for at in range(len(node.body) - 1):
+            yield with_(body=[*node.body[:at], node.body[at + 1], node.body[at], *node.body[at + 2 :]])
+    if isinstance(node, ast.stmt) and not isinstance(node, ast.Pass):
+        yield ast.Pass()
+
+
+def _one_more(node: ast.expr) -> ast.expr:
+    return ast.BinOp(node, ast.Add(), ast.Constant(1))
+
+
+def _without(values: list[Any], at: int) -> list[Any]:
+    return values[:at] + values[at + 1 :]
+
+
+def _exchanged(values: list[Any]) -> Iterator[list[Any]]:
+    for one, other in itertools.combinations(range(len(values)), 2):
+        order = list(values)
+        order[one], order[other] = order[other], order[one]
+        yield order
+
+
+def accepts(step: Step, source: str, tell: Callable[..., None]) -> bool:
+    """Whether every claim of a step says yes to a source, the compiled ones too."""
+    try:
+        subject = load_source("graded.mutant", source, "mutant")
+    except Exception:
+        return False
+    heard: set[str] = set()
+    for compiled in (False, True) if uses_max(step) else (False,):
+        said = observe(step, {"mutant": subject}, compiled=compiled, tell=tell).outcomes["mutant"]
+        if {outcome.verdict for outcome in said.values()} != {"yes"}:
+            return False
+        heard |= {claim.partition("[")[0] for claim in said}
+    return heard == claims_of(step, compiled=True)
+
+
+def _late(signum: int, frame: FrameType | None) -> None:
+    raise TimeoutError(f"a claim took more than {SECONDS} seconds")
+
+
+def _follow(event: str, **details: Any) -> None:
+    """Keep time, and go no further with a mutant once a claim has refused it."""
+    if event == "start" or (event == "compiling" and details["seconds"] is not None):
+        signal.alarm(SECONDS)
+    else:
+        signal.alarm(0)
+    if event == "claim" and details["verdict"] != "yes":
+        pytest.exit("refused")
+
+
+def grade(step: Step, first: int) -> None:
+    """The child: say of every mutant from number ``first`` on whether it was accepted."""
+    import_for(step, _follow)
+    signal.signal(signal.SIGALRM, _late)
+    for number, (_, source) in enumerate(mutants(step.solution_file.read_text())):
+        if number >= first:
+            print(SAID + json.dumps([number, accepts(step, source, _follow)]), flush=True)
+
+
+def accepted_of(step: Step, count: int) -> list[int]:
+    """The numbers of the mutants that were accepted; a mutant that ends its process was not."""
+    accepted: list[int] = []
+    done = 0
+    while done < count:
+        command = [sys.executable, "-m", "tests.dev.mutants", "--grade", step.name, str(done)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+            for line in child.stdout or []:
+                if line.startswith(SAID):
+                    number, yes = json.loads(line.removeprefix(SAID))
+                    done = number + 1
+                    accepted += [number] if yes else []
+        done += done < count
+    return accepted
+
+
+def main() -> None:
+    """Print, for every step, the accepted mutants as differences from the solution."""
+    if sys.argv[1:2] == ["--grade"]:
+        return grade(Step(sys.argv[2]), int(sys.argv[3]))
+    for step in [find_step(text) for text in sys.argv[1:]] or all_steps():
+        solution = step.solution_file.read_text()
+        made = list(mutants(solution))
+        accepted = accepted_of(step, len(made))
+        print(f"{step.name}: {len(made)} mutants, {len(accepted)} accepted", flush=True)
+        for function, source in (made[number] for number in accepted):
+            print(f"\n  {function}")
+            for line in difflib.ndiff(ast.unparse(ast.parse(solution)).splitlines(), source.splitlines()):
+                if line[0] in "+-":
+                    print(f"  {line}")
+        print(flush=True)
+    return None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""The benchmark of speed: it times nothing that is wrong, and shows what it measured."""
+
+import copy
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks.sides import Case
+from benchmarks.speed import QUICK, Comparison, WrongOutput, as_markdown, check_output, forward, forward_flops, tables
+from book.maker.figures import growth
+from checker.paths import ROOT
+from solutions.solution_01 import GPT2Config
+
+torch = pytest.importorskip("torch")
+record = pytest.importorskip("tests.references.record")
+
+ATTENTION = Case("attention", "MAX", 2, 7)
+TEXT = Case("text", "MAX", 1, 4, 3)
+
+
+def bench(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks.speed", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def numbers(*shape):
+    return np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+
+
+def test_an_output_that_differs_is_refused():
+    output = numbers(2, 7, 15)
+    assert check_output(ATTENTION, [output], [output]) == 0
+    assert 0 < check_output(ATTENTION, [output + np.float32(1e-6)], [output]) < 1e-5
+    for wrong in (output + np.float32(1e-3), output[:, :6], np.full_like(output, np.nan)):
+        with pytest.raises(WrongOutput):
+            check_output(ATTENTION, [wrong], [output])
+
+
+def test_a_text_may_differ_only_where_two_tokens_are_equally_likely():
+    logits = numbers(1, 3, 9)
+    logits[0, 1, [2, 5]] = logits.max() + 1
+    logits[0, 1, 5] -= np.float32(1e-6)
+    theirs = logits.argmax(axis=-1)
+    ours = theirs.copy()
+    assert check_output(TEXT, [ours, logits], [theirs, logits]) == 0
+    ours[0, 1:] = 5, (theirs[0, 2] + 1) % 9  # a tie, after which the texts have nothing to do with each other
+    assert check_output(TEXT, [ours, logits], [theirs, logits]) < 1e-5
+    ours[0, 0] = (theirs[0, 0] + 1) % 9  # no tie
+    with pytest.raises(WrongOutput):
+        check_output(TEXT, [ours, logits], [theirs, logits])
+
+
+@pytest.fixture
+def checkpoints(tmp_path):
+    """Two small checkpoints, of which the second has one weight of another sign."""
+    model = record.GPT2LMHeadModel(record.hugging_face_config(**record.AWKWARD))
+    record.seeded(model)
+    model.save_pretrained(tmp_path / "right")
+    with torch.no_grad():
+        model.transformer.h[1].mlp.c_fc.weight[3, 2] *= -1
+    model.save_pretrained(tmp_path / "wrong")
+    return tmp_path / "right", tmp_path / "wrong"
+
+
+def test_nothing_is_timed_when_the_models_differ(checkpoints, tmp_path):
+    right, wrong = checkpoints
+    plan = QUICK.__class__(lengths=(5,), seconds_a_turn=0.001)
+    for theirs in (right, wrong):
+        compare = Comparison(right, tmp_path, 1, plan, theirs)
+        try:
+            if theirs == right:
+                (row,) = forward(compare)
+                assert row["MAX, ms"] > 0
+                assert row["largest difference"] < 1e-5
+            else:
+                with pytest.raises(WrongOutput, match="nothing was timed"):
+                    forward(compare)
+        finally:
+            compare.close()
+
+
+def test_quick_measures_and_prints_what_it_writes(tmp_path):
+    done = bench("--quick", "--rounds", "1", "--out", str(tmp_path / "speed.json"))
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "speed.json").read_text())
+    assert done.stdout.strip() == as_markdown(result)
+    assert set(tables(result)) == {"peak", "attention", "forward", "generation"}
+    for row in result["forward"]:
+        assert 0 < row["MAX, share of the peak"] < 1.2
+
+
+def test_a_part_that_does_not_exist_is_named_before_anything_runs():
+    done = bench("--only", "attention,atention")
+    assert done.returncode == 2
+    assert "there is no such part" in done.stderr
+
+
+RESULT = json.loads((ROOT / "benchmarks" / "speed.json").read_text())
+
+
+def test_every_figure_of_a_table_is_the_files():
+    for part, row in (("attention", 1), ("forward", 1), ("generation", 0)):
+        changed = copy.deepcopy(RESULT)
+        name = "MAX, tokens/s" if part == "generation" else "MAX, ms"
+        changed[part][row][name] += 1000
+        before, after = (as_markdown(result).splitlines() for result in (RESULT, changed))
+        assert sum(one != other for one, other in zip(before, after, strict=True)) == 1
+
+
+def test_the_picture_is_drawn_from_the_file():
+    changed = copy.deepcopy(RESULT)
+    changed["growth"][1]["MAX, ms"] *= 2
+    assert growth.cost(RESULT) == growth.cost()
+    assert growth.cost(changed) != growth.cost()
+    with pytest.raises(ValueError, match="--out"):
+        growth.cost({})
+
+
+def test_a_forward_pass_counts_each_token_with_those_before_it():
+    config = GPT2Config()
+    linear = 2 * (12 * 12 * 768**2 + 50257 * 768)
+    assert forward_flops(config, 3) == 3 * linear + 12 * 4 * 768 * (1 + 2 + 3)

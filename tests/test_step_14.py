@@ -1,0 +1,638 @@
+"""Step 14, the KV cache: what is claimed, and the mistakes that can be named.
+
+Hugging Face's numbers were recorded with its own cache. What decides which tokens run again, ``CachedModel``,
+is tried around a made-up graph that keeps token ids where the real one keeps keys and values.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from checker.claims import Refusal, about, equal, error_of, is_value, require
+from checker.runtime import CPU, Module, Tensor, build, compiling, open_device, run, tensor
+from solutions.solution_01 import GPT2Config
+from solutions.solution_11 import MaxGPT2LMHeadModel
+from solutions.solution_12 import generate_tokens
+
+DEEPER = ("transformer.h.2", "transformer.h.3")
+LOGITS = ("batch", "token", "vocab")
+SLOTS = ("batch", "head", "slot", "channel")
+PADDED = -1e9
+DRAWN = np.random.RandomState(14)
+QUERY, ROOM, OTHER_ROOM = (DRAWN.standard_normal((2, 3, size, 5)).astype(np.float32) for size in (3, 13, 13))
+MASK = np.where(np.arange(7) <= np.arange(4, 7)[:, None], 0, -np.inf).astype(np.float32)[None, None].repeat(2, axis=0)
+
+
+@pytest.fixture(scope="module")
+def config(reference):
+    return GPT2Config(**reference.config)
+
+
+@pytest.fixture(scope="module")
+def model(config, reference):
+    """Step 11's model with Hugging Face's weights."""
+    return build(MaxGPT2LMHeadModel, config, weights=reference.weights)
+
+
+@pytest.fixture
+def attention(model):
+    """Step 07's module, of the first block."""
+    return model.transformer.h[0].attn
+
+
+def softmax(scores):
+    powers = np.exp(scores.astype(np.float64) - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def array(value):
+    return np.from_dlpack(value).copy()
+
+
+def rooms(config, batch, past=()):
+    """A cache of this file's own: what is ``past``, [layer, 2, batch, head, slot, channel], then what nobody may see."""
+    numbers = np.full((config.n_layer, 2, batch, config.n_head, config.n_positions, config.head_dim), 7, np.float32)
+    if len(past):
+        numbers[..., : past.shape[-2], :] = past
+    return [(tensor(keys), tensor(values)) for keys, values in numbers]
+
+
+def show(cached, cache, input_ids, past=0, padding=(0,)):
+    """The logits that the graph gives for ``input_ids`` from slot ``past`` on, rows beginning with ``padding``."""
+    total = past + input_ids.shape[1]
+    slots, padding = np.arange(total)[None].repeat(len(input_ids), axis=0), np.array(padding)[:, None]
+    position_ids = np.maximum(slots - padding, 0)[:, past:]
+    padding_mask = np.where(slots >= padding, 0, PADDED).astype(np.float32)
+    return array(run(lambda *tensors: cached(*tensors, cache), input_ids, position_ids, padding_mask))
+
+
+@about("empty_cache")
+def test_room_for_every_block(step, config):
+    """Every block has room of its own for n_positions keys and values: [batch, head, n_positions, head_dim]."""
+    cache = step.empty_cache(config, 2, device=CPU())
+    is_value("the number of pairs in the cache", len(cache), config.n_layer)
+    memory = []
+    for pair in cache:
+        is_value("the number of rooms of a block", len(pair), 2)
+        for room in pair:
+            require(isinstance(room, Tensor), f"A room is {type(room).__name__}, and must be a Tensor.")
+            is_value("the shape of a room", [int(size) for size in room.shape], [2, 3, 13, 5])
+            is_value("the type of a room", room.dtype.name, "float32")
+            memory.append(np.from_dlpack(room).__array_interface__["data"][0])
+    count = len(set(memory))
+    require(
+        count == len(memory),
+        f"There are {count} rooms in memory for {len(memory)} keys and values: what one block writes, another loses.",
+    )
+
+
+@about("store")
+def test_store(step):
+    """The new keys lie in slots past to past + seq, and all other slots are as they were."""
+    for past, new in ((4, ROOM[:, :, :3] + 1), (0, ROOM[:, :, :5] + 1), (12, ROOM[:, :, :1] + 1)):
+        room = tensor(ROOM)
+        after = run(lambda new, room=room, past=past: (step.store(room, new, past), room)[1], new)
+        expected = ROOM.copy()
+        expected[:, :, past : past + new.shape[2]] = new
+        equal(
+            after, expected, SLOTS, what=f"the cache after storing {new.shape[2]} behind {past}", whose="it should be"
+        )
+
+
+def weights_under(mask, scores):
+    """What a mask makes of scores: the weights after the softmax."""
+    return np.asarray(softmax(scores + mask), np.float32)
+
+
+@about("cache_mask")
+def test_mask(step):
+    """A new token may look at all tokens before it and at itself, at none after it and at no padding."""
+    for sequence_length, padding in ((3, (0, 0)), (3, (2, 0)), (1, (0, 5)), (7, (0, 0))):
+        blocked = np.where(np.arange(7) < np.array(padding)[:, None], PADDED, 0).astype(np.float32)
+        mask = run(lambda blocked, length=sequence_length: step.cache_mask(length, blocked), blocked)
+        shape = [int(size) for size in mask.shape]
+        wanted = (2, 3, sequence_length, 7)
+        try:
+            mask = np.broadcast_to(array(mask), wanted)
+        except ValueError:
+            sentence = (
+                f"The mask of {sequence_length} of 7 tokens has the shape {shape}, and must have {[2, 1, *wanted[2:]]}."
+            )
+            raise Refusal(sentence) from None
+        slots, rows = np.arange(7), np.arange(7 - sequence_length, 7)[:, None]
+        seen = (slots <= rows) & (slots >= np.array(padding)[:, None, None, None])
+        scores = np.random.RandomState(7).standard_normal(wanted).astype(np.float32)
+        equal(
+            weights_under(mask, scores),
+            weights_under(np.where(seen, 0, PADDED), scores),
+            ("batch", "head", "new token", "token"),
+            what=f"the softmax of masked scores, {sequence_length} of 7 tokens new, padding {list(padding)},",
+            whose="it should be",
+        )
+
+
+@about("cache_mask")
+def test_a_row_of_padding_stays_finite(step):
+    """A row that is padding has weights too, though nobody looks at it: 0/0 would spread through the cache."""
+    blocked = np.where(np.arange(5) < np.array([[2], [0]]), PADDED, 0).astype(np.float32)
+    mask = np.broadcast_to(array(run(lambda blocked: step.cache_mask(5, blocked), blocked)), (2, 1, 5, 5))
+    require(bool(np.isfinite(mask.max(axis=-1)).all()), "A row of padding is masked everywhere with minus infinity.")
+
+
+@about("attend")
+def test_attend(step):
+    """The new tokens' queries look at all keys under the given mask: fewer rows than columns."""
+    scores = QUERY @ ROOM[:, :, :7].transpose(0, 1, 3, 2) / np.sqrt(5) + MASK
+    expected = (softmax(scores) @ OTHER_ROOM[:, :, :7]).astype(np.float32)
+    output = run(step.attend, QUERY, ROOM[:, :, :7], OTHER_ROOM[:, :, :7], MASK)
+    equal(output, expected, ("batch", "head", "token", "channel"), what="attend(…)", whose="the formula's")
+
+
+@about("cached_attention")
+def test_attention_of_the_last_tokens(step, attention, reference):
+    """Shown the last 3 of 7 tokens, with 4 in the cache, it returns Hugging Face's numbers for them."""
+    keys, values = ROOM.copy(), OTHER_ROOM.copy()
+    keys[:, :, :4], values[:, :, :4] = reference["keys"][:, :, :4], reference["values"][:, :, :4]
+    keys, values = tensor(keys), tensor(values)
+    output = run(
+        lambda mask, hidden_states: step.cached_attention(attention, keys, values, mask, hidden_states),
+        MASK,
+        reference["hidden_states"][:, 4:],
+    )
+    equal(output, reference["attention"], what="cached_attention(…)")
+
+
+@about("cached_attention")
+def test_what_is_cached(step, attention, reference):
+    """Keys and values of the new tokens are left in the cache, split into heads, behind those before."""
+    keys, values = tensor(ROOM), tensor(OTHER_ROOM)
+    array(
+        run(
+            lambda mask, hidden_states: step.cached_attention(attention, keys, values, mask, hidden_states),
+            MASK,
+            reference["hidden_states"][:, 4:],
+        )
+    )
+    for name, room, before in (("keys", keys, ROOM), ("values", values, OTHER_ROOM)):
+        expected = before.copy()
+        expected[:, :, 4:7] = reference[name][:, :, 4:]
+        equal(array(room), expected, SLOTS, what=f"the cached {name}")
+
+
+@about("forward")
+def test_one_token(step, config, reference):
+    """Shown one token after five that are in the cache, it returns Hugging Face's logits: [batch, 1, vocab]."""
+    shallow = replace(config, n_layer=2)
+    weights = {name: array for name, array in reference.weights.items() if not name.startswith(DEEPER)}
+    cache = rooms(shallow, 2, reference["past"])
+    cached = step.CachedGPT2(build(MaxGPT2LMHeadModel, shallow, weights=weights))
+    logits = show(cached, cache, reference["input"][:, 5:6], past=5)
+    equal(logits, reference["next"], LOGITS, what="the logits after 6 tokens")
+
+
+@about("forward")
+def test_several_tokens_and_different_lengths(step, model, config, reference):
+    """A batch of prompts of 3 and 6 tokens, then one token, then three at once: the logits are Hugging Face's."""
+    cached, cache = step.CachedGPT2(model), rooms(config, 2)
+    tokens, wanted, padding = reference["padded_tokens"], reference["padded_logits"], (3, 0)
+    prompts = np.stack([np.pad(reference["short_input"], (3, 0)), reference["long_input"]])
+    for new, past, place in ((prompts, 0, 0), (tokens[:, :1], 6, 1), (tokens[:, 1:4], 7, 4)):
+        logits = show(cached, cache, new, past, padding)
+        equal(logits, wanted[:, place : place + 1], LOGITS, what=f"the logits after {past + new.shape[1]} tokens")
+
+
+class Toy:
+    """A graph that keeps ids and positions in the cache's slots, and whose logits tell all that is visible there."""
+
+    def __init__(self, broken=False):
+        self.cache, self.shown, self.broken = None, [], broken
+
+    def __call__(self, input_ids, position_ids, padding_mask, cache):
+        input_ids, position_ids, padding_mask = map(np.array, (input_ids, position_ids, padding_mask))
+        (batch, new), total = input_ids.shape, padding_mask.shape[1]
+        require(new > 0, "The graph is shown no token at all, and has no logits to give; run at least the last one.")
+        sentence = (
+            f"The graph is shown {new} new tokens, and a mask of {total}; the mask is of all tokens, old and new."
+        )
+        require(new <= total, sentence)
+        for name, ids in (("token ids", input_ids), ("positions", position_ids)):
+            require(bool((ids >= 0).all()), f"The graph is shown negative {name}, which are no rows of a table.")
+        is_value("the shape of the positions", list(position_ids.shape), [batch, new])
+        is_value("the type of the mask", padding_mask.dtype.name, "float32")
+        is_value("the number of rows that the cache has room for", int(cache[0][0].shape[0]), batch)
+        if cache is not self.cache:
+            self.cache, self.slots = cache, np.full((2, batch, 13), 99)
+        self.slots[:, :, total - new : total] = input_ids, position_ids
+        self.shown.append((input_ids, position_ids, padding_mask))
+        if self.broken:
+            self.slots[:, :, total - new : total] = 77
+            raise KeyboardInterrupt
+        return self.answer(*self.slots[:, :, :total], padding_mask)
+
+    @staticmethod
+    def answer(ids, positions, mask):
+        """Logits [batch, 1, 11] in which every visible token and its position has a part."""
+        waves = np.sin(np.arange(1, 12) * (ids[..., None] * 0.7 + positions[..., None] * 2.3 + 1.1))
+        return (softmax(mask)[..., None] * waves).sum(axis=1, keepdims=True).astype(np.float32)
+
+
+def without_cache(input_ids, padding=-1):
+    """What the made-up graph says of all tokens at once."""
+    is_token = input_ids != padding
+    positions = np.maximum(is_token.cumsum(axis=-1) - 1, 0)
+    return Toy.answer(input_ids, positions, np.where(is_token, 0, PADDED))
+
+
+TEXT = np.array([[3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9], [2, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4, 5, 9]])
+OTHER = np.array([[3, 1, 4, 4, 5, 9, 2, 6], [2, 7, 1, 8, 1, 8, 1, 8]])  # as TEXT, but from column 3 in one row
+
+
+def remembering(step, config, graph=None):
+    return step.CachedModel(graph or Toy(), config, CPU())
+
+
+@about("known")
+def test_known(step, config):
+    """What is known are the columns equal to those seen, from the first on, and never the very last token."""
+    model = remembering(step, config)
+    known = {}
+    for case, seen, asked in (
+        ("nothing was seen", TEXT[:, :0], TEXT[:, :5]),
+        ("one token more", TEXT[:, :5], TEXT[:, :6]),
+        ("several tokens more", TEXT[:, :5], TEXT[:, :9]),
+        ("the same again", TEXT[:, :5], TEXT[:, :5]),
+        ("fewer tokens", TEXT[:, :7], TEXT[:, :4]),
+        ("another token in one row", TEXT[:, :8], OTHER),
+        ("equal columns after one that differs", TEXT[:1, :8], OTHER[:1]),
+        ("another first token", TEXT[:, :5], TEXT[:, :6][:, ::-1]),
+        ("another number of rows", TEXT[:1, :5], TEXT[:, :6]),
+    ):
+        model.seen = seen
+        known[case] = int(model.known(asked))
+    wanted = dict(zip(known, (0, 5, 5, 4, 3, 3, 3, 0, 0), strict=True))
+    wrong = [case for case in wanted if known[case] != wanted[case]]
+    require(
+        not wrong,
+        *(f"{case}: {known[case]} tokens are known, and it must be {wanted[case]}." for case in wrong[:1]),
+        known,
+    )
+
+
+@about("__call__")
+def test_only_new_tokens_run(step, config):
+    """The prompt runs once, then each new token alone, under a mask of all tokens."""
+    graph = Toy()
+    model = remembering(step, config, graph)
+    for length in (5, 6, 7, 10, 13):
+        model(TEXT[:, :length])
+    shown = [(new.shape[1], mask.shape[1]) for new, _, mask in graph.shown]
+    is_value("(new tokens, all tokens) that the graph was shown", shown, [(5, 5), (1, 6), (1, 7), (3, 10), (3, 13)])
+
+
+@about("__call__")
+def test_positions_and_padding(step, config):
+    """Positions go on where the text before ended, and count no padding; padding is masked, and finitely."""
+    graph = Toy()
+    model = remembering(step, config, graph)
+    text = step.pad_left([[3, 1], [4, 1, 5, 9]])
+    model(text)
+    model(np.concatenate([text, [[2], [6]]], axis=1))
+    for (_, positions, mask), tokens, slots in zip(
+        graph.shown, ([[-1, -1, 0, 1], [0, 1, 2, 3]], [[2], [4]]), (4, 5), strict=True
+    ):
+        real = np.array(tokens) >= 0
+        equal(positions[real], np.array(tokens)[real], ("token",), what="the positions", whose="they should be")
+        expected = np.zeros((2, slots), np.float32)
+        expected[0, :2] = 1
+        hidden = (mask < -1e4).astype(np.float32)
+        equal(hidden, expected, ("batch", "token"), what="where the mask is large and negative", whose="it should be")
+        require(
+            bool(np.isfinite(mask).all()), "Padding is masked with minus infinity; 0/0 would spread from there.", mask
+        )
+
+
+@about("__call__")
+def test_the_answer_is_that_of_the_tokens_asked(step, config):
+    """Whatever was asked before, the logits are those of the tokens given now, as without a cache."""
+    model = remembering(step, config)
+    padded = step.pad_left([[3, 1], [4, 1, 5, 9]])
+    for case, asked in (
+        ("a prompt", TEXT[:, :5]),
+        ("one token more", TEXT[:, :6]),
+        ("the same again", TEXT[:, :6]),
+        ("another prompt", OTHER),
+        ("fewer tokens", OTHER[:, :3]),
+        ("more rows", np.concatenate([TEXT, OTHER[:, :1].repeat(13, axis=1)])),
+        ("prompts of two lengths", padded),
+        ("and a token more", np.concatenate([padded, [[2], [6]]], axis=1)),
+        ("the same tokens without padding", np.maximum(padded, 0)),
+    ):
+        equal(model(asked), without_cache(asked), LOGITS, what=f"{case}: the logits", whose="without a cache")
+
+
+@about("__call__")
+def test_the_callers_array_stays_the_callers(step, config):
+    """An array that is changed after the call does not change what was seen."""
+    model = remembering(step, config)
+    asked = TEXT[:, :6].copy()
+    model(asked)
+    asked[:, 2] = 0
+    equal(model(asked), without_cache(asked), LOGITS, what="the logits of the changed array", whose="without a cache")
+
+
+@about("__call__")
+def test_a_run_that_was_broken_off(step, config):
+    """After a run that ended early, what it may have written is not taken for known."""
+    graph = Toy()
+    model = remembering(step, config, graph)
+    model(TEXT[:, :8])
+    graph.broken = True
+    with pytest.raises(KeyboardInterrupt):
+        model(OTHER)
+    graph.broken = False
+    equal(model(TEXT), without_cache(TEXT), LOGITS, what="the logits after that", whose="without a cache")
+
+
+@about("__call__")
+def test_a_full_context(step, config):
+    """n_positions tokens fit exactly; one more is a ValueError that names both numbers, and nothing is lost by it."""
+    model = remembering(step, config)
+    equal(model(TEXT), without_cache(TEXT), LOGITS, what="the logits of a full context", whose="without a cache")
+    more = np.concatenate([TEXT, TEXT[:, :1]], axis=1)
+    message = error_of("a sequence of 14 tokens", lambda: model(more))
+    require("14" in message and "13" in message, f"The message is {message!r}, and must name 14 and 13.")
+    equal(model(TEXT), without_cache(TEXT), LOGITS, what="the logits after that", whose="without a cache")
+    message = error_of("a row that ends with padding", lambda: model(np.array([[3, -1]])))
+    require("padding" in message, f"The message is {message!r}, and must say what padding is for.")
+
+
+@about("__call__")
+def test_text_slides_as_without_a_cache(step, config):
+    """Step 12's text is the same to the token with a cache and without, also beyond a full context."""
+    settings = {"temperature": 0, "n_positions": config.n_positions}
+    prompts = step.pad_left([TEXT[0, :4], TEXT[1, :7]])
+    tokens = generate_tokens(remembering(step, config), prompts, 12, **settings)
+    wanted = generate_tokens(without_cache, prompts, 12, **settings)
+    equal(np.asarray(tokens), wanted, ("row", "token"), what="the text", whose="without a cache")
+
+
+@about("compile_cached")
+def test_what_is_compiled(step, model, config, monkeypatch):
+    """The graph takes any batch, any number of new tokens and any number of all tokens, and may write to the cache."""
+    traced = []
+
+    def trace(module, *types, **options):
+        traced.append(types)
+        module.trace(*types)
+        return lambda *arguments: arguments[0]
+
+    monkeypatch.setattr(Module, "compile", trace)
+    cached = step.compile_cached(model, CPU())
+    require(isinstance(cached, step.CachedModel), "compile_cached must return a CachedModel.")
+    require(len(traced) == 1, f"compile_cached compiles {len(traced)} graphs; one is enough for prompt and token.")
+    input_ids, position_ids, padding_mask, cache = traced[0]
+    shapes = [[str(size) for size in kind.shape] for kind in (input_ids, position_ids, padding_mask, cache[0][0])]
+    symbolic = [[axis for axis, size in enumerate(shape) if not size.isdigit()] for shape in shapes]
+    is_value("the axes of ids, positions, mask and room that are symbolic", symbolic, [[0, 1], [0, 1], [0, 1], [0]])
+    is_value("the number of pairs in the cache", len(cache), config.n_layer)
+
+
+@pytest.mark.compiled
+@about("compiled")
+def test_compiled(step, model, config, reference, device):
+    """One graph gives Hugging Face's logits at every position, and for prompts of two lengths."""
+    target = open_device(device)
+    if device != "cpu":
+        model.to(target)
+    with compiling(f"your module for {device}"):
+        cached = step.compile_cached(model, target)
+    for start in (1, 5, 13):
+        for length in range(start, 14):
+            logits = cached(reference["input"][:, :length])
+            wanted = reference["output"][:, length - 1 : length]
+            equal(logits, wanted, LOGITS, what=f"the logits after {length} tokens, a prompt of {start}, on {device}")
+    prompts = step.pad_left([reference["short_input"], reference["long_input"]])
+    text = np.concatenate([prompts, reference["padded_tokens"]], axis=1)
+    for count in range(7):
+        logits = cached(text[:, : 6 + count])
+        equal(
+            logits, reference["padded_logits"][:, count : count + 1], LOGITS, what=f"{count} tokens after two prompts"
+        )
+    tokens = generate_tokens(cached, prompts, 7, temperature=0, n_positions=config.n_positions)
+    equal(tokens[:, 6:], reference["padded_tokens"], ("row", "token"), what="the greedy text")
+
+
+ROOMS = "return [(room(), room()) for _ in range(config.n_layer)]"
+STORE = "cache[:, :, (slice(first, end), sequence_length)] = new"
+ROWS = "rows = causal[total - sequence_length :]"
+MASKED = "return rows + padding_mask.unsqueeze(1).unsqueeze(1)"
+SCORES = "scores = query @ keys.transpose(-2, -1)"
+SCALED = "scores = scores / math.sqrt(int(query.shape[-1])) + mask"
+WEIGHTED = "return F.softmax(scores) @ values"
+STORE_KEY = "store(keys, attention._split_heads(key), past)"
+STORE_VALUE = "store(values, attention._split_heads(value), past)"
+ATTEND = "attend(attention._split_heads(query), keys[:, :, :total], values[:, :, :total], mask)"
+EMBED = "hidden_states = transformer.wte(input_ids) + transformer.wpe(position_ids)"
+BLOCKS = "for block, (keys, values) in zip(transformer.h, cache, strict=True):"
+HEAD = "return self.model.lm_head(transformer.ln_f(hidden_states[:, -1:]))"
+SAME = "same = (input_ids[:, :both] == self.seen[:, :both]).all(axis=0)"
+PAST = "past = both if same.all() else int(same.argmin())"
+NOT_THE_LAST = "return min(past, input_ids.shape[-1] - 1)"
+POSITIONS = "position_ids = np.maximum(is_token.cumsum(axis=-1) - 1, 0)"
+BLOCKED = "padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)"
+RUN = "logits = self.graph(np.maximum(input_ids, 0)[:, past:], position_ids[:, past:], padding_mask, self.cache)"
+REMEMBER = "self.seen = input_ids.copy()"
+ROOM_TYPE = "room = BufferType(DType.float32, "
+COMPILE = "compiled: Any = CachedGPT2(model).compile(ids, ids, mask, cache)"
+TYPES = "cache: Any = [(room, room)] * config.n_layer"
+
+MISTAKES = {
+    "All blocks share one pair of rooms: a list times a number repeats the same two tensors. Make new ones for each.": {
+        ROOMS: "return [(room(), room())] * config.n_layer"
+    },
+    "Keys and values of a block share one room; the values overwrite the keys.": {
+        ROOMS: "return [(both, both) for both in (room() for _ in range(config.n_layer))]"
+    },
+    "There is one pair of rooms; every block needs its own.": {ROOMS: "return [(room(), room())]"},
+    "The cache is overwritten at its beginning: new keys go behind the past ones, to slots past to past + seq.": {
+        STORE: "cache[:, :, :sequence_length] = new"
+    },
+    "The new keys are written one slot too far: the first free slot is past, counted from 0.": {
+        STORE: "cache[:, :, (slice(first + 1, end + 1), sequence_length)] = new"
+    },
+    "The new keys are written one slot too early, over the last of the past ones.": {
+        STORE: "cache[:, :, (slice(first - 1, end - 1), sequence_length)] = new"
+    },
+    "Nothing is written: the name cache is bound to another tensor. Assign to its slots, so that it changes in place.": {
+        STORE: "cache = F.concat([cache[:, :, : Dim(past)], new], axis=2)"
+    },
+    "The slots are taken on the axis of the heads; they are axis 2.": {
+        STORE: "cache[:, (slice(first, end), sequence_length)] = new"
+    },
+    "The mask is cut on the wrong side: the new tokens are the last rows of the causal mask, not the first.": {
+        ROWS: "rows = causal[:sequence_length]"
+    },
+    "The mask is that of the new tokens alone; it needs a column for every token in the cache too.": {
+        "causal = causal_mask(total, 0,": "causal = causal_mask(sequence_length, 0,",
+        ROWS: "rows = causal",
+    },
+    "New tokens look at the tokens after them: no causal mask, or one row of it for all of them. Each has its own row.": {
+        ROWS: "rows = causal[total - 1 :]"
+    },
+    "The rows are not cut: the causal mask of all tokens has a row for every token, and only the new ones ask.": {
+        ROWS: "rows = causal"
+    },
+    "The padding is not masked: add padding_mask.": {MASKED: "return rows"},
+    "The padding mask is subtracted, so that everybody looks at the padding; add it.": {
+        MASKED: "return rows - padding_mask.unsqueeze(1).unsqueeze(1)"
+    },
+    "The scores are not scaled: divide query @ keys by the square root of head_dim.": {
+        SCALED: "scores = scores + mask"
+    },
+    "The mask is not added to the scores.": {SCALED: "scores = scores / math.sqrt(int(query.shape[-1]))"},
+    "The softmax runs over the queries; it must run over the keys, the last axis.": {
+        WEIGHTED: "return F.softmax(scores, axis=-2) @ values"
+    },
+    "The keys are cached before they are split into heads: reshape alone mixes tokens and heads. Store _split_heads(key).": {
+        STORE_KEY: "store(keys, key.reshape([key.shape[0], attention.num_heads, key.shape[1], attention.head_dim]), past)"
+    },
+    "The values are not stored.": {STORE_VALUE: "pass"},
+    "The keys are not stored.": {STORE_KEY: "pass"},
+    "The values are stored in the room of the keys.": {STORE_VALUE: STORE_VALUE.replace("values,", "keys,")},
+    "The query is stored as the key.": {STORE_KEY: "store(keys, attention._split_heads(query), past)"},
+    "The cache is read before the new tokens are stored in it: a token looks at itself too.": {
+        f"    {STORE_KEY}\n    {STORE_VALUE}\n    attn_output = {ATTEND}\n": (
+            f"    attn_output = {ATTEND}\n    {STORE_KEY}\n    {STORE_VALUE}\n"
+        )
+    },
+    "The new tokens look at themselves alone: nothing is read from the cache.": {
+        ATTEND: "attend(attention._split_heads(query), attention._split_heads(key), attention._split_heads(value), "
+        "mask[:, :, :, past:])"
+    },
+    "All n_positions slots are read; the cache is filled up to total.": {
+        ATTEND: "attend(attention._split_heads(query), keys, values, mask)"
+    },
+    "c_proj is not applied: the heads are merged but never mixed.": {
+        "return attention.c_proj(attention._merge_heads(attn_output))": "return attention._merge_heads(attn_output)"
+    },
+    "The positions are not embedded.": {EMBED: "hidden_states = transformer.wte(input_ids)"},
+    "Positions are counted from 0 again: the new tokens' places come in as position_ids.": {
+        "import check_length": "import check_length, position_ids as places",
+        EMBED: "hidden_states = transformer.wte(input_ids) + transformer.wpe("
+        "places(input_ids.shape[-1], device=input_ids.device))",
+    },
+    "All blocks use the first block's keys and values; each has its own.": {
+        BLOCKS: "for block, (keys, values) in zip(transformer.h, [cache[0]] * len(cache), strict=True):"
+    },
+    "Keys and values have changed places: a pair of the cache is (keys, values).": {
+        BLOCKS: BLOCKS.replace("(keys, values)", "(values, keys)")
+    },
+    "The second half of the block, the feed-forward network, is left out.": {
+        "hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)": "pass"
+    },
+    "ln_f is left out.": {HEAD: "return self.model.lm_head(hidden_states[:, -1:])"},
+    "The logits of the first new token are returned; return those of the last.": {
+        HEAD: "return self.model.lm_head(transformer.ln_f(hidden_states[:, :1]))"
+    },
+    "The logits of every new token are returned; those of the last are enough, and at a prompt much less work.": {
+        HEAD: "return self.model.lm_head(transformer.ln_f(hidden_states))"
+    },
+    "A stale cache is used: the tokens seen are not compared, so another prompt gets the keys of the one before.": {
+        SAME: "same = np.ones(both, bool)"
+    },
+    "Equal tokens are counted wherever they are; after the first that differs, every key differs too.": {
+        PAST: "past = int(same.sum())"
+    },
+    "Only the first row is compared; the tokens of all rows must be equal.": {
+        SAME: "same = input_ids[0, :both] == self.seen[0, :both]"
+    },
+    "One equal row is enough for a column to be known; all rows must agree.": {".all(axis=0)": ".any(axis=0)"},
+    "The last token counts as known: when the same text comes again nothing is left to run, and there are no logits.": {
+        NOT_THE_LAST: "return past"
+    },
+    "Nothing is ever known: all tokens run again.": {PAST: "past = 0"},
+    "Everything runs again each time: remember what was seen, and show the graph the tokens from past on alone.": {
+        REMEMBER: "pass"
+    },
+    "The caller's array itself is remembered; when the caller changes it, it seems to have been seen. Keep a copy.": {
+        REMEMBER: "self.seen = input_ids"
+    },
+    "The new tokens alone are remembered, not those before them.": {REMEMBER: "self.seen = input_ids[:, past:].copy()"},
+    "Positions start at 0 again for the new tokens; they go on where the tokens in the cache ended.": {
+        "position_ids[:, past:], padding_mask": "position_ids[:, : input_ids.shape[-1] - past], padding_mask"
+    },
+    "Positions count the padding too; a row's first token is at position 0.": {
+        POSITIONS: "position_ids = np.arange(input_ids.shape[-1])[None].repeat(len(input_ids), axis=0)"
+    },
+    "The positions are one too high: the first token is at position 0.": {
+        POSITIONS: "position_ids = is_token.cumsum(axis=-1)"
+    },
+    "The padding has position -1, which is no row of the table; any row of it does.": {
+        POSITIONS: "position_ids = is_token.cumsum(axis=-1) - 1"
+    },
+    "Padding is masked with minus infinity: its own rows can look at nothing, and 0/0 spreads from there.": {
+        BLOCKED: "padding_mask = np.where(is_token, 0, -np.inf).astype(np.float32)"
+    },
+    "The tokens are masked and the padding is not: the conditions of np.where have changed places.": {
+        BLOCKED: "padding_mask = np.where(is_token, -1e9, 0).astype(np.float32)"
+    },
+    "The mask is of the new tokens alone; it is of all tokens, old and new.": {
+        RUN: RUN.replace("padding_mask,", "padding_mask[:, past:],")
+    },
+    "Padding is shown as token -1, which is no row of the table; show any token in its place.": {
+        RUN: RUN.replace("np.maximum(input_ids, 0)[:, past:]", "input_ids[:, past:]")
+    },
+    "The cache is declared as TensorType, which a graph can only read; BufferType is what it may write to.": {
+        ROOM_TYPE: "room = TensorType(DType.float32, "
+    },
+    "The cache has one pair; the graph needs one for every block.": {TYPES: "cache: Any = [(room, room)]"},
+    "The batch of the cache is fixed to 1; it is symbolic like that of the tokens.": {
+        'room = BufferType(DType.float32, ["batch", ': "room = BufferType(DType.float32, [1, "
+    },
+}
+
+ALTERNATIVES = {
+    "Tensor.zeros": {
+        "return Tensor.from_dlpack(np.zeros(shape, np.float32)).to(device)": "return Tensor.zeros(shape, dtype=DType.float32, device=device)"
+    },
+    "a loop that appends": {
+        ROOMS: "cache = []\n    for _ in range(config.n_layer):\n        cache.append((room(), room()))\n    return cache"
+    },
+    "rooms of uninitialized memory": {"np.zeros(shape, np.float32)": "np.full(shape, np.nan, np.float32)"},
+    "F.buffer_store_slice": {
+        STORE: "F.buffer_store_slice(cache, new, (slice(None), slice(None), (slice(first, end), sequence_length)))"
+    },
+    "an ellipsis": {STORE: "cache[..., (slice(first, end), sequence_length), :] = new"},
+    "the masks added first": {
+        ROWS: "masks = causal + padding_mask.unsqueeze(1).unsqueeze(1)",
+        MASKED: "return masks[:, :, total - sequence_length :]",
+    },
+    "the mask by F.where": {
+        MASKED: "mask = padding_mask.unsqueeze(1).unsqueeze(1)\n    return F.where(rows < 0, rows, mask)"
+    },
+    "the scale folded into the query": {
+        SCORES: "scores = (query * int(query.shape[-1]) ** -0.5) @ keys.transpose(-2, -1)",
+        SCALED: "scores = scores + mask",
+    },
+    "the mask before the scale": {SCALED: "scores = (scores + mask) / math.sqrt(int(query.shape[-1]))"},
+    "the softmax with its axis": {WEIGHTED: "weights = F.softmax(scores, axis=-1)\n    return weights @ values"},
+    "the old slots and the new keys, joined": {
+        ATTEND: "attend(\n        attention._split_heads(query),\n"
+        "        F.concat([keys[:, :, :past], attention._split_heads(key)], axis=2),\n"
+        "        F.concat([values[:, :, :past], attention._split_heads(value)], axis=2),\n        mask,\n    )"
+    },
+    "the residuals written out": {
+        "            hidden_states = pre_norm_residual(hidden_states, block.ln_1, attention)\n"
+        "            hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)\n": (
+            "            hidden_states = hidden_states + attention(block.ln_1(hidden_states))\n"
+            "            hidden_states = hidden_states + block.mlp(block.ln_2(hidden_states))\n"
+        )
+    },
+    "a running product": {PAST: "past = int(same.cumprod().sum())"},
+    "a loop over the columns": {
+        PAST: "past = 0\n        while past < both and same[past]:\n            past += 1",
+    },
+    "padding by np.clip": {POSITIONS: "position_ids = np.clip(is_token.cumsum(axis=-1) - 1, 0, None)"},
+    "-1e5 as the mask": {BLOCKED: "padding_mask = np.where(is_token, 0.0, -1e5).astype(np.float32)"},
+}
