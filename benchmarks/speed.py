@@ -78,14 +78,15 @@ class Worker:
 
     def __init__(self, side: str, folder: Path, log: Path) -> None:
         self.side, self.log = side, log
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.sides", side, str(folder)],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log.open("w"),
-            text=True,
-        )
+        with log.open("w") as said:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "benchmarks.sides", side, str(folder)],
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                text=True,
+            )
 
     def ask(self, do: str, case: Case | None = None, **more: Any) -> dict[str, Any]:
         """The answer to a request.
@@ -299,16 +300,18 @@ def once(side: str, folder: Path, case: Case, **environment: str) -> tuple[float
         RuntimeError: it ended without a result; what it said last is quoted.
     """
     command = [sys.executable, "-m", "benchmarks.sides", side, str(folder), "--once", json.dumps(asdict(case))]
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    seconds = time.perf_counter() - start
-    said = process.communicate()[1]
-    if not line:
-        raise RuntimeError(f"{case} failed in a fresh process; it said: {said[-LONGEST_LOG:]}")
+    with tempfile.TemporaryFile("w+") as said:
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.PIPE, stderr=said, text=True
+        )
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        seconds = time.perf_counter() - start
+        process.communicate()
+        said.seek(0)
+        if not line:
+            raise RuntimeError(f"{case} failed in a fresh process; it said: {said.read()[-LONGEST_LOG:]}")
     return seconds, json.loads(line)["peak"]
 
 

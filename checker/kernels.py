@@ -21,6 +21,8 @@ from typing import Any
 from max import _core
 from max._interpreter_ops import gc_compile
 from max._mlir_context import in_default_mlir_context
+from max.driver import Device
+from max.engine import Model
 from max.graph import Graph, Module
 
 from checker.paths import RECORDED_KERNELS
@@ -54,7 +56,7 @@ def install(compiling: Callable[[str], AbstractContextManager[None]]) -> None:
     compile_one = gc_compile.compile_single_target
     waiting = [True]
 
-    def compile_missing(family: Any, key: str, *rest: Any) -> Any:
+    def compile_missing(family: gc_compile.GCOpFamily, key: str, device: Device, build_graph: Any) -> Model:
         if waiting:
             waiting.clear()
             models = load_recorded(compiling)
@@ -63,7 +65,7 @@ def install(compiling: Callable[[str], AbstractContextManager[None]]) -> None:
         if key in family.cache:
             return family.cache[key]
         with compiling(f"the kernel {key}"):
-            return compile_one(family, key, *rest)
+            return compile_one(family, key, device, build_graph)
 
     gc_compile.compile_single_target = compile_missing
 

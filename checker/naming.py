@@ -43,8 +43,10 @@ def name_mistakes(said: Outcomes, mistakes: list[str], observe: Observe) -> dict
 
     For the first failed claim of every blank, the spoiled solutions that fail it with the same
     observation are candidates, unless they break a claim that the learner's file keeps, or differ from it
-    in another claim about that blank. The one that agrees best with everything that was ``said`` of the
-    learner's file, good and bad, is named. A claim that a named mistake explains is not looked at again.
+    in another claim about that blank, or in the first claim that they fail. The one that agrees best with
+    everything that was ``said`` of the learner's file, good and bad, is named. A claim that a named mistake
+    explains is not looked at again; after one that no mistake explains, nothing is named, for what comes
+    later may follow from it.
     """
     named: dict[str, str] = {}
     explained: set[str] = set()
@@ -61,7 +63,7 @@ def name_mistakes(said: Outcomes, mistakes: list[str], observe: Observe) -> dict
         seen = observe(mistakes, [claim])
         candidates = [name for name in mistakes if _agrees(seen[name], said, claim)]
         if not candidates:
-            continue
+            break
         rest = observe(candidates, [other for other in said if said[other].verdict != "waits"])
         agreed = {name: {other for other in rest[name] if _agrees(rest[name], said, other)} for name in candidates}
         binding = {
@@ -69,13 +71,18 @@ def name_mistakes(said: Outcomes, mistakes: list[str], observe: Observe) -> dict
             for other, one in said.items()
             if one.verdict == "yes" or (one.verdict == "no" and one.about == outcome.about)
         }
-        candidates = [name for name in candidates if agreed[name] >= binding]
+        candidates = [name for name in candidates if agreed[name] >= binding | _first_failed(rest[name], said)]
         if not candidates:
-            continue
+            break
         best = max(candidates, key=lambda name: len(agreed[name]))  # the first of equals
         named[claim] = best
         explained |= agreed[best]
     return named
+
+
+def _first_failed(spoiled: Outcomes, said: Outcomes) -> set[str]:
+    """The first claim, in the order of the check, that a spoiled solution fails."""
+    return set([claim for claim in said if claim in spoiled and spoiled[claim].verdict == "no"][:1])
 
 
 def _agrees(spoiled: Outcomes, said: Outcomes, claim: str) -> bool:

@@ -90,6 +90,10 @@ MISTAKES = {
     "Attention is left out, or what it gives is not used: each half takes what the one before it returned.": {
         FIRST: ""
     },
+    "In both halves the input is added once more; pre_norm_residual adds it already.": both(
+        "        hidden_states = hidden_states + pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
+        "        return hidden_states + pre_norm_residual(hidden_states, self.ln_2, self.mlp)\n"
+    ),
     "What attention gives is added, and the input once more; pre_norm_residual adds it already.": {
         FIRST: FIRST.replace("= pre", "= hidden_states + pre")
     },

@@ -282,7 +282,8 @@ def test_greedy_text_is_hugging_faces(step, reference):
         equal(input_ids, reference["output"][:, :length], ("row", "token"), what="the greedy text")
         return reference["logits"][:, :length]
 
-    tokens = step.generate_tokens(model, reference["input"], 10, temperature=0)
+    rng = np.random.default_rng(5)  # not needed, but what goes wrong goes wrong in the same way
+    tokens = step.generate_tokens(model, reference["input"], 10, temperature=0, rng=rng)
     equal(np.asarray(tokens), reference["output"], ("row", "token"), what="the greedy text")
 
 
@@ -308,6 +309,7 @@ DRAW = "np.array([rng.choice(len(row), p=row) for row in probabilities])"
 SIZE = "if top_k is not None and top_k < logits.shape[-1]:"
 ARGMAX = "if temperature == 0 or not do_sample:"
 LARGEST = "logits.max(axis=-1, keepdims=True)"
+PROBABLE = "next_token_probabilities(logits, temperature=temperature, top_k=top_k)"
 NEXT = "generate_next_token(model, visible, temperature, do_sample, top_k=top_k, rng=rng)"
 SETTINGS = "settings = (max_new_tokens, temperature, do_sample)"
 STREAM = "stream_tokens(model, input_ids, *settings, top_k=top_k, rng=rng, n_positions=n_positions)"
@@ -341,11 +343,19 @@ MISTAKES = {
     "The softmax runs over the rows; it runs over the tokens, the last axis.": {
         "powers.sum(axis=-1, keepdims=True)": "powers.sum(axis=0, keepdims=True)"
     },
+    "The softmax shares one probability among the whole batch; every row adds up to 1 by itself.": {
+        "powers.sum(axis=-1, keepdims=True)": "powers.sum()"
+    },
     "The powers are not divided by their sum: the rows do not add up to 1.": {TAIL: "return powers"},
     "top_k is not used.": {"logits = np.where(logits < kth_largest, -np.inf, logits)": "pass"},
     "top_k keeps one token too many.": {"-top_k, None]": "-top_k - 1, None]"},
     "top_k keeps one token too few: the k-th largest itself stays, so out is what is below it, < and not <=.": {
         "logits < kth_largest": "logits <= kth_largest"
+    },
+    "top_k keeps one token too few, of the whole vocabulary too: out is what is below the k-th largest, < and not <=.": {
+        SIZE: "if top_k is not None:",
+        KTH: KTH.replace("-top_k", "-min(top_k, logits.shape[-1])"),
+        "logits < kth_largest": "logits <= kth_largest",
     },
     "A top_k above the size of the vocabulary is an IndexError; it keeps every token.": {SIZE: "if top_k is not None:"},
     "top_k compares with places instead of logits: argsort says where the logits are, sort what they are.": {
@@ -363,6 +373,10 @@ MISTAKES = {
     "The probabilities left by top_k are not shared out: they must add up to 1 again.": {
         TAIL: "return powers / np.exp(whole - whole.max(axis=-1, keepdims=True)).sum(axis=-1, keepdims=True)",
         DIVIDE: DIVIDE + "    whole = logits\n",
+    },
+    "The tokens are a column, [batch, 1]; one token for every row is [batch].": {
+        "logits.argmax(axis=-1)": "logits.argmax(axis=-1, keepdims=True)",
+        DRAW: f"{DRAW}[:, None]",
     },
     "The token after the first one is predicted; take the logits of the last place.": {
         LAST: "logits = model(input_ids)[:, 0]"
@@ -399,6 +413,16 @@ MISTAKES = {
     },
     "generate_tokens does not pass rng on, so that the same seed gives different text.": {
         STREAM: STREAM.replace(", rng=rng", "")
+    },
+    "top_k is not given to next_token_probabilities.": {PROBABLE: PROBABLE.replace(", top_k=top_k", "")},
+    "temperature is not given to next_token_probabilities.": {
+        PROBABLE: PROBABLE.replace("temperature=temperature, ", "")
+    },
+    "generate_tokens passes neither temperature nor do_sample on: *settings has both.": {
+        STREAM: STREAM.replace("*settings", "max_new_tokens")
+    },
+    "generate_tokens does not pass temperature on.": {
+        STREAM: STREAM.replace("*settings", "max_new_tokens, do_sample=do_sample")
     },
     "generate_tokens does not pass top_k on.": {STREAM: STREAM.replace(", top_k=top_k", "")},
     "generate_tokens does not pass n_positions on.": {STREAM: STREAM.replace(", n_positions=n_positions", "")},

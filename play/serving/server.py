@@ -21,6 +21,7 @@ from play.serving.door import Door, Served
 from solutions.solution_13 import checkpoint_folder, read_config
 
 ARCHITECTURE = f"{ROOT}:play.serving.architecture"
+WORKER_SECONDS = 1.0  # that MAX waits for its model worker to end before it kills it: it has nothing to save
 PRIVATE = {  # of what the process, and those that it starts, find in their environment
     "HF_HUB_OFFLINE": "1",  # the checkpoint is a folder by now
     "MAX_SERVE_API_TYPES": '["openai"]',
@@ -99,6 +100,7 @@ def serve(options: Options, tell: Callable[[str], None]) -> None:
 
     from max._entrypoints.cli.serve import serve_api_and_model_worker as entry
     from max.pipelines.lib import PipelineArgs
+    from max.serve import process_control
     from max.serve.config import Settings
     from max.serve.telemetry.common import configure_logging
 
@@ -110,6 +112,7 @@ def serve(options: Options, tell: Callable[[str], None]) -> None:
         return app
 
     entry.fastapi_app = app_behind_the_door  # type: ignore[assignment]  # MAX has no other place for it
+    process_control._SIGTERM_GRACE = WORKER_SECONDS
     level = "INFO" if options.verbose else "WARNING"
     settings = Settings(MAX_SERVE_HOST=options.host, MAX_SERVE_PORT=options.port, MAX_SERVE_LOGS_CONSOLE_LEVEL=level)
     configure_logging(settings)

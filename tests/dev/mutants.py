@@ -45,14 +45,16 @@ EXCHANGED += [["tril", "triu"], ["exp", "sqrt"], ["concatenate", "stack"], ["flo
 
 
 def mutants(solution: str) -> Iterator[tuple[str, str]]:
-    """Every mutant of a solution's source: the function that was edited, and the edited source."""
+    """The solution, and every mutant of it: the function that was edited, and the edited source."""
     blanks = {blank.function for blank in find_blanks(solution)}
     tree = ast.parse(solution)
     callables = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("solutions."):
             callables += [name.name for name in node.names]
-    fields = [node.target.id for node in _config_fields()]
+    config = ast.walk(ast.parse(Step("step_01").solution_file.read_text()))
+    fields = [ast.unparse(node.target) for node in config if isinstance(node, ast.AnnAssign)]
+    yield "", ast.unparse(tree)
     seen = {ast.unparse(tree)}
     for name, function in functions(tree).items():
         if name not in blanks:
@@ -65,7 +67,7 @@ def mutants(solution: str) -> Iterator[tuple[str, str]]:
         for put, node in _places(function):
             for other in edits(node, kin, attributes):
                 put(other)
-                source = ast.unparse(ast.fix_missing_locations(tree))
+                source = ast.unparse(tree)
                 put(node)
                 if source not in seen:
                     seen.add(source)
@@ -80,17 +82,12 @@ def _is_stored(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
-def _config_fields() -> list[Any]:
-    solution = ast.parse(Step("step_01").solution_file.read_text())
-    return [node for node in ast.walk(solution) if isinstance(node, ast.AnnAssign)]
-
-
 Put = Callable[[ast.AST], None]
 
 
 def _places(function: Function) -> Iterator[tuple[Put, ast.AST]]:
     """Every node in the body of a function, its docstring left out, and what puts another in its place."""
-    for at in range(1, len(function.body)):
+    for at in range(bool(ast.get_docstring(function)), len(function.body)):
         yield from _below(function.body[at], lambda other, at=at: function.body.__setitem__(at, other))
 
 
@@ -189,7 +186,6 @@ def edits(node: Any, kin: list[list[str]], attributes: dict[str, list[str]]) -> 
         case ast.If():
             for test in (ast.UnaryOp(ast.Not(), node.test), ast.Constant(True), ast.Constant(False)):
                 yield with_(test=test)
-    match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(left=ast.Name(id=same))) if name == same:
             yield ast.AugAssign(node.targets[0], node.value.op, node.value.right)
     if isinstance(node, ast.For | ast.If | ast.Try):
@@ -244,7 +240,7 @@ def _follow(event: str, **details: Any) -> None:
 
 
 def grade(step: Step, first: int) -> None:
-    """The child: say of every mutant from number ``first`` on whether it was accepted."""
+    """The child: say of every mutant from number ``first`` on whether it was accepted; 0 is the solution."""
     import_for(step, _follow)
     signal.signal(signal.SIGALRM, _late)
     for number, (_, source) in enumerate(mutants(step.solution_file.read_text())):
@@ -273,13 +269,14 @@ def main() -> None:
     if sys.argv[1:2] == ["--grade"]:
         return grade(Step(sys.argv[2]), int(sys.argv[3]))
     for step in [find_step(text) for text in sys.argv[1:]] or all_steps():
-        solution = step.solution_file.read_text()
-        made = list(mutants(solution))
+        made = list(mutants(step.solution_file.read_text()))
         accepted = accepted_of(step, len(made))
-        print(f"{step.name}: {len(made)} mutants, {len(accepted)} accepted", flush=True)
-        for function, source in (made[number] for number in accepted):
+        if accepted[:1] != [0]:
+            sys.exit(f"{step.name}: the solution itself is refused, so nothing can be said of its mutants")
+        print(f"{step.name}: {len(made) - 1} mutants, {len(accepted) - 1} accepted", flush=True)
+        for function, source in (made[number] for number in accepted[1:]):
             print(f"\n  {function}")
-            for line in difflib.ndiff(ast.unparse(ast.parse(solution)).splitlines(), source.splitlines()):
+            for line in difflib.ndiff(made[0][1].splitlines(), source.splitlines()):
                 if line[0] in "+-":
                     print(f"  {line}")
         print(flush=True)

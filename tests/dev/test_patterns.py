@@ -44,7 +44,7 @@ SAID = {
 
 def test_ids_and_bools_have_a_first_difference_and_no_largest():
     text, other = np.array([[3, 1, 4], [1, 5, 9]]), np.array([[3, 1, 4], [1, 7, 2]])
-    with pytest.raises(Refusal, match="In the text, token 1 of row 1 is 7, and must be 5."):
+    with pytest.raises(Refusal, match=r"In the text, token 1 of row 1 is 7, and must be 5\."):
         equal(other, text, ("row", "token"), what="the text")
     with pytest.raises(Refusal, match=r"\(column, row\).* In the mask, column 1 of row 0 is True, and must be False."):
         equal(np.triu(np.ones((2, 2), bool)), np.tril(np.ones((2, 2), bool)), what="the mask")

@@ -17,6 +17,11 @@ CI = (ROOT / ".ci" / "run").read_text()
 #: Tasks that .ci/run does not run, and why.
 NOT_IN_CI = {
     "book": "serves until it is stopped; test_book.py starts it and stops it",
+    "serve": "serves until it is stopped; test_serve.py starts it and stops it",
+    "watch": "checks at every save until it is stopped; test_watch.py starts it and stops it",
+    "bench-serve": "takes many minutes, and wants an idle machine",
+    "bench-watch": "wants an idle machine; test_watch.py saves files and waits for verdicts",
+    "kernels": "grades what test_checks.py grades, and writes the file that it compares",
     "references": "writes the files that test_references.py compares; that test runs the same functions",
     "lock": "needs uv and looks for newer versions",
 }

@@ -39,7 +39,7 @@ def slots() -> str:
         left + slots_there * cell + 10,
         bottom + 30,
         *parts,
-        title="The prompt of four tokens fills four slots in one call; each later call fills one and reads those before",
+        title="The prompt of four tokens fills four slots in one call; each later call fills one and reads the others",
     )
 
 
