@@ -10,6 +10,7 @@ next child gets ready. The steps alternate, and so do right and wrong answers.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -73,8 +74,10 @@ def main() -> None:
     options = parser.parse_args()
     load = os.getloadavg()[0]
     times: dict[str, list[float]] = {}
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as opened:
         cases = {step: Case(step, Path(name) / step.task) for step in options.steps}
+        for case in cases.values():
+            opened.callback(case.terminal.close)
         for save in range(options.saves + 1):
             for step, case in cases.items():
                 taken = {
@@ -86,8 +89,6 @@ def main() -> None:
                 if save:  # the first fills the caches
                     for what, seconds in taken.items():
                         times.setdefault(what, []).append(seconds)
-        for case in cases.values():
-            case.terminal.close()
     result = {
         "machine": f"{platform.machine()}, {psutil.cpu_count()} threads, Python {platform.python_version()}",
         "load": [round(load, 2), round(os.getloadavg()[0], 2)],
