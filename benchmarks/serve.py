@@ -3,9 +3,10 @@
 ``python -m benchmarks.serve [--rounds 3] [--large] [--servers max …] [--out FILE]``
 
 Every client sends one request after the other and waits for the whole text; a figure is the tokens that
-all of them get in a second, the median of several rounds. In a round each server is started, has one request to
-warm up, and is ended before the next one starts, so that none has to share the processor with another. Beside
+all of them get in a second, the median of several rounds. In a round the servers take turns of a few seconds, so that
+a machine that slows down slows all of them; who has no turn waits for requests, which takes next to no time. Beside
 ``./run serve`` stands ``transformers serve`` of the same checkpoint, with and without its continuous batching.
+What else runs on the machine slows PyTorch's threads more than MAX's: believe figures of a quiet one.
 
 ``--large`` adds the architecture of GPT-2 small, 124 million weights, with random ones: speed does not depend on
 what a model says.
@@ -29,7 +30,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -160,8 +161,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench-serve", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 32])
-    parser.add_argument("--seconds", type=float, default=8, help="for which every client asks again and again")
-    parser.add_argument("--tokens", type=int, default=48, help="tokens of each request")
+    parser.add_argument(
+        "--seconds", type=float, default=4, help="of a turn, in which every client asks again and again"
+    )
+    parser.add_argument("--tokens", type=int, default=32, help="tokens of each request")
     parser.add_argument("--servers", nargs="+", choices=list(SERVERS), default=list(SERVERS))
     parser.add_argument("--large", action="store_true", help="also the architecture of GPT-2 small, 124M")
     parser.add_argument("--out", type=Path, help="write the figures as JSON")
@@ -172,16 +175,18 @@ def main() -> None:
             (Path(name) / "random-124m").mkdir()
             models["124M, random weights"] = random_checkpoint(Path(name) / "random-124m")
         figures: dict[tuple[str, str, int], list[float]] = {}
-        load = os.getloadavg()[0]
-        for round_, (model, folder), server in product(range(options.rounds), models.items(), options.servers):
-            with running(server, folder) as (port, called):
-                for clients in options.clients:
-                    rate = tokens_per_second(port, called, clients, options.seconds, options.tokens)
+        loads = []
+        for model, folder in models.items():
+            with ExitStack() as stack:
+                places = {server: stack.enter_context(running(server, folder)) for server in options.servers}
+                for round_, clients, server in product(range(options.rounds), options.clients, places):
+                    loads.append(os.getloadavg()[0])
+                    rate = tokens_per_second(*places[server], clients, options.seconds, options.tokens)
                     figures.setdefault((model, server, clients), []).append(rate)
                     print(f"round {round_ + 1}: {model}, {server}, {clients} clients: {rate:.1f}", file=sys.stderr)
     result = {
         "machine": f"{platform.machine()}, {psutil.cpu_count()} threads, Python {platform.python_version()}",
-        "load": round(load, 2),
+        "load": round(statistics.median(loads), 2),
         "rounds": options.rounds,
         "tokens of a request": options.tokens,
         "clients": options.clients,

@@ -83,14 +83,21 @@ def test_nothing_is_timed_when_the_models_differ(checkpoints, tmp_path):
             compare.close()
 
 
-def test_quick_measures_and_prints_what_it_writes(tmp_path):
-    done = bench("--quick", "--rounds", "1", "--out", str(tmp_path / "speed.json"))
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """The figures of a short run on the small model, and what it printed."""
+    path = tmp_path_factory.mktemp("speed") / "speed.json"
+    small = ROOT / "models" / "moby-dick"
+    done = bench("--quick", "--rounds", "1", "--only", "forward", "--model", str(small), "--out", str(path))
     assert done.returncode == 0, done.stderr
-    result = json.loads((tmp_path / "speed.json").read_text())
-    assert done.stdout.strip() == as_markdown(result)
-    assert set(tables(result)) == {"peak", "attention", "forward", "generation"}
-    for row in result["forward"]:
-        assert 0 < row["MAX, share of the peak"] < 1.2
+    return json.loads(path.read_text()), done.stdout
+
+
+def test_a_run_prints_what_it_writes(measured):
+    result, printed = measured
+    assert printed.strip() == as_markdown(result)
+    assert set(tables(result)) == {"forward"}
+    assert all(row["MAX, ms"] > 0 for row in result["forward"])
 
 
 def test_a_part_that_does_not_exist_is_named_before_anything_runs():
@@ -99,23 +106,15 @@ def test_a_part_that_does_not_exist_is_named_before_anything_runs():
     assert "there is no such part" in done.stderr
 
 
-RESULT = json.loads((ROOT / "benchmarks" / "speed.json").read_text())
+def test_every_figure_of_a_table_is_the_files(measured):
+    result, _ = measured
+    changed = copy.deepcopy(result)
+    changed["forward"][1]["MAX, ms"] += 1000
+    before, after = (as_markdown(figures).splitlines() for figures in (result, changed))
+    assert sum(one != other for one, other in zip(before, after, strict=True)) == 1
 
 
-def test_every_figure_of_a_table_is_the_files():
-    for part, row in (("attention", 1), ("forward", 1), ("generation", 0)):
-        changed = copy.deepcopy(RESULT)
-        name = "MAX, tokens/s" if part == "generation" else "MAX, ms"
-        changed[part][row][name] += 1000
-        before, after = (as_markdown(result).splitlines() for result in (RESULT, changed))
-        assert sum(one != other for one, other in zip(before, after, strict=True)) == 1
-
-
-def test_the_picture_is_drawn_from_the_file():
-    changed = copy.deepcopy(RESULT)
-    changed["growth"][1]["MAX, ms"] *= 2
-    assert growth.cost(RESULT) == growth.cost()
-    assert growth.cost(changed) != growth.cost()
+def test_the_picture_of_growth_says_what_it_needs():
     with pytest.raises(ValueError, match="--out"):
         growth.cost({})
 

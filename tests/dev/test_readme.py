@@ -19,6 +19,7 @@ NOT_IN_CI = {
     "book": "serves until it is stopped; test_book.py starts it and stops it",
     "serve": "serves until it is stopped; test_serve.py starts it and stops it",
     "watch": "checks at every save until it is stopped; test_watch.py starts it and stops it",
+    "bench": "compiles the 124M model four times and wants an idle machine; test_benchmarks.py runs its parts on small ones",
     "bench-serve": "takes many minutes, and wants an idle machine",
     "bench-watch": "wants an idle machine; test_watch.py saves files and waits for verdicts",
     "kernels": "grades what test_checks.py grades, and writes the file that it compares",
