@@ -42,7 +42,7 @@ def test_positions(step):
     """A sequence is numbered from 0, or from the number of earlier tokens: int64, one axis."""
     for length, earlier in ((7, 0), (4, 3), (1, 12)):
         positions = run(lambda: step.position_ids(length, earlier, device=CPU()))  # noqa: B023 - called at once
-        equal(positions, np.arange(earlier, earlier + length), what=f"position_ids({length}, {earlier})")
+        equal(positions, np.arange(earlier, earlier + length), ("place",), what=f"position_ids({length}, {earlier})")
 
 
 @about("__init__")

@@ -169,7 +169,7 @@ def test_draws_follow_the_probabilities(step):
 
 @about("generate_next_token")
 def test_the_seed_decides(step):
-    """The same generator gives the same tokens, another one gives others."""
+    """The same generator gives the same tokens, another one gives others; without one, tokens are drawn as well."""
     rows = np.zeros((40, 1), np.int64)
     one, same, other = (
         np.asarray(step.generate_next_token(Stub(), rows, rng=np.random.default_rng(seed))).tolist()
@@ -178,6 +178,8 @@ def test_the_seed_decides(step):
     require(one == same, "Two generators with the same seed gave different tokens: draw with rng.")
     require(one != other, "Two seeds gave the same 40 tokens: draw with rng.")
     require(len(set(one)) > 1, "40 rows got one token: every row is drawn for itself.")
+    drawn = np.asarray(step.generate_next_token(Stub(), rows)).tolist()
+    require(len(set(drawn)) > 1, "Without rng, 40 rows got one token.")
 
 
 @about("stream_tokens")

@@ -219,7 +219,7 @@ def accepts(step: Step, source: str, tell: Callable[..., None]) -> bool:
     heard: set[str] = set()
     for compiled in (False, True) if uses_max(step) else (False,):
         said = observe(step, {"mutant": subject}, compiled=compiled, tell=tell).outcomes["mutant"]
-        if {outcome.verdict for outcome in said.values()} != {"yes"}:
+        if any(outcome.verdict != "yes" for outcome in said.values()):
             return False
         heard |= {claim.partition("[")[0] for claim in said}
     return heard == claims_of(step, compiled=True)
