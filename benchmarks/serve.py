@@ -33,7 +33,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import psutil
@@ -106,10 +106,12 @@ def running(name: str, folder: Path) -> Iterator[tuple[int, str]]:
             limit = time.monotonic() + START_SECONDS
             while not _answers(port):
                 if process.poll() is not None or time.monotonic() > limit:
-                    log.seek(0)
-                    raise SystemExit(f"bench-serve: {name} did not start:\n{log.read()[-2000:]}")
+                    raise SystemExit(f"bench-serve: {name} did not start:\n{_end_of(log)}")
                 time.sleep(0.2)
-            ask(port, model, PROMPTS[0], 8)
+            try:
+                ask(port, model, PROMPTS[0], 8)
+            except urllib.error.HTTPError as error:
+                raise SystemExit(f"bench-serve: {name} does not answer ({error}):\n{_end_of(log)}") from error
             yield port, model
         finally:
             process.send_signal(signal.SIGTERM)
@@ -118,6 +120,11 @@ def running(name: str, folder: Path) -> Iterator[tuple[int, str]]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def _end_of(log: IO[str]) -> str:
+    log.seek(0)
+    return log.read()[-2000:]
 
 
 def _answers(port: int) -> bool:

@@ -96,8 +96,8 @@ class Observer:
     def _known_to_fail(self, subject: str, outcome: Outcome, call: pytest.CallInfo[None], path: str) -> str:
         """The other blank that a claim failed in, if a claim about that has said no already: one no is enough."""
         assert call.excinfo is not None
-        built = all(entry.name != "build" for entry in call.excinfo.traceback)  # of checker/runtime.py
-        blank = place_in(call.excinfo.value, path)[0] if built else "__init__"
+        while_built = any(entry.name == "build" for entry in call.excinfo.traceback)  # in checker/runtime.py
+        blank = "__init__" if while_built else place_in(call.excinfo.value, path)[0]
         said = self.outcomes[subject].values()
         known = blank != outcome.about and any(other.about == blank and other.verdict == "no" for other in said)
         return blank if known else ""
