@@ -1,9 +1,10 @@
 """Check at every save: ``python -m checker.watch [07]``, from the first step that is not done, or from the one named.
 
 The verdict on the numbers need not wait for MAX to be imported: the child that grades was started before the
-save and has done that (``grading.Child``); every check has a new one. ``./run bench-watch`` times it. A save during a check
-begins it anew. When the file of another step is saved, that step is followed. After a yes the key n goes on to
-the next step that is not done; without a terminal, which has no keys, ``watch`` goes on by itself.
+save and has done that (``grading.Child``); every check has a new one. ``./run bench-watch`` times it. A save
+during a check begins it anew. When the file of another step is saved, that step is followed. After a yes the
+key n goes on to the next step that is not done; without a terminal, which has no keys, ``watch`` goes on by
+itself.
 """
 
 from __future__ import annotations
