@@ -41,7 +41,7 @@ def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCac
     def room() -> Tensor:
         return Tensor.from_dlpack(np.zeros(shape, np.float32)).to(device)
 
-    # TODO: A list with a pair of rooms for every block, no room used twice. (1 line)
+    # TODO: A list with a pair of rooms for every block, each room used once. (1 line)
     raise NotImplementedError
 
 

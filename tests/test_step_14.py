@@ -107,7 +107,7 @@ def weights_under(mask, scores):
 
 @about("cache_mask")
 def test_mask(step):
-    """A new token may look at all tokens before it and at itself, at none after it and at no padding."""
+    """A new token may look at all tokens before it and at itself, not at those after it, nor at padding."""
     for sequence_length, padding in ((3, (0, 0)), (3, (2, 0)), (1, (0, 5)), (7, (0, 0))):
         blocked = np.where(np.arange(7) < np.array(padding)[:, None], PADDED, 0).astype(np.float32)
         mask = run(lambda blocked, length=sequence_length: step.cache_mask(length, blocked), blocked)
@@ -292,7 +292,7 @@ def test_only_new_tokens_run(step, config):
 
 @about("__call__")
 def test_positions_and_padding(step, config):
-    """Positions go on where the text before ended, and count no padding; padding is masked, and finitely."""
+    """Positions go on where the text before ended, and leave padding out; padding is masked, and finitely."""
     graph = Toy()
     model = remembering(step, config, graph)
     text = step.pad_left([[3, 1], [4, 1, 5, 9]])
