@@ -75,7 +75,8 @@ def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
     """Weights by the names and in the layout of :class:`MaxGPT2LMHeadModel`.
 
     The published checkpoints leave the prefix ``transformer.`` out and the head too; newer ones
-    have one or both. Nothing is dropped but the mask buffers.
+    have one or both. Nothing is dropped but the mask buffers, and a weight that is missing stays
+    missing: :func:`check_weights` says so.
     """
     # TODO: Skip mask buffers, add the prefix, transpose Conv1D weights; tie the head to wte. (10 lines)
     raise NotImplementedError

@@ -16,8 +16,9 @@ def model(step, config, reference):
 
 
 @about("__init__")
-def test_parts(model):
+def test_parts(model, config):
     """transformer and lm_head are there by the names of a checkpoint, and the head has no bias."""
+    require(getattr(model, "config", None) is config, "self.config, which was given, is gone.")
     require(not isinstance(model.lm_head.bias, Tensor), "lm_head has a bias; a checkpoint has none for it: bias=False.")
 
 

@@ -72,13 +72,28 @@ def test_config(step, folder, reference):
 
 
 @about("read_config")
+def test_config_without_n_inner(step, folder, reference):
+    """What config.json does not say is as in GPT2Config: the published ones have no n_inner."""
+    values = json.loads((folder / "config.json").read_text())
+    del values["n_inner"], values["layer_norm_epsilon"]
+    (folder / "config.json").write_text(json.dumps(values))
+    config = step.read_config(folder)
+    is_value("n_inner", config.n_inner, 4 * reference.config["n_embd"])
+    is_value("layer_norm_epsilon", config.layer_norm_epsilon, 1e-5)
+
+
+@about("read_config")
 def test_other_architectures_are_refused(step, folder):
-    """A checkpoint of another architecture is a ValueError that names it."""
-    (folder / "config.json").write_text(json.dumps({"model_type": "llama", "hidden_size": 64}))
-    message = error_of("a llama checkpoint", lambda: step.read_config(folder))
-    require("llama" in message, f"The message is {message!r}, and must name llama.")
-    (folder / "config.json").write_text("{")
-    error_of("a config.json cut short", lambda: step.read_config(folder))
+    """A checkpoint of another architecture is a ValueError that names it; a missing or damaged config.json is one too."""
+    path = folder / "config.json"
+    for other in ("llama", "bert", "gpt_neo"):
+        path.write_text(json.dumps({"model_type": other, "hidden_size": 64}))
+        message = error_of(f"a {other} checkpoint", lambda: step.read_config(folder))
+        require(other in message, f"The message is {message!r}, and must name {other}.")
+    for what, spoil in (("cut short", lambda: path.write_text("{")), ("that is missing", path.unlink)):
+        spoil()
+        message = error_of(f"a config.json {what}", lambda: step.read_config(folder))
+        require("config.json" in message, f"The message about a config.json {what} is {message!r}; name the file.")
 
 
 @about("read_checkpoint")
@@ -137,7 +152,7 @@ def test_newer_form(step, published, reference):
 
 @about("check_weights")
 def test_what_does_not_fit_is_listed(step, reference):
-    """Missing, unknown and wrongly shaped weights are a ValueError that names every one."""
+    """Missing, unknown and wrongly shaped weights are a ValueError that names every one, and no other."""
     shapes = {name: array.shape for name, array in reference.weights.items()}
     weights = dict(reference.weights)
     del weights["transformer.h.1.ln_2.bias"], weights["transformer.wpe.weight"]
@@ -148,6 +163,21 @@ def test_what_does_not_fit_is_listed(step, reference):
     wanted = ("h.1.ln_2.bias", "wpe.weight", "h.4.ln_1.bias", "h.9.ln_1.bias", "ln_f.weight", "h.0.mlp.c_fc.weight")
     for name in wanted:
         require(name in message, f"The message does not name {name}.", [name in message for name in wanted])
+    require("h.2.ln_1.weight" not in message, "The message names h.2.ln_1.weight, which fits.")
+
+
+@about("check_weights")
+def test_one_problem_is_enough(step, reference):
+    """A single weight that is missing, unknown or wrongly shaped is refused."""
+    shapes = {name: array.shape for name, array in reference.weights.items()}
+    name = "transformer.ln_f.bias"
+    without = {other: array for other, array in reference.weights.items() if other != name}
+    for what, weights in (
+        ("one missing weight", without),
+        ("one unknown weight", reference.weights | {"transformer.ln_g.bias": np.zeros(15, np.float32)}),
+        ("one weight of another shape", without | {name: np.zeros(16, np.float32)}),
+    ):
+        error_of(f"a checkpoint with {what}", lambda: step.check_weights(weights, shapes))  # noqa: B023 - called at once
 
 
 @about("check_weights")
@@ -164,6 +194,15 @@ def test_the_whole_model(step, folder, reference):
     """A model loaded from the folder returns Hugging Face's logits."""
     model = step.load_pretrained(folder)
     equal(run(model, reference["input"]), reference["output"], ("batch", "token", "vocab"), what="the logits")
+
+
+@about("load_pretrained")
+def test_incomplete_checkpoints_are_refused(step, folder, published):
+    """A checkpoint in which a weight is missing, wte even, is a ValueError that names it."""
+    for name in ("wte.weight", "h.3.mlp.c_proj.bias"):
+        save_file({other: array for other, array in published.items() if other != name}, folder / "model.safetensors")
+        message = error_of(f"a checkpoint without {name}", lambda: step.load_pretrained(folder))
+        require(name in message, f"The message is {message!r}, and must name {name}.")
 
 
 SKIP = "        if name.endswith(MASK_BUFFERS):\n            continue\n"
@@ -185,6 +224,9 @@ MISTAKES = {
     },
     "Every entry of config.json is passed on; pick those that GPT2Config has.": {
         "{name: values[name] for name in names if name in values}": "values"
+    },
+    "A config.json without n_inner is a KeyError; take the values that are there, GPT2Config has the others.": {
+        " for name in names if name in values}": " for name in names}"
     },
     "The index is not read: a checkpoint in several files is not found.": {FILES: '{"model.safetensors"}'},
     "Only the first of several files is read.": {"for name in sorted(names):": "for name in sorted(names)[:1]:"},
@@ -222,6 +264,9 @@ MISTAKES = {
         "name.endswith(CONV1D)": 'name.endswith(CONV1D) and ".mlp." in name'
     },
     "The head is not tied: it has the weights of wte where a checkpoint has none for it.": {TIE: "        pass\n"},
+    "A checkpoint without wte is a KeyError; leave the head out too, so that check_weights can say what is missing.": {
+        '    if "transformer.wte.weight" in weights:\n': "    if True:\n"
+    },
     "The head is always tied; a checkpoint's own head comes first.": {
         'weights.setdefault("lm_head.weight", weights["transformer.wte.weight"])': 'weights["lm_head.weight"] = weights["transformer.wte.weight"]'
     },

@@ -120,19 +120,19 @@ PROSE = """() => {
 SMALLEST = 7  # pixels: the height of a figure's letters on a phone
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not "session": Playwright's event loop would run beside every later test
 def browser():
     with chromium() as started:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def address(book):
     with served(book) as where:
         yield where
 
 
-@pytest.fixture(scope="session", params=[(width, theme) for width in WIDTHS for theme in THEMES], ids=str)
+@pytest.fixture(scope="module", params=[(width, theme) for width in WIDTHS for theme in THEMES], ids=str)
 def window(request, browser, address):
     """A window, and what went wrong in it: errors in its console, requests that fail or leave this machine."""
     page = open_page(browser, *request.param)
