@@ -13,8 +13,8 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ def load_recorded(compiling: Callable[[str], AbstractContextManager[None]]) -> d
     """All recorded kernels by name: from this machine's file, which is made if it is missing or cannot be read."""
     names = {name for used in recorded().values() for name in used}
     session = gc_compile.session_for(_cpu())
-    path = _file(names)
+    path = kept_file("kernels", *sorted(names), suffix=".mef")
     if path and path.is_file():
         try:
             return session.load_all(str(path), weights_registry={})
@@ -83,26 +83,40 @@ def load_recorded(compiling: Callable[[str], AbstractContextManager[None]]) -> d
     with compiling(f"the {len(names)} kernels that the checks use"):
         compiled = session.compile(_module(names))
     if path:
-        unfinished = path.with_suffix(f".{os.getpid()}")
-        compiled.export_mef(unfinished)
-        unfinished.replace(path)
+        with written(path) as unfinished:
+            compiled.export_mef(unfinished)
     return session.init_all(compiled, weights_registry={})
 
 
-def _cpu() -> Any:
-    return next(device for device in gc_compile.DISCOVERED_DEVICES if device.label == "cpu")
+def kept_file(what: str, *made_for: str, suffix: str) -> Path | None:
+    """Where compiled code is kept: beside what MAX itself keeps, under a name that says for which MAX and processor.
 
-
-def _file(names: Iterable[str]) -> Path | None:
-    """Where they are kept: beside what MAX itself keeps, under a name that says for which MAX and processor."""
+    None where MAX keeps nothing.
+    """
     folder = _core.engine.max_cache_dir()
     if folder is None:
         return None
     told = Path("/proc/cpuinfo")
     flags = [line for line in told.read_text().splitlines() if line.startswith(("flags", "Features"))][:1]
-    made_for = [_core.__version__, platform.machine(), platform.processor(), *flags, *sorted(names)]
-    digest = hashlib.sha256("\n".join(made_for).encode()).hexdigest()[:16]
-    return Path(folder) / f"gpt2-in-max-{digest}.mef"
+    devices = [device.label for device in gc_compile.DISCOVERED_DEVICES]
+    parts = [_core.__version__, platform.machine(), platform.processor(), *flags, *devices, *made_for]
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return Path(folder) / f"gpt2-in-max-{what}-{digest}{suffix}"
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """A file to write that becomes ``path`` when it is whole: another check may read that at any time."""
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _cpu() -> Any:
+    return next(device for device in gc_compile.DISCOVERED_DEVICES if device.label == "cpu")
 
 
 @in_default_mlir_context

@@ -47,7 +47,7 @@ from max.experimental import functional as F  # noqa: E402
 from max.experimental.nn import Module  # noqa: E402
 from max.experimental.tensor import Tensor, TensorType, default_device, default_dtype  # noqa: E402
 
-from checker import kernels  # noqa: E402
+from checker import graphs, kernels  # noqa: E402
 
 LONGEST_LIST = 200  # characters of parameter names
 
@@ -81,6 +81,7 @@ class _Executor(executor.InterpreterExecutor):
 
 logging.getLogger("max").setLevel(logging.ERROR)  # it warns of every process that compiles, and advises 9 minutes more
 kernels.install(compiling)
+graphs.install()
 _defaults = ExitStack()  # grading is float32 on the CPU; where there is an accelerator, MAX's own is bfloat16 on that
 _defaults.enter_context(default_device(CPU()))
 _defaults.enter_context(default_dtype(DType.float32))

@@ -1,7 +1,8 @@
 """Compile everything that a right answer needs, for every step, so that no check waits later.
 
-``python -m checker.warm [07 …]`` is the task ``warm``: first the kernels, all at once, then each solution's own
-graph, by running its check.
+``python -m checker.warm [07 …]`` is the task ``warm``: first the kernels, all at once, then the graphs of all
+solutions, all at once (``checker/graphs.py``), at last the check of each solution. Where steps are named, only
+those are checked, and their graphs compiled one by one.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ import argparse
 import itertools
 import os
 import queue
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from checker import grading
-from checker.paths import Step, all_steps, find_step, shown
+from checker.paths import ROOT, Step, all_steps, find_step, shown
 from checker.verdict import Printer
 from checker.worker import uses_max
 
 TOLD_AFTER = 3.0  # seconds; what comes from the cache takes less
+
+TOGETHER = [sys.executable, "-m", "checker.graphs"]  # in a process of its own: this one stays free of MAX
 
 Heard = tuple[Step, grading.Event]
 
@@ -58,6 +62,8 @@ def main() -> int:
     printer, start = Printer(), time.perf_counter()
     printer.line("MAX compiles what the checks need, and keeps it; the first time takes some minutes.")
 
+    if not options.steps and subprocess.run(TOGETHER, cwd=ROOT, check=False).returncode:
+        printer.line("The graphs could not be compiled together; they are compiled one by one, which takes longer.")
     first = [step for step in steps if uses_max(step)][:1]  # its check brings the kernels, for all
     rest = [step for step in steps if step not in first]
     wrong = set()
@@ -75,6 +81,8 @@ def main() -> int:
                 printer.line(f"  {step.task}: its check ended early ({event['event']})")
             case "end":
                 printer.line(f"{shown(step.solution_file)} ({time.perf_counter() - start:.0f} s)")
+    if wrong and not options.steps:
+        subprocess.run([*TOGETHER, "--forget"], cwd=ROOT, check=False)  # in case it was they that were wrong
     return 1 if wrong else 0
 
 

@@ -1,0 +1,209 @@
+"""The graphs of the solutions: compiled together, once for every machine, and loaded from one file.
+
+MAX compiles a graph's matrix products anew for every graph, and they take most of the time; all graphs in one
+module take hardly longer than three of them one by one. ``python -m checker.graphs``, which the task ``warm`` runs,
+compiles them so. A check whose module stages one of these graphs finds it (:class:`Session`), whoever
+wrote the module; any other graph is compiled when it is met, as MAX does, and kept by MAX.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import max._mlir.ir as mlir
+import numpy as np
+from max import _core
+from max._mlir_context import default_mlir_context, in_default_mlir_context
+from max.driver import load_devices, scan_available_devices
+from max.engine import InferenceSession, Model
+from max.experimental import compilation
+from max.graph import Graph, Module, Value
+
+from checker.kernels import kept_file, written
+
+
+def fingerprint(graph: Graph) -> str:
+    """The name of a graph among those compiled together, from MAX's own text of it."""
+    return f"g{_digest(repr(graph))}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Together:
+    """A file of graphs, each under its fingerprint, and the shapes of all their weights, as fingerprint/name."""
+
+    file: Path
+    names: frozenset[str]
+    shapes: Mapping[str, list[int]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One graph of a file of several, in place of what MAX would have compiled."""
+
+    graph: Graph
+    name: str
+    together: Together
+
+
+class Session(InferenceSession):
+    """MAX's session, which takes a graph from those compiled together where it is one of them.
+
+    Every graph of a file is set up, which needs all their weights; those of the others are zeros.
+    """
+
+    def compile_reusing_mefs(self, model: Any, **options: Any) -> Any:
+        """The compiled graph, or the :class:`Part` that stands for it."""
+        if isinstance(model, Graph) and (kept := _kept()) and (name := fingerprint(model)) in kept.names:
+            return Part(model, name, kept)
+        return super().compile_reusing_mefs(model, **options)
+
+    def init(self, compiled: Any, *, weights_registry: Mapping[str, Any] | None = None) -> Model:
+        """The model, with its weights."""
+        if not isinstance(compiled, Part):
+            return super().init(compiled, weights_registry=weights_registry)
+        weights = {name: np.zeros(shape, np.float32) for name, shape in compiled.together.shapes.items()}
+        weights |= {f"{compiled.name}/{name}": value for name, value in (weights_registry or {}).items()}
+        try:
+            return self.init_all(self.compile(compiled.together.file), weights_registry=weights)[compiled.name]
+        except (RuntimeError, ValueError):  # a file cut short, say
+            forget()
+            return super().init(super().compile_reusing_mefs(compiled.graph), weights_registry=weights_registry)
+
+
+class _Staging(InferenceSession):
+    """A session that compiles nothing: it notes the graph, and ends the claim that brought it."""
+
+    def __init__(self, note: Callable[[Graph], None]) -> None:
+        self.note = note
+
+    def compile_reusing_mefs(self, model: Any, **_: Any) -> Any:
+        self.note(model)
+        raise StagedError
+
+
+class StagedError(Exception):
+    """A graph was staged, which is all that was wanted."""
+
+
+def install() -> None:
+    """From now on, modules compile in a :class:`Session`."""
+    compilation._session = _session
+
+
+@cache
+def _session() -> Session:
+    return Session(devices=load_devices(scan_available_devices()))
+
+
+def _index() -> Path | None:
+    return kept_file("graphs", suffix=".json")
+
+
+@cache
+def _kept() -> Together | None:
+    """What this machine has, if it has been compiled."""
+    index = _index()
+    try:
+        read = json.loads(index.read_text()) if index else {}
+        kept = Together(Path(read["file"]), frozenset(read["graphs"]), read["shapes"])
+    except (OSError, ValueError, KeyError):
+        return None
+    return kept if kept.file.is_file() else None
+
+
+def forget() -> None:
+    """Compile every graph when it is met, until all are compiled together again."""
+    if index := _index():
+        index.unlink(missing_ok=True)
+    _kept.cache_clear()
+
+
+@in_default_mlir_context
+def compile_together(graphs: Iterable[Graph], index: Path) -> None:
+    """Compile graphs in one module, into which they move; ``index`` will say where it is, and what is in it."""
+    module, names, shapes = mlir.Module.create(mlir.Location.unknown()), [], {}
+    for name, graph in {fingerprint(graph): graph for graph in graphs}.items():
+        for weight in _weights(graph):
+            own = f"{name}/{weight.attributes['name'].value}"
+            weight.attributes["name"] = mlir.StringAttr.get(own)
+            shapes[own] = [int(size) for size in Value.from_mlir(_core.Value._from_cmlir(weight.result)).tensor.shape]
+        graph._mlir_op.attributes["sym_name"] = mlir.StringAttr.get(name)
+        module.body.append(graph._mlir_op)
+        names.append(name)
+    code = io.BytesIO()  # from the one Python interface of MAX's graphs to the other
+    module.operation.write_bytecode(code)
+    compiled = _session().compile(Module(_core.Operation.from_bytecode(code.getvalue(), default_mlir_context())))
+    file = index.with_name(f"{index.stem}-{_digest(' '.join(sorted(names)))}.mef")
+    with written(file) as unfinished:
+        compiled.export_mef(unfinished)
+    with written(index) as unfinished:
+        unfinished.write_text(json.dumps({"file": str(file), "graphs": sorted(names), "shapes": shapes}))
+
+
+def _weights(graph: Graph) -> list[Any]:
+    """The operations of a graph that stand for its weights."""
+    found = []
+
+    def keep(operation: Any) -> mlir.WalkResult:
+        if operation.name == "mo.constant.external":
+            found.append(operation)
+        return mlir.WalkResult.ADVANCE
+
+    graph._mlir_op.walk(keep)
+    return found
+
+
+def staged() -> list[Graph]:
+    """Every graph that the solutions' compiled claims stage for the CPU."""
+    from checker.observing import observe
+    from checker.paths import all_steps
+    from checker.subjects import load_source
+    from checker.worker import uses_max
+
+    graphs: list[Graph] = []
+    compilation._session = lambda: _Staging(graphs.append)
+    try:
+        for step in filter(uses_max, all_steps()):
+            solution = load_source(f"solutions.{step.name}", step.solution_file.read_text(), str(step.solution_file))
+            observe(step, {"solution": solution}, compiled=True, device="cpu")
+    finally:
+        install()
+    return graphs
+
+
+def main() -> int:
+    """Compile the graphs of all solutions, if this machine does not have them all; ``--forget``: use none of them."""
+    from checker import runtime
+
+    if sys.argv[1:] == ["--forget"]:
+        forget()
+        return 0
+
+    def tell(what: str, seconds: float | None) -> None:
+        print(f"  compiling {what}" if seconds is None else f"  … took {seconds:.0f} s", flush=True)
+
+    runtime.listeners[:] = [tell]
+    runtime.begin()  # brings the kernels
+    runtime.listeners.clear()
+    graphs, kept, index = staged(), _kept(), _index()
+    if index and not (kept and kept.names >= set(map(fingerprint, graphs))):
+        runtime.listeners[:] = [tell]
+        with runtime.compiling(f"the {len(graphs)} graphs of the solutions"):
+            compile_together(graphs, index)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Graphs that are compiled together give what each gives alone."""
+
+import json
+
+import numpy as np
+import pytest
+from max.experimental.nn import Linear
+from max.experimental.tensor import Tensor
+
+from checker import graphs
+from checker.runtime import F, build, compiled
+
+X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
+WEIGHTS = {"weight": np.random.RandomState(1).standard_normal((4, 3)).astype(np.float32)}
+
+
+class Masked(Linear):
+    """Minus infinity is among the constants: MAX's parser of a graph's text makes 0 of it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.where(x > 0, x, float("-inf")).max(axis=-1) + super().forward(x).sum(axis=-1)
+
+
+def run_compiled(kind, *shape):
+    graph = compiled(build(lambda: kind(3, 4, bias=False), weights=WEIGHTS), shape, device="cpu")
+    return np.from_dlpack(graph(X))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """The two graphs of this file, compiled together."""
+    staged = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graphs.compilation, "_session", lambda: graphs._Staging(staged.append))
+        for kind in (Linear, Masked):
+            with pytest.raises(graphs.StagedError):
+                run_compiled(kind, "batch", 3)
+    path = tmp_path_factory.mktemp("kept") / "graphs.json"
+    graphs.compile_together(staged, path)
+    return path
+
+
+@pytest.fixture
+def kept(index, monkeypatch):
+    """As on a machine that has these two, and MAX is not to compile any other."""
+    compile_any = graphs.InferenceSession.compile_reusing_mefs
+
+    def compile_another(session, model, **options):
+        if isinstance(model, graphs.Graph):
+            raise LookupError("this one is not among those compiled together")
+        return compile_any(session, model, **options)
+
+    monkeypatch.setattr(graphs, "_index", lambda: index)
+    monkeypatch.setattr(graphs.InferenceSession, "compile_reusing_mefs", compile_another)
+    graphs._kept.cache_clear()
+    yield index
+    graphs._kept.cache_clear()
+
+
+def test_each_is_found_and_right(kept):
+    plain = X @ WEIGHTS["weight"].T
+    np.testing.assert_allclose(run_compiled(Linear, "batch", 3), plain, rtol=1e-5)
+    wanted = np.where(X > 0, X, -np.inf).max(axis=-1, keepdims=True) + plain.sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(run_compiled(Masked, "batch", 3), wanted, rtol=1e-5)
+
+
+def test_another_graph_is_not_found(kept):
+    with pytest.raises(LookupError):
+        run_compiled(Linear, "batch", "seq", 3)
+
+
+def test_a_file_that_cannot_be_read_is_forgotten(kept):
+    file = json.loads(kept.read_text())["file"]
+    with open(file, "r+b") as opened:
+        opened.truncate(1000)
+    with pytest.raises(LookupError):  # it goes on to compile
+        run_compiled(Linear, "batch", 3)
+    assert not kept.exists()
