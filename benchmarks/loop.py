@@ -4,7 +4,8 @@
 
 Every figure is the time from starting the process to the line that carries the verdict, the median
 of several rounds in which all cases alternate, so that a machine that slows down slows all of them.
-``--cold`` adds the first check on a machine that has never run MAX (an empty cache, some minutes);
+``--cold`` adds the first check on a machine that has never run MAX (an empty cache), and all that ``./run warm``
+compiles there (some minutes each);
 ``--naive`` adds what the same check costs without this project's way of running MAX (some more).
 """
 
@@ -32,6 +33,7 @@ STEP = find_step("s07")
 CHECK = ["-m", "checker", "s07"]
 NUMBERS = "Yes: the numbers"  # the line of the numeric verdict
 ALL = "Yes ("  # the last line of a yes
+WARM = "all steps compiled by `./run warm`, nothing cached"
 
 NAIVE = """
 import numpy as np
@@ -115,16 +117,21 @@ def main() -> None:
         if options.cold:
             cold = Path(name) / "cold"
             figures["the very first numeric verdict, nothing cached"] = seconds_until(NUMBERS, CHECK, solved, cold)
+            everything = Path(name) / "everything"
+            figures[WARM] = seconds_until("", ["-m", "checker.warm"], ROOT, everything)
+            kept = sum(file.stat().st_size for file in everything.rglob("*") if file.is_file())
         if options.naive:
             seconds_until(NUMBERS, ["-c", NAIVE], solved)
             figures["the same comparison the obvious way, cached"] = seconds_until(NUMBERS, ["-c", NAIVE], solved)
-    result = {
+    result: dict[str, Any] = {
         "machine": f"{platform.machine()}, {psutil.cpu_count()} threads, Python {platform.python_version()}",
         "load": round(load, 2),
         "rounds": options.rounds,
         "seconds": {case: round(value, 3) for case, value in figures.items()},
         "times import": {case: round(value / figures["MAX is imported"], 2) for case, value in figures.items()},
     }
+    if options.cold:
+        result["megabytes kept"] = round(kept / 1e6)
     print(as_markdown(result))
     if options.out:
         options.out.write_text(json.dumps(result, indent=2) + "\n")
