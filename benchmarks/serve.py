@@ -153,13 +153,19 @@ def tokens_per_second(port: int, model: str, clients: int, seconds: float, token
 
 def as_markdown(result: dict[str, Any]) -> str:
     """The figures as tables."""
+    return "\n\n".join(table(result, model) for model in result["tokens a second"])
+
+
+def table(result: dict[str, Any], model: str) -> str:
+    """Tokens a second of every server with one model, and in brackets requests a second, by the number of clients."""
+
+    def cell(tokens: float) -> str:
+        return f"{tokens:.0f} ({tokens / result['tokens of a request']:.1f})"
+
     counts = [str(count) for count in result["clients"]]
-    lines = []
-    for model, servers in result["tokens a second"].items():
-        lines += [f"| {model}, tokens a second | {' | '.join(counts)} |", "|---" * (len(counts) + 1) + "|"]
-        lines += [
-            f"| {name} | {' | '.join(f'{row[count]:.0f}' for count in counts)} |" for name, row in servers.items()
-        ]
+    lines = [f"| tokens (requests) a second, by clients | {' | '.join(counts)} |", "|---" + "|--:" * len(counts) + "|"]
+    for name, row in result["tokens a second"][model].items():
+        lines.append(f"| {name} | {' | '.join(cell(row[count]) for count in counts)} |")
     return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ import sys
 from checker.paths import ROOT
 
 GPU_ONLY = re.compile(r"^(nvidia|cuda|triton)")
-EXTRAS = ("pictures", "book", "reference", "serve", "dev")
+EXTRAS = ("dev", "pictures", "book", "reference", "serve")  # dev has all the others, which take their versions from it
 
 
 def main() -> int:
@@ -21,9 +21,10 @@ def main() -> int:
     if not shutil.which("uv"):
         print("lock: uv is not installed; `pip install uv` brings it", file=sys.stderr)
         return 2
-    for name in ("learn", *EXTRAS):
+    for name in (*EXTRAS, "learn"):
         command = ["uv", "pip", "compile", "pyproject.toml", "--universal", "--python-version", "3.11", "--no-header"]
         command += ["--no-annotate", "--quiet", *(["--extra", name] if name in EXTRAS else [])]
+        command += [] if name == "dev" else ["--constraints", "requirements/dev.txt"]
         lines = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
         kept = [line for line in lines if not GPU_ONLY.match(line)]
         path = ROOT / "requirements" / f"{name}.txt"

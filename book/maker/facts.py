@@ -51,8 +51,11 @@ __all__ = [
     "parameters",
     "projections",
     "serving",
+    "serving_table",
     "share",
     "sizes",
+    "speed",
+    "speed_table",
     "steps",
     "token_flops",
     "tolerance",
@@ -75,6 +78,9 @@ tolerance = TOLERANCE
 loop = _json("benchmarks/loop.json")
 steps = _json("benchmarks/steps.json")
 projections = _json("benchmarks/projections.json")
+
+#: This course's model beside Hugging Face's: attention, forward, generation (``./run bench``).
+speed = _json("benchmarks/speed.json")
 
 #: Tokens a second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
 serving = _json("benchmarks/serve.json")
@@ -114,6 +120,20 @@ def heads() -> Any:
     from book.maker import heads
 
     return heads
+
+
+def speed_table(part: str) -> str:
+    """One of the tables of ``./run bench``: ``attention``, ``forward``, ``generation``, ``memory`` or ``first``."""
+    from benchmarks.speed import tables
+
+    return tables(speed)[part]
+
+
+def serving_table(model: str) -> str:
+    """The table of ``./run bench-serve`` for a model."""
+    from benchmarks.serve import table
+
+    return table(serving, model)
 
 
 def max_version() -> str:

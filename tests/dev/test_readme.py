@@ -6,6 +6,7 @@ import re
 import pytest
 
 from benchmarks.loop import as_markdown
+from benchmarks.speed import tables
 from checker.paths import ROOT, all_steps
 from checker.tasks import tasks
 
@@ -54,8 +55,12 @@ def test_ci_runs_every_untouched_skeleton():
     assert tasks_in_ci.split() == [step.task for step in all_steps()]
 
 
-def test_the_table_is_the_last_benchmark():
+def test_the_tables_are_the_last_benchmarks():
     assert as_markdown(json.loads((ROOT / "benchmarks" / "loop.json").read_text())) in README
+    speed = json.loads((ROOT / "benchmarks" / "speed.json").read_text())
+    for part in ("forward", "generation", "attention"):
+        assert tables(speed)[part] in README
+    assert speed["machine"] in README
 
 
 def test_the_shown_verdict_is_what_the_check_says(course):
