@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from safetensors.numpy import load_file
 
@@ -52,9 +54,12 @@ def likeness() -> str:
     """The mean cosine of two places against their distance: learned, and by formula."""
     learned = load_file(ROOT / "models" / "moby-dick" / "model.safetensors")["transformer.wpe.weight"]
     apart = np.arange(1, FARTHEST + 1)
-    plot = svg.Plot(66, 30, 500, 220, (0, FARTHEST), (0, 1))
     by_formula = _likeness(_sinusoids(*learned.shape))
     ours = _likeness(learned)
+    lowest = min(0.0, math.floor(10 * min(by_formula.min(), ours.min())) / 10)
+    plot = svg.Plot(66, 30, 500, 220, (0, FARTHEST), (lowest, 1))
+    middle = slice(FARTHEST // 4, FARTHEST - 20)
+    wide = middle.start + int(np.abs(by_formula - ours)[middle].argmax())  # where there is room for the words
     return svg.figure(
         590,
         306,
@@ -63,7 +68,8 @@ def likeness() -> str:
         ),
         plot.curve(apart, by_formula, kind="key", dashed=True),
         plot.curve(apart, ours),
-        svg.text(*plot.at(34, float(by_formula[34]) + 0.09), "formula", size="small", kind="key", anchor="start"),
-        svg.text(*plot.at(34, float(ours[34]) + 0.09), "learned", size="small", kind="accent", anchor="start"),
-        title="Both curves fall with the distance; the formula's from near one, the learned from a fifth to nothing",
+        svg.text(*plot.at(wide, float(by_formula[wide]) + 0.09), "formula", size="small", kind="key", anchor="start"),
+        svg.text(*plot.at(wide, float(ours[wide]) + 0.09), "learned", size="small", kind="accent", anchor="start"),
+        title=f"Both curves fall with the distance: the formula's from {by_formula[0]:.2f} to {by_formula[-1]:.2f}, "
+        f"the learned from {ours[0]:.2f} to {ours[-1]:.2f}",
     )
