@@ -22,7 +22,7 @@ import max._mlir.ir as mlir
 import numpy as np
 from max import _core
 from max._mlir_context import default_mlir_context, in_default_mlir_context
-from max.driver import load_devices, scan_available_devices
+from max.driver import DeviceSpec, load_devices, scan_available_devices
 from max.engine import InferenceSession, Model
 from max.experimental import compilation
 from max.graph import Graph, Module, Value
@@ -104,7 +104,10 @@ def install() -> None:
 
 @cache
 def _session() -> Session:
-    return Session(devices=load_devices(scan_available_devices()))
+    devices = scan_available_devices()  # where there is an accelerator, the CPU need not be among them
+    if (cpu := DeviceSpec.cpu()) not in devices:
+        devices.append(cpu)
+    return Session(devices=load_devices(devices))
 
 
 def _index() -> Path | None:
