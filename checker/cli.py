@@ -9,12 +9,12 @@ import argparse
 import sys
 import time
 
-from checker import grading
-from checker.blanks import find_blanks
-from checker.checking import begin
-from checker.paths import find_step
-from checker.report import NO
-from checker.verdict import Printer
+from checker.session import child as grading
+from checker.course.blanks import find_blanks
+from checker.session.check import begin
+from checker.course.steps import find_step
+from checker.session.report import NO
+from checker.session.printer import Printer
 
 UNUSABLE = 2
 

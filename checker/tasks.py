@@ -16,7 +16,7 @@ import sys
 import tomllib
 from typing import Any
 
-from checker.paths import ROOT
+from checker.course.paths import ROOT
 
 Task = dict[str, Any]
 

@@ -1,7 +1,7 @@
 """Compile everything that a right answer needs, for every step, so that no check waits later.
 
 ``python -m checker.warm [07 …]`` is the task ``warm``: first the kernels, all at once, then the graphs of all
-solutions, all at once (``checker/graphs.py``), at last the check of each solution. Where steps are named, only
+solutions, all at once (``checker/max_adapter/graphs.py``), at last the check of each solution. Where steps are named, only
 those are checked, and their graphs compiled one by one.
 """
 
@@ -17,14 +17,15 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from checker import grading
-from checker.paths import ROOT, Step, all_steps, find_step, shown
-from checker.verdict import Printer
-from checker.worker import uses_max
+from checker.session import child as grading
+from checker.course.paths import ROOT, relative_path
+from checker.course.steps import Step, all_steps, find_step
+from checker.session.printer import Printer
+from checker.course.steps import uses_max
 
 TOLD_AFTER = 3.0  # seconds; what comes from the cache takes less
 
-TOGETHER = [sys.executable, "-m", "checker.graphs"]  # in a process of its own: this one stays free of MAX
+TOGETHER = [sys.executable, "-m", "checker.claims.staging"]  # in a process of its own: this one stays free of MAX
 
 Heard = tuple[Step, grading.Event]
 
@@ -80,7 +81,7 @@ def main() -> int:
                 wrong.add(step)
                 printer.line(f"  {step.task}: its check ended early ({event['event']})")
             case "end":
-                printer.line(f"{shown(step.solution_file)} ({time.perf_counter() - start:.0f} s)")
+                printer.line(f"{relative_path(step.solution_file)} ({time.perf_counter() - start:.0f} s)")
     if wrong and not options.steps:
         subprocess.run([*TOGETHER, "--forget"], cwd=ROOT, check=False)  # in case it was they that were wrong
     return 1 if wrong else 0

@@ -15,7 +15,7 @@ from play.generate import note
 from play.modules import NotWritten, use_mine
 
 if TYPE_CHECKING:  # at run time only after use_mine, which decides whose modules run
-    from play.heads import Attention
+    from play.attention_weights import Attention
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,7 +40,8 @@ def main() -> int:
         if options.mine:
             for step in use_mine(fill_in=options.fill_in):
                 note(f"attention: the reference stands in for {step.task}")
-        from play.heads import SMALL_MODEL, read_attention
+        from checker.course.paths import SMALL_MODEL
+        from play.attention_weights import read_attention
 
         attention = read_attention(options.text_to_read, options.model or SMALL_MODEL)
         layers, heads = attention.weights.shape[:2]

@@ -12,14 +12,12 @@ import numpy as np
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from checker.paths import ROOT
-from checker.runtime import tensor
+from checker.course.paths import SMALL_MODEL
+from checker.max_adapter.runtime import tensor
 from play.tokens import encode, load_tokenizer, token_texts
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_13 import checkpoint_folder, load_pretrained
-
-SMALL_MODEL = ROOT / "models" / "moby-dick"
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 

@@ -14,15 +14,14 @@ from max.experimental.nn import Module
 from max.experimental.tensor import Tensor, TensorType
 from tokenizers import Tokenizer
 
-from checker.paths import ROOT
-from checker.runtime import open_device, tensor
+from checker.course.paths import SMALL_MODEL
+from checker.max_adapter.runtime import open_device, tensor
 from solutions.solution_05 import check_token_ids
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_12 import Model, stream_tokens
 from solutions.solution_13 import checkpoint_folder, load_pretrained
 from solutions.solution_14 import compile_cached
 
-SMALL_MODEL = ROOT / "models" / "moby-dick"
 END_OF_TEXT = "<|endoftext|>"
 
 

@@ -49,7 +49,8 @@ def main(chat: bool = False) -> int:
         if options.mine:
             for step in use_mine(fill_in=options.fill_in):
                 note(f"generate: the reference stands in for {step.task}")
-        from play.engine import SMALL_MODEL, Settings, Writer
+        from checker.course.paths import SMALL_MODEL
+        from play.engine import Settings, Writer
 
         writer = Writer(options.model or SMALL_MODEL, options.device, cache=not options.no_cache)
         seed = options.seed if options.seed is not None else secrets.randbelow(2**31)

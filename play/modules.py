@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from checker.blanks import unwritten
-from checker.paths import Step, all_steps
+from checker.course.blanks import unwritten
+from checker.course.steps import Step, all_steps
 
 
 class NotWritten(Exception):

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from play.heads import Attention, pattern, shares
+from play.attention_weights import Attention, pattern, shares
 
 PAGE = Path(__file__).with_name("attention.html")
 LEVELS = np.iinfo(np.uint16).max  # the page holds each weight as a whole number of 1/65535

@@ -7,12 +7,9 @@ import gc
 import os
 import sys
 
-from checker.paths import ROOT
+from checker.course.paths import SMALL_MODEL
 from play.modules import NotWritten
 from play.serving import FILL_IN, MINE, MODULES, CannotServe, check_version, choose_modules
-
-SMALL_MODEL = ROOT / "models" / "moby-dick"
-
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of ``serve``."""
@@ -44,7 +41,7 @@ def main() -> int:
             note(f"the reference stands in for {step.task}")
         if options.batch < 1:
             raise CannotServe(f"--batch {options.batch} lets no request run; give 1 or more")
-        from play.serving import server
+        from play.serving.max import server
 
         model = options.model or SMALL_MODEL
         place = server.Options(model, options.host, options.port, options.device, options.batch, options.verbose)

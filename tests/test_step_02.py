@@ -11,7 +11,8 @@ from max.dtype import DType
 from max.experimental.nn import Module
 
 from checker.claims import about, equal, require
-from checker.runtime import compiled, open_device, run
+from checker.claims.modules import compiled, run
+from checker.max_adapter.runtime import open_device
 
 LENGTHS = (5, 2, 1)
 CACHED = (4, 1, 0)

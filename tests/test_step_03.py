@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from checker.claims import about, equal
-from checker.runtime import build, compiled, run
+from checker.claims.modules import build, compiled, run
 
 WIDTH, EPSILON = 15, 1e-3
 

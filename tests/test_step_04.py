@@ -6,7 +6,7 @@ Recorded at two widths, 22 and 60, neither of which is confused with 4 * 15 by a
 import pytest
 
 from checker.claims import about, equal, require
-from checker.runtime import build, compiled, run
+from checker.claims.modules import build, compiled, run
 
 WIDTH, INNER, WIDE = 15, 22, 60
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from checker.claims import Refusal, about, equal, error_of, require
-from checker.runtime import DType, build, compiled, run
+from max.dtype import DType
+from checker.claims.modules import build, compiled, run
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from max.experimental.nn import Module
 from max.graph import SymbolicDim
 
 from checker.claims import about, equal, error_of, require
-from checker.runtime import build, compiled, open_device, run, tensor
+from checker.claims.modules import build, compiled, run
+from checker.max_adapter.runtime import open_device, tensor
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 from max.experimental.nn import Module
 
 from checker.claims import about, equal, is_value
-from checker.runtime import build, compiled, run, tensor
+from checker.claims.modules import build, compiled, run
+from checker.max_adapter.runtime import tensor
 from solutions.solution_01 import GPT2Config
 from solutions.solution_03 import LayerNorm
 from solutions.solution_04 import GPT2MLP

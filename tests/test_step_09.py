@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from checker.claims import about, equal, require
-from checker.runtime import build, compiled, run
+from checker.claims.modules import build, compiled, run
 
 WIDTH = 15
 

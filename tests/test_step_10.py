@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from checker.claims import about, equal, error_of, require
-from checker.runtime import DType, build, compiled, run, tensor
+from max.dtype import DType
+from checker.claims.modules import build, compiled, run
+from checker.max_adapter.runtime import tensor
 
 CASES = ("", "single_", "full_")
 

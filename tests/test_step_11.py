@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from checker.claims import about, equal, require
-from checker.runtime import DType, Tensor, build, compiled, run
+from max.dtype import DType
+from max.experimental.tensor import Tensor
+from checker.claims.modules import build, compiled, run
 
 CASES = ("", "single_", "full_")
 

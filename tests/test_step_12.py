@@ -9,10 +9,10 @@ import functools
 
 import numpy as np
 
-import checker.claims
+from checker import claims
 from checker.claims import Refusal, about, error_of, is_value, require
 
-equal = functools.partial(checker.claims.equal, whose="the right number")
+equal = functools.partial(claims.equal, whose="the right number")
 
 VOCAB = 5
 TABLE = np.random.RandomState(12).uniform(-2, 2, (VOCAB, VOCAB)).astype(np.float32)  # last token -> logits

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from checker.claims import Refusal, about, equal, error_of, is_value, require
-from checker.runtime import CPU, Module, Tensor, build, compiling, open_device, run, tensor
+from max.driver import CPU
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+from checker.claims.modules import build, run
+from checker.max_adapter.runtime import compiling, open_device, tensor
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_12 import generate_tokens

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from checker.claims import about, equal, is_value, require
-from checker.paths import Step
-from checker.references import Reference
-from checker.runtime import F, Tensor, build, compiling, open_device, run, tensor
+from checker.course.steps import Step
+from checker.numeric.references import Reference
+from max.experimental import functional as F
+from max.experimental.tensor import Tensor
+from checker.claims.modules import build, run
+from checker.max_adapter.runtime import compiling, open_device, tensor
 from solutions.solution_01 import GPT2Config
 from solutions.solution_07 import GPT2MultiHeadAttention
 
@@ -227,7 +230,7 @@ def test_later_calls(model, config, whole):
 @about("compiled")
 def test_compiled(step, config, whole, device):
     """One graph over MAX's own pages returns the same logits, for prompts, single tokens and both."""
-    from play.serving.pages import Pages
+    from play.serving.max.pages import Pages
 
     with compiling(f"your model for {device}, with MAX's paged attention"):
         pages = Pages(step, config, whole.weights, batch=BATCH, page_size=4, device=open_device(device))

@@ -3,8 +3,8 @@
 import numpy as np
 
 from checker.claims import about, require
-from tests import naive
-from tests.naive import BATCH, LENGTH, WEIGHTS, WIDTH, drawn, equal, equal_to_four_decimals
+from tests.references import naive
+from tests.references.naive import BATCH, LENGTH, WEIGHTS, WIDTH, drawn, equal, equal_to_four_decimals
 
 # "Your journey starts with one step", three numbers a word, and what "journey" makes of it; after Raschka, chapter 3.
 SIX_WORDS = (

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from checker.claims import about, require
-from tests import naive
-from tests.naive import BATCH, HEAD_DIM, LENGTH, TOKENS, WEIGHTS, WIDTH, drawn, equal
+from tests.references import naive
+from tests.references.naive import BATCH, HEAD_DIM, LENGTH, TOKENS, WEIGHTS, WIDTH, drawn, equal
 
 NAMES = ("query", "key", "value")
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from checker.claims import about, error_of, require
-from tests import naive
-from tests.naive import BATCH, HEAD_DIM, LENGTH, WEIGHTS, WIDTH, drawn, equal
+from tests.references import naive
+from tests.references.naive import BATCH, HEAD_DIM, LENGTH, WEIGHTS, WIDTH, drawn, equal
 
 P = 0.3
 ROWS, COLUMNS = 80, 1000  # dropped one by one, their share strays from P by 0.002

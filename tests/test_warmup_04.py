@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from checker.claims import about, error_of, is_value, require
-from tests.naive import BATCH, HEAD_DIM, HEADS, LENGTH, WIDTH, drawn, equal
+from tests.references.naive import BATCH, HEAD_DIM, HEADS, LENGTH, WIDTH, drawn, equal
 
 HEAD_AXES = ("batch", "head", "token", "channel")
 PUBLISHED = ((768, 12), (1024, 16), (1280, 20), (1600, 25))  # GPT-2 small, medium, large and XL

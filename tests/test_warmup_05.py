@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from checker.claims import about, error_of, is_value, require
-from tests import naive
-from tests.naive import BATCH, HEADS, LENGTH, WIDTH, drawn, equal
+from tests.references import naive
+from tests.references.naive import BATCH, HEADS, LENGTH, WIDTH, drawn, equal
 
 NAMES = ("query", "key", "value")
 PUBLISHED = ((768, 2359296, 2362368), (1024, 4194304, 4198400), (1280, 6553600, 6558720), (1600, 10240000, 10246400))

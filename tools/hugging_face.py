@@ -18,8 +18,8 @@ from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention
 
-from checker.paths import Step
-from checker.references import Array, seeded_weights
+from checker.course.steps import Step
+from checker.numeric.references import Array, seeded_weights
 
 AWKWARD: dict[str, Any] = dict(
     vocab_size=37, n_positions=13, n_embd=15, n_layer=4, n_head=3, n_inner=22, layer_norm_epsilon=1e-3

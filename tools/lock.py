@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-from checker.paths import ROOT
+from checker.course.paths import ROOT
 
 GPU_ONLY = re.compile(r"^(nvidia|cuda|triton)")
 EXTRAS = ("dev", "pictures", "book", "reference", "serve")  # dev has all the others, which take their versions from it

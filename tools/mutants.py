@@ -1,4 +1,4 @@
-"""Look for wrong answers that a check accepts: ``python -m tests.dev.mutants [12 w03 …]``; without a step, all.
+"""Look for wrong answers that a check accepts: ``python -m tools.mutants [12 w03 …]``; without a step, all.
 
 A mutant is a solution with one small edit in a function that has a blank: an argument left out, two things
 exchanged, a number, a comparison or a name replaced, a statement removed. Every mutant is graded as a learner's
@@ -22,12 +22,13 @@ from typing import Any
 
 import pytest
 
-from checker.blanks import Function, find_blanks, functions
-from checker.observing import observe
-from checker.paths import Step, all_steps, find_step
-from checker.report import claims_of
-from checker.subjects import load_source
-from checker.worker import import_for, uses_max
+from checker.course.blanks import Function, find_blanks, functions
+from checker.claims.observation import observe
+from checker.course.steps import Step, all_steps, find_step
+from checker.session.report import claims_of
+from checker.claims.subjects import load_source
+from checker.claims.worker import import_for
+from checker.course.steps import uses_max
 
 SECONDS = 20  # for one claim, what MAX compiles not counted
 SAID = "mutant "  # begins a line of the child's
@@ -253,7 +254,7 @@ def accepted_of(step: Step, count: int) -> list[int]:
     accepted: list[int] = []
     done = 0
     while done < count:
-        command = [sys.executable, "-m", "tests.dev.mutants", "--grade", step.name, str(done)]
+        command = [sys.executable, "-m", "tools.mutants", "--grade", step.name, str(done)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
             for line in child.stdout or []:
                 if line.startswith(SAID):

@@ -13,9 +13,10 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from checker import grading
-from checker.paths import RECORDED_KERNELS as RECORD
-from checker.paths import Step, all_steps, shown
+from checker.session import child as grading
+from checker.course.paths import RECORDED_KERNELS as RECORD
+from checker.course.steps import Step, all_steps
+from checker.course.paths import relative_path
 
 Tell = Callable[[grading.Event], None]
 
@@ -87,7 +88,7 @@ def main() -> int:
             if subject.problem:
                 wrong += 1
                 print(f"{step.name}: {subject.name} was {subject.problem}", file=sys.stderr)
-        print(f"{shown(step.check_file)}: {len(used.get(step.name, []))} kernels", flush=True)
+        print(f"{relative_path(step.check_file)}: {len(used.get(step.name, []))} kernels", flush=True)
     RECORD.write_text(json.dumps(used, indent=1) + "\n")
     return 1 if wrong else 0
 

@@ -9,11 +9,11 @@ from types import ModuleType
 
 import pytest
 
-from checker.claims import Refusal
-from checker.errors import error_in_words
-from checker.naming import Outcome
-from checker.paths import Step
-from checker.subjects import Edits
+from checker.claims.vocabulary import Refusal
+from checker.diagnosis.exceptions import error_in_words
+from checker.diagnosis.mistakes import Outcome
+from checker.course.steps import Step
+from checker.claims.subjects import Edits
 
 Tell = Callable[..., None]
 
@@ -32,7 +32,7 @@ def observe(
     """Run the claims of ``step`` on every subject, in one pytest session of this process."""
     observer = Observer(subjects, claims, compiled, tell)
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
-    options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.plugin"]
+    options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
     options += ["--disable-plugin-autoload", *(["--device", device] if device else [])]
     pytest.main([*options, str(step.check_file)], plugins=[observer])
     return observer
@@ -96,7 +96,7 @@ class Observer:
     def _known_to_fail(self, subject: str, outcome: Outcome, call: pytest.CallInfo[None], path: str) -> str:
         """The other blank that a claim failed in, if a claim about that has said no already: one no is enough."""
         assert call.excinfo is not None
-        while_built = any(entry.name == "build" for entry in call.excinfo.traceback)  # in checker/runtime.py
+        while_built = any(entry.name == "build" for entry in call.excinfo.traceback)  # in checker/max_adapter/runtime.py
         blank = "__init__" if while_built else place_in(call.excinfo.value, path)[0]
         said = self.outcomes[subject].values()
         known = blank != outcome.about and any(other.about == blank and other.verdict == "no" for other in said)

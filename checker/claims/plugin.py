@@ -9,9 +9,9 @@ from types import ModuleType
 
 import pytest
 
-from checker.paths import Step
-from checker.references import Reference
-from checker.subjects import load_file
+from checker.course.steps import Step
+from checker.numeric.references import Reference
+from checker.claims.subjects import load_file
 
 
 def step_of(request: pytest.FixtureRequest) -> Step:
@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a claim that asks for a ``device`` on every device there is."""
     if "device" in metafunc.fixturenames:
-        from checker.runtime import devices
+        from checker.max_adapter.runtime import devices
 
         chosen = metafunc.config.getoption("device")
         metafunc.parametrize("device", [chosen] if chosen else devices())

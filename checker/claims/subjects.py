@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
-from checker.paths import SOLUTIONS
+from checker.course.paths import SOLUTIONS
+from checker.diagnosis.exceptions import AnswerWasRead
 
 Edits = Mapping[str, str]  # what stands once in the solution -> what to put there
 
@@ -39,10 +40,6 @@ def load_source(name: str, source: str, path: str) -> ModuleType:
 def load_file(path: Path) -> ModuleType:
     """Run a file of this repository as a module of its own."""
     return load_source(f"graded.{path.stem}", path.read_text(), str(path))
-
-
-class AnswerWasRead(ImportError):
-    """The learner's file tried to open the solution that it is to be compared with."""
 
 
 def hide_answers(first: Path) -> None:

@@ -12,12 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from checker.patterns import HUGGING_FACE, first_difference, first_place, largest_difference, pattern
-
-#: Largest accepted difference, for numbers of size one; larger numbers may differ in proportion.
-#: Over every claim of the course, MAX and Hugging Face differ by at most 1.1e-6 in these terms (float32,
-#: sums in another order); the smallest mistake there is, exact instead of tanh GELU, makes 4.7e-4.
-TOLERANCE = 2e-5
+from checker.numeric.patterns import HUGGING_FACE, first_difference, first_place, largest_difference, pattern
+from checker.numeric.tolerance import TOLERANCE, close
 
 AXES = {
     1: ("channel",),
@@ -124,12 +120,6 @@ def equal(
         else:
             where = largest_difference(array, expected, axes, whose)
         raise Refusal(f"{pattern(array, expected, axes, tolerance, whose)} {where}".strip(), array)
-
-
-def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> bool:
-    """Whether two arrays of one shape are equal within ``tolerance``; NaN equals NaN, infinity itself."""
-    size = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
-    return bool(np.allclose(actual, expected, rtol=0, atol=tolerance * float(size), equal_nan=True))
 
 
 def article(name: str) -> str:

@@ -3,7 +3,7 @@
 A learner's file may hang, print, exit or kill its process; all of that happens here. What the
 parent believes are the events written to one pipe, each with a token that only this module holds.
 
-``python -m checker.worker FD [STEP]`` reads the token and then one job, as JSON, from standard input. With a
+``python -m checker.claims.worker FD [STEP]`` reads the token and then one job, as JSON, from standard input. With a
 step, it first imports what that step's check needs, so that a job that comes later need not wait for it.
 """
 
@@ -24,11 +24,11 @@ from collections.abc import Mapping
 from types import FrameType, ModuleType
 from typing import Any
 
-from checker.errors import error_in_words
-from checker.naming import Outcome, Outcomes, name_mistakes
-from checker.observing import Tell, line_in_words, observe, place_in
-from checker.paths import Step
-from checker.subjects import Edits, edited, hide_answers, load_source
+from checker.diagnosis.exceptions import error_in_words
+from checker.diagnosis.mistakes import Outcome, Outcomes, name_mistakes
+from checker.claims.observation import Tell, line_in_words, observe, place_in
+from checker.course.steps import Step
+from checker.claims.subjects import Edits, edited, hide_answers, load_source
 
 PARENT_DEATH_SIGNAL = 1  # of prctl
 
@@ -102,13 +102,6 @@ class Grading:
         return name_mistakes(said, list(mistakes), observe_spoiled)
 
 
-@functools.cache
-def uses_max(step: Step) -> bool:
-    """Whether the claims of a step run MAX: their file imports ``checker.runtime``."""
-    nodes = ast.walk(ast.parse(step.check_file.read_text()))
-    return any(isinstance(node, ast.ImportFrom) and node.module == "checker.runtime" for node in nodes)
-
-
 def load_learner(job: Mapping[str, Any], step: Step, tell: Tell) -> ModuleType | None:
     """Run the learner's file; when that fails, tell why."""
     try:
@@ -123,8 +116,9 @@ def import_for(step: Step, tell: Tell) -> ModuleType | None:
     """MAX prepared for a check, if the step needs it; what it compiles is told."""
     if not uses_max(step):
         return None
-    os.environ["MAX_EAGER_EXECUTOR"] = "interpreter"
-    from checker import runtime
+    from checker.max_adapter import runtime
+
+    runtime.prepare()
 
     runtime.listeners[:] = [lambda what, seconds: tell("compiling", what=what, seconds=seconds)]
     return runtime
@@ -138,7 +132,7 @@ def prepare(step: Step, tell: Tell) -> None:
     runtime = import_for(step, tell)
     observe(step, {"nothing": ModuleType("nothing")}, [])
     if runtime:
-        runtime.begin()
+        runtime.start_threads()
     gc.freeze()  # what is imported by now is not looked through again
 
 

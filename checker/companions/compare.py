@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
-from checker import progress
-from checker.blanks import Function, find_blanks, functions
-from checker.paths import Step, find_step, shown
-from checker.static import readable_source
-from checker.verdict import Printer
+from checker.course import progress
+from checker.course.blanks import Function, find_blanks, functions
+from checker.course.steps import Step, find_step
+from checker.course.paths import relative_path
+from checker.course.static import readable_source
+from checker.session.printer import Printer
 
 NO, UNUSABLE = 1, 2
 WIDEST = 240  # columns of a terminal that are used
@@ -101,8 +102,8 @@ def aligned(yours: list[str], theirs: list[str]) -> list[Row]:
 
 def show(pair: Pair, step: Step, printer: Printer) -> None:
     """Print one function of both files, side by side or one above the other."""
-    left = shown(step.learner_file) + (f", line {pair.line}" if pair.line else "")
-    right = shown(step.solution_file)
+    left = relative_path(step.learner_file) + (f", line {pair.line}" if pair.line else "")
+    right = relative_path(step.solution_file)
     printer.line(f"\n{pair.name}\n")
     rows = aligned(pair.yours, pair.theirs)
     half = (printer.console.width - 3) // 2
@@ -154,7 +155,7 @@ def main(arguments: list[str] | None = None) -> int:
         return UNUSABLE
     printer = Printer(widest=WIDEST)
     if not options.anyway and progress.yes_to(step) is None:
-        printer.line(f"No check has said yes to {shown(step.learner_file)}: `./run {step.task}` checks it.")
+        printer.line(f"No check has said yes to {relative_path(step.learner_file)}: `./run {step.task}` checks it.")
         printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
         return NO
     source = readable_source(step.learner_file, printer)
@@ -168,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
     if different:
         printer.line(f"\n{count - len(different)} of {count} blanks are written as in the solution.")
     else:
-        printer.line(f"Every blank of {shown(step.learner_file)} is written as in {shown(step.solution_file)}.")
+        printer.line(f"Every blank of {relative_path(step.learner_file)} is written as in {relative_path(step.solution_file)}.")
     if more := additions(source, solution):
         printer.line(f"Your file also has {', '.join(more)}.")
     return 0

@@ -12,14 +12,15 @@ from collections.abc import Callable
 
 import psutil
 
-from checker import grading
-from checker.paths import ROOT, all_steps
+from checker.session import child as grading
+from checker.course.paths import ROOT
+from checker.course.steps import all_steps
 
 NEEDED_GB = {"memory": 4.0, "disk": 2.0}
 CACHED_SECONDS = 8.0  # a check with its kernels cached ends well within this, one without never does
 PROBE = """
 import numpy as np
-from checker.runtime import open_device, tensor
+from checker.max_adapter.runtime import open_device, tensor
 from max.driver import CPU
 device = open_device("gpu")
 x = tensor(np.arange(6, dtype=np.float32)).to(device)

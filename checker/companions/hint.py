@@ -1,7 +1,7 @@
 """The next hint of a step: ``python -m checker.hint 07 [--all] [--yes]``.
 
 Hints stand in the step's chapter of the book, each telling more than the one before; the last gives the
-lines almost or entirely, so it is asked for. How many were seen is kept (``checker/progress.py``).
+lines almost or entirely, so it is asked for. How many were seen is kept (``checker/course/progress.py``).
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from checker import progress
-from checker.paths import Step, find_step, shown
-from checker.verdict import Printer, asked
+from checker.course import progress
+from checker.course.steps import Step, find_step
+from checker.course.paths import relative_path
+from checker.session.printer import Printer, asked
 
 UNUSABLE = 2
 
@@ -45,11 +46,11 @@ def hints_of(step: Step) -> list[Hint]:
     try:
         chapter = step.chapter.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise NoHints(f"{shown(step.chapter)}, where the hints are, is missing") from error
+        raise NoHints(f"{relative_path(step.chapter)}, where the hints are, is missing") from error
     tiers = TIER.finditer(_section(chapter, "## Hints"))
     found = [Hint(_title(tier["title"]), tier["body"]) for tier in tiers]
     if not found:
-        raise NoHints(f"{shown(step.chapter)} has no hints")
+        raise NoHints(f"{relative_path(step.chapter)} has no hints")
     return found
 
 
@@ -124,7 +125,7 @@ def note(step: Step, seen: int, printer: Printer) -> None:
         progress.note_hints(step, seen)
     except OSError as error:
         printer.line(
-            f"\n(The next call shows this one again: {shown(progress.FILE)} cannot be written, {error.strerror}.)"
+            f"\n(The next call shows this one again: {relative_path(progress.FILE)} cannot be written, {error.strerror}.)"
         )
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from checker import progress
-from checker.paths import Step, all_steps, find_step, shown
-from checker.skeletons import expected, keep
-from checker.verdict import Printer, asked
+from checker.course import progress
+from checker.course.steps import Step, all_steps, find_step
+from checker.course.paths import relative_path
+from checker.course.skeletons import expected, keep
+from checker.session.printer import Printer, asked
 
 UNUSABLE = 2
 
@@ -29,10 +30,10 @@ def reset(step: Step, printer: Printer) -> None:
     """Write the skeleton of a step, after keeping what is there."""
     path = step.learner_file
     if path.is_file():
-        printer.line(f"Your {shown(path)} is kept as {shown(keep(path))}.")
+        printer.line(f"Your {relative_path(path)} is kept as {relative_path(keep(path))}.")
     path.parent.mkdir(exist_ok=True)
     path.write_text(expected(step), encoding="utf-8")
-    printer.line(f"{shown(path)} is the skeleton again.")
+    printer.line(f"{relative_path(path)} is the skeleton again.")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -53,10 +54,10 @@ def main(arguments: list[str] | None = None) -> int:
     touched = [step for step in steps if not is_untouched(step)]
     for step in touched:
         if not step.learner_file.is_file():
-            printer.line(f"{shown(step.learner_file)} is missing and will be written anew.")
+            printer.line(f"{relative_path(step.learner_file)} is missing and will be written anew.")
     with_work = [step for step in touched if step.learner_file.is_file()]
     if with_work and not options.yes:
-        what = f"This puts the skeleton in place of {', '.join(shown(step.learner_file) for step in with_work)}."
+        what = f"This puts the skeleton in place of {', '.join(relative_path(step.learner_file) for step in with_work)}."
         answer = asked(f"{what} What is there now is kept beside it. Reset?")
         if answer is None:
             print(f"reset: {what} What is there now is kept beside it. Add --yes to do so.", file=sys.stderr)
@@ -73,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"reset: {error}. Is the folder of the course writable?", file=sys.stderr)
         return UNUSABLE
     if not touched:
-        one = f"{shown(steps[0].learner_file)} is" if len(steps) == 1 else "Every file in steps/ is"
+        one = f"{relative_path(steps[0].learner_file)} is" if len(steps) == 1 else "Every file in steps/ is"
         printer.line(f"{one} untouched.")
     return 0
 

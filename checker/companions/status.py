@@ -1,7 +1,7 @@
 """How far you are: ``python -m checker.status`` lists every step and warm-up.
 
 A step is untouched, in progress, done, or done but changed since. It is read from the files; that a check
-said yes, which no file shows, comes from ``checker/progress.py``, and only for exactly the file it said it to.
+said yes, which no file shows, comes from ``checker/course/progress.py``, and only for exactly the file it said it to.
 """
 
 from __future__ import annotations
@@ -11,60 +11,13 @@ import ast
 import sys
 from dataclasses import dataclass
 
-from checker import progress
-from checker.blanks import find_blanks, skeleton, unwritten
-from checker.paths import Step, all_steps, shown
-from checker.verdict import Printer
+from checker.course import progress
+from checker.course.blanks import find_blanks, skeleton, unwritten
+from checker.course.steps import Step, all_steps
+from checker.course.paths import relative_path
+from checker.session.printer import Printer
 
 STYLES = {"done": "green", "untouched": "dim", "missing": "yellow"}
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where one step stands: ``state`` is ``untouched``, ``missing``, ``in progress``, ``done`` or ``changed``."""
-
-    step: Step
-    state: str
-    words: str
-
-
-def standing(step: Step) -> Standing:
-    """Where a step stands now."""
-    solution = step.solution_file.read_text()
-    try:
-        text = step.learner_file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return Standing(step, "missing", "missing: `./run skeletons` writes it anew")
-    except UnicodeDecodeError:
-        return Standing(step, "in progress", "in progress (not UTF-8 text)")
-    if text == skeleton(solution):
-        return Standing(step, "untouched", "untouched")
-    yes = progress.yes_to(step)
-    if yes and yes["file"] == progress.digest(text):
-        if yes["check"] == progress.digest_of_check(step):
-            return Standing(step, "done", "done")
-        return Standing(step, "changed", "done, but its check has changed since")
-    blanks = len(find_blanks(solution))
-    try:
-        written = f"{blanks - len(unwritten(ast.parse(text), solution))} of {blanks} blanks"
-    except SyntaxError as error:
-        written = f"line {error.lineno} is not Python" if error.lineno else "not Python"
-    except ValueError:  # a null byte; newer Pythons call that a syntax error without a line
-        written = "not Python"
-    if yes:
-        return Standing(step, "changed", f"done, but changed since ({written})")
-    return Standing(step, "in progress", f"in progress ({written})")
-
-
-def first_to_do(steps: list[Step]) -> Step | None:
-    """The first of these steps that is not done."""
-    return next((step for step in steps if standing(step).state != "done"), None)
-
-
-def title(step: Step) -> str:
-    """What a step is about: the first line of its solution, without its number and what follows a comma."""
-    words = (ast.get_docstring(ast.parse(step.solution_file.read_text())) or "").partition("\n")[0]
-    return words.partition(": ")[2].partition(",")[0].rstrip(".")
 
 
 def list_all(printer: Printer, current: Step | None = None) -> None:
@@ -89,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     list_all(printer)
     step = first_to_do(all_steps())
     if step:
-        printer.line(f"Next: {shown(step.learner_file)}, checked by `./run {step.task}`.")
+        printer.line(f"Next: {relative_path(step.learner_file)}, checked by `./run {step.task}`.")
     return 0
 
 

@@ -14,7 +14,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from checker.paths import ROOT, Step
+from checker.course.paths import ROOT
+from checker.course.steps import Step
 
 FILE = ROOT / ".course" / "progress.json"
 

@@ -16,8 +16,9 @@ import sys
 import time
 from pathlib import Path
 
-from checker.blanks import find_blanks, skeleton, unwritten
-from checker.paths import ROOT, Step, all_steps, shown
+from checker.course.blanks import find_blanks, skeleton, unwritten
+from checker.course.paths import ROOT, relative_path
+from checker.course.steps import Step, all_steps
 
 
 def expected(step: Step) -> str:
@@ -74,14 +75,14 @@ def main() -> int:
             continue
         if arguments.check:
             wrong += 1
-            print(f"{shown(path)} is not what `skeletons` makes of {shown(step.solution_file)}: run ./run skeletons")
+            print(f"{relative_path(path)} is not what `skeletons` makes of {relative_path(step.solution_file)}: run ./run skeletons")
         elif path.is_file() and is_begun(step):
-            print(f"{shown(path)} is left alone: it has work of yours in it")
+            print(f"{relative_path(path)} is left alone: it has work of yours in it")
         else:
             if path.is_file() and path.read_text() != committed(step):
-                print(f"{shown(path)} was changed and is kept as {shown(keep(path))}")
+                print(f"{relative_path(path)} was changed and is kept as {relative_path(keep(path))}")
             path.write_text(expected(step))
-            print(f"{shown(path)} written")
+            print(f"{relative_path(path)} written")
     if not wrong:
         print(f"{len(steps)} steps have {sum(len(find_blanks(s.solution_file.read_text())) for s in steps)} blanks")
     return 1 if wrong else 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from checker.blanks import Unwritten, find_blanks, unwritten
-from checker.paths import Step
-from checker.verdict import Printer
+from checker.course.blanks import Unwritten, find_blanks, unwritten
+from checker.course.steps import Step
+from checker.session.printer import Printer
 
 
 def readable_source(path: Path, printer: Printer) -> str | None:

@@ -7,8 +7,6 @@ import inspect
 import re
 import traceback
 
-from checker.subjects import AnswerWasRead
-
 LONGEST = 300  # characters of a message
 
 #: What people who know PyTorch or NumPy try first, and what to write instead.
@@ -30,6 +28,10 @@ ADVICE = {
     r"Invalid approximation method": "F.gelu knows approximate='none', 'tanh' and 'quick'.",
     r"values to unpack": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
 }
+
+
+class AnswerWasRead(ImportError):
+    """The learner's file tried to open the solution that it is to be compared with."""
 
 
 def error_in_words(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checker.claims import close
+from checker.numeric.tolerance import close
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """The graphs of the solutions: compiled together, once for every machine, and loaded from one file.
 
 MAX compiles a graph's matrix products anew for every graph, and they take most of the time; all graphs in one
-module take hardly longer than three of them one by one. ``python -m checker.graphs``, which the task ``warm`` runs,
-compiles them so. A check whose module stages one of these graphs finds it (:class:`Session`), whoever
+module take hardly longer than three of them one by one. ``checker.claims.staging`` has them compiled so. A check whose module stages one of these graphs finds it (:class:`Session`), whoever
 wrote the module; any other graph is compiled when it is met, as MAX does, and kept by MAX.
 """
 
@@ -11,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -27,7 +25,7 @@ from max.engine import InferenceSession, Model
 from max.experimental import compilation
 from max.graph import Graph, Module, Value
 
-from checker.kernels import kept_file, written
+from checker.max_adapter.kernels import cache_path, written
 
 
 def fingerprint(graph: Graph) -> str:
@@ -111,7 +109,7 @@ def _session() -> Session:
 
 
 def _index() -> Path | None:
-    return kept_file("graphs", suffix=".json")
+    return cache_path("graphs", suffix=".json")
 
 
 @cache
@@ -134,8 +132,10 @@ def forget() -> None:
 
 
 @in_default_mlir_context
-def compile_together(graphs: Iterable[Graph], index: Path) -> None:
+def compile_together(graphs: Iterable[Graph], index: Path | None = None) -> None:
     """Compile graphs in one module, into which they move; ``index`` will say where it is, and what is in it."""
+    index = index or _index()
+    assert index is not None
     module, names, shapes = mlir.Module.create(mlir.Location.unknown()), [], {}
     for name, graph in {fingerprint(graph): graph for graph in graphs}.items():
         for weight in _weights(graph):
@@ -168,45 +168,18 @@ def _weights(graph: Graph) -> list[Any]:
     return found
 
 
-def staged() -> list[Graph]:
-    """Every graph that the solutions' compiled claims stage for the CPU."""
-    from checker.observing import observe
-    from checker.paths import all_steps
-    from checker.subjects import load_source
-    from checker.worker import uses_max
-
-    graphs: list[Graph] = []
-    compilation._session = lambda: _Staging(graphs.append)
+def staged_by(stage: Callable[[], None]) -> list[Graph]:
+    """Return the graphs that ``stage`` would have compiled, without compiling any."""
+    staged: list[Graph] = []
+    compilation._session = lambda: _Staging(staged.append)
     try:
-        for step in filter(uses_max, all_steps()):
-            solution = load_source(f"solutions.{step.name}", step.solution_file.read_text(), str(step.solution_file))
-            observe(step, {"solution": solution}, compiled=True, device="cpu")
+        stage()
     finally:
         install()
-    return graphs
+    return staged
 
 
-def main() -> int:
-    """Compile the graphs of all solutions, if this machine does not have them all; ``--forget``: use none of them."""
-    from checker import runtime
-
-    if sys.argv[1:] == ["--forget"]:
-        forget()
-        return 0
-
-    def tell(what: str, seconds: float | None) -> None:
-        print(f"  compiling {what}" if seconds is None else f"  … took {seconds:.0f} s", flush=True)
-
-    runtime.listeners[:] = [tell]
-    runtime.begin()  # brings the kernels
-    runtime.listeners.clear()
-    graphs, kept, index = staged(), _kept(), _index()
-    if index and not (kept and kept.names >= set(map(fingerprint, graphs))):
-        runtime.listeners[:] = [tell]
-        with runtime.compiling(f"the {len(graphs)} graphs of the solutions"):
-            compile_together(graphs, index)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def are_compiled(staged: Iterable[Graph]) -> bool:
+    """Return whether this machine has all these graphs, or keeps none."""
+    kept = _kept()
+    return _index() is None or (kept is not None and kept.names >= set(map(fingerprint, staged)))

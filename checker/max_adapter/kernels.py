@@ -25,7 +25,7 @@ from max.driver import Device
 from max.engine import Model
 from max.graph import Graph, Module
 
-from checker.paths import RECORDED_KERNELS
+from checker.course.paths import RECORDED_KERNELS
 
 #: The kernels that this process has run or looked for, by MAX's names.
 used: set[str] = set()
@@ -74,7 +74,7 @@ def load_recorded(compiling: Callable[[str], AbstractContextManager[None]]) -> d
     """All recorded kernels by name: from this machine's file, which is made if it is missing or cannot be read."""
     names = {name for used in recorded().values() for name in used}
     session = gc_compile.session_for(_cpu())
-    path = kept_file("kernels", *sorted(names), suffix=".mef")
+    path = cache_path("kernels", *sorted(names), suffix=".mef")
     if path and path.is_file():
         try:
             return session.load_all(str(path), weights_registry={})
@@ -88,7 +88,7 @@ def load_recorded(compiling: Callable[[str], AbstractContextManager[None]]) -> d
     return session.init_all(compiled, weights_registry={})
 
 
-def kept_file(what: str, *made_for: str, suffix: str) -> Path | None:
+def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
     """Where compiled code is kept: beside what MAX itself keeps, under a name that says for which MAX and processor.
 
     None where MAX keeps nothing.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checker import progress
-from checker.grading import Job
-from checker.paths import Step, shown
-from checker.report import YES, Report
-from checker.static import readable_source, still_to_write
-from checker.verdict import Printer
+from checker.course import progress
+from checker.session.child import Job
+from checker.course.steps import Step
+from checker.course.paths import relative_path
+from checker.session.report import YES, Report
+from checker.course.static import readable_source, still_to_write
+from checker.session.printer import Printer
 
 
 @dataclass
@@ -27,7 +28,7 @@ class Check:
             try:
                 progress.note_yes(job.step, job.source)
             except OSError as error:
-                file = shown(progress.FILE)
+                file = relative_path(progress.FILE)
                 self.report.printer.line(f"(`status` will not know of it: {file} cannot be written, {error.strerror}.)")
         return status
 
@@ -52,7 +53,7 @@ def begin(
         device: compile for this device alone.
     """
     path = step.solution_file if solution else step.learner_file
-    printer.line(f"{shown(path)}\n")
+    printer.line(f"{relative_path(path)}\n")
     source = readable_source(path, printer)
     if source is None:
         return None

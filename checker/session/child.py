@@ -19,7 +19,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.paths import ROOT, Step
+from checker.course.paths import ROOT
+from checker.course.steps import Step
 
 ANSWER_SECONDS = 1  # for the child to say where it hangs
 QUIET_SECONDS = 10  # without an event, while nothing is being compiled
@@ -59,7 +60,7 @@ class Child:
         self.token = secrets.token_hex(16)
         self.reader, writer = os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "checker.worker", str(writer), *([step.name] if step else [])],
+            [sys.executable, "-u", "-m", "checker.claims.worker", str(writer), *([step.name] if step else [])],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -116,7 +117,7 @@ class Child:
 def run(job: Job) -> Iterator[Event]:
     """Run one job in a child process and yield its events as they come.
 
-    Besides the worker's own (``checker/worker.py``) there are ``printed`` (a line of the learner's
+    Besides the worker's own (``checker/claims/worker.py``) there are ``printed`` (a line of the learner's
     output), ``tick`` (several a second, to show progress), ``late`` (a time limit is over; the child is
     stopped, and has said where it was) and ``died`` (it ended before it had said all). The last event is
     ``end``, ``late`` or ``died``.

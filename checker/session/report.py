@@ -6,9 +6,10 @@ import ast
 import time
 from dataclasses import dataclass, field
 
-from checker.grading import Event
-from checker.paths import Step, shown
-from checker.verdict import Printer
+from checker.session.child import Event
+from checker.course.steps import Step
+from checker.course.paths import relative_path
+from checker.session.printer import Printer
 
 YES, NO, INTERRUPTED = 0, 1, 130
 
@@ -110,7 +111,7 @@ class Report:
             return NO
         if failed:
             self.printer.line("Only the GPU disagrees, and the CPU decides: yes, with that reserve.")
-        self.printer.line(f"\nYes ({self.seconds()}). Compare with {shown(self.step.solution_file)}.")
+        self.printer.line(f"\nYes ({self.seconds()}). Compare with {relative_path(self.step.solution_file)}.")
         return YES
 
     def interrupt(self) -> int:

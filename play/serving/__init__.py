@@ -10,7 +10,7 @@ import functools
 import importlib.metadata
 import os
 
-from checker.paths import Step
+from checker.course.steps import Step
 from play.modules import use_mine
 
 #: The interfaces moved with every release so far; another version needs another look at this package.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from checker.paths import ROOT
-from tests.course import Course
+from checker.course.paths import ROOT
+from tools.course_copy import Course
 
 
 @pytest.fixture

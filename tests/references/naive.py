@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-import checker.claims
+from checker import claims
 
 BATCH, LENGTH, WIDTH, HEADS, HEAD_DIM = 2, 7, 15, 3, 5
 
@@ -17,10 +17,10 @@ TOKENS = ("batch", "token", "channel")
 WEIGHTS = ("batch", "query", "key")
 
 #: Sums in another order differ by 1e-14 here, the smallest mistake that is named by 1e-2; the bound lies between.
-equal = functools.partial(checker.claims.equal, tolerance=1e-6, whose="the right number")
+equal = functools.partial(claims.equal, tolerance=1e-6, whose="the right number")
 
 #: Worked numbers are given to four decimals.
-equal_to_four_decimals = functools.partial(checker.claims.equal, tolerance=6e-5, whose="the right number")
+equal_to_four_decimals = functools.partial(claims.equal, tolerance=6e-5, whose="the right number")
 
 
 def drawn(name, *shape):

@@ -1,7 +1,7 @@
 """The two sides of the comparison, this course's model and Hugging Face's, each in a process of its own.
 
-``python -m benchmarks.sides max FOLDER`` answers requests, a line of JSON each, until its input ends;
-``benchmarks/speed.py`` says when. In one process the thread pools of MAX and torch would disturb each
+``python -m tools.benchmarks.backends max FOLDER`` answers requests, a line of JSON each, until its input ends;
+``tools/benchmarks/speed.py`` says when. In one process the thread pools of MAX and torch would disturb each
 other, by a fifth to a half; idle, they do not. ``--once CASE`` runs one case and ends, to time a cold
 process and to measure its memory.
 """
@@ -80,7 +80,7 @@ class MaxSide:
     """This course's solutions, compiled by MAX with symbolic shapes."""
 
     def __init__(self, folder: Path) -> None:
-        from checker import runtime
+        from checker.max_adapter import runtime
 
         self.folder, self.runtime = folder, runtime
         runtime.listeners.append(_say_when_compiled)
@@ -308,8 +308,8 @@ class HuggingFaceSide:
 
 def write_checkpoint(folder: Path) -> None:
     """GPT-2 small with seeded weights, as Hugging Face saves it, its numbers of a size at which its text varies."""
-    from checker.references import seeded_weights
-    from tests.references.record import GPT2LMHeadModel, hugging_face_config, linear_shapes, load
+    from checker.numeric.references import seeded_weights
+    from tools.hugging_face import GPT2LMHeadModel, hugging_face_config, linear_shapes, load
 
     model = GPT2LMHeadModel(hugging_face_config())
     weights = seeded_weights(linear_shapes(model))
@@ -379,7 +379,7 @@ def serve(side: Any, requests: TextIO, answers: TextIO) -> None:
 
 def main() -> None:
     """Be one side, or write the checkpoint that both load."""
-    parser = argparse.ArgumentParser(prog="benchmarks.sides", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="tools.benchmarks.backends", description=__doc__.splitlines()[0])
     parser.add_argument("side", choices=("max", "huggingface", "checkpoint"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--once", type=json.loads, metavar="CASE", help="run one case, given as JSON, and end")

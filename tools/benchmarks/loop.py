@@ -1,6 +1,6 @@
 """Time the learner's loop: how long each verdict takes, beside the time that importing MAX takes.
 
-``python -m benchmarks.loop [--rounds 5] [--cold] [--naive] [--out FILE]``
+``python -m tools.benchmarks.loop [--rounds 5] [--cold] [--naive] [--out FILE]``
 
 Every figure is the time from starting the process to the line that carries the verdict, the median
 of several rounds in which all cases alternate, so that a machine that slows down slows all of them.
@@ -27,7 +27,8 @@ from typing import Any
 
 import psutil
 
-from checker.paths import ROOT, find_step
+from checker.course.paths import ROOT
+from checker.course.steps import find_step
 
 STEP = find_step("s07")
 CHECK = ["-m", "checker", "s07"]
@@ -38,8 +39,8 @@ WARM = "all steps compiled by `./run warm`, nothing cached"
 NAIVE = """
 import numpy as np
 from max.experimental.tensor import Tensor
-from checker.references import Reference
-from checker.paths import find_step
+from checker.numeric.references import Reference
+from checker.course.steps import find_step
 from solutions.solution_01 import GPT2Config
 from solutions.solution_07 import GPT2MultiHeadAttention
 reference = Reference(find_step("s07").reference_file)

@@ -1,6 +1,6 @@
 """Time query, key and value by one fused multiplication against three, in NumPy.
 
-``python -m benchmarks.projections [--rounds 21] [--out FILE]``
+``python -m tools.benchmarks.projections [--rounds 21] [--out FILE]``
 
 At GPT-2 small's width in float32, for one sequence of several lengths. The two alternate, and which
 goes first does too, so that a machine that slows down slows both. A figure is the median over the

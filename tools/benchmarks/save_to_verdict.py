@@ -1,6 +1,6 @@
 """Time ``watch``: how long after a save the verdict on the numbers comes, everything cached.
 
-``python -m benchmarks.watch [--saves 20] [--steps 02 07 09] [--pause 3] [--out FILE]``
+``python -m tools.benchmarks.save_to_verdict [--saves 20] [--steps 02 07 09] [--pause 3] [--out FILE]``
 
 A figure is the time from writing the learner's file to the line that carries the verdict, as a terminal
 gets it. Between the end of a check and the next save there is a pause, as a learner makes one; in it the
@@ -22,10 +22,10 @@ from typing import Any
 
 import psutil
 
-from benchmarks.loop import course_with
-from checker.paths import Step, find_step
-from checker.skeletons import expected
-from tests.terminal import Terminal
+from tools.benchmarks.loop import course_with
+from checker.course.steps import Step, find_step
+from checker.course.skeletons import expected
+from tests.dev.terminal import Terminal
 
 LIMIT_SECONDS = 600  # for one check that has to compile everything
 MISTAKE = ("scores = scores + causal_mask", "_ = scores + causal_mask")

@@ -1,6 +1,6 @@
 """Time the server at 1, 8 and 32 clients, beside Hugging Face's.
 
-``python -m benchmarks.serve [--rounds 3] [--large] [--servers max …] [--out FILE]``
+``python -m tools.benchmarks.serving [--rounds 3] [--large] [--servers max …] [--out FILE]``
 
 Every client sends one request after the other and waits for the whole text; a figure is the tokens that
 all of them get in a second, the median of several rounds. In a round the servers take turns of a few seconds, so that
@@ -39,7 +39,7 @@ import numpy as np
 import psutil
 from safetensors.numpy import save_file
 
-from checker.paths import ROOT
+from checker.course.paths import ROOT
 from solutions.solution_01 import GPT2Config
 
 SMALL = ROOT / "models" / "moby-dick"

@@ -1,9 +1,9 @@
 """Time this course's model beside Hugging Face's: the same weights, the same input, the same cores.
 
-``python -m benchmarks.speed [--only attention,forward,generation] [--rounds 5] [--quick] [--cold] [--out FILE]``
+``python -m tools.benchmarks.speed [--only attention,forward,generation] [--rounds 5] [--quick] [--cold] [--out FILE]``
 
 Outputs are compared before anything is timed, and a wrong one ends the run. Each side runs in a process of its
-own (``benchmarks/sides.py``), which stays alive and waits while it is the other's turn. In every round each way
+own (``tools/benchmarks/backends.py``), which stays alive and waits while it is the other's turn. In every round each way
 has a turn, in an order that reverses from round to round, so that a machine that slows down slows all of them.
 A figure is the median over the rounds; a ratio is the median of the rounds' own ratios.
 """
@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 import psutil
 
-from benchmarks.sides import PRODUCT, READING, Case, as_request
-from book.maker.arithmetic import decode_bytes, token_flops
-from checker.claims import close
-from checker.paths import ROOT
+from tools.benchmarks.backends import PRODUCT, READING, Case, as_request
+from tools.book_maker.values.arithmetic import decode_bytes, token_flops
+from checker.numeric.tolerance import close
+from checker.course.paths import ROOT
 from solutions.solution_01 import GPT2Config
 
 MAX, HUGGING_FACE, EAGER, COMPILED = "MAX", "Hugging Face", "eager", "torch.compile"
@@ -80,7 +80,7 @@ class Worker:
         self.side, self.log = side, log
         with log.open("w") as said:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.sides", side, str(folder)],
+                [sys.executable, "-m", "tools.benchmarks.backends", side, str(folder)],
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -124,7 +124,7 @@ def check_output(case: Case, actual: Sequence[np.ndarray], expected: Sequence[np
     from Hugging Face's only where the logits of both are equal within the tolerance; texts are compared up to there.
 
     Raises:
-        WrongOutput: the difference is more than float32 sums in another order make (``checker/claims.py``).
+        WrongOutput: the difference is more than float32 sums in another order make (``checker/numeric/tolerance.py``).
     """
     if case.part == "text":
         (tokens, logits), (their_tokens, their_logits) = actual, expected
@@ -299,7 +299,7 @@ def once(side: str, folder: Path, case: Case, **environment: str) -> tuple[float
     Raises:
         RuntimeError: it ended without a result; what it said last is quoted.
     """
-    command = [sys.executable, "-m", "benchmarks.sides", side, str(folder), "--once", json.dumps(asdict(case))]
+    command = [sys.executable, "-m", "tools.benchmarks.backends", side, str(folder), "--once", json.dumps(asdict(case))]
     with tempfile.TemporaryFile("w+") as said:
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -393,7 +393,7 @@ def checkpoint(given: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory() as name:
         say("seeded weights for GPT-2 small")
-        command = [sys.executable, "-m", "benchmarks.sides", "checkpoint", name]
+        command = [sys.executable, "-m", "tools.benchmarks.backends", "checkpoint", name]
         made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if made.returncode:
             raise RuntimeError(

@@ -1,6 +1,6 @@
 """Time the check of every step on its solution, kernels cached, without compiling.
 
-``python -m benchmarks.steps [--rounds 3] [--out FILE]``: the whole process, the median of several
+``python -m tools.benchmarks.steps [--rounds 3] [--out FILE]``: the whole process, the median of several
 rounds in which the steps alternate.
 """
 
@@ -16,8 +16,9 @@ from typing import Any
 
 import psutil
 
-from benchmarks.loop import seconds_until
-from checker.paths import ROOT, all_steps
+from tools.benchmarks.loop import seconds_until
+from checker.course.paths import ROOT
+from checker.course.steps import all_steps
 
 
 def as_markdown(result: dict[str, Any]) -> str:

@@ -5,6 +5,6 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
 
-from book.maker.preprocess import main  # noqa: E402
+from tools.book_maker.preprocess import main  # noqa: E402
 
 sys.exit(main(sys.argv[1:]))

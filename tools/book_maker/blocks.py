@@ -1,6 +1,6 @@
 """Run a chapter's Python blocks one after the other in one module, and say what each printed.
 
-A program of its own (``python -P book/maker/blocks.py < job.json``), run in a copy of the course: the job is the
+A program of its own (``python -P tools/book_maker/blocks.py < job.json``), run in a copy of the course: the job is the
 chapter's path and its blocks with their line numbers; the answer, on the last line of standard output, has for
 each block that ran what it printed, and for the one that failed its traceback.
 """
@@ -24,7 +24,7 @@ def main() -> None:
     job = json.load(sys.stdin)
     sys.path.insert(0, os.getcwd())
     if any(word in block["source"] for block in job["blocks"] for word in NEEDS_MAX):
-        import checker.runtime  # noqa: F401  prepares MAX, so that an eager operation takes no seconds
+        from checker.max_adapter import runtime  # prepares MAX, so that an eager operation takes no seconds
     module = ModuleType("chapter")
     sys.modules["chapter"] = module
     answers: list[dict[str, str]] = []

@@ -1,6 +1,6 @@
 """A browser that looks at the built book: for ``tests/dev/test_book_browser.py`` and for pictures of pages.
 
-``python -m book.maker.browser OUT [CHAPTER …]`` writes a picture of each page at two widths in two themes.
+``python -m tools.book_maker.browser OUT [CHAPTER …]`` writes a picture of each page at two widths in two themes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from checker.paths import ROOT
+from checker.course.paths import ROOT
 
 HTML = ROOT / "book" / "html"
 WIDTHS = {1280: 900, 390: 844}  # of a window on a desk and of a phone, with their heights

@@ -10,11 +10,13 @@ import textwrap
 from collections.abc import Callable, Iterator
 from html import escape
 
-from book.maker import facts, formulas
-from book.maker.pages import Fault, Fence, fences
-from checker.paths import ROOT, find_step
-from checker.skeletons import expected
-from tests.course import check_table
+from tools.book_maker.values import book_values as facts
+from tools.book_maker import formulas
+from tools.book_maker.chapters import Fault, Fence, fences
+from checker.course.paths import ROOT
+from checker.course.steps import find_step
+from checker.course.skeletons import expected
+from tools.course_copy import check_table
 
 BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
 INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
@@ -126,16 +128,16 @@ def figure(words: str) -> str:
 
 
 def drawing(name: str) -> str:
-    """The SVG that a function of ``book/maker/figures`` draws: ``step_07.heads``.
+    """The SVG that a function of ``tools/book_maker/figures`` draws: ``step_07.heads``.
 
     Raises:
         ValueError: there is no such function, it fails, or it returns no drawing.
     """
     module, _, function = name.partition(".")
     try:
-        draw = getattr(importlib.import_module(f"book.maker.figures.{module}"), function)
+        draw = getattr(importlib.import_module(f"tools.book_maker.figures.{module}"), function)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ValueError(f"there is no function {function}() in book/maker/figures/{module}.py ({error})") from error
+        raise ValueError(f"there is no function {function}() in tools/book_maker/figures/{module}.py ({error})") from error
     try:
         drawn = draw()
     except Exception as error:  # a writer's figure may raise anything

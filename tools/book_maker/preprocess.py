@@ -2,7 +2,7 @@
 
 mdBook starts it in ``book/`` as ``python maker``, which is ``__main__.py`` beside this file. A fault in any
 chapter stops the build; all faults are told, each with its chapter, its line and what to do. The same without a
-build, for those who write: ``python -m book.maker.preprocess step_07``.
+build, for those who write: ``python -m tools.book_maker.preprocess step_07``.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from book.maker.directives import expand
-from book.maker.pages import SRC, Fault, find_chapter
+from tools.book_maker.directives import expand
+from tools.book_maker.chapters import SRC, Fault, find_chapter
 
 Chapter = dict[str, Any]
 

@@ -1,10 +1,10 @@
 """What the book shows of terminals and of Python, run again.
 
-``python -m book.maker.transcripts [--update] [CHAPTER …]``
+``python -m tools.book_maker.transcripts [--update] [CHAPTER …]``
 
 A ``console`` block has commands behind ``$`` and below each what it printed; it is run in a copy of the course,
 whose learner's files are untouched unless a comment before the block orders otherwise
-(``<!-- learner: 07 solved -->``, see ``tests/course.py``). All ``python`` blocks of a chapter are run in one
+(``<!-- learner: 07 solved -->``, see ``tools/course_copy.py``). All ``python`` blocks of a chapter are run in one
 module; what a block printed is the ``text`` block after it. Without ``--update``, differences are printed and the
 exit status is 1; with it, the chapters are rewritten. Times (``1.2 s``) are not compared, and a line ``...``
 stands for lines left out.
@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
-from book.maker.pages import SRC, Fault, Fence, chapters, fences, find_chapter, in_hint
-from tests.course import Course, prepare
+from tools.book_maker.chapters import SRC, Fault, Fence, chapters, fences, find_chapter, in_hint
+from tools.course_copy import Course, prepare
 
 LEARNER = re.compile(r"^\s*<!--\s*learner:(?P<order>.*?)-->\s*$", re.DOTALL)
 SECONDS = re.compile(r"\d+(?:\.\d+)?(?= s\b)")

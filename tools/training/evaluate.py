@@ -1,6 +1,6 @@
 """How well the small GPT-2 predicts text it has not seen, in bits per byte, beside an n-gram and xz.
 
-``python -m models.evaluate --text FILE [--model models/moby-dick]``
+``python -m tools.training.evaluate --text FILE [--model models/moby-dick]``
 
 All three learn from the same chapters and predict the same bytes. Prints a table and writes
 ``evaluation.json`` beside the model. Fewer bits are better; plain text is 8 bits per byte.
@@ -20,9 +20,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
-from models.corpus import DEV, TEST, Corpus, read_corpus
+from checker.course.paths import SMALL_MODEL
+from tools.training.corpus import DEV, TEST, Corpus, read_corpus
 
-MODEL = Path(__file__).parent / "moby-dick"
 STRIDE = 64  # tokens predicted by each window, after the first window of a chapter
 DISCOUNTS = np.linspace(0.05, 0.95, 19)
 
@@ -169,9 +169,9 @@ def as_markdown(result: dict[str, Any]) -> str:
 
 def main() -> None:
     """Evaluate a model and print a table."""
-    parser = argparse.ArgumentParser(prog="python -m models.evaluate", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tools.training.evaluate", description=__doc__.splitlines()[0])
     parser.add_argument("--text", type=Path, required=True, help="data.txt; models/moby-dick/README.md says whence")
-    parser.add_argument("--model", type=Path, default=MODEL, help="a folder in Hugging Face's layout")
+    parser.add_argument("--model", type=Path, default=SMALL_MODEL, help="a folder in Hugging Face's layout")
     options = parser.parse_args()
     disable_progress_bar()
     corpus = read_corpus(options.text)

@@ -1,6 +1,6 @@
 """Write on from a prompt with the small GPT-2, by Hugging Face's own ``generate``.
 
-``python -m models.sample "Call me" [--tokens 120] [--temperature 0] [--top-k 40] [--seed 0]``
+``python -m tools.training.sample "Call me" [--tokens 120] [--temperature 0] [--top-k 40] [--seed 0]``
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
-from models.evaluate import MODEL
+from checker.course.paths import SMALL_MODEL
 
 
 def main() -> None:
     """Read the options, generate and print."""
-    parser = argparse.ArgumentParser(prog="python -m models.sample", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tools.training.sample", description=__doc__.splitlines()[0])
     parser.add_argument("prompt")
-    parser.add_argument("--model", type=Path, default=MODEL, help="a folder in Hugging Face's layout")
+    parser.add_argument("--model", type=Path, default=SMALL_MODEL, help="a folder in Hugging Face's layout")
     parser.add_argument("--tokens", type=int, default=120, help="how many to add")
     parser.add_argument("--temperature", type=float, default=0.0, help="0 takes the likeliest token each time")
     parser.add_argument("--top-k", type=int, default=40, help="sample from so many of the likeliest tokens")

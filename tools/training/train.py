@@ -1,6 +1,6 @@
 """Train the small GPT-2 of this course on Moby Dick, on a CPU, and save it in Hugging Face's layout.
 
-``python -m models.train --text FILE [--minutes 25] [--out models/moby-dick]``
+``python -m tools.training.train --text FILE [--minutes 25] [--out models/moby-dick]``
 
 The book is small: given time, the model would learn it by heart. Against that there are dropout, weight
 decay, and the dev chapters: the weights that are kept are those that predicted them best.
@@ -23,8 +23,9 @@ from tokenizers.models import BPE
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from transformers.utils.logging import disable_progress_bar
 
-from models.corpus import read_corpus
-from models.evaluate import MODEL, model_bits
+from tools.training.corpus import read_corpus
+from checker.course.paths import SMALL_MODEL
+from tools.training.evaluate import model_bits
 
 END = "<|endoftext|>"
 LENGTH = 256  # tokens a window, and n_positions
@@ -152,9 +153,9 @@ def train(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Read the options and train."""
-    parser = argparse.ArgumentParser(prog="python -m models.train", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tools.training.train", description=__doc__.splitlines()[0])
     parser.add_argument("--text", type=Path, required=True, help="data.txt; models/moby-dick/README.md says whence")
-    parser.add_argument("--out", type=Path, default=MODEL)
+    parser.add_argument("--out", type=Path, default=SMALL_MODEL)
     parser.add_argument("--steps", type=int, default=3600, help="the training ends after so many steps,")
     parser.add_argument("--minutes", type=float, default=24, help="or after so many minutes, if that is sooner")
     parser.add_argument("--threads", type=int, default=1)

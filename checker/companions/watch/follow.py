@@ -18,13 +18,15 @@ import time
 from enum import Enum, auto
 from pathlib import Path
 
-from checker import grading, hint, status
-from checker.blanks import find_blanks
-from checker.checking import begin
-from checker.inputs import Keys, Saves, keys_of_terminal
-from checker.paths import ROOT, Step, all_steps, find_step, shown
-from checker.report import NO, YES
-from checker.verdict import Printer
+from checker.session import child as grading
+from checker.companions import hint, status
+from checker.course.blanks import find_blanks
+from checker.session.check import begin
+from checker.companions.watch.inputs import Keys, Saves, keys_of_terminal
+from checker.course.paths import ROOT, relative_path
+from checker.course.steps import Step, all_steps, find_step
+from checker.session.report import NO, YES
+from checker.session.printer import Printer
 
 UNUSABLE, INTERRUPTED = 2, 130
 
@@ -153,7 +155,7 @@ class Watch:
         """Say what can be done now, and wait until something is."""
         coming = self.step_after()
         if verdict == YES and coming and not self.keys:
-            self.printer.line(f"\nOn to {shown(coming.learner_file)}.\n")
+            self.printer.line(f"\nOn to {relative_path(coming.learner_file)}.\n")
             self.step = coming
             return Next.CHECK
         if verdict == YES:
@@ -168,7 +170,7 @@ class Watch:
 
     def say_keys(self) -> None:
         """Say what is watched, and which keys there are."""
-        self.printer.line(f"\nWatching {shown(self.step.learner_file)}: save it to check it again.")
+        self.printer.line(f"\nWatching {relative_path(self.step.learner_file)}: save it to check it again.")
         self.printer.line("h hint, n next step, l list, r check again, q quit" if self.keys else "Ctrl-C ends this.")
 
     def step_after(self) -> Step | None:
@@ -266,7 +268,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("Every step and warm-up is done. `./run watch 07` watches one all the same.")
         return 0
     if not step.learner_file.parent.is_dir():
-        print(f"watch: {shown(step.learner_file.parent)} is missing; `./run skeletons` writes it anew", file=sys.stderr)
+        print(f"watch: {relative_path(step.learner_file.parent)} is missing; `./run skeletons` writes it anew", file=sys.stderr)
         return UNUSABLE
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))  # by way of every close() below

@@ -35,7 +35,7 @@ from max.pipelines.lib.interfaces.arch_config import (
 from max.pipelines.lib.interfaces.batch_processor import ModuleV3SingleReplicaBatchProcessor
 from max.pipelines.modeling.types import PipelineTask
 
-from play.serving.cache import MaxPagedCache
+from play.serving.max.cache import MaxPagedCache
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config
 from solutions.solution_15 import ServedGPT2, cache_sizes

@@ -17,8 +17,8 @@ from max.experimental.tensor import Tensor, TensorType
 from max.graph import DeviceRef
 from max.nn.kv_cache import KVCacheParamInterface, MHAKVCacheParams
 
-from checker.runtime import build
-from play.serving.cache import MaxPagedCache
+from checker.claims.modules import build
+from play.serving.max.cache import MaxPagedCache
 from solutions.solution_01 import GPT2Config
 
 SEED = 15  # of the order in which pages are handed out

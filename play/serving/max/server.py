@@ -15,12 +15,12 @@ from typing import Any
 from max.driver import DeviceSpec, accelerator_count
 from tokenizers import Tokenizer
 
-from checker.paths import ROOT
+from checker.course.paths import ROOT
 from play.serving import CannotServe
-from play.serving.door import Door, Served
+from play.serving.validation import Door, Served
 from solutions.solution_13 import checkpoint_folder, read_config
 
-ARCHITECTURE = f"{ROOT}:play.serving.architecture"
+ARCHITECTURE = f"{ROOT}:play.serving.max.architecture"
 WORKER_SECONDS = 1.0  # that MAX waits for its model worker to end before it kills it: it has nothing to save
 PRIVATE = {  # of what the process, and those that it starts, find in their environment
     "HF_HUB_OFFLINE": "1",  # the checkpoint is a folder by now

@@ -7,11 +7,13 @@ import sys
 
 import pytest
 
-from checker import hint, skeletons
-from checker.blanks import find_blanks
-from checker.paths import ROOT, all_steps, find_step
-from checker.skeletons import expected
-from tests.terminal import Terminal
+from checker.companions import hint
+from checker.course import skeletons
+from checker.course.blanks import find_blanks
+from checker.course.paths import ROOT
+from checker.course.steps import all_steps, find_step
+from checker.course.skeletons import expected
+from tests.dev.terminal import Terminal
 
 CHAPTER = """\
 # Warm-up 01

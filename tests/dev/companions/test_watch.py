@@ -12,10 +12,10 @@ import time
 import psutil
 import pytest
 
-from checker import inputs
-from checker.paths import all_steps, find_step
-from checker.skeletons import expected
-from tests.terminal import Terminal
+from checker.companions.watch import inputs
+from checker.course.steps import all_steps, find_step
+from checker.course.skeletons import expected
+from tests.dev.terminal import Terminal
 
 READY = "q quit"  # the last line when a verdict is complete
 WRONG = {"return query @ ": "return 2 * query @ "}
@@ -222,8 +222,8 @@ def test_a_child_that_is_started_before_has_seen_no_answer(course):
     """Of the solutions, it has imported those that a learner's file may import, and no other."""
     script = """\
 import sys
-from checker import worker
-from checker.paths import find_step
+from checker.claims import worker
+from checker.course.steps import find_step
 worker.prepare(find_step(sys.argv[1]), lambda *arguments, **details: None)
 print(*sorted(name for name in sys.modules if name.startswith(("solutions.", "graded."))))
 """

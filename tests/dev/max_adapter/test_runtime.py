@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from max.experimental.nn import Linear
 
-from checker import runtime
+from checker.max_adapter import runtime
 from checker.claims import Refusal
-from checker.runtime import DType, build, open_device, run
+from max.dtype import DType
+from checker.claims.modules import build, run
+from checker.max_adapter.runtime import open_device
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
 

@@ -9,8 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from book.maker.browser import chromium
-from checker.paths import ROOT, all_steps
+from tools.book_maker.browser import chromium
+from checker.course.paths import ROOT
+from checker.course.steps import all_steps
 
 TEXT = (
     "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse, "
@@ -26,7 +27,7 @@ def attention(*arguments, root=ROOT):
 
 @pytest.fixture(scope="module")
 def read():
-    from play.heads import read_attention
+    from play.attention_weights import read_attention
 
     return read_attention(TEXT)
 
@@ -43,7 +44,7 @@ def page(tmp_path_factory):
 def test_the_weights_are_hugging_faces(read):
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
-    from play.heads import SMALL_MODEL
+    from checker.course.paths import SMALL_MODEL
     from play.tokens import load_tokenizer
 
     model = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL, attn_implementation="eager").eval()
@@ -62,7 +63,7 @@ def test_rows_sum_to_one_and_nobody_sees_the_future(read):
 
 
 def test_shares_are_what_a_head_by_hand_has():
-    from play.heads import pattern, shares
+    from play.attention_weights import pattern, shares
 
     before = np.eye(4, k=-1)
     before[0, 0] = 1  # the first token has only itself
@@ -121,7 +122,7 @@ def test_light_and_dark_differ(page):
 
 
 def test_the_terminal_shows_a_row_a_token_and_what_was_measured(read):
-    from play.heads import shares
+    from play.attention_weights import shares
 
     run = attention(TEXT, "--text", "--layer", "1", "--head", "2")
     assert run.returncode == 0, run.stderr

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from book.maker import heads
-from book.maker.heads import Reading, measured, measured_evenly
+from tools.book_maker.values import head_measurements as heads
+from tools.book_maker.values.head_measurements import Reading, measured, measured_evenly
 
 IDS = np.array([[5, 6, 7, 5, 6, 8], [1, 1, 2, 3, 2, 4]])
 LENGTH = IDS.shape[1]

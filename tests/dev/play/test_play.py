@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from checker.paths import ROOT, all_steps
+from checker.course.paths import ROOT
+from checker.course.steps import all_steps
 
 STEPS = [step for step in all_steps() if step.name.startswith("step")]
 PROMPTS = (
@@ -58,7 +59,7 @@ def test_a_seed_that_was_chosen_is_told():
 )
 def test_what_cannot_be_done_is_said(arguments, said):
     if "gpu" in arguments:
-        from checker.runtime import devices
+        from checker.max_adapter.runtime import devices
 
         if "gpu" in devices():
             pytest.skip("there is a GPU here")
@@ -121,7 +122,7 @@ def without_cache():
 @pytest.fixture(scope="module")
 def theirs():
     transformers = pytest.importorskip("transformers")
-    from play.engine import SMALL_MODEL
+    from checker.course.paths import SMALL_MODEL
 
     return transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL).eval()
 

@@ -15,9 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 
-from checker.paths import ROOT
+from checker.course.paths import ROOT
 from play.serving import MAX_VERSION
-from play.serving.door import LARGEST_BODY, Refused, Served, admitted
+from play.serving.validation import LARGEST_BODY, Refused, Served, admitted
 
 openai = pytest.importorskip("openai")
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from checker.blanks import find_blanks, skeleton, unwritten
-from checker.paths import all_steps, find_step
+from checker.course.blanks import find_blanks, skeleton, unwritten
+from checker.course.steps import all_steps, find_step
 
 SOLUTION = '''\
 """A step."""

@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.sides import Case
-from benchmarks.speed import QUICK, Comparison, WrongOutput, as_markdown, check_output, forward, forward_flops, tables
-from book.maker.figures import growth
-from checker.paths import ROOT
+from tools.benchmarks.backends import Case
+from tools.benchmarks.speed import QUICK, Comparison, WrongOutput, as_markdown, check_output, forward, forward_flops, tables
+from tools.book_maker.figures import growth
+from checker.course.paths import ROOT
 from solutions.solution_01 import GPT2Config
 
 torch = pytest.importorskip("torch")
@@ -23,7 +23,7 @@ TEXT = Case("text", "MAX", 1, 4, 3)
 
 def bench(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "benchmarks.speed", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tools.benchmarks.speed", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
 
 

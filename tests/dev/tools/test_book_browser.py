@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from book.maker.browser import THEMES, WIDTHS, NoBrowser, chromium, open_page, served
-from book.maker.pages import chapters
+from tools.book_maker.browser import THEMES, WIDTHS, NoBrowser, chromium, open_page, served
+from tools.book_maker.chapters import chapters
 
 PAGES = [f"{path.stem}.html" for path in chapters()]
 

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from book.maker import directives, formulas, svg
-from book.maker.pages import Fault, fences
-from book.maker.transcripts import Difference, agrees, commands, order_before, output_of, rewritten, shortened
-from checker.paths import ROOT, find_step
-from checker.skeletons import expected
-from tests.course import prepare
+from tools.book_maker import directives, formulas
+from tools.book_maker.drawing import svg
+from tools.book_maker.chapters import Fault, fences
+from tools.book_maker.transcripts import Difference, agrees, commands, order_before, output_of, rewritten, shortened
+from checker.course.paths import ROOT
+from checker.course.steps import find_step
+from checker.course.skeletons import expected
+from tools.course_copy import prepare
 
 
 def expanded(text):
@@ -83,7 +85,7 @@ def test_a_transcript_sets_its_commands_off():
         ("{{code solutions/nothing.py}}", "there is no file 'solutions/nothing.py'"),
         ("{{code ../../etc/passwd}}", "there is no file"),
         ("{{code solutions/solution_07.py _atn}}", "there is no '_atn'; there are"),
-        ("{{figure nothing.heads: A caption.}}", "there is no function heads() in book/maker/figures/nothing.py"),
+        ("{{figure nothing.heads: A caption.}}", "there is no function heads() in tools/book_maker/figures/nothing.py"),
         ("{{figure introduction.nothing: A caption.}}", "there is no function nothing()"),
         ("{{figure introduction.model}}", "a figure needs a caption"),
         ("{{mistakes 99}}", "there is no step '99'"),

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from checker.claims import equal
-from checker.runtime import CPU, DType, TensorType, load, tensor
+from max.driver import CPU
+from max.dtype import DType
+from max.experimental.tensor import TensorType
+from checker.claims.modules import load
+from checker.max_adapter.runtime import tensor
 
 torch = pytest.importorskip("torch")
 record = pytest.importorskip("tests.references.record")

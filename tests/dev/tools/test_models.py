@@ -5,7 +5,7 @@ import json
 import numpy as np
 from safetensors.numpy import load_file
 
-from play.engine import SMALL_MODEL
+from checker.course.paths import SMALL_MODEL
 
 CARD = (SMALL_MODEL / "README.md").read_text()
 EVALUATION = json.loads((SMALL_MODEL / "evaluation.json").read_text())

@@ -5,9 +5,10 @@ import re
 
 import pytest
 
-from benchmarks.loop import as_markdown
-from benchmarks.speed import tables
-from checker.paths import ROOT, all_steps
+from tools.benchmarks.loop import as_markdown
+from tools.benchmarks.speed import tables
+from checker.course.paths import ROOT
+from checker.course.steps import all_steps
 from checker.tasks import tasks
 
 README = (ROOT / "README.md").read_text()

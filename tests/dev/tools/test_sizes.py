@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from book.maker import arithmetic
+from tools.book_maker.values import arithmetic
 from solutions.solution_01 import GPT2Config
 
 torch = pytest.importorskip("torch")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from checker import tasks
-from checker.paths import ROOT, all_steps
+from checker.course.paths import ROOT
+from checker.course.steps import all_steps
 
 MANIFEST = tomllib.loads((ROOT / "pixi.toml").read_text())
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -2,9 +2,9 @@
 
 import re
 
-from book.maker.pages import SRC
-from checker.errors import ADVICE
-from checker.paths import ROOT
+from tools.book_maker.chapters import SRC
+from checker.diagnosis.exceptions import ADVICE
+from checker.course.paths import ROOT
 
 CHAPTER = (SRC / "troubleshooting.md").read_text()
 SOURCES = "\n".join(

@@ -1,4 +1,4 @@
-"""Look at figures without building the book: ``python -m book.maker.preview OUT.html step_07.heads …``.
+"""Look at figures without building the book: ``python -m tools.book_maker.drawing.preview OUT.html step_07.heads …``.
 
 Without names, all figures. The page shows each one on a light and on a dark page; ``OUT.png`` beside it, if
 Chromium is installed, is its picture.
@@ -14,7 +14,7 @@ import sys
 from html import escape
 from pathlib import Path
 
-from checker.paths import ROOT
+from checker.course.paths import ROOT
 
 FIGURES = ROOT / "book" / "maker" / "figures"
 
@@ -23,7 +23,7 @@ def names() -> list[str]:
     """Every figure there is: ``step_07.heads``, from the functions without an underscore in figures/."""
     found = []
     for path in sorted(FIGURES.glob("[a-z]*.py")):
-        module = importlib.import_module(f"book.maker.figures.{path.stem}")
+        module = importlib.import_module(f"tools.book_maker.figures.{path.stem}")
         found += [
             f"{path.stem}.{name}"
             for name, made in vars(module).items()
@@ -38,7 +38,7 @@ def names() -> list[str]:
 def draw(name: str) -> str:
     """The SVG of one figure."""
     module, _, function = name.partition(".")
-    return str(getattr(importlib.import_module(f"book.maker.figures.{module}"), function)())
+    return str(getattr(importlib.import_module(f"tools.book_maker.figures.{module}"), function)())
 
 
 def page(figures: list[str]) -> str:

@@ -1,11 +1,11 @@
-"""What attention costs, as the sequence and the batch grow: drawn from ``benchmarks/speed.json``."""
+"""What attention costs, as the sequence and the batch grow: drawn from ``tools/benchmarks/figures/speed.json``."""
 
 import json
 from collections.abc import Sequence
 from typing import Any
 
-from book.maker.svg import Kind, Plot, figure, line, text
-from checker.paths import ROOT
+from tools.book_maker.drawing.svg import Kind, Plot, figure, line, text
+from checker.course.paths import ROOT
 
 WAYS: dict[str, tuple[str, Kind]] = {"MAX": ("MAX", "query"), "Hugging Face": ("Hugging Face, sdpa", "key")}
 
@@ -14,7 +14,7 @@ def cost(result: dict[str, Any] | None = None) -> str:
     """Milliseconds of attention at GPT-2 small's width, by length and by batch; both axes are logarithmic.
 
     Args:
-        result: what ``benchmarks/speed.py`` wrote, if not ``benchmarks/speed.json``.
+        result: what ``tools/benchmarks/speed.py`` wrote, if not ``tools/benchmarks/figures/speed.json``.
 
     Raises ``ValueError`` where the benchmark was run without its part ``growth``.
     """
@@ -23,7 +23,7 @@ def cost(result: dict[str, Any] | None = None) -> str:
     assert result is not None
     if "growth" not in result:
         raise ValueError(
-            "benchmarks/speed.json has no part `growth`; `./run bench --out benchmarks/speed.json` adds it"
+            "tools/benchmarks/figures/speed.json has no part `growth`; `./run bench --out tools/benchmarks/figures/speed.json` adds it"
         )
     rows = result["growth"]
     by_length = [row for row in rows if row["batch"] == 1]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from book.maker import svg
-from book.maker.heads import decided, named, sentence, shares
+from tools.book_maker.drawing import svg
+from tools.book_maker.values.head_measurements import decided, named, sentence, shares
 from play.pictures import visible
 
 

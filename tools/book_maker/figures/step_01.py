@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from book.maker import svg
+from tools.book_maker.drawing import svg
 from solutions.solution_01 import GPT2Config
 
 NAMES = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")

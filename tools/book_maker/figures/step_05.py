@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from book.maker import svg
+from tools.book_maker.drawing import svg
 
 IDS = (3, 0, 5, 3)
 VOCABULARY, WIDTH = 6, 4

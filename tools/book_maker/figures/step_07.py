@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from book.maker import svg
+from tools.book_maker.drawing import svg
 from solutions.solution_01 import GPT2Config
 from solutions.warmup_03 import attention_weights, lookback_mask
 from solutions.warmup_04 import merge_heads, split_heads

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from book.maker import svg
+from tools.book_maker.drawing import svg
 from solutions.solution_01 import GPT2Config
 
 WIDTH = 256  # channels of the random sublayers

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from book.maker import svg
-from book.maker.arithmetic import parameters
+from tools.book_maker.drawing import svg
+from tools.book_maker.values.arithmetic import parameters
 from solutions.solution_01 import GPT2Config
 
 

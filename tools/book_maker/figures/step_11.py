@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from book.maker.svg import arrow, figure, matrix, text
+from tools.book_maker.drawing.svg import arrow, figure, matrix, text
 
 ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [-1.0, 0.0]])  # [vocab, embd], as in the chapter
 STREAM = np.array([[0.9, -0.2], [0.1, 1.8], [2.0, 0.4]])  # [seq, embd]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from book.maker.svg import Kind, arrow, box, figure, text
+from tools.book_maker.drawing.svg import Kind, arrow, box, figure, text
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import convert_checkpoint
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from book.maker import svg
+from tools.book_maker.drawing import svg
 
 TOKENS = ("Call", "me", "Ish", "ma", "el", ".", "Some")
 PROMPT = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from book.maker import svg
+from tools.book_maker.drawing import svg
 from solutions.warmup_01 import attention_scores, context_vectors, softmax
 from tests.test_warmup_01 import JOURNEY, SIX_WORDS
 

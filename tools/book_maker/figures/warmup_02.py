@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from book.maker import svg
+from tools.book_maker.drawing import svg
 from solutions.warmup_01 import softmax
 
 KEYS, QUERIES = 8, 2000

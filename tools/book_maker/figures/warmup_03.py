@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from book.maker import svg
+from tools.book_maker.drawing import svg
 from solutions.warmup_02 import scaled_scores
 from solutions.warmup_03 import attention_weights, lookback_mask
 from tests.test_warmup_01 import SIX_WORDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from book.maker import svg
+from tools.book_maker.drawing import svg
 from solutions.warmup_04 import split_heads
 
 TOKENS, WIDTH, HEADS = 3, 4, 2

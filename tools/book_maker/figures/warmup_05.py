@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from book.maker import svg
+from tools.book_maker.drawing import svg
 from solutions.warmup_01 import context_vectors
 from solutions.warmup_03 import attention_weights
 from solutions.warmup_04 import merge_heads, split_heads

@@ -14,22 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from book.maker.arithmetic import (
-    attention_flops,
-    cache_bytes,
-    decode_bytes,
-    head_share,
-    matrix_weights,
-    parameters,
-    share,
-    token_flops,
-)
-from checker.blanks import find_blanks
-from checker.claims import TOLERANCE
-from checker.doctor import NEEDED_GB
-from checker.paths import ROOT, find_step
+from tools.book_maker.values.arithmetic import attention_flops, cache_bytes, decode_bytes, head_share, matrix_weights, parameters, share, token_flops
+from checker.course.blanks import find_blanks
+from checker.numeric.tolerance import TOLERANCE
+from checker.companions.doctor import NEEDED_GB
+from checker.course.paths import ROOT
+from checker.course.steps import find_step
 from solutions.solution_01 import GPT2Config
-from tests.course import check_table
+from tools.course_copy import check_table
 
 __all__ = [
     "alternatives",
@@ -75,17 +67,17 @@ sizes = {name: GPT2Config.published(name) for name in ("gpt2", "gpt2-medium", "g
 tolerance = TOLERANCE
 
 #: Seconds of the learner's loop (``./run bench-loop``), of each step's check, and of one fused projection.
-loop = _json("benchmarks/loop.json")
-steps = _json("benchmarks/steps.json")
-projections = _json("benchmarks/projections.json")
+loop = _json("tools/benchmarks/figures/loop.json")
+steps = _json("tools/benchmarks/figures/steps.json")
+projections = _json("tools/benchmarks/figures/projections.json")
 
 #: This course's model beside Hugging Face's: attention, forward, generation (``./run bench``).
-speed = _json("benchmarks/speed.json")
+speed = _json("tools/benchmarks/figures/speed.json")
 
 #: Tokens a second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
-serving = _json("benchmarks/serve.json")
+serving = _json("tools/benchmarks/figures/serve.json")
 
-#: How well the small model of this course reads (``models/evaluate.py``).
+#: How well the small model of this course reads (``tools/training/evaluate.py``).
 evaluation = _json("models/moby-dick/evaluation.json")
 
 #: The small model's configuration.
@@ -117,21 +109,21 @@ def alternatives(step: str) -> int:
 
 def heads() -> Any:
     """What is measured of the small model's heads; it needs MAX, so it is imported when a chapter asks."""
-    from book.maker import heads
+    from tools.book_maker.values import head_measurements as heads
 
     return heads
 
 
 def speed_table(part: str) -> str:
     """One of the tables of ``./run bench``: ``attention``, ``forward``, ``generation``, ``memory`` or ``first``."""
-    from benchmarks.speed import tables
+    from tools.benchmarks.speed import tables
 
     return tables(speed)[part]
 
 
 def serving_table(model: str) -> str:
     """The table of ``./run bench-serve`` for a model."""
-    from benchmarks.serve import table
+    from tools.benchmarks.serving import table
 
     return table(serving, model)
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from play.heads import SMALL_MODEL, attention_weights
+from checker.course.paths import SMALL_MODEL
+from play.attention_weights import attention_weights
 from play.pictures import visible
 from play.tokens import encode, load_tokenizer, token_texts
 from solutions.solution_13 import load_pretrained

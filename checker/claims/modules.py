@@ -1,0 +1,99 @@
+"""Run the learner's modules: build them with given weights, call them on arrays, compile them.
+
+Modules are built under ``F.lazy()`` and their random weights replaced before anyone computes them, and a
+whole forward pass is one graph, in a third of the time that one graph per operation takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from max.driver import CPU
+from max.dtype import DType
+from max.experimental import functional as F
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor, TensorType
+
+from checker.claims.vocabulary import Refusal, article
+from checker.max_adapter.runtime import compiling, open_device, tensor
+
+LONGEST_LIST = 200  # characters of parameter names
+
+
+def build(kind: Callable[..., Any], *arguments: Any, weights: Mapping[str, np.ndarray] | None = None) -> Any:
+    """An instance of the learner's class, with ``weights`` copied in by name.
+
+    Without weights, an ``__init__`` that is still partly to write is no obstacle: what it sets
+    before the blank is there, so the other methods can be tried.
+
+    Raises:
+        Refusal: a weight has no place in the module, or a place of another shape.
+    """
+    if weights is None and isinstance(kind, type):
+        instance: Any = object.__new__(kind)
+        try:
+            with F.lazy():
+                instance.__init__(*arguments)
+        except NotImplementedError:
+            pass
+        return instance
+    with F.lazy():
+        instance = kind(*arguments)
+    for name, array in (weights or {}).items():
+        load(instance, name, array)
+    return instance
+
+
+def load(module: Module[..., Any], name: str, array: np.ndarray) -> None:
+    """Put one weight into the place that its dotted name says."""
+    owner: Any = module
+    *path, leaf = name.split(".")
+    for part in path:
+        owner = owner[int(part)] if part.isdigit() and not hasattr(owner, part) else getattr(owner, part, None)
+    old = getattr(owner, leaf, None)
+    if not isinstance(old, Tensor):
+        if leaf == "bias" and owner is not None:
+            hint = " Was it made with bias=False?"
+        else:
+            there = ", ".join(name for name, _ in module.parameters)
+            hint = f" It has {there}." if there and len(there) < LONGEST_LIST else ""
+        raise Refusal(f"{type(module).__name__} has no {name}, which Hugging Face's checkpoint does have.{hint}")
+    shape = tuple(int(size) for size in old.shape)
+    if shape != array.shape:
+        raise Refusal(f"{name} has the shape {list(shape)}, and must have {list(array.shape)}.")
+    setattr(owner, leaf, tensor(array))
+
+
+def run(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
+    """Call the learner's function on tensors, as one graph; the result is a tensor.
+
+    Raises:
+        Refusal: the result is something else.
+    """
+    with F.lazy():
+        result = function(*map(tensor, arrays))
+    if not isinstance(result, Tensor):
+        name = getattr(function, "__qualname__", type(function).__name__)
+        name = "It" if "<" in name else name  # a claim's own lambda says nothing to a learner
+        missing = " Is there a `return`?" if result is None else ""
+        raise Refusal(f"{name} returns {article(type(result).__name__)}, and must return a Tensor.{missing}")
+    return result
+
+
+def compiled(
+    module: Module[..., Any], *shapes: Sequence[str | int], device: str, dtype: DType = DType.float32
+) -> Callable[..., Any]:
+    """The module compiled into one graph, as a function of arrays; names in ``shapes`` are symbolic."""
+    target = open_device(device)
+    if device != "cpu":
+        module.to(target)
+    types = [TensorType(dtype, list(shape), device=target) for shape in shapes]
+    with compiling(f"your module for {device}"):
+        graph = module.compile(*types)
+
+    def call(*arrays: np.ndarray) -> Any:
+        return graph(*(tensor(array).to(target) for array in arrays)).to(CPU())
+
+    return call

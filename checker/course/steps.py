@@ -1,0 +1,84 @@
+"""Steps: one number, one step, the same in every folder."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from checker.course.paths import REFERENCES, ROOT, SOLUTIONS, TESTS
+
+#: A claim of a check file that imports this module runs MAX.
+CLAIMS_THAT_RUN_MAX = "checker.claims.modules"
+
+
+@dataclass(frozen=True, order=True)
+class Step:
+    """One step of the tutorial, or one warm-up: ``name`` is ``step_07`` or ``warmup_01``."""
+
+    name: str
+
+    @property
+    def number(self) -> str:
+        """``07``."""
+        return self.name.rpartition("_")[2]
+
+    @property
+    def task(self) -> str:
+        """The task that grades it: ``s07`` or ``w01``."""
+        return self.name[0] + self.number
+
+    @property
+    def learner_file(self) -> Path:
+        """The only file of this step that a learner edits."""
+        return ROOT / "steps" / f"{self.name}.py"
+
+    @property
+    def solution_file(self) -> Path:
+        """The answer, and the one source of the skeleton."""
+        return SOLUTIONS / f"{self.name.replace('step', 'solution')}.py"
+
+    @property
+    def check_file(self) -> Path:
+        """The claims, and the mistakes that can be named."""
+        return TESTS / f"test_{self.name}.py"
+
+    @property
+    def chapter(self) -> Path:
+        """What the book says of it, hints included."""
+        return ROOT / "book" / "src" / f"{self.name}.md"
+
+    @property
+    def reference_file(self) -> Path:
+        """Hugging Face's numbers, recorded."""
+        return REFERENCES / f"{self.name}.npz"
+
+
+def all_steps() -> list[Step]:
+    """Every step there is a solution for, warm-ups first, in the order of the tutorial."""
+    names = (path.stem.replace("solution", "step") for path in SOLUTIONS.glob("*_[0-9][0-9].py"))
+    return sorted((Step(name) for name in names), key=lambda step: (step.name[0] != "w", step.number))
+
+
+def find_step(text: str) -> Step:
+    """The step a person means by ``07``, ``7``, ``s07``, ``w01`` or ``step_07``.
+
+    Raises:
+        ValueError: there is no such step; the message lists those there are.
+    """
+    match = re.fullmatch(r"(s|step_|w|warmup_)?(\d{1,2})", text)
+    if match:
+        kind = "warmup" if (match[1] or "s").startswith("w") else "step"
+        step = Step(f"{kind}_{int(match[2]):02}")
+        if step.solution_file.is_file():
+            return step
+    raise ValueError(f"there is no step {text!r}; there are {', '.join(step.task for step in all_steps())}")
+
+
+@cache
+def uses_max(step: Step) -> bool:
+    """Return whether the claims of a step run MAX: their file imports ``checker.claims.modules``."""
+    nodes = ast.walk(ast.parse(step.check_file.read_text()))
+    return any(isinstance(node, ast.ImportFrom) and node.module == CLAIMS_THAT_RUN_MAX for node in nodes)
