@@ -1,6 +1,7 @@
-"""Pin every package in ``requirements/`` from ``pyproject.toml``, for every platform, with uv's resolver.
+"""Pin every package in ``requirements/`` from ``pyproject.toml``: one resolution by uv, exported once for each extra.
 
-Lines that torch brings for one kind of GPU are left out: which of them a machine needs, pip finds out.
+uv's own lock file names the registry that it came from, so it stays in a temporary folder. The packages that torch
+brings for one kind of GPU are left out: which of them a machine needs, pip finds out.
 """
 
 from __future__ import annotations
@@ -9,11 +10,20 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import tomllib
+from pathlib import Path
 
 from checker.course.paths import ROOT
 
-GPU_ONLY = re.compile(r"^(nvidia|cuda|triton)")
-EXTRAS = ("dev", "pictures", "book", "reference", "serve")  # dev has all the others, which take their versions from it
+GPU_ONLY = re.compile(r"(nvidia|cuda|triton)(-|$)")
+EXPORT = ["uv", "export", "--frozen", "--no-hashes", "--no-header", "--no-annotate", "--no-emit-project"]
+
+
+def uv(folder: Path, command: list[str]) -> str:
+    """Run uv in a folder with the Python that runs this; its output."""
+    command = [*command, "--quiet", "--python", sys.executable]
+    return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def main() -> int:
@@ -21,15 +31,22 @@ def main() -> int:
     if not shutil.which("uv"):
         print("lock: uv is not installed; `pip install uv` brings it", file=sys.stderr)
         return 2
-    for name in (*EXTRAS, "learn"):
-        command = ["uv", "pip", "compile", "pyproject.toml", "--universal", "--python-version", "3.11", "--no-header"]
-        command += ["--no-annotate", "--quiet", *(["--extra", name] if name in EXTRAS else [])]
-        command += [] if name == "dev" else ["--constraints", "requirements/dev.txt"]
-        lines = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
-        kept = [line for line in lines if not GPU_ONLY.match(line)]
-        path = ROOT / "requirements" / f"{name}.txt"
-        path.write_text("# Made by `./run lock` from pyproject.toml.\n" + "\n".join(kept) + "\n")
-        print(f"{path.relative_to(ROOT)}: {len(kept)} packages")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        try:
+            uv(folder, ["uv", "lock"])
+            packages = [one["name"] for one in tomllib.loads((folder / "uv.lock").read_text())["package"]]
+            prune = [f"--prune={one}" for one in packages if GPU_ONLY.match(one)]
+            pinned = {one: uv(folder, [*EXPORT, *prune, f"--extra={one}"]) for one in extras}
+            pinned["learn"] = uv(folder, [*EXPORT, *prune])
+        except subprocess.CalledProcessError as error:
+            return error.returncode  # uv has said why
+    for environment, lines in pinned.items():
+        path = ROOT / "requirements" / f"{environment}.txt"
+        path.write_text(f"# Made by `./run lock` from pyproject.toml.\n{lines}")
+        print(f"{path.relative_to(ROOT)}: {len(lines.splitlines())} packages")
     return 0
 
 
