@@ -1,9 +1,7 @@
-"""The learner's tool: runs the check of a step and words its verdict. It knows no single step.
+"""The learner's program: it runs the check of a step and words its verdict. It knows no single step.
 
-Read in the order in which data flows: ``cli`` (the command) → ``static`` and ``blanks`` (what is still
-to write) → ``grading`` (the parent: starts the child, keeps time, believes only what it receives) →
-``worker`` (the child: loads the learner's file) → ``observing`` (runs the claims, which call ``claims``
-and ``runtime``; ``errors`` words what they raise) → ``naming`` (which mistake it is) → ``report`` and
-``verdict`` (the words). Beside it stand the learner's companions, a task each: ``watch`` (with ``inputs``),
-``hint``, ``status``, ``reset`` and ``compare``; what they keep is in ``progress``.
+Data flows down this list: ``cli`` (a command per task) → ``course`` (what a step is on disk, the static verdict)
+→ ``session`` (the parent: starts the child, hears its ``events``, decides the verdict, prints it) → ``claims`` (the
+child, beside the learner's code; it compares by ``numeric`` and runs MAX by ``max_adapter``) → ``diagnosis`` (from
+an observation to a sentence). ``companions`` are the learner's other commands; ``warm`` compiles what all need.
 """

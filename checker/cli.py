@@ -9,12 +9,12 @@ import argparse
 import sys
 import time
 
-from checker.session import child as grading
 from checker.course.blanks import find_blanks
-from checker.session.check import begin
 from checker.course.steps import find_step
-from checker.session.report import NO
+from checker.session import child as grading
+from checker.session.check import begin
 from checker.session.printer import Printer
+from checker.session.report import NO
 
 UNUSABLE = 2
 

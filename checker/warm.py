@@ -17,11 +17,10 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from checker.session import child as grading
 from checker.course.paths import ROOT, relative_path
-from checker.course.steps import Step, all_steps, find_step
+from checker.course.steps import Step, all_steps, find_step, uses_max
+from checker.session import child as grading
 from checker.session.printer import Printer
-from checker.course.steps import uses_max
 
 TOLD_AFTER = 3.0  # seconds; what comes from the cache takes less
 

@@ -11,6 +11,7 @@ from checker.course.paths import SMALL_MODEL
 from play.modules import NotWritten
 from play.serving import FILL_IN, MINE, MODULES, CannotServe, check_version, choose_modules
 
+
 def parser() -> argparse.ArgumentParser:
     """The arguments of ``serve``."""
     parser = argparse.ArgumentParser(prog="serve", description="Serve GPT-2 through MAX, with OpenAI's interface.")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from checker.claims import about, equal, require
-from checker.numeric.references import seeded_weights
 from checker.claims.modules import build, compiled, run
+from checker.numeric.references import seeded_weights
 from solutions.solution_01 import GPT2Config
 
 HEADS, HEAD_DIM, WIDTH = 3, 5, 15

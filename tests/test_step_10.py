@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from max.dtype import DType
 
 from checker.claims import about, equal, error_of, require
-from max.dtype import DType
 from checker.claims.modules import build, compiled, run
 from checker.max_adapter.runtime import tensor
 

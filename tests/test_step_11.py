@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-
-from checker.claims import about, equal, require
 from max.dtype import DType
 from max.experimental.tensor import Tensor
+
+from checker.claims import about, equal, require
 from checker.claims.modules import build, compiled, run
 
 CASES = ("", "single_", "full_")

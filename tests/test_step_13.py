@@ -13,9 +13,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from checker.claims import about, equal, error_of, is_value, require
+from checker.claims.modules import run
 from checker.course.steps import Step
 from checker.numeric.references import Reference
-from checker.claims.modules import run
 
 CONV1D = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from checker.claims import Refusal, about, equal, error_of, is_value, require
 from max.driver import CPU
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
+
+from checker.claims import Refusal, about, equal, error_of, is_value, require
 from checker.claims.modules import build, run
 from checker.max_adapter.runtime import compiling, open_device, tensor
 from solutions.solution_01 import GPT2Config

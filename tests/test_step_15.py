@@ -7,14 +7,14 @@ only the compiled claim runs MAX's own, with pages of four tokens that lie scatt
 
 import numpy as np
 import pytest
-
-from checker.claims import about, equal, is_value, require
-from checker.course.steps import Step
-from checker.numeric.references import Reference
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
+
+from checker.claims import about, equal, is_value, require
 from checker.claims.modules import build, run
+from checker.course.steps import Step
 from checker.max_adapter.runtime import compiling, open_device, tensor
+from checker.numeric.references import Reference
 from solutions.solution_01 import GPT2Config
 from solutions.solution_07 import GPT2MultiHeadAttention
 

@@ -9,11 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from checker.claims.subjects import edited
 from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT
-from checker.course.steps import all_steps, find_step
 from checker.course.skeletons import expected
-from checker.claims.subjects import edited
+from checker.course.steps import all_steps, find_step
 
 PARTS = (
     "benchmarks",

@@ -22,13 +22,12 @@ from typing import Any
 
 import pytest
 
-from checker.course.blanks import Function, find_blanks, functions
 from checker.claims.observation import observe
-from checker.course.steps import Step, all_steps, find_step
-from checker.session.report import claims_of
 from checker.claims.subjects import load_source
 from checker.claims.worker import import_for
-from checker.course.steps import uses_max
+from checker.course.blanks import Function, find_blanks, functions
+from checker.course.steps import Step, all_steps, find_step, uses_max
+from checker.session.report import claims_of
 
 SECONDS = 20  # for one claim, what MAX compiles not counted
 SAID = "mutant "  # begins a line of the child's

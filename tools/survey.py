@@ -13,10 +13,10 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from checker.session import child as grading
 from checker.course.paths import RECORDED_KERNELS as RECORD
-from checker.course.steps import Step, all_steps
 from checker.course.paths import relative_path
+from checker.course.steps import Step, all_steps
+from checker.session import child as grading
 
 Tell = Callable[[grading.Event], None]
 

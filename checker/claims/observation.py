@@ -9,11 +9,11 @@ from types import ModuleType
 
 import pytest
 
+from checker.claims.subjects import Edits
 from checker.claims.vocabulary import Refusal
+from checker.course.steps import Step
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Outcome
-from checker.course.steps import Step
-from checker.claims.subjects import Edits
 
 Tell = Callable[..., None]
 
@@ -96,7 +96,9 @@ class Observer:
     def _known_to_fail(self, subject: str, outcome: Outcome, call: pytest.CallInfo[None], path: str) -> str:
         """The other blank that a claim failed in, if a claim about that has said no already: one no is enough."""
         assert call.excinfo is not None
-        while_built = any(entry.name == "build" for entry in call.excinfo.traceback)  # in checker/max_adapter/runtime.py
+        while_built = any(
+            entry.name == "build" for entry in call.excinfo.traceback
+        )  # in checker/max_adapter/runtime.py
         blank = "__init__" if while_built else place_in(call.excinfo.value, path)[0]
         said = self.outcomes[subject].values()
         known = blank != outcome.about and any(other.about == blank and other.verdict == "no" for other in said)

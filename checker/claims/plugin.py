@@ -5,13 +5,14 @@ Under the checker the module graded is the learner's; under plain ``pytest`` it 
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 
 import pytest
 
+from checker.claims.subjects import load_file
 from checker.course.steps import Step
 from checker.numeric.references import Reference
-from checker.claims.subjects import load_file
 
 
 def step_of(request: pytest.FixtureRequest) -> Step:
@@ -52,7 +53,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Numbers first, compiled claims last."""
+    """Put numbers first and compiled claims last; prepare MAX if what was collected has imported it."""
+    if "checker.max_adapter.runtime" in sys.modules:
+        sys.modules["checker.max_adapter.runtime"].prepare()
     if config.getoption("no_compile"):
         items[:] = [item for item in items if not item.get_closest_marker("compiled")]
     items.sort(key=lambda item: item.get_closest_marker("compiled") is not None)

@@ -9,10 +9,8 @@ step, it first imports what that step's check needs, so that a job that comes la
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import ctypes
-import functools
 import gc
 import json
 import logging
@@ -24,11 +22,11 @@ from collections.abc import Mapping
 from types import FrameType, ModuleType
 from typing import Any
 
+from checker.claims.observation import Tell, line_in_words, observe, place_in
+from checker.claims.subjects import Edits, edited, hide_answers, load_source
+from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Outcome, Outcomes, name_mistakes
-from checker.claims.observation import Tell, line_in_words, observe, place_in
-from checker.course.steps import Step
-from checker.claims.subjects import Edits, edited, hide_answers, load_source
 
 PARENT_DEATH_SIGNAL = 1  # of prctl
 

@@ -20,9 +20,9 @@ from rich.text import Text
 
 from checker.course import progress
 from checker.course.blanks import Function, find_blanks, functions
-from checker.course.steps import Step, find_step
 from checker.course.paths import relative_path
 from checker.course.static import readable_source
+from checker.course.steps import Step, find_step
 from checker.session.printer import Printer
 
 NO, UNUSABLE = 1, 2
@@ -169,7 +169,9 @@ def main(arguments: list[str] | None = None) -> int:
     if different:
         printer.line(f"\n{count - len(different)} of {count} blanks are written as in the solution.")
     else:
-        printer.line(f"Every blank of {relative_path(step.learner_file)} is written as in {relative_path(step.solution_file)}.")
+        printer.line(
+            f"Every blank of {relative_path(step.learner_file)} is written as in {relative_path(step.solution_file)}."
+        )
     if more := additions(source, solution):
         printer.line(f"Your file also has {', '.join(more)}.")
     return 0

@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import psutil
 
-from checker.session import child as grading
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
+from checker.session import child as grading
 
 NEEDED_GB = {"memory": 4.0, "disk": 2.0}
 CACHED_SECONDS = 8.0  # a check with its kernels cached ends well within this, one without never does

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from checker.course import progress
-from checker.course.steps import Step, find_step
 from checker.course.paths import relative_path
+from checker.course.steps import Step, find_step
 from checker.session.printer import Printer, asked
 
 UNUSABLE = 2

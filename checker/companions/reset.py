@@ -10,9 +10,9 @@ import argparse
 import sys
 
 from checker.course import progress
-from checker.course.steps import Step, all_steps, find_step
 from checker.course.paths import relative_path
 from checker.course.skeletons import expected, keep
+from checker.course.steps import Step, all_steps, find_step
 from checker.session.printer import Printer, asked
 
 UNUSABLE = 2
@@ -57,7 +57,9 @@ def main(arguments: list[str] | None = None) -> int:
             printer.line(f"{relative_path(step.learner_file)} is missing and will be written anew.")
     with_work = [step for step in touched if step.learner_file.is_file()]
     if with_work and not options.yes:
-        what = f"This puts the skeleton in place of {', '.join(relative_path(step.learner_file) for step in with_work)}."
+        what = (
+            f"This puts the skeleton in place of {', '.join(relative_path(step.learner_file) for step in with_work)}."
+        )
         answer = asked(f"{what} What is there now is kept beside it. Reset?")
         if answer is None:
             print(f"reset: {what} What is there now is kept beside it. Add --yes to do so.", file=sys.stderr)

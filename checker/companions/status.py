@@ -7,14 +7,10 @@ said yes, which no file shows, comes from ``checker/course/progress.py``, and on
 from __future__ import annotations
 
 import argparse
-import ast
 import sys
-from dataclasses import dataclass
 
-from checker.course import progress
-from checker.course.blanks import find_blanks, skeleton, unwritten
-from checker.course.steps import Step, all_steps
 from checker.course.paths import relative_path
+from checker.course.steps import Step, all_steps
 from checker.session.printer import Printer
 
 STYLES = {"done": "green", "untouched": "dim", "missing": "yellow"}

@@ -10,6 +10,8 @@ TESTS = ROOT / "tests"
 REFERENCES = TESTS / "references"
 RECORDED_KERNELS = REFERENCES / "kernels.json"
 SMALL_MODEL = ROOT / "models" / "moby-dick"
+
+
 def relative_path(path: Path) -> str:
     """Return ``path`` as it is printed: relative to the repository where it lies inside it."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

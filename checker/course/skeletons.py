@@ -75,7 +75,9 @@ def main() -> int:
             continue
         if arguments.check:
             wrong += 1
-            print(f"{relative_path(path)} is not what `skeletons` makes of {relative_path(step.solution_file)}: run ./run skeletons")
+            print(
+                f"{relative_path(path)} is not what `skeletons` makes of {relative_path(step.solution_file)}: run ./run skeletons"
+            )
         elif path.is_file() and is_begun(step):
             print(f"{relative_path(path)} is left alone: it has work of yours in it")
         else:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from checker.course import progress
-from checker.session.child import Job
-from checker.course.steps import Step
 from checker.course.paths import relative_path
-from checker.session.report import YES, Report
 from checker.course.static import readable_source, still_to_write
+from checker.course.steps import Step
+from checker.session.child import Job
 from checker.session.printer import Printer
+from checker.session.report import YES, Report
 
 
 @dataclass

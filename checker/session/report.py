@@ -6,9 +6,9 @@ import ast
 import time
 from dataclasses import dataclass, field
 
-from checker.session.child import Event
-from checker.course.steps import Step
 from checker.course.paths import relative_path
+from checker.course.steps import Step
+from checker.session.child import Event
 from checker.session.printer import Printer
 
 YES, NO, INTERRUPTED = 0, 1, 130

@@ -22,10 +22,10 @@ from typing import Any
 
 import psutil
 
-from tools.benchmarks.loop import course_with
-from checker.course.steps import Step, find_step
 from checker.course.skeletons import expected
+from checker.course.steps import Step, find_step
 from tests.dev.terminal import Terminal
+from tools.benchmarks.loop import course_with
 
 LIMIT_SECONDS = 600  # for one check that has to compile everything
 MISTAKE = ("scores = scores + causal_mask", "_ = scores + causal_mask")

@@ -28,11 +28,11 @@ from typing import Any
 import numpy as np
 import psutil
 
+from checker.course.paths import ROOT
+from checker.numeric.tolerance import close
+from solutions.solution_01 import GPT2Config
 from tools.benchmarks.backends import PRODUCT, READING, Case, as_request
 from tools.book_maker.values.arithmetic import decode_bytes, token_flops
-from checker.numeric.tolerance import close
-from checker.course.paths import ROOT
-from solutions.solution_01 import GPT2Config
 
 MAX, HUGGING_FACE, EAGER, COMPILED = "MAX", "Hugging Face", "eager", "torch.compile"
 NO_CACHE = "MAX without cache"

@@ -16,9 +16,9 @@ from typing import Any
 
 import psutil
 
-from tools.benchmarks.loop import seconds_until
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
+from tools.benchmarks.loop import seconds_until
 
 
 def as_markdown(result: dict[str, Any]) -> str:

@@ -10,12 +10,12 @@ import textwrap
 from collections.abc import Callable, Iterator
 from html import escape
 
-from tools.book_maker.values import book_values as facts
+from checker.course.paths import ROOT
+from checker.course.skeletons import expected
+from checker.course.steps import find_step
 from tools.book_maker import formulas
 from tools.book_maker.chapters import Fault, Fence, fences
-from checker.course.paths import ROOT
-from checker.course.steps import find_step
-from checker.course.skeletons import expected
+from tools.book_maker.values import book_values as facts
 from tools.course_copy import check_table
 
 BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
@@ -137,7 +137,9 @@ def drawing(name: str) -> str:
     try:
         draw = getattr(importlib.import_module(f"tools.book_maker.figures.{module}"), function)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ValueError(f"there is no function {function}() in tools/book_maker/figures/{module}.py ({error})") from error
+        raise ValueError(
+            f"there is no function {function}() in tools/book_maker/figures/{module}.py ({error})"
+        ) from error
     try:
         drawn = draw()
     except Exception as error:  # a writer's figure may raise anything

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from tools.book_maker.directives import expand
 from tools.book_maker.chapters import SRC, Fault, find_chapter
+from tools.book_maker.directives import expand
 
 Chapter = dict[str, Any]
 

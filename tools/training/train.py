@@ -23,8 +23,8 @@ from tokenizers.models import BPE
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from transformers.utils.logging import disable_progress_bar
 
-from tools.training.corpus import read_corpus
 from checker.course.paths import SMALL_MODEL
+from tools.training.corpus import read_corpus
 from tools.training.evaluate import model_bits
 
 END = "<|endoftext|>"

@@ -18,15 +18,15 @@ import time
 from enum import Enum, auto
 from pathlib import Path
 
-from checker.session import child as grading
 from checker.companions import hint, status
-from checker.course.blanks import find_blanks
-from checker.session.check import begin
 from checker.companions.watch.inputs import Keys, Saves, keys_of_terminal
+from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT, relative_path
 from checker.course.steps import Step, all_steps, find_step
-from checker.session.report import NO, YES
+from checker.session import child as grading
+from checker.session.check import begin
 from checker.session.printer import Printer
+from checker.session.report import NO, YES
 
 UNUSABLE, INTERRUPTED = 2, 130
 
@@ -268,7 +268,10 @@ def main(arguments: list[str] | None = None) -> int:
         print("Every step and warm-up is done. `./run watch 07` watches one all the same.")
         return 0
     if not step.learner_file.parent.is_dir():
-        print(f"watch: {relative_path(step.learner_file.parent)} is missing; `./run skeletons` writes it anew", file=sys.stderr)
+        print(
+            f"watch: {relative_path(step.learner_file.parent)} is missing; `./run skeletons` writes it anew",
+            file=sys.stderr,
+        )
         return UNUSABLE
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))  # by way of every close() below

@@ -11,8 +11,8 @@ from checker.companions import hint
 from checker.course import skeletons
 from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT
-from checker.course.steps import all_steps, find_step
 from checker.course.skeletons import expected
+from checker.course.steps import all_steps, find_step
 from tests.dev.terminal import Terminal
 
 CHAPTER = """\

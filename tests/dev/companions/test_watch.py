@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from checker.companions.watch import inputs
-from checker.course.steps import all_steps, find_step
 from checker.course.skeletons import expected
+from checker.course.steps import all_steps, find_step
 from tests.dev.terminal import Terminal
 
 READY = "q quit"  # the last line when a verdict is complete

@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from max.experimental import functional as F
 from max.experimental.nn import Linear
 from max.experimental.tensor import Tensor
 
-from checker.max_adapter import graphs
-from max.experimental import functional as F
 from checker.claims.modules import build, compiled
+from checker.max_adapter import graphs
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
 WEIGHTS = {"weight": np.random.RandomState(1).standard_normal((4, 3)).astype(np.float32)}

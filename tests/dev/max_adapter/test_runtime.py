@@ -4,12 +4,12 @@ import signal
 
 import numpy as np
 import pytest
+from max.dtype import DType
 from max.experimental.nn import Linear
 
-from checker.max_adapter import runtime
 from checker.claims import Refusal
-from max.dtype import DType
 from checker.claims.modules import build, run
+from checker.max_adapter import runtime
 from checker.max_adapter.runtime import open_device
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)

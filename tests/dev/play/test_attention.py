@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from tools.book_maker.browser import chromium
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
+from tools.book_maker.browser import chromium
 
 TEXT = (
     "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse, "

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from checker.max_adapter import kernels
 from checker.course.blanks import Blank, find_blanks, unwritten
-from checker.course.steps import Step, all_steps
 from checker.course.skeletons import expected
+from checker.course.steps import Step, all_steps
+from checker.max_adapter import kernels
 from tools.survey import survey
 
 NAMES = [f"warmup_{number:02}" for number in range(1, 6)] + [f"step_{number:02}" for number in range(1, 16)]

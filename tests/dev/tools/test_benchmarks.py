@@ -8,11 +8,20 @@ import sys
 import numpy as np
 import pytest
 
-from tools.benchmarks.backends import Case
-from tools.benchmarks.speed import QUICK, Comparison, WrongOutput, as_markdown, check_output, forward, forward_flops, tables
-from tools.book_maker.figures import growth
 from checker.course.paths import ROOT
 from solutions.solution_01 import GPT2Config
+from tools.benchmarks.backends import Case
+from tools.benchmarks.speed import (
+    QUICK,
+    Comparison,
+    WrongOutput,
+    as_markdown,
+    check_output,
+    forward,
+    forward_flops,
+    tables,
+)
+from tools.book_maker.figures import growth
 
 torch = pytest.importorskip("torch")
 record = pytest.importorskip("tests.references.record")
@@ -23,7 +32,11 @@ TEXT = Case("text", "MAX", 1, 4, 3)
 
 def bench(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "tools.benchmarks.speed", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tools.benchmarks.speed", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

@@ -16,17 +16,17 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tools.book_maker.directives import BLOCK, INLINE
-from tools.book_maker.formulas import TOKEN
-from tools.book_maker.chapters import SRC, chapters, fences, prose
-from tools.book_maker.drawing.preview import names as figure_names
-from tools.book_maker.transcripts import differences
 from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
 from checker.tasks import tasks
-from tools.course_copy import Course
 from tests.dev.tools.test_readme import CI, NOT_IN_CI
+from tools.book_maker.chapters import SRC, chapters, fences, prose
+from tools.book_maker.directives import BLOCK, INLINE
+from tools.book_maker.drawing.preview import names as figure_names
+from tools.book_maker.formulas import TOKEN
+from tools.book_maker.transcripts import differences
+from tools.course_copy import Course
 
 OTHER_CHAPTERS = ["introduction", "setup", "heads", "sizes", "cheat_sheet", "glossary", "troubleshooting"]
 HEADINGS = [

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tools.book_maker import directives, formulas
-from tools.book_maker.drawing import svg
-from tools.book_maker.chapters import Fault, fences
-from tools.book_maker.transcripts import Difference, agrees, commands, order_before, output_of, rewritten, shortened
 from checker.course.paths import ROOT
-from checker.course.steps import find_step
 from checker.course.skeletons import expected
+from checker.course.steps import find_step
+from tools.book_maker import directives, formulas
+from tools.book_maker.chapters import Fault, fences
+from tools.book_maker.drawing import svg
+from tools.book_maker.transcripts import Difference, agrees, commands, order_before, output_of, rewritten, shortened
 from tools.course_copy import prepare
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-
-from checker.claims import equal
 from max.driver import CPU
 from max.dtype import DType
 from max.experimental.tensor import TensorType
+
+from checker.claims import equal
 from checker.claims.modules import load
 from checker.max_adapter.runtime import tensor
 

@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from tools.benchmarks.loop import as_markdown
-from tools.benchmarks.speed import tables
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
 from checker.tasks import tasks
+from tools.benchmarks.loop import as_markdown
+from tools.benchmarks.speed import tables
 
 README = (ROOT / "README.md").read_text()
 PAGES = {name: (ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md")}

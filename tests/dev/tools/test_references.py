@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from checker.numeric.tolerance import TOLERANCE
 from checker.course.steps import Step, all_steps
 from checker.numeric.references import Reference, seeded_weights
+from checker.numeric.tolerance import TOLERANCE
 
 record = pytest.importorskip("tests.references.record", reason="torch and transformers are not installed")
 

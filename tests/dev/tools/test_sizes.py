@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from tools.book_maker.values import arithmetic
 from solutions.solution_01 import GPT2Config
+from tools.book_maker.values import arithmetic
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

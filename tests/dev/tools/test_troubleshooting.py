@@ -2,9 +2,9 @@
 
 import re
 
-from tools.book_maker.chapters import SRC
-from checker.diagnosis.exceptions import ADVICE
 from checker.course.paths import ROOT
+from checker.diagnosis.exceptions import ADVICE
+from tools.book_maker.chapters import SRC
 
 CHAPTER = (SRC / "troubleshooting.md").read_text()
 SOURCES = "\n".join(

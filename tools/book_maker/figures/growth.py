@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tools.book_maker.drawing.svg import Kind, Plot, figure, line, text
 from checker.course.paths import ROOT
+from tools.book_maker.drawing.svg import Kind, Plot, figure, line, text
 
 WAYS: dict[str, tuple[str, Kind]] = {"MAX": ("MAX", "query"), "Hugging Face": ("Hugging Face, sdpa", "key")}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from play.pictures import visible
 from tools.book_maker.drawing import svg
 from tools.book_maker.values.head_measurements import decided, named, sentence, shares
-from play.pictures import visible
 
 
 def one() -> str:

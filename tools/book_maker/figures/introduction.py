@@ -1,7 +1,7 @@
 """The figure of the introduction: GPT-2 from token to next token, with the step that builds each part."""
 
-from tools.book_maker.drawing.svg import arrow, box, brace, circle, figure, polyline, text
 from solutions.solution_01 import GPT2Config
+from tools.book_maker.drawing.svg import arrow, box, brace, circle, figure, polyline, text
 
 WIDTH, LEFT = 210, 140
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from tools.book_maker.drawing.svg import Kind, Plot, box, figure, text
 from tools.book_maker.values.arithmetic import decode_bytes, parameters, share
 from tools.book_maker.values.book_values import sizes
-from tools.book_maker.drawing.svg import Kind, Plot, box, figure, text
 
 PARTS: dict[str, tuple[str, Kind]] = {
     "wte": ("token table", "accent"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tools.book_maker.drawing import svg
 from solutions.solution_01 import GPT2Config
+from tools.book_maker.drawing import svg
 
 NAMES = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tools.book_maker.drawing import svg
 from checker.course.steps import find_step
 from checker.numeric.references import Reference
+from tools.book_maker.drawing import svg
 
 
 def epsilon() -> str:

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from tools.book_maker.drawing import svg
 from solutions.solution_01 import GPT2Config
+from tools.book_maker.drawing import svg
 
 
 def network() -> str:

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from safetensors.numpy import load_file
 
-from tools.book_maker.drawing import svg
 from checker.course.paths import ROOT
+from tools.book_maker.drawing import svg
 
 TOKENS = ("the", "whale", "and", "the", "sea")
 FARTHEST = 128

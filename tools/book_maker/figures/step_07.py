@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from tools.book_maker.drawing import svg
 from solutions.solution_01 import GPT2Config
 from solutions.warmup_03 import attention_weights, lookback_mask
 from solutions.warmup_04 import merge_heads, split_heads
+from tools.book_maker.drawing import svg
 
 TOKENS, HEADS, WIDTH = 3, 2, 4
 HEAD_DIM = WIDTH // HEADS

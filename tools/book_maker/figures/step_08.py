@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tools.book_maker.drawing import svg
 from solutions.solution_01 import GPT2Config
+from tools.book_maker.drawing import svg
 
 WIDTH = 256  # channels of the random sublayers
 VECTORS = 64  # over which a figure is averaged

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from solutions.solution_01 import GPT2Config
 from tools.book_maker.drawing import svg
 from tools.book_maker.values.arithmetic import parameters
-from solutions.solution_01 import GPT2Config
 
 
 def block() -> str:

@@ -1,7 +1,7 @@
 """The figure of step 10: the stack of the small model, from its token numbers up."""
 
-from tools.book_maker.values.book_values import config
 from tools.book_maker.drawing.svg import arrow, box, brace, circle, figure, polyline, text
+from tools.book_maker.values.book_values import config
 
 LEFT, WIDTH, HEIGHT = 150, 190, 30
 MIDDLE = LEFT + WIDTH / 2

@@ -4,8 +4,8 @@ from functools import cache
 
 import numpy as np
 
-from tools.book_maker.drawing.svg import arrow, bars, box, figure, polyline, text
 from checker.course.paths import ROOT
+from tools.book_maker.drawing.svg import arrow, bars, box, figure, polyline, text
 
 FOLDER = ROOT / "models" / "moby-dick"
 PROMPT = "Call me"
@@ -36,10 +36,10 @@ def loop() -> str:
 @cache
 def _logits() -> np.ndarray:  # -> [vocab]
     """What the small model gives for the token after the prompt."""
-    from tokenizers import Tokenizer
-
     from max.experimental import functional as F
     from max.experimental.tensor import Tensor
+    from tokenizers import Tokenizer
+
     from solutions.solution_13 import load_pretrained
 
     ids = Tokenizer.from_file(str(FOLDER / "tokenizer.json")).encode(PROMPT).ids

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tools.book_maker.drawing.svg import Kind, arrow, box, figure, text
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import convert_checkpoint
+from tools.book_maker.drawing.svg import Kind, arrow, box, figure, text
 
 GPT2 = GPT2Config(n_layer=1)
 

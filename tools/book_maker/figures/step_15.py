@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from tools.book_maker.drawing.svg import Kind, arrow, bars, box, brace, figure, text
 from checker.course.paths import ROOT
+from tools.book_maker.drawing.svg import Kind, arrow, bars, box, brace, figure, text
 
 NAMES = "ABC"
 KINDS: tuple[Kind, ...] = ("query", "key", "value")  # one color a request

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tools.book_maker.drawing import svg
 from solutions.warmup_01 import attention_scores, context_vectors, softmax
 from tests.test_warmup_01 import JOURNEY, SIX_WORDS
+from tools.book_maker.drawing import svg
 
 WORDS = ("Your", "journey", "starts", "with", "one", "step")
 ROW = 30  # height of one word's cells

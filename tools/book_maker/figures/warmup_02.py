@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from tools.book_maker.drawing import svg
 from solutions.warmup_01 import softmax
+from tools.book_maker.drawing import svg
 
 KEYS, QUERIES = 8, 2000
 

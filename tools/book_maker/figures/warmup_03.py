@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tools.book_maker.drawing import svg
 from solutions.warmup_02 import scaled_scores
 from solutions.warmup_03 import attention_weights, lookback_mask
 from tests.test_warmup_01 import SIX_WORDS
+from tools.book_maker.drawing import svg
 
 WORDS = ("Your", "journey", "starts")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tools.book_maker.drawing import svg
 from solutions.warmup_04 import split_heads
+from tools.book_maker.drawing import svg
 
 TOKENS, WIDTH, HEADS = 3, 4, 2
 KINDS: tuple[svg.Kind, ...] = ("query", "key")  # one colour for the channels of each head

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tools.book_maker.drawing import svg
 from solutions.warmup_01 import context_vectors
 from solutions.warmup_03 import attention_weights
 from solutions.warmup_04 import merge_heads, split_heads
 from solutions.warmup_05 import project_fused
+from tools.book_maker.drawing import svg
 
 BATCH, LENGTH, WIDTH, HEADS = 3, 5, 8, 2  # all different, so that a shape shows what each axis is
 LEFT, ROOM, HIGH, STEP = 20, 330, 36, 66  # of the boxes: where, how wide, how high, how far apart

@@ -14,13 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from tools.book_maker.values.arithmetic import attention_flops, cache_bytes, decode_bytes, head_share, matrix_weights, parameters, share, token_flops
-from checker.course.blanks import find_blanks
-from checker.numeric.tolerance import TOLERANCE
 from checker.companions.doctor import NEEDED_GB
+from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
+from checker.numeric.tolerance import TOLERANCE
 from solutions.solution_01 import GPT2Config
+from tools.book_maker.values.arithmetic import (
+    attention_flops,
+    cache_bytes,
+    decode_bytes,
+    head_share,
+    matrix_weights,
+    parameters,
+    share,
+    token_flops,
+)
 from tools.course_copy import check_table
 
 __all__ = [
