@@ -13,7 +13,6 @@ from checker.claims import Refusal
 from checker.errors import error_in_words
 from checker.naming import Outcome
 from checker.paths import Step
-from checker.subjects import Edits
 
 Tell = Callable[..., None]
 
@@ -49,13 +48,9 @@ class Observer:
         self.compiled = compiled
         self.tell = tell
         self.outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in subjects}
-        self.mistakes: dict[str, Edits] = {}
-        self.alternatives: dict[str, Edits] = {}
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Make every claim once for every subject."""
-        self.mistakes = getattr(metafunc.module, "MISTAKES", {})
-        self.alternatives = getattr(metafunc.module, "ALTERNATIVES", {})
         if "step" in metafunc.fixturenames:
             metafunc.parametrize("step", list(self.subjects.values()), ids=list(self.subjects), scope="module")
 

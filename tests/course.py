@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from checker.attempts import load_attempts
 from checker.blanks import find_blanks
 from checker.paths import ROOT, all_steps, find_step
 from checker.skeletons import expected
@@ -77,10 +78,10 @@ class Course:
         """Make the mistake whose sentence starts with ``beginning``.
 
         Raises:
-            ValueError: no sentence of the step's check, or more than one, starts so.
+            ValueError: no sentence of the step's attempts, or more than one, starts so.
         """
         name = find_step(step)
-        known = check_table(step, "MISTAKES")
+        known = load_attempts(name).mistakes
         found = [sentence for sentence in known if sentence.startswith(beginning)]
         if len(found) != 1:
             listed = "\n".join(f"  {sentence}" for sentence in known)
@@ -148,16 +149,6 @@ class Course:
                 (venv / path.name).symlink_to(path)
         for path in (ROOT / "requirements").glob("*.txt"):
             shutil.copy(path, venv / f"installed-{path.name}")
-
-
-def check_table(step: str, table: str) -> dict[str, dict[str, str]]:
-    """``MISTAKES`` or ``ALTERNATIVES`` of a step's check file, by running it."""
-    path = find_step(step).check_file
-    namespace: dict[str, object] = {"__name__": path.stem}
-    exec(compile(path.read_text(), str(path), "exec"), namespace)
-    found = namespace[table]
-    assert isinstance(found, dict)
-    return found
 
 
 def prepare(course: Course, order: str) -> None:

@@ -12,9 +12,9 @@ from html import escape
 
 from book.maker import facts, formulas
 from book.maker.pages import Fault, Fence, fences
+from checker.attempts import load_attempts
 from checker.paths import ROOT, find_step
 from checker.skeletons import expected
-from tests.course import check_table
 
 BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
 INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
@@ -147,7 +147,7 @@ def drawing(name: str) -> str:
 
 def mistakes(step: str) -> str:
     """A folded list of what the check of a step can say."""
-    sentences = list(check_table(step, "MISTAKES"))
+    sentences = list(load_attempts(find_step(step)).mistakes)
     items = "\n".join(f"<li>{marked(sentence)}</li>" for sentence in sentences)
     summary = f"The {len(sentences)} mistakes that <code>./run {find_step(step).task}</code> names"
     return f'<details class="mistakes"><summary>{summary}</summary>\n<ul>\n{items}\n</ul>\n</details>'

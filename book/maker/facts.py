@@ -24,12 +24,12 @@ from book.maker.arithmetic import (
     share,
     token_flops,
 )
+from checker.attempts import load_attempts
 from checker.blanks import find_blanks
 from checker.claims import TOLERANCE
 from checker.doctor import NEEDED_GB
 from checker.paths import ROOT, find_step
 from solutions.solution_01 import GPT2Config
-from tests.course import check_table
 
 __all__ = [
     "alternatives",
@@ -106,13 +106,13 @@ def blanks(step: str) -> int:
 @cache
 def mistakes(step: str) -> int:
     """How many mistakes the check of a step names."""
-    return len(check_table(step, "MISTAKES"))
+    return len(load_attempts(find_step(step)).mistakes)
 
 
 @cache
 def alternatives(step: str) -> int:
     """How many other right solutions the check of a step is tried on."""
-    return len(check_table(step, "ALTERNATIVES"))
+    return len(load_attempts(find_step(step)).alternatives)
 
 
 def heads() -> Any:
