@@ -135,25 +135,45 @@ MISTAKES = {
     },
 }
 
-HEADS_OR_OWN = "        num_heads, attn_head_size = num_heads or self.num_heads, attn_head_size or self.head_dim\n"
-SPLIT_HEAD = (
-    '''\
+# How the two methods begin in the solution: both numbers may be left out. Their docstrings are part of the text.
+SPLIT_BEGINS = '''\
     def _split_heads(
         self, tensor: Tensor, num_heads: int | None = None, attn_head_size: int | None = None
     ) -> Tensor:  # [batch, seq, embd] -> [batch, head, seq, head_dim]
         """Give every head its own slice of the embedding."""
+        num_heads, attn_head_size = num_heads or self.num_heads, attn_head_size or self.head_dim
 '''
-    + HEADS_OR_OWN
-)
-MERGE_HEAD = (
-    '''\
+MERGE_BEGINS = '''\
     def _merge_heads(
         self, tensor: Tensor, num_heads: int | None = None, attn_head_size: int | None = None
     ) -> Tensor:  # [batch, head, seq, head_dim] -> [batch, seq, embd]
         """Put the heads side by side again: the inverse of ``_split_heads``."""
+        num_heads, attn_head_size = num_heads or self.num_heads, attn_head_size or self.head_dim
 '''
-    + HEADS_OR_OWN
-)
+
+# The same where both numbers must be given.
+SPLIT_BEGINS_WITH_NUMBERS = '''\
+    def _split_heads(
+        self, tensor: Tensor, num_heads: int, attn_head_size: int
+    ) -> Tensor:  # [batch, seq, embd] -> [batch, head, seq, head_dim]
+        """Give every head its own slice of the embedding."""
+'''
+MERGE_BEGINS_WITH_NUMBERS = '''\
+    def _merge_heads(
+        self, tensor: Tensor, num_heads: int, attn_head_size: int
+    ) -> Tensor:  # [batch, head, seq, head_dim] -> [batch, seq, embd]
+        """Put the heads side by side again: the inverse of ``_split_heads``."""
+'''
+
+# The same where neither can be given.
+SPLIT_BEGINS_WITHOUT = """\
+    def _split_heads(self, tensor):
+        num_heads, attn_head_size = self.num_heads, self.head_dim
+"""
+MERGE_BEGINS_WITHOUT = """\
+    def _merge_heads(self, tensor):
+        num_heads, attn_head_size = self.num_heads, self.head_dim
+"""
 
 FINITE_MASK = (
     "F.band_part(F.broadcast_to(Tensor({value}, dtype=query.dtype, device=query.device), "
@@ -201,15 +221,15 @@ ALTERNATIVES = {
         "        scores = F.where(mask < 0, mask, scores)\n"
     },
     "the source tutorial's signatures": {
-        SPLIT_HEAD: SPLIT_HEAD.replace(" | None = None", "").replace(HEADS_OR_OWN, ""),
-        MERGE_HEAD: MERGE_HEAD.replace(" | None = None", "").replace(HEADS_OR_OWN, ""),
+        SPLIT_BEGINS: SPLIT_BEGINS_WITH_NUMBERS,
+        MERGE_BEGINS: MERGE_BEGINS_WITH_NUMBERS,
         "self._split_heads(query)": "self._split_heads(query, self.num_heads, self.head_dim)",
         "self._split_heads(key)": "self._split_heads(key, self.num_heads, self.head_dim)",
         "self._split_heads(value)": "self._split_heads(value, self.num_heads, self.head_dim)",
         "self._attn(query, key, value))": "self._attn(query, key, value), self.num_heads, self.head_dim)",
     },
     "the module's own heads and nothing else": {
-        SPLIT_HEAD: "    def _split_heads(self, tensor):\n        num_heads, attn_head_size = self.num_heads, self.head_dim\n",
-        MERGE_HEAD: "    def _merge_heads(self, tensor):\n        num_heads, attn_head_size = self.num_heads, self.head_dim\n",
+        SPLIT_BEGINS: SPLIT_BEGINS_WITHOUT,
+        MERGE_BEGINS: MERGE_BEGINS_WITHOUT,
     },
 }
