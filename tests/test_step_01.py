@@ -1,4 +1,4 @@
-"""Step 01, the configuration: what is claimed, and the mistakes that can be named. No MAX is needed."""
+"""Step 01, the configuration: what is claimed. No MAX is needed."""
 
 import dataclasses
 
@@ -78,75 +78,3 @@ def test_unknown_names_are_refused(step):
         message = error_of(f"published({name!r})", lambda: step.GPT2Config.published(name))  # noqa: B023 - called at once
         for known in PUBLISHED:
             require(known in message, f"The message of published({name!r}) is {message!r}, and must name {known}.")
-
-
-MESSAGE = 'f"n_embd = {self.n_embd} cannot be shared evenly by n_head = {self.n_head} heads"'
-SIZES = """\
-            "gpt2": (768, 12, 12),
-            "gpt2-medium": (1024, 24, 16),
-            "gpt2-large": (1280, 36, 20),
-            "gpt2-xl": (1600, 48, 25),
-"""
-UNKNOWN = """\
-        if name not in sizes:
-            raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(sizes)}")
-"""
-
-MISTAKES = {
-    "n_inner stays None: nothing completes it to 4 * n_embd.": {"self.n_inner = 4 * self.n_embd": "pass"},
-    "n_inner is always 3072, which is 4 * 768; it must follow n_embd.": {"4 * self.n_embd\n": "3072\n"},
-    "n_inner is completed even where it is given: ask for None first.": {"if self.n_inner is None:": "if True:"},
-    "A width that the heads cannot share is accepted: test the remainder of n_embd / n_head.": {
-        "if self.n_embd % self.n_head:": "if False:"
-    },
-    "The remainder is taken the wrong way round: it is n_embd % n_head.": {
-        "if self.n_embd % self.n_head:": "if self.n_head % self.n_embd:"
-    },
-    "Uneven heads are an AssertionError; raise ValueError, since `python -O` skips assertions.": {
-        f"raise ValueError({MESSAGE})": f"raise AssertionError({MESSAGE})"
-    },
-    "The message about uneven heads does not say which numbers were given.": {MESSAGE: '"n_head must divide n_embd"'},
-    "head_dim is a float; use whole-number division, //.": {"self.n_embd // self.n_head": "self.n_embd / self.n_head"},
-    "head_dim is always 64; it must follow n_embd and n_head.": {"return self.n_embd // self.n_head": "return 64"},
-    "head_dim divides by the number of layers; it is the number of heads that shares the width.": {
-        "self.n_embd // self.n_head": "self.n_embd // self.n_layer"
-    },
-    "Width, depth and heads come in another order: layers and heads are swapped.": {
-        "n_embd, n_layer, n_head = sizes[name]": "n_embd, n_head, n_layer = sizes[name]"
-    },
-    "Every size has 12 heads; medium has 16, large 20 and xl 25.": {
-        "n_layer=n_layer, n_head=n_head": "n_layer=n_layer"
-    },
-    "Medium, large and xl have 24, 36 and 25 heads, an error that is often copied; they have 16, 20 and 25.": {
-        "(1024, 24, 16)": "(1024, 24, 24)",
-        "(1280, 36, 20)": "(1280, 36, 36)",
-    },
-    "Every size has the width 768; medium has 1024, large 1280 and xl 1600.": {"cls(n_embd=n_embd, ": "cls("},
-    "n_inner is 3072 for every published size; leave it None, so that it follows the width.": {
-        "return cls(n_embd=n_embd": "return cls(n_inner=3072, n_embd=n_embd"
-    },
-    "An unknown name is a KeyError; raise a ValueError that lists the four names.": {UNKNOWN: ""},
-    "An unknown name gets GPT-2 small; raise a ValueError that lists the four names.": {
-        UNKNOWN: "        name = name if name in sizes else 'gpt2'\n"
-    },
-}
-
-ALTERNATIVES = {
-    "asked the other way round": {
-        "if self.n_embd % self.n_head:": "if self.n_embd != self.n_head * (self.n_embd // self.n_head):"
-    },
-    "int of a quotient": {"self.n_embd // self.n_head": "int(self.n_embd / self.n_head)"},
-    "a KeyError turned into a ValueError": {
-        UNKNOWN: "",
-        "        n_embd, n_layer, n_head = sizes[name]\n": "        try:\n            n_embd, n_layer, n_head = sizes[name]\n"
-        "        except KeyError:\n            raise ValueError(f'{name!r} is not one of {list(sizes)}') from None\n",
-    },
-    "dictionaries of fields": {
-        SIZES: SIZES.replace("(768, 12, 12)", "dict()")
-        .replace("(1024, 24, 16)", "dict(n_embd=1024, n_layer=24, n_head=16)")
-        .replace("(1280, 36, 20)", "dict(n_embd=1280, n_layer=36, n_head=20)")
-        .replace("(1600, 48, 25)", "dict(n_embd=1600, n_layer=48, n_head=25)"),
-        "        n_embd, n_layer, n_head = sizes[name]\n": "",
-        "cls(n_embd=n_embd, n_layer=n_layer, n_head=n_head)": "cls(**sizes[name])",
-    },
-}

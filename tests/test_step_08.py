@@ -1,4 +1,4 @@
-"""Step 08, the residual connection: what is claimed, and the mistakes that can be named.
+"""Step 08, the residual connection: what is claimed.
 
 Recorded from the second half of one of Hugging Face's blocks; the same numbers must come out whatever
 is normalized by what, so plain functions are tried too.
@@ -68,34 +68,3 @@ def test_compiled(half, reference, device):
     graph = compiled(half, ["batch", "seq", WIDTH], device=device)
     equal(graph(reference["input"]), reference["output"], what=f"the compiled half block on {device}")
     equal(graph(reference["input"][:1, :3]), reference["output"][:1, :3], what=f"the compiled half block on {device}")
-
-
-SUM = "return x + sublayer(norm(x))"
-
-MISTAKES = {
-    "The norm comes after the sum (post-norm); GPT-2 normalizes before the sublayer.": {
-        SUM: "return norm(x + sublayer(x))"
-    },
-    "The norm is applied to what the sublayer returns; apply it to what goes in.": {
-        SUM: "return x + norm(sublayer(x))"
-    },
-    "The residual is taken from the normalized input; add x as it came.": {
-        SUM: "x = norm(x)\n    return x + sublayer(x)"
-    },
-    "The input is added twice.": {SUM: "return x + x + sublayer(norm(x))"},
-    "There is no residual: add x to what the sublayer returns.": {SUM: "return sublayer(norm(x))"},
-    "The sublayer gets x as it came; normalize it first.": {SUM: "return x + sublayer(x)"},
-    "The sublayer is left out.": {SUM: "return x + norm(x)"},
-    "The input is subtracted; add it.": {SUM: "return sublayer(norm(x)) - x"},
-    "The normalized input is added as well.": {SUM: "return x + norm(x) + sublayer(norm(x))"},
-    "norm is applied twice.": {SUM: "return x + sublayer(norm(norm(x)))"},
-    "norm is called twice for one result; keep what it returned.": {SUM: "norm(x)\n    return x + sublayer(norm(x))"},
-    "The sum is halved, as if it were a mean.": {SUM: "return (x + sublayer(norm(x))) / 2"},
-}
-
-ALTERNATIVES = {
-    "the other order": {SUM: "return sublayer(norm(x)) + x"},
-    "in steps": {SUM: "residual = x\n    x = norm(x)\n    x = sublayer(x)\n    return residual + x"},
-    "+=": {SUM: "out = sublayer(norm(x))\n    out += x\n    return out"},
-    "F.add": {SUM: "from max.experimental import functional as F\n\n    return F.add(x, sublayer(norm(x)))"},
-}

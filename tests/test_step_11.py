@@ -1,4 +1,4 @@
-"""Step 11, the language-model head: what is claimed, and the mistakes that can be named."""
+"""Step 11, the language-model head: what is claimed."""
 
 import numpy as np
 import pytest
@@ -56,56 +56,3 @@ def test_compiled(model, reference, device):
     graph = compiled(model, ["batch", "seq"], device=device, dtype=DType.int64)
     for case in CASES:
         equal(graph(reference[f"{case}input"]), reference[f"{case}output"], what=f"the compiled model on {device}")
-
-
-LOGITS = "return self.lm_head(self.transformer(input_ids))"
-HEAD = "Linear(config.n_embd, config.vocab_size, bias=False)"
-F = "from max.experimental import functional as F\n\n        "
-
-MISTAKES = {
-    "The head is left out: what comes out is hidden states, not logits.": {
-        LOGITS: "return self.transformer(input_ids)"
-    },
-    "A softmax is applied; return the logits themselves.": {
-        LOGITS: F + "return F.softmax(self.lm_head(self.transformer(input_ids)))"
-    },
-    "A log-softmax is applied; return the logits themselves.": {
-        LOGITS: F + "return F.logsoftmax(self.lm_head(self.transformer(input_ids)))"
-    },
-    "Only the last token's logits are returned; return those of every token.": {
-        LOGITS: "return self.lm_head(self.transformer(input_ids)[:, -1:])"
-    },
-    "ln_f is applied again; step 10 has done so.": {
-        LOGITS: "return self.lm_head(self.transformer.ln_f(self.transformer(input_ids)))"
-    },
-    "The logits are divided by the square root of n_embd.": {
-        LOGITS: "return self.lm_head(self.transformer(input_ids)) / 15**0.5"
-    },
-    "The logits are negated.": {LOGITS: "return -self.lm_head(self.transformer(input_ids))"},
-    "The head gets the embeddings; it gets what the transformer returns.": {
-        LOGITS: "return self.lm_head(self.transformer.wte(input_ids))"
-    },
-    "A GELU is applied to the logits.": {
-        LOGITS: F + "return F.gelu(self.lm_head(self.transformer(input_ids)), 'tanh')"
-    },
-    "The logits are shifted by one place: row i is what follows token i, as it comes.": {
-        LOGITS: F
-        + "logits = self.lm_head(self.transformer(input_ids))\n        return F.concat([logits[:, 1:], logits[:, :1]], axis=1)"
-    },
-    "The head has a bias; a checkpoint has none for it: bias=False.": {
-        HEAD: "Linear(config.n_embd, config.vocab_size)"
-    },
-    "The head goes the wrong way: from n_embd to vocab_size.": {
-        HEAD: "Linear(config.vocab_size, config.n_embd, bias=False)"
-    },
-    "The head has n_positions outputs; it has one for every token of the vocabulary.": {
-        HEAD: "Linear(config.n_embd, config.n_positions, bias=False)"
-    },
-}
-
-ALTERNATIVES = {
-    "in two lines": {LOGITS: "hidden_states = self.transformer(input_ids)\n        return self.lm_head(hidden_states)"},
-    "the forward methods": {LOGITS: "return self.lm_head.forward(self.transformer.forward(input_ids))"},
-    "the matrix product": {LOGITS: "return self.transformer(input_ids) @ self.lm_head.weight.T"},
-    "the embeddings themselves": {LOGITS: "return self.transformer(input_ids) @ self.transformer.wte.weight.T"},
-}

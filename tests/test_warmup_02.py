@@ -1,4 +1,4 @@
-"""Warm-up 02, attention with trainable matrices: what is claimed, and the mistakes that can be named. No MAX is needed."""
+"""Warm-up 02, attention with trainable matrices: what is claimed. No MAX is needed."""
 
 import math
 
@@ -90,76 +90,3 @@ def test_order_does_not_matter(step, x):
     require(hasattr(before, "shape"), "self_attention(x, ...) is no array: is there a `return`?")
     after = step.self_attention(drawn("x", BATCH, LENGTH, WIDTH)[:, order], *matrices(HEAD_DIM))
     equal(after, np.asarray(before)[:, order], what="self_attention of the tokens in another order")
-
-
-PROJECT = "return x @ W_query, x @ W_key, x @ W_value"
-SCALE = "attention_scores(query, key) / math.sqrt(key.shape[-1])"
-QKV = "query, key, value = project(x, W_query, W_key, W_value)"
-WEIGH = "weights = softmax(scaled_scores(query, key))"
-GATHER = "return context_vectors(weights, value)"
-
-MISTAKES = {
-    "The matrices are transposed: they are [d_in, d_out], so x @ W is all.": {
-        PROJECT: "return x @ W_query.T, x @ W_key.T, x @ W_value.T"
-    },
-    "The order is key, query, value; it must be query, key, value.": {
-        PROJECT: "return x @ W_key, x @ W_query, x @ W_value"
-    },
-    "The order is query, value, key; it must be query, key, value.": {
-        PROJECT: "return x @ W_query, x @ W_value, x @ W_key"
-    },
-    "One matrix makes all three: use W_key for the key and W_value for the value.": {
-        PROJECT: "return x @ W_query, x @ W_query, x @ W_query"
-    },
-    "The value is x itself; project it with W_value.": {PROJECT: "return x @ W_query, x @ W_key, x"},
-    "Nothing is projected: query, key and value are all x.": {PROJECT: "return x, x, x"},
-    "The three are projected one out of the other; each comes from x.": {
-        PROJECT: "return x @ W_query, x @ W_query @ W_key, x @ W_query @ W_key @ W_value"
-    },
-    "The scores are not scaled: divide them by the square root of d_k.": {SCALE: "attention_scores(query, key)"},
-    "The scores are divided by d_k itself; it is its square root.": {
-        SCALE: "attention_scores(query, key) / key.shape[-1]"
-    },
-    "The scores are multiplied by the square root of d_k; divide by it.": {
-        SCALE: "attention_scores(query, key) * math.sqrt(key.shape[-1])"
-    },
-    "The scores are divided by the square root of the number of keys; it is that of their width.": {
-        SCALE: "attention_scores(query, key) / math.sqrt(key.shape[-2])"
-    },
-    "The scale is a constant: take d_k from the shape of the key.": {SCALE: "attention_scores(query, key) / 8"},
-    "Query and key have changed places in the scores.": {WEIGH: "weights = softmax(scaled_scores(key, query))"},
-    "There is no softmax: the scores themselves are used as weights.": {WEIGH: "weights = scaled_scores(query, key)"},
-    "The softmax runs over the queries; it must run over the keys, the last axis.": {
-        WEIGH: "weights = softmax(scaled_scores(key, query)).swapaxes(-2, -1)"
-    },
-    "The plain scores are used; scaled_scores divides them by the square root of d_k.": {
-        WEIGH: "weights = softmax(attention_scores(query, key))"
-    },
-    "The scores are scaled twice: scaled_scores divides by the square root of d_k already.": {
-        WEIGH: "weights = softmax(scaled_scores(query, key) / math.sqrt(key.shape[-1]))"
-    },
-    "The weights gather x; they must gather the values.": {GATHER: "return context_vectors(weights, x)"},
-    "The weights gather the keys; they must gather the values.": {GATHER: "return context_vectors(weights, key)"},
-    "The weights are returned; they still have to gather the values.": {GATHER: "return weights"},
-}
-
-ALTERNATIVES = {
-    "three from one loop": {PROJECT: "return tuple(x @ matrix for matrix in (W_query, W_key, W_value))"},
-    "a list, by einsum": {
-        PROJECT: 'return [np.einsum("...i,io->...o", x, matrix) for matrix in (W_query, W_key, W_value)]'
-    },
-    "one fused multiplication": {
-        PROJECT: "return np.split(x @ np.concatenate([W_query, W_key, W_value], axis=-1), 3, axis=-1)"
-    },
-    "the scale folded into the query": {SCALE: "attention_scores(query * key.shape[-1] ** -0.5, key)"},
-    "NumPy's square root": {SCALE: "attention_scores(query, key) / np.sqrt(query.shape[-1])"},
-    "scores by hand": {SCALE: "query @ key.swapaxes(-1, -2) * key.shape[-1] ** -0.5"},
-    "softmax by hand": {
-        WEIGH: "weights = np.exp(scaled_scores(query, key))\n    weights = weights / weights.sum(axis=-1, keepdims=True)",
-        GATHER: "return weights @ value",
-    },
-    "normalized after gathering": {
-        WEIGH: "weights = np.exp(scaled_scores(query, key))",
-        GATHER: "return weights @ value / weights.sum(axis=-1, keepdims=True)",
-    },
-}

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from checker.claims.subjects import edited
+from checker.course.attempts import edited, load_attempts
 from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT
 from checker.course.skeletons import expected
@@ -78,10 +78,10 @@ class Course:
         """Make the mistake whose sentence starts with ``beginning``.
 
         Raises:
-            ValueError: no sentence of the step's check, or more than one, starts so.
+            ValueError: no sentence of the step's attempts, or more than one, starts so.
         """
         name = find_step(step)
-        known = check_table(step, "MISTAKES")
+        known = load_attempts(name).mistakes
         found = [sentence for sentence in known if sentence.startswith(beginning)]
         if len(found) != 1:
             listed = "\n".join(f"  {sentence}" for sentence in known)
@@ -149,16 +149,6 @@ class Course:
                 (venv / path.name).symlink_to(path)
         for path in (ROOT / "requirements").glob("*.txt"):
             shutil.copy(path, venv / f"installed-{path.name}")
-
-
-def check_table(step: str, table: str) -> dict[str, dict[str, str]]:
-    """``MISTAKES`` or ``ALTERNATIVES`` of a step's check file, by running it."""
-    path = find_step(step).check_file
-    namespace: dict[str, object] = {"__name__": path.stem}
-    exec(compile(path.read_text(), str(path), "exec"), namespace)
-    found = namespace[table]
-    assert isinstance(found, dict)
-    return found
 
 
 def prepare(course: Course, order: str) -> None:

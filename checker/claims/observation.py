@@ -9,7 +9,6 @@ from types import ModuleType
 
 import pytest
 
-from checker.claims.subjects import Edits
 from checker.claims.vocabulary import Refusal
 from checker.course.steps import Step
 from checker.diagnosis.exceptions import error_in_words
@@ -49,13 +48,9 @@ class Observer:
         self.compiled = compiled
         self.tell = tell
         self.outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in subjects}
-        self.mistakes: dict[str, Edits] = {}
-        self.alternatives: dict[str, Edits] = {}
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Make every claim once for every subject."""
-        self.mistakes = getattr(metafunc.module, "MISTAKES", {})
-        self.alternatives = getattr(metafunc.module, "ALTERNATIVES", {})
         if "step" in metafunc.fixturenames:
             metafunc.parametrize("step", list(self.subjects.values()), ids=list(self.subjects), scope="module")
 

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
 from checker.course.paths import SOLUTIONS
 from checker.diagnosis.exceptions import AnswerWasRead
-
-Edits = Mapping[str, str]  # what stands once in the solution -> what to put there
-
-
-def edited(source: str, edits: Edits) -> str:
-    """The source of a solution with every ``old`` replaced by its ``new``.
-
-    Raises:
-        ValueError: an ``old`` does not stand in the source exactly once.
-    """
-    for old, new in edits.items():
-        if source.count(old) != 1:
-            raise ValueError(f"{old!r} stands {source.count(old)} times in the solution, and must stand there once")
-        source = source.replace(old, new)
-    return source
 
 
 def load_source(name: str, source: str, path: str) -> ModuleType:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import json
 import logging
@@ -23,7 +24,8 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from checker.claims.observation import Tell, line_in_words, observe, place_in
-from checker.claims.subjects import Edits, edited, hide_answers, load_source
+from checker.claims.subjects import hide_answers, load_source
+from checker.course.attempts import Attempts, Edits, edited, load_attempts
 from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Outcome, Outcomes, name_mistakes
@@ -66,14 +68,18 @@ class Grading:
         self.spoiled: dict[str, ModuleType] = {}
         self.seen: dict[str, dict[str, Outcome]] = {}
 
+    @functools.cached_property
+    def attempts(self) -> Attempts:
+        """The mistakes and alternatives of the step, read when one is asked for: a right answer needs none."""
+        return load_attempts(self.step)
+
     def grade(self, subject: ModuleType, compile_: bool, device: str | None) -> None:
         """Tell what every claim says; on a no, which mistake it is; on yes throughout, what compiling gives."""
-        observer = observe(self.step, {"subject": subject}, tell=self.tell)
-        outcomes = observer.outcomes["subject"]
+        outcomes = observe(self.step, {"subject": subject}, tell=self.tell).outcomes["subject"]
         self.tell("numbers")
         verdicts = {outcome.verdict for outcome in outcomes.values()}
         if "no" in verdicts and self.naming:
-            for claim, sentence in self.mistakes_behind(outcomes, observer.mistakes).items():
+            for claim, sentence in self.mistakes_behind(outcomes).items():
                 self.tell("mistake", claim=claim, sentence=sentence)
         elif compile_ and verdicts == {"yes"}:
             observe(self.step, {"subject": subject}, compiled=True, device=device, tell=self.tell)
@@ -82,8 +88,9 @@ class Grading:
         """Tell of progress: to name a mistake may take longer than the parent bears silence."""
         self.tell("tick")
 
-    def mistakes_behind(self, said: Outcomes, mistakes: Mapping[str, Edits]) -> dict[str, str]:
+    def mistakes_behind(self, said: Outcomes) -> dict[str, str]:
         """The claims that give a mistake away, and its sentence."""
+        mistakes = self.attempts.mistakes
 
         def observe_spoiled(names: list[str], claims: list[str]) -> dict[str, dict[str, Outcome]]:
             for name in names:
@@ -183,10 +190,9 @@ def survey(grading: Grading, job: Mapping[str, Any]) -> None:
     """Grade the solution, every alternative and every spoiled solution of a step."""
     name = f"graded.{grading.step.name}"
     path = job["path"]
-    first = observe(grading.step, {"solution": load_source(name, grading.solution, path)}, [])
     subjects: dict[str, tuple[str, Edits]] = {"the solution": ("solution", {})}
-    subjects |= {name: ("alternative", edits) for name, edits in first.alternatives.items()}
-    subjects |= {name: ("mistake", edits) for name, edits in first.mistakes.items()}
+    subjects |= {name: ("alternative", edits) for name, edits in grading.attempts.alternatives.items()}
+    subjects |= {name: ("mistake", edits) for name, edits in grading.attempts.mistakes.items()}
     for subject, (kind, edits) in subjects.items():
         grading.tell("subject", name=subject, kind=kind)
         module = load_source(name, edited(grading.solution, edits), path)

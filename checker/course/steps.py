@@ -42,8 +42,13 @@ class Step:
 
     @property
     def check_file(self) -> Path:
-        """The claims, and the mistakes that can be named."""
+        """The claims."""
         return TESTS / f"test_{self.name}.py"
+
+    @property
+    def attempts_file(self) -> Path:
+        """What people write instead of the solution: the mistakes that can be named, and other right answers."""
+        return TESTS / "attempts" / f"{self.name}.py"
 
     @property
     def chapter(self) -> Path:

@@ -10,13 +10,13 @@ import textwrap
 from collections.abc import Callable, Iterator
 from html import escape
 
+from checker.course.attempts import load_attempts
 from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
 from tools.book_maker import formulas
 from tools.book_maker.chapters import Fault, Fence, fences
 from tools.book_maker.values import book_values as facts
-from tools.course_copy import check_table
 
 BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
 INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
@@ -151,7 +151,7 @@ def drawing(name: str) -> str:
 
 def mistakes(step: str) -> str:
     """A folded list of what the check of a step can say."""
-    sentences = list(check_table(step, "MISTAKES"))
+    sentences = list(load_attempts(find_step(step)).mistakes)
     items = "\n".join(f"<li>{marked(sentence)}</li>" for sentence in sentences)
     summary = f"The {len(sentences)} mistakes that <code>./run {find_step(step).task}</code> names"
     return f'<details class="mistakes"><summary>{summary}</summary>\n<ul>\n{items}\n</ul>\n</details>'

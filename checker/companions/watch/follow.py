@@ -78,8 +78,8 @@ class Ahead:
 
 
 def newest_change() -> int:
-    """When a file that a child imports beforehand was last changed, in nanoseconds."""
-    folders = (ROOT / "checker", ROOT / "solutions", ROOT / "tests")
+    """When a file that a child imports beforehand, or reads to name a mistake, was last changed, in nanoseconds."""
+    folders = (ROOT / "checker", ROOT / "solutions", ROOT / "tests", ROOT / "tests" / "attempts")
     return max(path.stat().st_mtime_ns for folder in folders for path in folder.glob("*.py"))
 
 

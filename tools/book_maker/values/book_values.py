@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from checker.companions.doctor import NEEDED_GB
+from checker.course.attempts import load_attempts
 from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
@@ -30,7 +31,6 @@ from tools.book_maker.values.arithmetic import (
     share,
     token_flops,
 )
-from tools.course_copy import check_table
 
 __all__ = [
     "alternatives",
@@ -107,13 +107,13 @@ def blanks(step: str) -> int:
 @cache
 def mistakes(step: str) -> int:
     """How many mistakes the check of a step names."""
-    return len(check_table(step, "MISTAKES"))
+    return len(load_attempts(find_step(step)).mistakes)
 
 
 @cache
 def alternatives(step: str) -> int:
     """How many other right solutions the check of a step is tried on."""
-    return len(check_table(step, "ALTERNATIVES"))
+    return len(load_attempts(find_step(step)).alternatives)
 
 
 def heads() -> Any:

@@ -1,0 +1,62 @@
+"""What people write instead of a solution, kept apart from the claims: ``tests/attempts/step_07.py``.
+
+Such a file defines two tables, ``MISTAKES`` (a sentence -> the edits that spoil the solution so) and
+``ALTERNATIVES`` (a name -> the edits that make another right answer of it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from checker.course.paths import relative_path
+from checker.course.steps import Step
+
+Edits = Mapping[str, str]  # what stands once in the solution -> what to put there
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """Wrong answers and other right ones, as edits of a step's solution."""
+
+    mistakes: Mapping[str, Edits]  # the sentence that names a mistake -> how to make it
+    alternatives: Mapping[str, Edits]  # a name -> how to write the solution that way
+
+
+def load_attempts(step: Step) -> Attempts:
+    """Run the file that holds the tables of a step; both are empty where there is no such file.
+
+    Raises:
+        ValueError: a table is missing, or is no dictionary of dictionaries of text.
+    """
+    path = step.attempts_file
+    if not path.exists():
+        return Attempts({}, {})
+    namespace: dict[str, object] = {"__name__": f"attempts.{path.stem}"}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    for table in ("MISTAKES", "ALTERNATIVES"):
+        if not _is_table(namespace.get(table)):
+            raise ValueError(f"{relative_path(path)} must define {table}, a dict of a dict of str for each str")
+    return Attempts(namespace["MISTAKES"], namespace["ALTERNATIVES"])  # type: ignore[arg-type] # as was just seen
+
+
+def _is_table(found: object) -> bool:
+    return isinstance(found, dict) and all(
+        isinstance(name, str)
+        and isinstance(edits, dict)
+        and all(isinstance(old, str) and isinstance(new, str) for old, new in edits.items())
+        for name, edits in found.items()
+    )
+
+
+def edited(source: str, edits: Edits) -> str:
+    """The source of a solution with every ``old`` replaced by its ``new``.
+
+    Raises:
+        ValueError: an ``old`` does not stand in the source exactly once.
+    """
+    for old, new in edits.items():
+        if source.count(old) != 1:
+            raise ValueError(f"{old!r} stands {source.count(old)} times in the solution, and must stand there once")
+        source = source.replace(old, new)
+    return source

@@ -1,0 +1,64 @@
+"""Step 04, what people write instead: mistakes, each with its sentence, and other right answers."""
+
+GELU = 'F.gelu(hidden_states, approximate="tanh")'
+FC = "        hidden_states = self.c_fc(hidden_states)\n"
+FORMULA = "0.5 * hidden_states * (1 + F.tanh(0.7978845608028654 * (hidden_states + 0.044715 * hidden_states**3)))"
+PROJ = "return self.c_proj(hidden_states)"
+
+MISTAKES = {
+    'The GELU is the exact one; GPT-2 uses its tanh approximation: approximate="tanh".': {
+        GELU: "F.gelu(hidden_states)"
+    },
+    "The GELU is the sigmoid approximation; GPT-2 uses the tanh one.": {
+        GELU: 'F.gelu(hidden_states, approximate="quick")'
+    },
+    "There is no activation: two linear layers in a row are one linear layer.": {
+        f"        hidden_states = {GELU}\n": ""
+    },
+    "The activation is ReLU; GPT-2's is GELU.": {GELU: "F.relu(hidden_states)"},
+    "The activation is SiLU; GPT-2's is GELU.": {GELU: "F.silu(hidden_states)"},
+    "The activation is tanh alone; GELU multiplies by the input.": {GELU: "F.tanh(hidden_states)"},
+    "The GELU is written out with the square of x in place of its cube.": {GELU: FORMULA.replace("**3", "**2")},
+    "The GELU is written out with 2/pi in place of its square root.": {
+        GELU: FORMULA.replace("0.7978845608028654", "0.6366197723675814")
+    },
+    "The GELU is written out without its factor 1/2.": {GELU: FORMULA.replace("0.5 * ", "")},
+    "The activation is applied twice.": {GELU: f'F.gelu({GELU}, approximate="tanh")'},
+    "The activation comes after c_proj; it belongs between the two layers.": {
+        f"        hidden_states = {GELU}\n": "",
+        PROJ: 'return F.gelu(self.c_proj(hidden_states), approximate="tanh")',
+    },
+    "The activation comes before c_fc; it belongs between the two layers.": {
+        f"        hidden_states = {GELU}\n": "",
+        FC: '        hidden_states = self.c_fc(F.gelu(hidden_states, approximate="tanh"))\n',
+    },
+    "The input is added to the output; the residual connection comes in step 08.": {
+        FC: "        residual = hidden_states\n" + FC,
+        PROJ: "return residual + self.c_proj(hidden_states)",
+    },
+    "The inner width is always 4 * n_embd; it is intermediate_size.": {
+        "self.c_fc = Linear(embed_dim, intermediate_size)": "self.c_fc = Linear(embed_dim, 4 * embed_dim)",
+        "self.c_proj = Linear(intermediate_size, embed_dim)": "self.c_proj = Linear(4 * embed_dim, embed_dim)",
+    },
+    "c_fc has no bias; GPT-2's has.": {
+        "Linear(embed_dim, intermediate_size)": "Linear(embed_dim, intermediate_size, bias=False)"
+    },
+    "c_proj has no bias; GPT-2's has.": {
+        "Linear(intermediate_size, embed_dim)": "Linear(intermediate_size, embed_dim, bias=False)"
+    },
+}
+
+ALTERNATIVES = {
+    "one line": {
+        FC: "",
+        f"        hidden_states = {GELU}\n": "",
+        PROJ: "return self.c_proj(F.gelu(self.c_fc(hidden_states), 'tanh'))",
+    },
+    "the formula": {GELU: FORMULA},
+    "the formula by products": {
+        GELU: "hidden_states * 0.5 * (F.tanh((hidden_states * hidden_states * 0.044715 + 1) * hidden_states * 0.7978845608028654) + 1)"
+    },
+    "keyword arguments": {
+        "Linear(embed_dim, intermediate_size)": "Linear(in_dim=embed_dim, out_dim=intermediate_size, bias=True)"
+    },
+}

@@ -1,0 +1,121 @@
+"""Step 09, what people write instead: mistakes, each with its sentence, and other right answers."""
+
+FIRST = "        hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
+SECOND = "        return pre_norm_residual(hidden_states, self.ln_2, self.mlp)\n"
+LN_1 = "self.ln_1 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)"
+LN_2 = "self.ln_2 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)"
+
+
+def both(body):
+    return {FIRST: "", SECOND: body}
+
+
+MISTAKES = {
+    "The norms have changed places: ln_1 belongs to attn, ln_2 to mlp.": both(
+        "        hidden_states = pre_norm_residual(hidden_states, self.ln_2, self.attn)\n"
+        "        return pre_norm_residual(hidden_states, self.ln_1, self.mlp)\n"
+    ),
+    "The feed-forward network comes before attention; it comes after.": both(
+        "        hidden_states = pre_norm_residual(hidden_states, self.ln_2, self.mlp)\n"
+        "        return pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
+    ),
+    "ln_1 is used for both halves; the second has ln_2.": {SECOND: SECOND.replace("ln_2", "ln_1")},
+    "ln_2 is used for both halves; the first has ln_1.": {FIRST: FIRST.replace("ln_1", "ln_2")},
+    "Both halves start from the block's input; the feed-forward network starts from what attention returned.": both(
+        "        return hidden_states + self.attn(self.ln_1(hidden_states)) + self.mlp(self.ln_2(hidden_states))\n"
+    ),
+    "The norms come after the sums (post-norm); GPT-2 normalizes before each half.": both(
+        "        hidden_states = self.ln_1(hidden_states + self.attn(hidden_states))\n"
+        "        return self.ln_2(hidden_states + self.mlp(hidden_states))\n"
+    ),
+    "Attention is left out, or what it gives is not used: each half takes what the one before it returned.": {
+        FIRST: ""
+    },
+    "In both halves the input is added once more; pre_norm_residual adds it already.": both(
+        "        hidden_states = hidden_states + pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
+        "        return hidden_states + pre_norm_residual(hidden_states, self.ln_2, self.mlp)\n"
+    ),
+    "What attention gives is added, and the input once more; pre_norm_residual adds it already.": {
+        FIRST: FIRST.replace("= pre", "= hidden_states + pre")
+    },
+    "What the feed-forward network gives is added, and its input once more; pre_norm_residual adds it already.": {
+        SECOND: SECOND.replace("return pre", "return hidden_states + pre")
+    },
+    "The block's input is added to the end result once more; the two residuals are enough.": {
+        FIRST: "        residual = hidden_states\n" + FIRST,
+        SECOND: SECOND.replace("return pre", "return residual + pre"),
+    },
+    "The input is normalized before it is given to pre_norm_residual, which does so itself: it is normed twice.": both(
+        "        hidden_states = pre_norm_residual(self.ln_1(hidden_states), self.ln_1, self.attn)\n"
+        "        return pre_norm_residual(self.ln_2(hidden_states), self.ln_2, self.mlp)\n"
+    ),
+    "The first input is normalized before it is given to pre_norm_residual, which does so itself.": {
+        FIRST: FIRST.replace("(hidden_states,", "(self.ln_1(hidden_states),")
+    },
+    "The second input is normalized before it is given to pre_norm_residual, which does so itself.": {
+        SECOND: SECOND.replace("(hidden_states,", "(self.ln_2(hidden_states),")
+    },
+    "Norm and sublayer have changed places: pre_norm_residual takes the input, the norm, the sublayer.": both(
+        "        hidden_states = pre_norm_residual(hidden_states, self.attn, self.ln_1)\n"
+        "        return pre_norm_residual(hidden_states, self.mlp, self.ln_2)\n"
+    ),
+    "In the first half, norm and sublayer have changed places.": {
+        FIRST: FIRST.replace("self.ln_1, self.attn", "self.attn, self.ln_1")
+    },
+    "In the second half, norm and sublayer have changed places.": {
+        SECOND: SECOND.replace("self.ln_2, self.mlp", "self.mlp, self.ln_2")
+    },
+    "The end result is normalized; ln_f does that once, after the last block.": {
+        SECOND: SECOND.replace(
+            "return pre_norm_residual(hidden_states, self.ln_2, self.mlp)",
+            "return self.ln_2(pre_norm_residual(hidden_states, self.ln_2, self.mlp))",
+        )
+    },
+    "A module is called before it is given: pre_norm_residual takes self.attn and self.mlp themselves.": {
+        FIRST: FIRST.replace("self.attn)", "self.attn(hidden_states))")
+    },
+    "The feed-forward network is left out.": {SECOND: "        return hidden_states\n"},
+    "The residual around attention is missing.": {
+        FIRST: "        hidden_states = self.attn(self.ln_1(hidden_states))\n"
+    },
+    "The residual around the feed-forward network is missing.": {
+        SECOND: "        return self.mlp(self.ln_2(hidden_states))\n"
+    },
+    "The second residual is the block's input; it is what attention returned.": both(
+        "        residual = hidden_states\n"
+        "        hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
+        "        return residual + self.mlp(self.ln_2(hidden_states))\n"
+    ),
+    "Attention is applied twice.": {FIRST: FIRST + FIRST},
+    "The norms are left out.": both(
+        "        hidden_states = hidden_states + self.attn(hidden_states)\n"
+        "        return hidden_states + self.mlp(hidden_states)\n"
+    ),
+    "The inner width is always 4 * n_embd; it is config.n_inner where that is given.": {
+        "config.n_inner or 4 * config.n_embd": "4 * config.n_embd"
+    },
+    "ln_1 has the default epsilon; take layer_norm_epsilon from the configuration.": {
+        LN_1: "self.ln_1 = LayerNorm(hidden_size)"
+    },
+    "ln_2 has the default epsilon; take layer_norm_epsilon from the configuration.": {
+        LN_2: "self.ln_2 = LayerNorm(hidden_size)"
+    },
+    "ln_1 and ln_2 are one module; they are two, with weights of their own.": {LN_2: "self.ln_2 = self.ln_1"},
+}
+
+ALTERNATIVES = {
+    "residuals written out": both(
+        "        residual = hidden_states\n        hidden_states = self.attn(self.ln_1(hidden_states)) + residual\n"
+        "        return hidden_states + self.mlp(self.ln_2(hidden_states))\n"
+    ),
+    "one expression": both(
+        "        return pre_norm_residual(pre_norm_residual(hidden_states, self.ln_1, self.attn), self.ln_2, self.mlp)\n"
+    ),
+    "a loop": both(
+        "        for norm, sublayer in ((self.ln_1, self.attn), (self.ln_2, self.mlp)):\n"
+        "            hidden_states = pre_norm_residual(hidden_states, norm, sublayer)\n        return hidden_states\n"
+    ),
+    "the forward methods": {
+        FIRST: "        hidden_states = pre_norm_residual(hidden_states, self.ln_1.forward, self.attn.forward)\n"
+    },
+}

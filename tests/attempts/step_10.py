@@ -1,0 +1,84 @@
+"""Step 10, what people write instead: mistakes, each with its sentence, and other right answers."""
+
+CHECK = "        check_length(sequence_length, self.config)\n"
+POSITIONS = "        positions = position_ids(sequence_length, device=input_ids.device)\n"
+EMBED = "hidden_states = self.wte(input_ids) + self.wpe(positions)"
+BLOCKS = "        hidden_states = self.h(hidden_states)\n"
+NORM = "return self.ln_f(hidden_states)"
+STACK = "Sequential(*(GPT2Block(config) for _ in range(config.n_layer)))"
+LN_F = "LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)"
+
+MISTAKES = {
+    "The positions are forgotten: add wpe of the positions.": {EMBED: "hidden_states = self.wte(input_ids)"},
+    "Only the positions are embedded: add wte of the tokens.": {
+        EMBED: "hidden_states = self.wpe(positions) + self.wte(input_ids) * 0.0"
+    },
+    "Positions count from 1; they count from 0.": {"self.wpe(positions)": "self.wpe((positions + 1) % 13)"},
+    "Every token is embedded at position 0.": {"self.wpe(positions)": "self.wpe(positions * 0)"},
+    "The token ids are used as positions.": {"self.wpe(positions)": "self.wpe(input_ids % 13)"},
+    "The length is not checked before the lookup; check_length, which was there, does that.": {CHECK: ""},
+    "Positions are multiplied with the tokens; add them.": {
+        "self.wte(input_ids) + self.wpe": "self.wte(input_ids) * self.wpe"
+    },
+    "The token embeddings are scaled by the square root of n_embd; GPT-2 does not.": {
+        "self.wte(input_ids) +": "self.wte(input_ids) * 15**0.5 +"
+    },
+    "ln_f is left out: normalize after the last block.": {NORM: "return hidden_states"},
+    "ln_f comes before the blocks; it comes after the last one.": {
+        BLOCKS: "        hidden_states = self.h(self.ln_f(hidden_states))\n",
+        NORM: "return hidden_states",
+    },
+    "ln_f is applied before the blocks as well; GPT-2 normalizes the embeddings inside the first block.": {
+        BLOCKS: "        hidden_states = self.h(self.ln_f(hidden_states))\n"
+    },
+    "ln_f is applied after every block; once after the last is enough.": {
+        BLOCKS: "        for block in self.h:\n            hidden_states = self.ln_f(block(hidden_states))\n",
+        NORM: "return hidden_states",
+    },
+    "The blocks are left out.": {BLOCKS: ""},
+    "The last block is left out.": {
+        BLOCKS: "        for block in self.h[:-1]:\n            hidden_states = block(hidden_states)\n"
+    },
+    "The blocks run in reverse.": {
+        BLOCKS: "        for block in self.h[::-1]:\n            hidden_states = block(hidden_states)\n"
+    },
+    "Every block gets the embeddings; each gets what the one before it returned.": {
+        BLOCKS: "        embedded = hidden_states\n        for block in self.h:\n            hidden_states = block(embedded)\n"
+    },
+    "The first block runs every time; each layer has its own.": {
+        BLOCKS: "        for _ in self.h:\n            hidden_states = self.h[0](hidden_states)\n"
+    },
+    "There are n_head blocks; there are n_layer.": {"range(config.n_layer)": "range(config.n_head)"},
+    "One block is made and used n_layer times; make a new one for each layer.": {
+        STACK: "Sequential(*[GPT2Block(config)] * config.n_layer)"
+    },
+    "ln_f has the default epsilon; take layer_norm_epsilon from the configuration.": {LN_F: "LayerNorm(config.n_embd)"},
+    "The position table is added once more after the blocks.": {
+        NORM: "return self.ln_f(hidden_states + self.wpe(positions))"
+    },
+}
+
+ALTERNATIVES = {
+    "a loop over the blocks": {
+        BLOCKS: "        for block in self.h:\n            hidden_states = block(hidden_states)\n"
+    },
+    "ModuleList": {
+        STACK: "ModuleList([GPT2Block(config) for _ in range(config.n_layer)])",
+        "from max.experimental.nn import Module, Sequential": "from max.experimental.nn import Module\n"
+        "from max.experimental.nn.sequential import ModuleList",
+        BLOCKS: "        for block in self.h:\n            hidden_states = block(hidden_states)\n",
+    },
+    "Embedding": {
+        "GPT2Embeddings(config).wte": "Embedding(config.vocab_size, dim=config.n_embd)",
+        "GPT2PositionEmbeddings(config).wpe": "Embedding(config.n_positions, dim=config.n_embd)",
+        "import Module, Sequential": "import Embedding, Module, Sequential",
+    },
+    "arange": {
+        POSITIONS: "        from max.dtype import DType\n\n        positions = Tensor.arange(0, sequence_length, out_dim=sequence_length, "
+        "dtype=DType.int64, device=input_ids.device)\n"
+    },
+    "the rows of the table": {
+        POSITIONS: "",
+        "self.wpe(positions)": "self.wpe(position_ids(input_ids.shape[1], 0, device=input_ids.device)).unsqueeze(0)",
+    },
+}

@@ -1,0 +1,148 @@
+"""Step 15, what people write instead: mistakes, each with its sentence, and other right answers."""
+
+SIZES = '{"num_layers": config.n_layer, "n_kv_heads": config.n_head, "head_dim": config.head_dim}'
+PASSED = "passed = rows.unsqueeze(-1) >= ends"
+PLACES = "rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)"
+LAST = "F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)"
+HEADS = "part.reshape([*part.shape[:-1], attention.num_heads, attention.head_dim])"
+CUT = f"query, key, value = ({HEADS} for part in parts)"
+STORE = "    cache.store(layer, key, value, row_offsets)\n"
+ATTEND = "    attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))\n"
+PROJECT = "attention.c_proj(attn_output.reshape(hidden_states.shape))"
+PARTIAL = "functools.partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)"
+HEAD = "return self.lm_head(transformer.ln_f(last_rows(hidden_states, row_offsets)))"
+POSITIONS = "positions = ragged_positions(tokens, row_offsets, cache.lengths)"
+
+MISTAKES = {
+    "Heads and layers are swapped: num_layers is config.n_layer, n_kv_heads config.n_head.": {
+        SIZES: '{"num_layers": config.n_head, "n_kv_heads": config.n_layer, "head_dim": config.head_dim}'
+    },
+    "head_dim is the width of one head, not n_embd: the cache would be n_head times too large.": {
+        SIZES: SIZES.replace("config.head_dim", "config.n_embd")
+    },
+    "Positions run on from one request into the next; every request begins at 0.": {PLACES: "rows"},
+    "What the cache holds is not counted: a new token's place comes after that of all earlier ones.": {
+        PLACES: "rows - F.gather(starts, request, axis=0)"
+    },
+    "The first row of a request counts to the request before: a row has passed an end that is equal to it.": {
+        ">= ends": "> ends"
+    },
+    "Every token gets the same place, that of its request's first new token.": {
+        PLACES: "F.gather(lengths, request, axis=0)"
+    },
+    "The shift has the wrong sign: rows minus the start of the request, plus what the cache holds of it.": {
+        PLACES: "rows + F.gather(starts, request, axis=0) - F.gather(lengths, request, axis=0)"
+    },
+    "The row at a request's end is taken, which is the next request's first; the last row is one before.": {
+        LAST: "F.gather(hidden_states, F.min(F.stack([row_offsets[1:].cast(DType.int64), F.broadcast_to(Tensor(hidden_states.shape[0] - 1, dtype=DType.int64, device=row_offsets.device), row_offsets[1:].shape)]), axis=0).squeeze(0), axis=0)"
+    },
+    "The first row of each request is taken; it is the last that says what follows.": {
+        LAST: "F.gather(hidden_states, row_offsets[:-1].cast(DType.int64), axis=0)"
+    },
+    "The last row of the whole batch alone is taken; every request has one.": {LAST: "hidden_states[-1:]"},
+    "All rows are returned; take the last one of each request.": {LAST: "hidden_states"},
+    "Nothing is stored: keys and values must be in the cache before attention looks for them.": {STORE: ""},
+    "Attention comes before the new keys and values are stored, so a token cannot see itself.": {
+        STORE + ATTEND: ATTEND + STORE
+    },
+    "Key and value have changed places in the cache.": {"store(layer, key, value,": "store(layer, value, key,"},
+    "The keys are stored as values too.": {"store(layer, key, value,": "store(layer, key, key,"},
+    "The query is stored as the key.": {"store(layer, key, value,": "store(layer, query, value,"},
+    "Every layer uses layer 0 of the cache and overwrites what the one before has stored.": {
+        STORE: STORE.replace("layer,", "0,"),
+        ATTEND: ATTEND.replace("attend(layer,", "attend(0,"),
+    },
+    "c_attn's output is taken in the order key, query, value; Hugging Face's order is query, key, value.": {
+        "query, key, value = (": "key, query, value = ("
+    },
+    "c_attn's output is cut head by head into query, key and value; cut it into three thirds first, then each into heads.": {
+        CUT: "joined = attention.c_attn(hidden_states).reshape([hidden_states.shape[0], attention.num_heads, 3, attention.head_dim])\n"
+        "    query, key, value = (joined[:, :, part] for part in range(3))"
+    },
+    "The cache keeps [tokens, head, head_dim]: no transpose brings head in front here, as step 07's _split_heads does.": {
+        CUT: "query, key, value = (attention._split_heads(part) for part in parts)"
+    },
+    "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie together.": {
+        CUT: "query, key, value = (part.reshape([part.shape[0], attention.head_dim, attention.num_heads]).transpose(1, 2) for part in parts)"
+    },
+    "The scores are multiplied by the square root of head_dim: scale is 1 over it.": {
+        "scale=1 / math.sqrt(": "scale=math.sqrt("
+    },
+    "The scores are not scaled: scale is 1 over the square root of head_dim.": {
+        "scale=1 / math.sqrt(attention.head_dim)": "scale=1.0"
+    },
+    "The scores are scaled by n_embd; it is head_dim, the width of one head.": {
+        "math.sqrt(attention.head_dim)": "math.sqrt(attention.embed_dim)"
+    },
+    "The scores are divided by head_dim itself; it is its square root.": {
+        "1 / math.sqrt(attention.head_dim)": "1 / attention.head_dim"
+    },
+    "c_proj is not applied: the heads are joined but never mixed.": {
+        PROJECT: "attn_output.reshape(hidden_states.shape)"
+    },
+    "The model is kept as a whole, which puts another name in front of every weight; take its two parts.": {
+        "self.transformer, self.lm_head = model.transformer, model.lm_head": "self.model, self.transformer, self.lm_head = model, model.transformer, model.lm_head"
+    },
+    "forward counts positions over the whole batch, from 0; ragged_positions knows each request's.": {
+        POSITIONS: "positions = position_ids(tokens.shape[0], device=tokens.device)"
+    },
+    "The positions are left out.": {"transformer.wte(tokens) + transformer.wpe(positions)": "transformer.wte(tokens)"},
+    "forward runs step 09's blocks, to which the batch is one long text, and leaves the cache out.": {
+        "for layer, block in enumerate(transformer.h):\n"
+        f"            attend = {PARTIAL}\n"
+        "            hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)\n"
+        "            hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)": "hidden_states = transformer.h(hidden_states.unsqueeze(0)).squeeze(0)"
+    },
+    "The layer given to the cache is always 0; count the blocks.": {
+        f"attend = {PARTIAL}": "attend = " + PARTIAL.replace("layer=layer", "layer=0")
+    },
+    "The layers are counted from 1; the cache counts from 0.": {
+        "enumerate(transformer.h)": "enumerate(transformer.h, 1)"
+    },
+    "The feed-forward network is left out of the blocks.": {
+        "            hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)\n": ""
+    },
+    "The residual around attention is left out.": {
+        "hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)": "hidden_states = attend(block.ln_1(hidden_states))"
+    },
+    "ln_f is left out before the head.": {
+        HEAD: HEAD.replace(
+            "transformer.ln_f(last_rows(hidden_states, row_offsets))", "last_rows(hidden_states, row_offsets)"
+        )
+    },
+    "The head is left out: what comes out is hidden states, not logits.": {
+        HEAD: "return transformer.ln_f(last_rows(hidden_states, row_offsets))"
+    },
+    "forward returns the logits of every token; a server asks for the last one of each request.": {
+        HEAD: "return self.lm_head(transformer.ln_f(hidden_states))"
+    },
+}
+
+ALTERNATIVES = {
+    "one gather of the shift": {PLACES: "rows + F.gather(lengths - starts, request, axis=0)"},
+    "the request by starts": {
+        PASSED: "passed = rows.unsqueeze(-1) >= starts",
+        "axis=-1).squeeze(-1)\n": "axis=-1).squeeze(-1) - 1\n",
+    },
+    "the head before the last rows": {
+        HEAD: "return last_rows(self.lm_head(transformer.ln_f(hidden_states)), row_offsets)"
+    },
+    "slices and chunk": {
+        "F.split(attention.c_attn(hidden_states), [attention.split_size] * 3, axis=-1)": "F.chunk(attention.c_attn(hidden_states), 3, axis=-1)"
+    },
+    "step 07's heads, turned back": {
+        CUT: "query, key, value = (attention._split_heads(part).transpose(-3, -2) for part in parts)"
+    },
+    "a lambda in a loop": {
+        PARTIAL: "lambda x, block=block, layer=layer: paged_attention(block.attn, x, row_offsets, cache, layer)"
+    },
+    "the residuals written out": {
+        "hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)": "hidden_states = hidden_states + attend(block.ln_1(hidden_states))",
+        "hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)": "hidden_states = hidden_states + block.mlp(block.ln_2(hidden_states))",
+    },
+    "the width of a head from the shape": {"math.sqrt(attention.head_dim)": "math.sqrt(int(query.shape[-1]))"},
+    "a model of its own parts": {
+        "        model = MaxGPT2LMHeadModel(config)\n": "        from max.experimental.nn import Linear\n\n        from solutions.solution_10 import GPT2Model\n\n",
+        "self.transformer, self.lm_head = model.transformer, model.lm_head": "self.transformer = GPT2Model(config)\n        self.lm_head = Linear(config.n_embd, config.vocab_size, bias=False)",
+    },
+}

@@ -1,0 +1,107 @@
+"""Warm-up 01, what people write instead: mistakes, each with its sentence, and other right answers."""
+
+SCORES = "return query @ np.swapaxes(key, -2, -1)"
+LARGEST = "largest = scores.max(axis=-1, keepdims=True)"
+POWERS = "np.exp(scores - np.where(largest == -np.inf, 0.0, largest))"
+TOTAL = "total = powers.sum(axis=-1, keepdims=True)"
+QUOTIENT = "return powers / np.where(total == 0.0, 1.0, total)"
+CONTEXT = "return weights @ value"
+
+MISTAKES = {
+    "The keys are compared with themselves: the query is not used.": {SCORES: SCORES.replace("query @", "key @")},
+    "Query and key have changed places: the queries are the rows of the scores, the keys their columns.": {
+        SCORES: "return key @ np.swapaxes(query, -2, -1)"
+    },
+    "The scores are divided by the square root of the width; that comes in warm-up 02.": {
+        SCORES: f"{SCORES} / np.sqrt(key.shape[-1])"
+    },
+    "The scores are cosines: the lengths of the vectors are divided out. A dot product keeps them.": {
+        SCORES: f"{SCORES} / (np.linalg.norm(query, axis=-1)[..., None] * np.linalg.norm(key, axis=-1)[..., None, :])"
+    },
+    "The scores are squared distances; a dot product is large where two vectors agree.": {
+        SCORES: "return ((query[..., :, None, :] - key[..., None, :, :]) ** 2).sum(axis=-1)"
+    },
+    "Every axis of key is reversed, the batch too; swap only the last two.": {
+        SCORES: "return query @ key.T",
+    },
+    "The softmax runs over the queries; it must run over the keys, the last axis.": {
+        LARGEST: LARGEST.replace("-1", "-2"),
+        TOTAL: TOTAL.replace("-1", "-2"),
+    },
+    "The softmax shares one weight among the whole array; every row sums to one by itself.": {
+        LARGEST: "largest = scores.max()",
+        TOTAL: "total = powers.sum()",
+    },
+    "The largest score of the whole array is subtracted; take that of every row, or exp makes zeros of the others.": {
+        LARGEST: "largest = scores.max()",
+    },
+    "The row's mean is subtracted, and exp of a score far above it is infinite; subtract the row's largest.": {
+        LARGEST: LARGEST.replace("max", "mean")
+    },
+    "The row's smallest score is subtracted, and exp of one far above it is infinite; subtract the row's largest.": {
+        LARGEST: LARGEST.replace("max", "min")
+    },
+    "exp of a large score is infinite: subtract the row's largest score first.": {POWERS: "np.exp(scores)"},
+    "The scores are divided by their sum without exp, which lets a weight be negative.": {POWERS: "scores"},
+    "exp is taken, but nothing is divided by the row's sum.": {QUOTIENT: "return powers"},
+    "A row of nothing but -inf is not a number: -inf - -inf and 0 / 0 are NaN. Return zeros for it.": {
+        POWERS: "np.exp(scores - largest)",
+        QUOTIENT: "return powers / total",
+    },
+    "The row's sum has lost its axis, so it is divided along the wrong one: keepdims=True keeps it.": {
+        TOTAL: "total = powers.sum(axis=-1)"
+    },
+    "The caller's scores are changed in place; make a new array.": {
+        LARGEST: f"{LARGEST}\n    scores -= np.where(largest == -np.inf, 0.0, largest)",
+        POWERS: "np.exp(scores)",
+    },
+    "The weights are transposed: row i of the weights belongs to query i.": {
+        CONTEXT: "return np.swapaxes(weights, -2, -1) @ value"
+    },
+    "The weights are ignored: the context is the plain mean of the values.": {
+        CONTEXT: "return (weights > -1) / weights.shape[-1] @ value"
+    },
+    "The values weighted are not summed: every query needs one vector, not one for each key.": {
+        CONTEXT: "return weights[..., None] * value[..., None, :, :]"
+    },
+    "There is no softmax: the scores themselves are used as weights.": {
+        "softmax(attention_scores(x, x))": "attention_scores(x, x)"
+    },
+    "The weights are returned; they still have to gather the vectors of x.": {
+        "return context_vectors(weights, x)": "return weights"
+    },
+    "The input is added to what was gathered; the residual connection comes in step 08.": {
+        "return context_vectors(weights, x)": "return x + context_vectors(weights, x)"
+    },
+}
+
+ALTERNATIVES = {
+    "einsum": {
+        SCORES: 'return np.einsum("...qc,...kc->...qk", query, key)',
+        CONTEXT: 'return np.einsum("...qk,...kc->...qc", weights, value)',
+    },
+    "matmul and moveaxis": {SCORES: "return np.matmul(query, np.moveaxis(key, -1, -2))"},
+    "the matrix transpose": {SCORES: "return query @ key.mT"},
+    "products summed": {
+        SCORES: "return (query[..., :, None, :] * key[..., None, :, :]).sum(axis=-1)",
+        CONTEXT: "return (weights[..., None] * value[..., None, :, :]).sum(axis=-2)",
+    },
+    "axes put back by hand": {
+        LARGEST: "largest = np.max(scores, axis=-1)[..., np.newaxis]",
+        TOTAL: "total = np.sum(powers, -1)[..., np.newaxis]",
+    },
+    "a finite floor under the largest score": {
+        LARGEST: "largest = np.maximum(scores.max(axis=-1, keepdims=True), -1e300)",
+        POWERS: "np.exp(scores - largest)",
+        QUOTIENT: "return powers / np.maximum(total, 1e-300)",
+    },
+    "NaN turned into zeros": {
+        LARGEST: 'with np.errstate(invalid="ignore"):\n        scores = np.nan_to_num(scores - scores.max(axis=-1, keepdims=True), nan=-np.inf, neginf=-np.inf)',
+        POWERS: "np.exp(scores)",
+    },
+    "word by word": {
+        "    weights = softmax(attention_scores(x, x))\n    return context_vectors(weights, x)": "    rows = [\n"
+        "        context_vectors(softmax(attention_scores(x[..., at : at + 1, :], x)), x) for at in range(x.shape[-2])\n    ]\n"
+        "    return np.concatenate(rows, axis=-2)"
+    },
+}

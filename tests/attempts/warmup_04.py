@@ -1,0 +1,87 @@
+"""Warm-up 04, what people write instead: mistakes, each with its sentence, and other right answers."""
+
+REFUSE = "if n_head < 1 or n_embd % n_head:"
+MESSAGE = 'f"n_embd = {n_embd} cannot be shared evenly by n_head = {n_head} heads"'
+SHARE = "return n_embd // n_head"
+SPLIT = """\
+    heads = x.reshape(*x.shape[:-1], n_head, width)
+    return np.swapaxes(heads, -3, -2)"""
+MERGE = """\
+    x = np.swapaxes(heads, -3, -2)
+    return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])"""
+
+MISTAKES = {
+    "A width that the heads cannot share is accepted: test the remainder of n_embd / n_head.": {
+        REFUSE: "if n_head < 1:"
+    },
+    "The remainder is taken the wrong way round: it is n_embd % n_head.": {REFUSE: "if n_head < 1 or n_head % n_embd:"},
+    "No heads at all end in a ZeroDivisionError; refuse n_head below 1 first.": {REFUSE: "if n_embd % n_head:"},
+    "Uneven heads are an AssertionError; raise ValueError, since `python -O` skips assertions.": {
+        f"raise ValueError({MESSAGE})": f"raise AssertionError({MESSAGE})"
+    },
+    "The message about uneven heads does not say which numbers were given.": {MESSAGE: '"n_head must divide n_embd"'},
+    "head_dim is a float; use whole-number division, //.": {SHARE: "return n_embd / n_head"},
+    "head_dim is always 64; it must follow n_embd and n_head.": {SHARE: "return 64"},
+    "The heads are cut by reshape alone: [batch, head, seq, head_dim] needs reshape to [batch, seq, head, head_dim], "
+    "then a transpose.": {SPLIT: "    return x.reshape(*x.shape[:-2], n_head, x.shape[-2], width)"},
+    "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie together.": {
+        SPLIT: "    heads = x.reshape(*x.shape[:-1], width, n_head)\n    return np.moveaxis(heads, -1, -3)"
+    },
+    "The heads are split but not brought in front of seq: a transpose is missing.": {
+        SPLIT: "    return x.reshape(*x.shape[:-1], n_head, width)"
+    },
+    "seq has ended up last: swap head with seq, not with head_dim.": {
+        SPLIT: "    heads = x.reshape(*x.shape[:-1], n_head, width)\n    return np.moveaxis(heads, -3, -1)"
+    },
+    "head is in front of the batch: it belongs between batch and seq.": {
+        SPLIT: "    return np.stack(np.split(x, n_head, axis=-1))"
+    },
+    "The width of a head is divided here, so uneven heads end in an error of NumPy's; ask head_dim for it.": {
+        "width = head_dim(x.shape[-1], n_head)": "width = x.shape[-1] // n_head"
+    },
+    "The heads come in reverse order: head 0 takes the first channels.": {
+        SPLIT: SPLIT.replace("(heads, -3, -2)", "(heads[..., ::-1, :], -3, -2)")
+    },
+    "The batch is taken for granted: axes 1 and 2 are others when there is none. Count the axes from the end.": {
+        SPLIT: "    heads = x.reshape(*x.shape[:-1], n_head, width)\n    return np.swapaxes(heads, 1, 2)"
+    },
+    "The heads are merged without being transposed back: bring seq in front of head before the reshape.": {
+        MERGE: "    return heads.reshape(*heads.shape[:-3], heads.shape[-2], heads.shape[-3] * heads.shape[-1])"
+    },
+    "The heads' channels are interleaved when merged: transpose head and seq, not head and channel.": {
+        MERGE: "    x = np.moveaxis(heads, -3, -1)\n    return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])"
+    },
+    "The heads are transposed back but still apart: join the last two axes into one.": {
+        MERGE: "    return np.swapaxes(heads, -3, -2)"
+    },
+    "The heads are summed; they must lie side by side.": {MERGE: "    return heads.sum(axis=-3)"},
+    "The heads are averaged; they must lie side by side.": {MERGE: "    return heads.mean(axis=-3)"},
+}
+
+ALTERNATIVES = {
+    "asked the other way round": {REFUSE: "if n_head <= 0 or n_head * (n_embd // n_head) != n_embd:"},
+    "divmod": {
+        f"    {REFUSE}\n": "    width, rest = divmod(n_embd, n_head) if n_head > 0 else (0, 1)\n    if rest:\n",
+        SHARE: "return width",
+    },
+    "the last width guessed by reshape": {
+        "x.reshape(*x.shape[:-1], n_head, width)": "x.reshape((*x.shape[:-1], n_head, -1))"
+    },
+    "moveaxis": {
+        SPLIT: "    return np.moveaxis(x.reshape(*x.shape[:-1], n_head, width), -2, -3)",
+        MERGE: "    x = np.moveaxis(heads, -3, -2)\n    return x.reshape((*x.shape[:-2], -1))",
+    },
+    "slices stacked and joined": {
+        SPLIT: "    return np.stack([x[..., at * width : (at + 1) * width] for at in range(n_head)], axis=-3)",
+        MERGE: "    return np.concatenate([heads[..., head, :, :] for head in range(heads.shape[-3])], axis=-1)",
+    },
+    "np.split": {SPLIT: "    return np.stack(np.split(x, n_head, axis=-1), axis=-3)"},
+    "einsum": {
+        SPLIT: '    return np.einsum("...shd->...hsd", x.reshape(*x.shape[:-1], n_head, width))',
+        MERGE: '    x = np.einsum("...hsd->...shd", heads)\n    return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])',
+    },
+    "a batch added and taken away": {
+        SPLIT: "    flat = x.reshape(-1, x.shape[-2], n_head, width).transpose(0, 2, 1, 3)\n"
+        "    return flat.reshape(*x.shape[:-2], n_head, x.shape[-2], width)"
+    },
+}

@@ -1,0 +1,74 @@
+"""The mistakes and alternatives of a step are read from their own file, and only when something is to be named."""
+
+import subprocess
+import sys
+
+import pytest
+
+from checker.course.attempts import Attempts, load_attempts
+from checker.course.paths import ROOT
+from checker.course.steps import all_steps, find_step
+
+EMPTY = "MISTAKES, ALTERNATIVES = {}, {}\n"
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """The attempts of step 07, from the text that is put in place of the file."""
+
+    def load(text):
+        path = tmp_path / "tests" / "attempts" / "step_07.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        monkeypatch.setattr("checker.course.steps.TESTS", tmp_path / "tests")
+        return load_attempts(find_step("07"))
+
+    return load
+
+
+def test_every_step_has_its_file_and_there_is_no_other():
+    files = {path.name for path in (ROOT / "tests" / "attempts").glob("*.py")}
+    assert files == {step.attempts_file.name for step in all_steps()}
+
+
+def test_a_step_without_a_file_has_no_attempts(tmp_path, monkeypatch):
+    monkeypatch.setattr("checker.course.steps.TESTS", tmp_path / "tests")
+    assert load_attempts(find_step("07")) == Attempts({}, {})
+
+
+def test_the_tables_are_those_of_the_file(written):
+    text = "OLD = 'a'\nMISTAKES = {'Wrong.': {OLD: 'b'}}\nALTERNATIVES = {'right': {OLD: 'c'}}\n"
+    assert written(text) == Attempts({"Wrong.": {"a": "b"}}, {"right": {"a": "c"}})
+
+
+@pytest.mark.parametrize("table", ["MISTAKES", "ALTERNATIVES"])
+@pytest.mark.parametrize("value", ["None", "[]", "{'a': 'b'}", "{1: {'a': 'b'}}", "{'a': {'b': None}}"])
+def test_another_kind_of_table_is_refused(written, table, value):
+    with pytest.raises(ValueError, match=rf"step_07\.py must define {table}, "):
+        written(f"{EMPTY}{table} = {value}\n")
+
+
+def test_a_table_that_is_missing_is_refused(written):
+    with pytest.raises(ValueError, match="must define ALTERNATIVES"):
+        written("MISTAKES = {}\n")
+
+
+def test_neither_max_nor_pytest_is_needed():
+    script = "import sys, checker.course.attempts; print({'max', 'pytest'} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"
+
+
+def test_a_right_answer_is_graded_without_them(course):
+    course.write("w01")
+    (course.root / "tests" / "attempts" / "warmup_01.py").write_text("raise RuntimeError('these were read')\n")
+    assert course.check("w01").returncode == 0
+
+
+def test_a_wrong_answer_is_named_by_them(course):
+    course.spoil("w01", "exp of a large score is infinite")
+    assert "exp of a large score is infinite" in course.check("w01").stdout
+    (course.root / "tests" / "attempts" / "warmup_01.py").unlink()
+    run = course.check("w01")
+    assert run.returncode == 1
+    assert "exp of a large score is infinite" not in run.stdout
