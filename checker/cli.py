@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 
 from checker.course.blanks import find_blanks
 from checker.course.steps import find_step
-from checker.session import child as grading
-from checker.session.check import begin
+from checker.session.check import grade
 from checker.session.printer import Printer
-from checker.session.report import NO
 
 UNUSABLE = 2
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Grade the step that the arguments name, print the verdict and return the exit status."""
-    started = time.perf_counter()
     parser = argparse.ArgumentParser(prog="check", description="Check a step against Hugging Face's GPT-2.")
     parser.add_argument("step", help="07, s07 or w01")
     parser.add_argument("--solution", action="store_true", help="grade the reference solution instead of your file")
@@ -33,19 +29,5 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         print(f"check: {error}", file=sys.stderr)
         return UNUSABLE
-    check = begin(
-        step,
-        Printer(blank.label for blank in find_blanks(step.solution_file.read_text())),
-        started,
-        solution=options.solution,
-        compile_=not options.no_compile,
-        device=options.device,
-    )
-    if check is None:
-        return NO
-    try:
-        for event in grading.run(check.job):
-            check.report.hear(event)
-    except KeyboardInterrupt:
-        return check.report.interrupt()
-    return check.conclude()
+    printer = Printer(blank.label for blank in find_blanks(step.solution_file.read_text()))
+    return grade(step, printer, solution=options.solution, compile_=not options.no_compile, device=options.device)

@@ -16,13 +16,13 @@ from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 
 PARTS = (
-    "benchmarks",
     "checker",
     "models",
     "play",
     "solutions",
     "steps",
     "tests",
+    "tools",
     "pixi.toml",
     "pyproject.toml",
     "requirements",

@@ -7,6 +7,7 @@ whole forward pass is one graph, in a third of the time that one graph per opera
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor, TensorType
 
-from checker.claims.vocabulary import Refusal, article
+from checker.claims.vocabulary import Refusal, article, constructing
 from checker.max_adapter.runtime import compiling, open_device, tensor
 
 LONGEST_LIST = 200  # characters of parameter names
@@ -33,13 +34,10 @@ def build(kind: Callable[..., Any], *arguments: Any, weights: Mapping[str, np.nd
     """
     if weights is None and isinstance(kind, type):
         instance: Any = object.__new__(kind)
-        try:
-            with F.lazy():
-                instance.__init__(*arguments)
-        except NotImplementedError:
-            pass
+        with suppress(NotImplementedError), constructing(), F.lazy():
+            instance.__init__(*arguments)
         return instance
-    with F.lazy():
+    with constructing(), F.lazy():
         instance = kind(*arguments)
     for name, array in (weights or {}).items():
         load(instance, name, array)

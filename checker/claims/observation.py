@@ -2,57 +2,82 @@
 
 from __future__ import annotations
 
+import base64
 import linecache
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from types import ModuleType
 
+import numpy as np
 import pytest
 
+from checker.claims import vocabulary
 from checker.claims.vocabulary import Refusal
 from checker.course.steps import Step
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Outcome
+from checker.events import Array, Claimed, Event, Started
 
-Tell = Callable[..., None]
+Tell = Callable[[Event], None]
+Load = Callable[[Collection[str]], Mapping[str, ModuleType]]  # the modules of the claims -> the subjects by name
 
+MOST_EVIDENCE = 1 << 22  # bytes of the arrays of one claim that are told
 UNUSED_PLUGINS = ("terminal", "cacheprovider", "logging", "faulthandler", "unraisableexception", "threadexception")
+
+SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
 
 
 def observe(
     step: Step,
-    subjects: Mapping[str, ModuleType],
-    claims: list[str] | None = None,
+    subjects: Mapping[str, ModuleType] | Collection[str],
+    claims: Collection[str] | None = None,
     *,
     compiled: bool = False,
     device: str | None = None,
     tell: Tell | None = None,
-) -> Observer:
-    """Run the claims of ``step`` on every subject, in one pytest session of this process."""
-    observer = Observer(subjects, claims, compiled, tell)
+    load: Load | None = None,
+    verify: Callable[[], None] | None = None,
+) -> dict[str, dict[str, Outcome]]:
+    """Run the claims of ``step`` on every subject, in one pytest session of this process.
+
+    Args:
+        step: whose claims.
+        subjects: the modules to grade by name, or only their names where they are loaded later.
+        claims: the claims to run, all where it is None.
+        compiled: run the compiled claims instead of those about numbers.
+        device: compile for this device alone.
+        tell: hears of every claim as it comes and goes.
+        load: makes the subjects, after the claims were imported and before the first runs.
+        verify: called when a claim has run, before its outcome is taken.
+
+    Returns:
+        For every subject, the outcomes by claim, in the order of the check.
+    """
+    observer = Observer(subjects, claims, compiled, tell or (lambda event: None), load, verify or (lambda: None))
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
-    options += ["--disable-plugin-autoload", *(["--device", device] if device else [])]
+    options += ["--assert=plain", "--disable-plugin-autoload", *(["--device", device] if device else [])]
     pytest.main([*options, str(step.check_file)], plugins=[observer])
-    return observer
+    return observer.outcomes
 
 
+@dataclass
 class Observer:
     """A pytest plugin: puts the subjects in place of ``step`` and keeps what each claim says of them."""
 
-    def __init__(
-        self, subjects: Mapping[str, ModuleType], claims: list[str] | None, compiled: bool, tell: Tell | None
-    ) -> None:
-        self.subjects = subjects
-        self.claims = claims
-        self.compiled = compiled
-        self.tell = tell
-        self.outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in subjects}
+    subjects: Mapping[str, ModuleType] | Collection[str]
+    claims: Collection[str] | None
+    compiled: bool
+    tell: Tell
+    load: Load | None
+    verify: Callable[[], None]
+    outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Make every claim once for every subject."""
         if "step" in metafunc.fixturenames:
-            metafunc.parametrize("step", list(self.subjects.values()), ids=list(self.subjects), scope="module")
+            metafunc.parametrize("step", list(self.subjects), scope="module", indirect=True)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep the claims that were asked for."""
@@ -63,57 +88,85 @@ class Observer:
 
         items[:] = [item for item in items if wanted(item)]
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Load the subjects, now that the claims have bound what decides."""
+        if self.load:
+            self.subjects = self.load({item.module.__name__ for item in session.items})  # type: ignore[attr-defined]
+        elif not isinstance(self.subjects, Mapping):
+            self.subjects = {}
+        session.config.stash[SUBJECTS] = dict(self.subjects)
+        session.items[:] = [item for item in session.items if subject_of(item) in self.subjects]
+        self.outcomes = {name: {} for name in self.subjects}
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Tell which claim comes next."""
-        if self.tell:
-            self.tell("start", sentence=sentence_of(item))
+        vocabulary.evidence.clear()
+        self.tell(Started(sentence_of(item)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """Keep the outcome, and tell it."""
         if call.when == "call" or (call.when == "setup" and call.excinfo is not None):
-            subject = item.callspec.params["step"]  # type: ignore[attr-defined]
-            name = next(name for name, module in self.subjects.items() if module is subject)
-            outcome = outcome_of(item, call.excinfo, subject.__file__)
-            if outcome.verdict == "no" and (blank := self._known_to_fail(name, outcome, call, subject.__file__)):
+            self.verify()
+            name = subject_of(item)
+            path = self.subjects[name].__file__ or ""  # type: ignore[call-overload]
+            outcome = outcome_of(item, call.excinfo, path)
+            if outcome.verdict == "no" and (blank := self._known_to_fail(name, outcome, call, path)):
                 outcome = Outcome("waits", f"waits until {blank} works", about=outcome.about)
-            self.outcomes[name][claim_of(item)] = outcome
-            if self.tell:
-                details = {"verdict": outcome.verdict, "help": outcome.sentence, "where": outcome.where}
-                self.tell("claim", claim=claim_of(item), about=outcome.about, sentence=sentence_of(item), **details)
+            claim = claim_of(item)
+            self.outcomes[name][claim] = outcome
+            said = (outcome.about, sentence_of(item), outcome.verdict, outcome.sentence, outcome.where)
+            self.tell(Claimed(claim, *said, evidence=told_evidence()))
         # pytest's own report would format the traceback, which takes longer than the claim.
         assert call.when != "collect"
         return pytest.TestReport(
             item.nodeid, item.location, {}, "failed" if call.excinfo else "passed", None, call.when
         )
 
+    def pytest_internalerror(self) -> bool:
+        """Print nothing: it is :class:`~checker.claims.seal.Tampering`, which the worker tells."""
+        return True
+
     def _known_to_fail(self, subject: str, outcome: Outcome, call: pytest.CallInfo[None], path: str) -> str:
-        """The other blank that a claim failed in, if a claim about that has said no already: one no is enough."""
+        """Return the other blank that a claim failed in, if a claim about that has said no: one no is enough."""
         assert call.excinfo is not None
-        while_built = any(
-            entry.name == "build" for entry in call.excinfo.traceback
-        )  # in checker/max_adapter/runtime.py
-        blank = "__init__" if while_built else place_in(call.excinfo.value, path)[0]
+        error = call.excinfo.value
+        blank = "__init__" if getattr(error, "while_constructing", False) else place_in(error, path)[0]
         said = self.outcomes[subject].values()
         known = blank != outcome.about and any(other.about == blank and other.verdict == "no" for other in said)
         return blank if known else ""
 
 
+def subject_of(item: pytest.Item) -> str:
+    """Return the name of the subject that a claim is made of."""
+    return item.callspec.params["step"]  # type: ignore[attr-defined]
+
+
 def claim_of(item: pytest.Item) -> str:
-    """The name of a claim: its function's, and its parameters' other than the subject."""
+    """Return the name of a claim: its function's, and its parameters' other than the subject."""
     parameters = getattr(item, "callspec", None)
     values = [str(value) for name, value in parameters.params.items() if name != "step"] if parameters else []
     return item.originalname + (f"[{'-'.join(values)}]" if values else "")  # type: ignore[attr-defined]
 
 
 def sentence_of(item: pytest.Item) -> str:
-    """What a claim claims: the first line of its docstring."""
+    """Return the claim in words: the first line of its docstring."""
     return (item.function.__doc__ or item.name).strip().splitlines()[0]  # type: ignore[attr-defined]
 
 
+def told_evidence() -> tuple[Array, ...]:
+    """Return the arrays that the claim has compared, for the parent to compare again."""
+    arrays = [np.ascontiguousarray(array) for array in vocabulary.evidence]
+    if sum(array.nbytes for array in arrays) > MOST_EVIDENCE:
+        return ()
+    return tuple(
+        Array(array.dtype.name, list(array.shape), base64.b64encode(array.tobytes()).decode()) for array in arrays
+    )
+
+
 def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None, path: str) -> Outcome:
-    """What a claim that has just run says; ``path`` is the graded file, whose lines are shown."""
+    """Return the outcome of a claim that has just run; ``path`` is the graded file, whose lines are shown."""
     about = getattr(item.function, "about", "")  # type: ignore[attr-defined]
     if failure is None:
         return Outcome("yes", about=about)
@@ -129,7 +182,7 @@ def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] |
 
 
 def place_in(error: BaseException, path: str) -> tuple[str, int]:
-    """The innermost function and line of the file ``path`` that an exception passed through."""
+    """Return the innermost function and line of the file ``path`` that an exception passed through."""
     function, line = "", 0
     trace = error.__traceback__
     while trace:
@@ -140,5 +193,5 @@ def place_in(error: BaseException, path: str) -> tuple[str, int]:
 
 
 def line_in_words(path: str, line: int) -> str:
-    """``line 57: weights = F.softmax(scores)``; nothing for line 0."""
+    """Return ``line 57: weights = F.softmax(scores)``; nothing for line 0."""
     return f"line {line}: {linecache.getline(path, line).strip()}" if line else ""

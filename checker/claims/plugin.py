@@ -6,34 +6,40 @@ Under the checker the module graded is the learner's; under plain ``pytest`` it 
 from __future__ import annotations
 
 import sys
+from functools import cache
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from checker.claims.observation import SUBJECTS
 from checker.claims.subjects import load_file
 from checker.course.steps import Step
 from checker.numeric.references import Reference
 
+read_reference = cache(Reference)  # once per process: a sealed child may not open the file again
 
-def step_of(request: pytest.FixtureRequest) -> Step:
-    """The step whose check file is running."""
-    return Step(request.path.stem.removeprefix("test_"))
+
+def step_of(path: Path) -> Step:
+    """Return the step whose check file is running."""
+    return Step(path.stem.removeprefix("test_"))
 
 
 @pytest.fixture(scope="module")
 def step(request: pytest.FixtureRequest) -> ModuleType:
-    """The module that is graded; the checker puts others in its place."""
-    return load_file(step_of(request).solution_file)
+    """Return the module that is graded; the checker puts others in its place."""
+    graded = request.config.stash.get(SUBJECTS, {})
+    return graded[request.param] if graded else load_file(step_of(request.path).solution_file)
 
 
 @pytest.fixture(scope="module")
 def reference(request: pytest.FixtureRequest) -> Reference:
-    """Hugging Face's recorded numbers for this step."""
-    return Reference(step_of(request).reference_file)
+    """Return Hugging Face's recorded numbers for this step."""
+    return read_reference(step_of(request.path).reference_file)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--device`` and ``--no-compile``, as the check has them."""
+    """Add ``--device`` and ``--no-compile``, as the check has them."""
     parser.addoption("--device", choices=["cpu", "gpu"], help="compile for this device alone")
     parser.addoption("--no-compile", action="store_true", help="leave the compiled claims out")
 

@@ -1,13 +1,14 @@
-"""What a claim calls to say no: ``require`` and ``equal``. NumPy only; MAX is in ``runtime``.
+"""The words of a claim: ``about``, ``require``, ``equal``, ``is_value``, ``error_of``. NumPy only.
 
 A claim is a test function whose docstring's first line is the sentence that the verdict prints. It
-passes, or it raises a :class:`Refusal`, which carries what was observed so that ``naming`` can look
+passes, or it raises a :class:`Refusal`, which carries what was observed so that ``diagnosis`` can look
 for the mistake that makes the same observation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,12 @@ AXES = {
     4: ("batch", "head", "token", "channel"),
 }
 
+#: Called before anything is decided; a sealed child puts its own here.
+verify: Callable[[], None] = lambda: None  # noqa: E731
+
+#: The arrays that the running claim has compared, for the parent to compare again.
+evidence: list[np.ndarray] = []
+
 
 class Refusal(AssertionError):
     """A claim that does not hold: the sentence for the learner, and what was observed."""
@@ -33,7 +40,7 @@ class Refusal(AssertionError):
 
 
 def about(label: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Say which blank a claim is about; the verdict prints it in front of the claim."""
+    """Mark a claim with the blank that it is about; the verdict prints it in front of the claim."""
 
     def mark(claim: Callable[..., None]) -> Callable[..., None]:
         claim.about = label  # type: ignore[attr-defined]
@@ -42,28 +49,53 @@ def about(label: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return mark
 
 
+@contextmanager
+def constructing() -> Iterator[None]:
+    """Mark an exception that leaves this block: it was raised while the learner's class was constructed."""
+    try:
+        yield
+    except BaseException as error:
+        error.while_constructing = True  # type: ignore[attr-defined]
+        raise
+
+
 def require(condition: bool, sentence: str, observed: object = None) -> None:
     """Refuse with ``sentence`` unless ``condition`` holds; ``observed`` tells mistakes apart better than it."""
-    if not condition:
+    verify()
+    if condition is not True and not (isinstance(condition, np.bool_) and condition):
         raise Refusal(sentence, observed)
 
 
 def is_value(what: str, actual: object, expected: object) -> None:
     """Refuse unless a plain value is what it must be, type and all."""
-    if type(actual) is not type(expected) or actual != expected:
+    verify()
+    if not is_same(actual, expected):
         raise Refusal(f"{what} is {actual!r}, and must be {expected!r}.")
 
 
+def is_same(actual: object, expected: object) -> bool:
+    """Return whether two plain values are equal; an object of another type is not asked what it equals."""
+    if type(actual) is not type(expected):
+        return False
+    if isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
+        return len(actual) == len(expected) and all(map(is_same, actual, expected))
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        return is_same(list(actual), list(expected)) and is_same(list(actual.values()), list(expected.values()))
+    return bool(actual == expected)
+
+
 def error_of(what: str, call: Callable[[], object], kind: type[Exception] = ValueError) -> str:
-    """The message of the error that ``call`` must raise.
+    """Return the message of the error that ``call`` must raise.
 
     Raises:
         Refusal: it raises nothing, or an error of another kind.
     """
+    verify()
     try:
         call()
     except kind as error:
-        return str(error)
+        verify()
+        return "".join([str(error)])  # a plain str, whatever __str__ returns
     except (NotImplementedError, NameError, AttributeError):  # not written yet, or a slip of the pen
         raise
     except Exception as error:
@@ -93,20 +125,21 @@ def equal(
     Raises:
         Refusal: type, shape, dtype, finiteness and value are looked at in this order.
     """
+    verify()
     expected = np.asarray(expected)
     axes = axes or AXES.get(expected.ndim, tuple(f"axis {axis}" for axis in range(expected.ndim)))
     if actual is None:
         raise Refusal(f"{what} is None: is there a `return`?")
-    if not hasattr(actual, "shape") or not hasattr(actual, "dtype"):
+    if not (isinstance(actual, np.ndarray | np.generic) or hasattr(actual, "__dlpack__")):
         raise Refusal(f"{what} is {article(type(actual).__name__)}, where one tensor is expected.")
-    shape, dtype = tuple(map(_whole, actual.shape)), getattr(actual.dtype, "name", str(actual.dtype))
+    array, dtype = as_array(actual)
+    shape = tuple(map(_whole, actual.shape)) if array is None else array.shape
     if shape != expected.shape:
         sentence = f"{what} has the shape {_named(shape)}, and must have {_named(expected.shape, axes)}."
-        raise Refusal(sentence, _values(actual, dtype))
-    if dtype != expected.dtype.name:
+        raise Refusal(sentence, f"a tensor of {dtype}" if array is None else array)
+    if array is None or dtype != expected.dtype.name:
         raise Refusal(f"{what} is {dtype}, and must be {expected.dtype.name}.")
-    array = _values(actual, dtype)
-    assert isinstance(array, np.ndarray)
+    evidence.append(array)
     if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
         wrong = ~np.isfinite(array) & np.isfinite(expected)
         place = first_place(wrong if wrong.any() else np.isfinite(array) != np.isfinite(expected), axes)
@@ -122,8 +155,24 @@ def equal(
         raise Refusal(f"{pattern(array, expected, axes, tolerance, whose)} {where}".strip(), array)
 
 
+def as_array(actual: Any) -> tuple[np.ndarray | None, str]:
+    """Return the numbers that lie in memory, whatever the object says of itself, and the name of their dtype.
+
+    A tensor of a dtype that NumPy does not know (bfloat16, say) has no array.
+    """
+    if isinstance(actual, np.ndarray | np.generic):
+        array = np.array(actual, subok=False)
+    else:
+        dtype = getattr(actual, "dtype", None)
+        name = str(getattr(dtype, "name", dtype))
+        if name not in np.sctypeDict:
+            return None, name
+        array = np.array(np.from_dlpack(actual), subok=False)
+    return array, array.dtype.name
+
+
 def article(name: str) -> str:
-    """``a tuple``, ``an int``."""
+    """Return a name with its article: ``a tuple``, ``an int``."""
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
@@ -137,11 +186,3 @@ def _whole(size: Any) -> Any:
 def _named(shape: Sequence[Any], axes: Sequence[str] = ()) -> str:
     parts = [f"{axis} {size}" for axis, size in zip(axes, shape, strict=True)] if len(axes) > 1 else map(str, shape)
     return f"[{', '.join(parts)}]"
-
-
-def _values(actual: Any, dtype: str) -> object:
-    if isinstance(actual, np.ndarray):
-        return actual
-    if dtype in np.sctypeDict:
-        return np.from_dlpack(actual)
-    return f"a tensor of {dtype}"

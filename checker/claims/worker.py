@@ -1,10 +1,10 @@
 """The child process: runs the claims of a step on a subject, and tells the parent what they say.
 
-A learner's file may hang, print, exit or kill its process; all of that happens here. What the
-parent believes are the events written to one pipe, each with a token that only this module holds.
+A learner's file may hang, print, exit or kill its process; all of that happens here. Events go to the parent
+through one pipe (``checker.events``); the verdict of the claims is signed apart, and only while the seal held.
 
-``python -m checker.claims.worker FD [STEP]`` reads the token and then one job, as JSON, from standard input. With a
-step, it first imports what that step's check needs, so that a job that comes later need not wait for it.
+``python -m checker.claims.worker FD [STEP]`` reads a key and then one job from standard input. With a step, it
+first imports what that step's check needs, so that a job that comes later need not wait for it.
 """
 
 from __future__ import annotations
@@ -14,31 +14,50 @@ import ctypes
 import functools
 import gc
 import json
-import logging
 import os
 import select
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import FrameType, ModuleType
-from typing import Any
 
+from checker.claims import seal
 from checker.claims.observation import Tell, line_in_words, observe, place_in
-from checker.claims.subjects import hide_answers, load_source
-from checker.course.attempts import Attempts, Edits, edited, load_attempts
+from checker.claims.plugin import read_reference
+from checker.claims.subjects import load_source
+from checker.course.attempts import Attempts, edited, load_attempts
 from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Outcome, Outcomes, name_mistakes
+from checker.events import (
+    REPORT,
+    SEALED,
+    Busy,
+    Compiling,
+    Decided,
+    Ended,
+    Event,
+    Hanging,
+    Job,
+    KernelsUsed,
+    MaxUnusable,
+    MistakeNamed,
+    Sign,
+    SubjectGraded,
+    Tampered,
+    Unloadable,
+    encode,
+    signer,
+)
 
 PARENT_DEATH_SIGNAL = 1  # of prctl
 
 
-def channel(descriptor: int, token: str) -> Tell:
-    """A function that writes one event to the parent."""
+def channel(descriptor: int, sign: Sign | None = None) -> Tell:
+    """Return a function that writes one event to the parent, signed or not."""
 
-    def tell(event: str, **details: Any) -> None:
-        line = json.dumps({"token": token, "event": event, **details}) + "\n"
-        os.write(descriptor, line.encode())
+    def tell(event: Event) -> None:
+        os.write(descriptor, encode(event, sign))
 
     return tell
 
@@ -52,90 +71,142 @@ def tell_where_when_asked(path: str, tell: Tell) -> None:
     def answer(signum: int, frame: FrameType | None) -> None:
         while frame and frame.f_code.co_filename != path:
             frame = frame.f_back
-        tell("hanging", where=line_in_words(path, frame.f_lineno) if frame else "")
+        tell(Hanging(line_in_words(path, frame.f_lineno) if frame else ""))
 
     signal.signal(signal.SIGVTALRM, answer)
 
 
-class Grading:
-    """Grades subjects of one step, one after the other; spoiled solutions run at most once a claim."""
+class Diagnosis:
+    """Names the mistakes behind a no; every spoiled solution runs at most once per claim."""
 
-    def __init__(self, step: Step, solution: str, tell: Tell, *, naming: bool) -> None:
+    def __init__(self, step: Step, busy: Callable[[], None]) -> None:
         self.step = step
-        self.naming = naming
-        self.solution = solution
-        self.tell = tell
+        self.busy = busy
         self.spoiled: dict[str, ModuleType] = {}
         self.seen: dict[str, dict[str, Outcome]] = {}
 
     @functools.cached_property
     def attempts(self) -> Attempts:
-        """The mistakes and alternatives of the step, read when one is asked for: a right answer needs none."""
+        """The mistakes and alternatives of the step."""
         return load_attempts(self.step)
 
-    def grade(self, subject: ModuleType, compile_: bool, device: str | None) -> None:
-        """Tell what every claim says; on a no, which mistake it is; on yes throughout, what compiling gives."""
-        outcomes = observe(self.step, {"subject": subject}, tell=self.tell).outcomes["subject"]
-        self.tell("numbers")
-        verdicts = {outcome.verdict for outcome in outcomes.values()}
-        if "no" in verdicts and self.naming:
-            for claim, sentence in self.mistakes_behind(outcomes).items():
-                self.tell("mistake", claim=claim, sentence=sentence)
-        elif compile_ and verdicts == {"yes"}:
-            observe(self.step, {"subject": subject}, compiled=True, device=device, tell=self.tell)
-
-    def still_here(self, *_: object, **__: object) -> None:
-        """Tell of progress: to name a mistake may take longer than the parent bears silence."""
-        self.tell("tick")
+    @functools.cached_property
+    def solution(self) -> str:
+        """The source that the edits of a mistake apply to."""
+        return self.step.solution_file.read_text()
 
     def mistakes_behind(self, said: Outcomes) -> dict[str, str]:
-        """The claims that give a mistake away, and its sentence."""
-        mistakes = self.attempts.mistakes
+        """Return the claims that give a mistake away, and its sentence."""
+        return name_mistakes(said, list(self.attempts.mistakes), self.observe_spoiled)
 
-        def observe_spoiled(names: list[str], claims: list[str]) -> dict[str, dict[str, Outcome]]:
-            for name in names:
-                if name not in self.spoiled:
-                    number = f"spoiled_{len(self.spoiled)}"
-                    self.spoiled[name] = load_source(f"graded.{number}", edited(self.solution, mistakes[name]), number)
-                    self.seen[name] = {}
-            missing = {name: self.spoiled[name] for name in names if not self.seen[name].keys() >= set(claims)}
-            if missing:
-                for name, outcomes in observe(self.step, missing, claims, tell=self.still_here).outcomes.items():
-                    self.seen[name] |= outcomes
-            return {name: self.seen[name] for name in names}
-
-        return name_mistakes(said, list(mistakes), observe_spoiled)
-
-
-def load_learner(job: Mapping[str, Any], step: Step, tell: Tell) -> ModuleType | None:
-    """Run the learner's file; when that fails, tell why."""
-    try:
-        return load_source(f"steps.{step.name}", job["source"], job["path"])
-    except BaseException as error:
-        _, line = place_in(error, job["path"])
-        tell("unloadable", help=error_in_words(error), where=line_in_words(job["path"], line))
-        return None
+    def observe_spoiled(self, names: list[str], claims: list[str]) -> dict[str, dict[str, Outcome]]:
+        """Return the outcomes of some claims on some spoiled solutions."""
+        for name in names:
+            if name not in self.spoiled:
+                number = f"spoiled_{len(self.spoiled)}"
+                source = edited(self.solution, self.attempts.mistakes[name])
+                self.spoiled[name] = load_source(f"graded.{number}", source, number)
+                self.seen[name] = {}
+        missing = {name: self.spoiled[name] for name in names if not self.seen[name].keys() >= set(claims)}
+        if missing:
+            found = observe(self.step, missing, claims, tell=lambda event: self.busy())
+            for name, outcomes in found.items():
+                self.seen[name] |= outcomes
+        return {name: self.seen[name] for name in names}
 
 
-def import_for(step: Step, tell: Tell) -> ModuleType | None:
-    """MAX prepared for a check, if the step needs it; what it compiles is told."""
+class Graded:
+    """The learner's module, graded under a seal: the numbers first, then what MAX compiles of it."""
+
+    def __init__(self, step: Step, job: Job, tell: Tell, decide: Tell) -> None:
+        self.step, self.job, self.tell, self.decide = step, job, tell, decide
+        self.module: dict[str, ModuleType] = {}
+        if step.reference_file.is_file():
+            read_reference(step.reference_file)  # a sealed child may not
+
+    def run(self, *, compiled: bool) -> Outcomes:
+        """Return the outcome of every claim, after telling them; nothing where the file cannot be loaded or trusted."""
+        sealed: list[seal.Seal] = []
+
+        def load(test_modules: Collection[str]) -> Mapping[str, ModuleType]:
+            sealed.append(seal.close(self.step, test_modules))
+            if not self.module:
+                self.load()
+            return self.module
+
+        device = self.job.device if compiled else None
+        found = observe(
+            self.step,
+            ["subject"],
+            compiled=compiled,
+            device=device,
+            tell=self.tell,
+            load=load,
+            verify=lambda: sealed[0].verify(thoroughly=True),
+        )
+        happened = sealed[0].open()
+        if happened:
+            self.tell(Tampered(happened))
+            return {}
+        outcomes = found.get("subject", {})
+        if self.module:
+            self.decide(Decided(compiled, {claim: outcome.verdict for claim, outcome in outcomes.items()}))
+        return outcomes
+
+    def load(self) -> None:
+        """Run the learner's file; when that fails, tell why."""
+        try:
+            self.module["subject"] = load_source(f"steps.{self.step.name}", self.job.source, self.job.path)
+        except BaseException as error:
+            _, line = place_in(error, self.job.path)
+            self.tell(Unloadable(error_in_words(error), line_in_words(self.job.path, line)))
+
+
+def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], None]) -> None:
+    """Tell what every claim says of the learner's file; then which mistake it is, or what compiling gives."""
+    graded = Graded(step, job, tell, decide)
+    outcomes = graded.run(compiled=False)
+    verdicts = {outcome.verdict for outcome in outcomes.values()}
+    if "no" in verdicts and job.naming:
+        for claim, sentence in Diagnosis(step, busy).mistakes_behind(outcomes).items():
+            tell(MistakeNamed(claim, sentence))
+    elif job.compile and verdicts == {"yes"}:
+        graded.run(compiled=True)
+
+
+def grade_attempts(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -> None:
+    """Grade the solution, every alternative and every spoiled solution of a step."""
+    diagnosis = Diagnosis(step, busy)
+    subjects: dict[str, tuple[str, Mapping[str, str]]] = {"the solution": ("solution", {})}
+    subjects |= {name: ("alternative", edits) for name, edits in diagnosis.attempts.alternatives.items()}
+    subjects |= {name: ("mistake", edits) for name, edits in diagnosis.attempts.mistakes.items()}
+    for subject, (kind, edits) in subjects.items():
+        tell(SubjectGraded(subject, kind))
+        module = load_source(f"graded.{step.name}", edited(diagnosis.solution, edits), job.path)
+        outcomes = observe(step, {"subject": module}, tell=tell)["subject"]
+        if any(outcome.verdict == "no" for outcome in outcomes.values()):
+            for claim, sentence in diagnosis.mistakes_behind(outcomes).items():
+                tell(MistakeNamed(claim, sentence))
+
+
+def import_max(step: Step, compiling: Callable[[str, float | None], None]) -> ModuleType | None:
+    """Return the adapter, with MAX prepared for a check and telling what it compiles, if the step needs it."""
     if not uses_max(step):
         return None
     from checker.max_adapter import runtime
 
     runtime.prepare()
-
-    runtime.listeners[:] = [lambda what, seconds: tell("compiling", what=what, seconds=seconds)]
+    runtime.listeners[:] = [compiling]
     return runtime
 
 
-def prepare(step: Step, tell: Tell) -> None:
+def prepare_ahead(step: Step, compiling: Callable[[str, float | None], None]) -> None:
     """Do beforehand what a check of ``step`` does before it looks at the learner's file.
 
     pytest collects the check file, of which it runs nothing; MAX runs one operation, which starts its threads.
     """
-    runtime = import_for(step, tell)
-    observe(step, {"nothing": ModuleType("nothing")}, [])
+    runtime = import_max(step, compiling)
+    observe(step, [], [])
     if runtime:
         runtime.start_threads()
     gc.freeze()  # what is imported by now is not looked through again
@@ -144,7 +215,7 @@ def prepare(step: Step, tell: Tell) -> None:
 def rest() -> None:
     """Stop until the parent says to go on, which it does with a job.
 
-    Once MAX has run an operation, one of its threads looks for work some thousand times a second, which takes
+    Once MAX has run an operation, one of its threads looks for work some thousand times per second, which takes
     7 % of a core for as long as the process waits.
     """
     with contextlib.suppress(AttributeError):  # where it is possible, on Linux, do not outlive a parent that is killed
@@ -155,48 +226,40 @@ def rest() -> None:
 
 def main() -> None:
     """Run one job and end."""
-    logging.getLogger("max").setLevel(logging.ERROR)
-    descriptor, *ahead = sys.argv[1:]
-    tell = channel(int(descriptor), sys.stdin.readline().strip())
-    for name in ahead:
-        prepare(Step(name), tell)
-        rest()
-    text = sys.stdin.read()
-    sys.stdin.close()
-    if not text:
-        return  # started ahead, and not needed
-    job = json.loads(text)
-    sys.argv[:] = [job["path"]]
-    step = Step(job["step"])
-    solution = step.solution_file.read_text()
-    runtime = import_for(step, tell)
-    tell_where_when_asked(job["path"], tell)
-    grading = Grading(step, solution, tell, naming=job["naming"])
-    tell("ready")
-    if job["kind"] == "survey":
-        survey(grading, job)
+    pipe, *ahead = sys.argv[1:]
+    descriptor, key = int(pipe), bytes.fromhex(sys.stdin.readline())
+    tell, decide = channel(descriptor, signer(key, REPORT)), channel(descriptor, signer(key, SEALED))
+    unsigned = channel(descriptor)  # what a module can reach signs nothing
+    del key
+
+    def compiling(what: str, seconds: float | None) -> None:
+        unsigned(Compiling(what, seconds))
+
+    try:
+        for name in ahead:
+            prepare_ahead(Step(name), compiling)
+            rest()
+        text = sys.stdin.read()
+        sys.stdin.close()
+        if not text:
+            return  # started ahead, and not needed
+        job = Job(**json.loads(text))
+        sys.argv[:] = [job.path]
+        step = Step(job.step)
+        runtime = import_max(step, compiling)
+    except ImportError as error:
+        tell(MaxUnusable(error_in_words(error)))
+        tell(Ended())
+        return
+    tell_where_when_asked(job.path, unsigned)
+    unsigned(Busy())
+    if job.kind == "survey":
+        grade_attempts(step, job, tell, lambda: unsigned(Busy()))
         if runtime:
-            tell("kernels", used=sorted(runtime.kernels.used))
+            tell(KernelsUsed(sorted(runtime.kernels.used)))
     else:
-        if job["kind"] == "learner":
-            hide_answers(step.solution_file)
-        subject = load_learner(job, step, tell)
-        if subject is not None:
-            grading.grade(subject, job["compile"], job["device"])
-    tell("end")
-
-
-def survey(grading: Grading, job: Mapping[str, Any]) -> None:
-    """Grade the solution, every alternative and every spoiled solution of a step."""
-    name = f"graded.{grading.step.name}"
-    path = job["path"]
-    subjects: dict[str, tuple[str, Edits]] = {"the solution": ("solution", {})}
-    subjects |= {name: ("alternative", edits) for name, edits in grading.attempts.alternatives.items()}
-    subjects |= {name: ("mistake", edits) for name, edits in grading.attempts.mistakes.items()}
-    for subject, (kind, edits) in subjects.items():
-        grading.tell("subject", name=subject, kind=kind)
-        module = load_source(name, edited(grading.solution, edits), path)
-        grading.grade(module, job["compile"] and kind == "solution", job["device"])
+        grade(step, job, tell, decide, lambda: unsigned(Busy()))
+    tell(Ended())
 
 
 if __name__ == "__main__":

@@ -3,59 +3,121 @@
 from __future__ import annotations
 
 import ast
+import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 from checker.course.blanks import Unwritten, find_blanks, unwritten
 from checker.course.steps import Step
-from checker.session.printer import Printer
+
+MOST_BYTES = 1_000_000  # a step is some thousand
 
 
-def readable_source(path: Path, printer: Printer) -> str | None:
-    """The source of a file that is Python; otherwise say what is wrong with it."""
+class Unreadable(Exception):
+    """A file that cannot be graded: a sentence that ends with what to do.
+
+    Attributes:
+        is_python: False where it was read and is no Python.
+        code: the lines to show, the second of which points into the first.
+    """
+
+    def __init__(self, sentence: str, *, is_python: bool = True, code: tuple[str, ...] = ()) -> None:
+        super().__init__(sentence)
+        self.is_python = is_python
+        self.code = code
+
+
+@dataclass(frozen=True)
+class StaticVerdict:
+    """What a file has before it is run: its source, and which of the step's blanks are still to write."""
+
+    source: str
+    blanks: int
+    to_write: tuple[Unwritten, ...]
+
+    @property
+    def can_be_tried(self) -> bool:
+        """Whether there is anything to run."""
+        return len(self.to_write) < self.blanks or not self.blanks
+
+    @property
+    def labels_to_write(self) -> list[str]:
+        """The names of the blanks that are still to write."""
+        return [one.blank.label for one in self.to_write]
+
+
+def read_source(path: Path) -> str:
+    """Return the source of a file that is Python.
+
+    Raises:
+        Unreadable: it is not, or it is no file at all.
+    """
     try:
+        found = path.stat()
+        if stat.S_ISDIR(found.st_mode):
+            raise Unreadable("This is a folder, not a file. Move it away; `./run skeletons` writes the file anew.")
+        if not stat.S_ISREG(found.st_mode):
+            raise Unreadable("This is not a regular file. Move it away; `./run skeletons` writes the file anew.")
+        if found.st_size > MOST_BYTES:
+            raise Unreadable(
+                f"The file has {found.st_size:,} bytes, and a step has a few thousand. Is it the right file?"
+            )
         source = path.read_text(encoding="utf-8")
-        ast.parse(source, str(path))
-        return source
     except FileNotFoundError:
-        printer.line("The file is missing. `./run skeletons` writes it anew.")
+        raise Unreadable("The file is missing. `./run skeletons` writes it anew.") from None
     except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        printer.line(f"The file is not UTF-8 text: byte {error.start} is {byte:#04x}. Save it as UTF-8.")
+        byte = f"byte {error.start} is {error.object[error.start]:#04x}"
+        raise Unreadable(f"The file is not UTF-8 text: {byte}. Save it as UTF-8.") from None
+    except OSError as error:  # a link in a circle, a file that may not be read
+        why = (error.strerror or str(error)).lower()
+        raise Unreadable(f"The file cannot be read: {why}. Move it away; `./run skeletons` writes it anew.") from None
+    parse(source, path)
+    return source
+
+
+def parse(source: str, path: Path) -> ast.Module:
+    """Return the syntax tree of a source.
+
+    Raises:
+        Unreadable: it is no Python.
+    """
+    try:
+        return ast.parse(source, str(path))
     except SyntaxError as error:
-        printer.row("no", "", "The file is Python.")
-        printer.line()
-        printer.line(f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}.")
-        _point_at(error, printer)
+        where = f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}."
+        raise Unreadable(where, is_python=False, code=_pointing_at(error)) from None
     except ValueError as error:  # a null byte
-        printer.line(f"The file is not Python: {error}.")
-    return None
+        raise Unreadable(f"The file is not Python: {error}.") from None
+    except (RecursionError, MemoryError):
+        raise Unreadable("The file nests too deeply for Python to read. Write it in shorter expressions.") from None
 
 
-def _point_at(error: SyntaxError, printer: Printer) -> None:
+def _pointing_at(error: SyntaxError) -> tuple[str, ...]:
     if not error.text:
-        return
+        return ()
     text = error.text.rstrip("\n")
     indent = len(text) - len(text.lstrip())
-    printer.code(text.strip())
-    printer.code(" " * max(0, (error.offset or 1) - 1 - indent) + "^")
+    return text.strip(), " " * max(0, (error.offset or 1) - 1 - indent) + "^"
 
 
-def still_to_write(step: Step, source: str, printer: Printer) -> list[str] | None:
-    """Say which blanks are still to write and return their labels; None when that is all of them."""
-    solution = step.solution_file.read_text()
-    blanks = find_blanks(solution)
-    missing = unwritten(ast.parse(source), solution)
-    for one in missing:
-        printer.row("to write", one.blank.label, _what_to_do(one))
-    if len(missing) < len(blanks):
-        return [one.blank.label for one in missing]
-    printer.line()
-    count = f"{len(blanks)} blanks are" if len(blanks) > 1 else "One blank is"
-    printer.line(f"{count} to write. Put code in the place of one `raise NotImplementedError`, and {printer.again}.")
-    return None
+def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> StaticVerdict:
+    """Return the static verdict on a file.
+
+    Args:
+        step: the step that the file is to solve.
+        path: the learner's file, or the solution.
+        is_solution: it is the solution, in which nothing is left to write.
+
+    Raises:
+        Unreadable: the file cannot be graded.
+    """
+    source, solution = read_source(path), step.solution_file.read_text()
+    missing = [] if is_solution else unwritten(ast.parse(source), solution)
+    return StaticVerdict(source, len(find_blanks(solution)), tuple(missing))
 
 
-def _what_to_do(one: Unwritten) -> str:
+def what_to_do(one: Unwritten) -> str:
+    """Return what is to be done about a blank that is still to write."""
     if one.line is None:
         return f"there is no {one.blank.function} in the file any more; ./run skeletons shows what belongs there"
     if one.started:

@@ -1,39 +1,43 @@
-"""A check from the learner's file to its verdict, for those who run one: ``cli`` once, ``watch`` at every save."""
+"""A check from the learner's file to its verdict, for those who run one: the command line once, ``watch`` at every save."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from checker.course import progress
 from checker.course.paths import relative_path
-from checker.course.static import readable_source, still_to_write
+from checker.course.static import Unreadable, read_statically
 from checker.course.steps import Step
-from checker.session.child import Job
+from checker.events import Job
+from checker.session.child import run
 from checker.session.printer import Printer
-from checker.session.report import YES, Report
+from checker.session.report import Report, print_static, print_unreadable
+from checker.session.verdict import NO, YES
 
 
 @dataclass
 class Check:
-    """A check whose file can be run: what a child is to do, and the report that hears what it tells."""
+    """A check whose file can be run: the job of its child, and the report that hears what the child says."""
 
+    step: Step
     job: Job
     report: Report
 
     def conclude(self) -> int:
-        """The last words, and the exit status. A yes without reserve is kept, so that ``status`` knows of it."""
-        status = self.report.conclude()
+        """Print the last words and return the exit status; keep a yes without reserve, so that ``status`` knows of it."""
+        verdict = self.report.conclude()
         job = self.job
-        if status == YES and job.kind == "learner" and job.compile and job.device != "gpu":
+        if verdict.status == YES and job.kind == "learner" and job.compile and job.device != "gpu":
             try:
-                progress.note_yes(job.step, job.source)
+                progress.note_yes(self.step, job.source)
             except OSError as error:
                 file = relative_path(progress.FILE)
                 self.report.printer.line(f"(`status` will not know of it: {file} cannot be written, {error.strerror}.)")
-        return status
+        return verdict.status
 
 
-def begin(
+def open_check(
     step: Step,
     printer: Printer,
     started: float,
@@ -41,8 +45,8 @@ def begin(
     solution: bool = False,
     compile_: bool = True,
     device: str | None = None,
-) -> Check | None:
-    """Read the file and print the static verdict; None when that is a no.
+) -> Check | int:
+    """Read the file and print the static verdict.
 
     Args:
         step: the step to grade.
@@ -51,14 +55,35 @@ def begin(
         solution: grade the reference solution instead of the learner's file.
         compile_: go on to the compiled verdict after the numbers.
         device: compile for this device alone.
+
+    Returns:
+        The check to run, or the exit status where the static verdict is a no.
     """
     path = step.solution_file if solution else step.learner_file
     printer.line(f"{relative_path(path)}\n")
-    source = readable_source(path, printer)
-    if source is None:
-        return None
-    missing = [] if solution else still_to_write(step, source, printer)
-    if missing is None:
-        return None
-    job = Job(step, "solution" if solution else "learner", source, str(path), compile_, device=device)
-    return Check(job, Report(step, printer, missing, compile_, device == "gpu", started))
+    try:
+        static = read_statically(step, path, is_solution=solution)
+    except Unreadable as error:
+        print_unreadable(error, printer)
+        return NO
+    print_static(static, printer)
+    if not static.can_be_tried:
+        return NO
+    kind = "solution" if solution else "learner"
+    job = Job(step.name, kind, static.source, str(path), compile_, device=device)
+    to_write, gpu_decides = static.labels_to_write, device == "gpu"
+    report = Report(step, printer, to_write, compile_=compile_, gpu_decides=gpu_decides, started=started)
+    return Check(step, job, report)
+
+
+def grade(step: Step, printer: Printer, *, solution: bool, compile_: bool, device: str | None) -> int:
+    """Check a step once, print its verdict and return the exit status."""
+    check = open_check(step, printer, time.perf_counter(), solution=solution, compile_=compile_, device=device)
+    if isinstance(check, int):
+        return check
+    try:
+        for event in run(check.job):
+            check.report.hear(event)
+    except KeyboardInterrupt:
+        return check.report.interrupt()
+    return check.conclude()

@@ -6,11 +6,12 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterable
-from typing import Any
 
 from rich.console import Console
 from rich.status import Status
 from rich.text import Text
+
+from checker.events import Compiling, Tick
 
 STYLES = {"yes": "green", "no": "bold red", "to write": "yellow", "waits": "dim"}
 SHOW_COMPILING_AFTER = 3.0  # seconds; what comes from the cache takes less
@@ -18,7 +19,7 @@ WIDTH = 110
 
 
 def asked(question: str) -> bool | None:
-    """What a person answers to a question, no unless it is yes; None when there is no terminal to ask at."""
+    """Return the answer of a person, no unless it is yes; None when there is no terminal to ask at."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
     try:
@@ -41,19 +42,19 @@ class Printer:
         self.again = "run this again"  # what a learner does for another verdict
 
     def line(self, text: str = "") -> None:
-        """Text, wrapped to the terminal."""
+        """Print text, wrapped to the terminal."""
         self.console.print(text)
 
     def styled(self, *parts: str | Text | tuple[str, str]) -> None:
-        """One line of parts, some in a style; it is not wrapped."""
+        """Print one line of parts, some in a style, unwrapped."""
         self.console.print(Text.assemble(*parts), soft_wrap=True)
 
     def code(self, text: str) -> None:
-        """A line of code, as it is."""
+        """Print a line of code, as it is."""
         self.console.print(Text(f"    {text}"), no_wrap=True, overflow="ellipsis")
 
     def row(self, verdict: str, about: str, sentence: str) -> None:
-        """``yes  _attn  Given query, key and value it returns what Hugging Face returns.``"""
+        """Print ``yes  _attn  Given query, key and value it returns what Hugging Face returns.``"""
         head = f"  {verdict:<8}  {about:<{self.label_width}}  "
         lines = textwrap.wrap(sentence, self.console.width - len(head)) or [""]
         self.console.print(Text.assemble((head[:10], STYLES.get(verdict, "")), head[10:], lines[0]))
@@ -61,18 +62,18 @@ class Printer:
             self.console.print(Text(" " * len(head) + line))
 
     def printed(self, text: str) -> None:
-        """A line that the learner's own code printed."""
+        """Print a line that the learner's own code printed."""
         self.console.print(Text(f"  | {text}", "dim"), soft_wrap=True)
 
-    def progress(self, event: dict[str, Any]) -> None:
-        """Follow ``compiling`` and ``tick`` events: say what MAX compiles once it takes a while."""
-        if event["event"] == "compiling" and event["seconds"] is None:
-            self.compiling = (event["what"], time.monotonic())
-        elif event["event"] == "compiling":
+    def progress(self, event: Compiling | Tick) -> None:
+        """Follow what MAX compiles, and say it once it takes a while."""
+        if isinstance(event, Compiling) and event.seconds is None:
+            self.compiling = (event.what, time.monotonic())
+        elif isinstance(event, Compiling):
             if self.status:
                 self.status.stop()
                 self.status = None
-                self.line(f"  compiled {event['what']} in {event['seconds']:.0f} s")
+                self.line(f"  compiled {event.what} in {event.seconds:.0f} s")
             self.compiling = None
         elif self.compiling:
             what, since = self.compiling

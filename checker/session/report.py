@@ -1,143 +1,118 @@
-"""What the child tells, gathered and worded; and the one place that decides what is a yes."""
+"""Print a check as it goes: rows while claims are heard, and at last the verdict that ``verdict`` has decided."""
 
 from __future__ import annotations
 
-import ast
 import time
-from dataclasses import dataclass, field
 
 from checker.course.paths import relative_path
+from checker.course.static import StaticVerdict, Unreadable, what_to_do
 from checker.course.steps import Step
-from checker.session.child import Event
+from checker.events import Claimed, Compiling, Decided, Event, Printed, Tick, Unloadable
+from checker.session.evidence import Evidence, claims_of
 from checker.session.printer import Printer
-
-YES, NO, INTERRUPTED = 0, 1, 130
-
-
-def claims_of(step: Step, *, compiled: bool) -> set[str]:
-    """The claims that the check of a step makes, read from its file: a yes needs every one of them."""
-    nodes = ast.parse(step.check_file.read_text()).body
-    claims = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
-    if not compiled:
-        claims = [claim for claim in claims if "pytest.mark.compiled" not in map(ast.unparse, claim.decorator_list)]
-    return {claim.name for claim in claims}
+from checker.session.verdict import INTERRUPTED, YES, Explanation, Heard, Verdict, decide
 
 
-@dataclass
+def print_unreadable(error: Unreadable, printer: Printer) -> None:
+    """Print why a file cannot be graded."""
+    if not error.is_python:
+        printer.row("no", "", "The file is Python.")
+        printer.line()
+    printer.line(str(error))
+    for line in error.code:
+        printer.code(line)
+
+
+def print_static(static: StaticVerdict, printer: Printer) -> None:
+    """Print which blanks are still to write, and how to begin where that is all of them."""
+    for one in static.to_write:
+        printer.row("to write", one.blank.label, what_to_do(one))
+    if not static.can_be_tried:
+        count = f"{static.blanks} blanks are" if static.blanks > 1 else "One blank is"
+        how = f"Put code in the place of one `raise NotImplementedError`, and {printer.again}."
+        printer.line(f"\n{count} to write. {how}")
+
+
 class Report:
-    """The verdict on one file, growing with every event."""
+    """The report on one file, growing with every event.
 
-    step: Step
-    printer: Printer
-    to_write: list[str]  # blanks that are not written yet
-    compile: bool
-    gpu_decides: bool
-    started: float
-    verdicts: dict[str, Event] = field(default_factory=dict)  # by claim, as they came
-    mistakes: dict[str, str] = field(default_factory=dict)  # claim -> the mistake that it gives away
-    running: str = ""
-    stopped: bool = False
-    numbers_right: bool = False
+    Args:
+        step: the step that is graded.
+        printer: where it goes.
+        to_write: the names of the blanks that are not written yet.
+        compile_: compiled claims are wanted too.
+        gpu_decides: the GPU alone was asked for.
+        started: the time of ``time.perf_counter`` from which the verdict counts.
+    """
+
+    def __init__(
+        self, step: Step, printer: Printer, to_write: list[str], *, compile_: bool, gpu_decides: bool, started: float
+    ) -> None:
+        self.step = step
+        self.printer = printer
+        self.to_write = to_write
+        self.gpu_decides = gpu_decides
+        self.started = started
+        self.heard = Heard()
+        self.evidence = Evidence(step)
+        self.required = claims_of(step, compiled=compile_)
+        self.more_to_come = self.required != claims_of(step, compiled=False)
 
     def hear(self, event: Event) -> None:
         """Take in one event, and print what it says."""
-        match event["event"]:
-            case "start":
-                self.running = event["sentence"]
-            case "printed":
-                self.printer.printed(event["text"])
-            case "compiling" | "tick":
+        match event:
+            case Printed(text):
+                self.printer.printed(text)
+            case Compiling() | Tick():
                 self.printer.progress(event)
-            case "claim":
-                self._claim(event)
-            case "numbers":
-                right = all(event["verdict"] == "yes" for event in self.verdicts.values())
-                self.numbers_right = right and bool(self.verdicts)
-                if right and claims_of(self.step, compiled=self.compile) - claims_of(self.step, compiled=False):
-                    self.printer.line(f"\nYes: the numbers are Hugging Face's ({self.seconds()}).")
-            case "mistake":
-                self.mistakes[event["claim"]] = event["sentence"]
-            case "unloadable":
+            case Claimed():
+                self._print_claim(event)
+                if self.evidence.disputes(event):
+                    self.heard.disputed.append(event.claim)
+            case Unloadable():
                 self.printer.row("no", "", "The file can be imported.")
-                self._explain("", event["help"], event["where"])
-                self.stopped = True
-            case "late":
-                self._stop(
-                    f"Nothing was heard for {event['seconds']} seconds",
-                    "Look for a loop that never ends.",
-                    event["where"],
-                )
-            case "died":
-                self._stop("The process ended", "Look for os._exit, a kill, or a crash.")
+        self.heard.hear(event)
+        if isinstance(event, Decided) and not event.compiled and self.more_to_come and self.heard.numbers_are_right:
+            self.printer.line(f"\nYes: the numbers are Hugging Face's ({self.seconds()}).")
 
-    def _claim(self, event: Event) -> None:
-        about, waits = event["about"], event["verdict"] == "waits"
-        said_before = any(other["about"] == about and other["verdict"] == "waits" for other in self.verdicts.values())
-        self.verdicts[event["claim"]] = event
+    def _print_claim(self, event: Claimed) -> None:
+        about, waits = event.about, event.verdict == "waits"
+        before = self.heard.claims.values()
         if about in self.to_write:
             return  # a blank that is still to write has its line already
         if not waits:
-            self.printer.row(event["verdict"], about, event["sentence"])
-        elif not said_before:
-            self.printer.row("waits", about, event["help"])
+            self.printer.row(event.verdict, about, event.sentence)
+        elif not any(other.about == about and other.verdict == "waits" for other in before):
+            self.printer.row("waits", about, event.help)
 
-    def conclude(self) -> int:
-        """The last words, and the exit status."""
-        if self.stopped:
-            return NO
-        failed = {claim: event for claim, event in self.verdicts.items() if event["verdict"] == "no"}
-        for claim, mistake in self.mistakes.items():
-            self._explain(failed[claim]["about"], f"{mistake} {failed[claim]['help']}", failed[claim]["where"])
-        if failed and not self.mistakes:
-            first = next(iter(failed.values()))
-            self._explain(first["about"], first["help"], first["where"])
-        received = {claim.partition("[")[0] for claim in self.verdicts}
-        decisive = {claim: event["verdict"] for claim, event in self.verdicts.items() if self._decides(claim)}
-        if "no" in decisive.values():
-            return NO
-        if self.to_write or "waits" in decisive.values():
-            what = (
-                f"Right so far. Still to write: {', '.join(self.to_write)}."
-                if decisive
-                else "Nothing could be tried yet."
-            )
-            self.printer.line(f"\n{what}")
-            return NO
-        if missing := claims_of(self.step, compiled=self.compile) - received:
-            self._stop(
-                f"{len(missing)} claims were not heard of ({', '.join(sorted(missing))})",
-                "Does the file stop the check?",
-            )
-            return NO
-        if failed:
-            self.printer.line("Only the GPU disagrees, and the CPU decides: yes, with that reserve.")
-        self.printer.line(f"\nYes ({self.seconds()}). Compare with {relative_path(self.step.solution_file)}.")
-        return YES
+    def conclude(self) -> Verdict:
+        """Decide, print the last words, and return the verdict."""
+        verdict = decide(self.heard, self.required, self.to_write, gpu_decides=self.gpu_decides)
+        for explanation in verdict.explanations:
+            self._explain(explanation)
+        for words in verdict.words:
+            self.printer.line(words if verdict.status == YES else f"\n{words}")
+        if verdict.status == YES:
+            answer = relative_path(self.step.solution_file)
+            self.printer.line(f"\nYes ({self.seconds()}). Compare with {answer}.")
+        for notice in self.heard.notices:
+            self.printer.line(f"({notice})")
+        return verdict
 
     def interrupt(self) -> int:
-        """The last words after Ctrl-C, and the exit status."""
+        """Print the last words after Ctrl-C, and return the exit status."""
         self.printer.close()
-        known = (
-            "the numbers are right, the compiled verdict is missing" if self.numbers_right else "there is no verdict"
-        )
+        known = "the numbers are right, the compiled verdict is missing"
+        known = known if self.heard.numbers_are_right else "there is no verdict"
         self.printer.line(f"\nInterrupted: {known}. Run it again; what MAX has compiled is kept.")
         return INTERRUPTED
 
     def seconds(self) -> str:
-        """How long the check has taken so far."""
+        """Return how long the check has taken so far."""
         return f"{time.perf_counter() - self.started:.1f} s"
 
-    def _decides(self, claim: str) -> bool:
-        """Grading is the CPU's; a GPU decides only where it was asked for."""
-        return self.gpu_decides or not claim.endswith("[gpu]")
-
-    def _explain(self, about: str, sentence: str, where: str = "") -> None:
-        self.printer.line()
-        self.printer.line(f"{about}: {sentence}" if about else sentence)
-        if where:
-            self.printer.code(where)
-
-    def _stop(self, what: str, advice: str, where: str = "") -> None:
-        self.stopped = True
-        during = f"while this was tried: {self.running}" if self.running else "while the file was loaded."
-        self._explain("", f"No verdict: {what} {during} {advice}", where)
+    def _explain(self, explanation: Explanation) -> None:
+        about = f"{explanation.about}: " if explanation.about else ""
+        self.printer.line(f"\n{about}{explanation.sentence}")
+        if explanation.where:
+            self.printer.code(explanation.where)

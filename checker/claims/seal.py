@@ -1,0 +1,166 @@
+"""Keep what decides out of reach of the learner's file, and notice when it is replaced all the same.
+
+While a seal is closed,
+
+* the modules of the check are not in ``sys.modules``: a file that imports them gets copies of its own;
+* what cannot be hidden (Python's builtins, NumPy, pytest, MAX's operations) is compared with how it was, before
+  each decision and after each claim;
+* Python's audit events refuse the ways to hidden objects (frames, the garbage collector, another ``__code__``
+  for a function), and opening the files that hold the answer.
+
+Nothing that a closed seal relies on can be reached from a module. CONTRIBUTING says what it does not keep out.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+import sys
+import sysconfig
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+from checker.claims import vocabulary
+from checker.course.paths import ROOT, SOLUTIONS, relative_path
+from checker.course.steps import Step
+from checker.diagnosis.exceptions import AnswerWasRead
+
+HIDDEN = ("checker", "tests", "conftest")  # and the check file
+QUICK = ("numpy", "numpy._core", "pluggy", "_pytest.python", "_pytest.runner", "_pytest.reports", "_pytest.nodes")
+SLOW = ("_pytest.fixtures", "_pytest.main", "_pytest.config", "_pytest.outcomes", "json", "hashlib", "os", "solutions")
+SLOW_OF_MAX = ("max.experimental", "max.driver", "max.dtype")
+LEFT_OUT = ("numpy._core.tests", "numpy._core._simd")
+FRAMES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame"}
+REFUSED = {
+    "gc.get_objects": "asks the garbage collector for objects of the check",
+    "gc.get_referrers": "asks the garbage collector for objects of the check",
+    "gc.get_referents": "asks the garbage collector for objects of the check",
+    "sys._current_frames": "looks into the frames of the check",
+    "sys._current_exceptions": "looks into the frames of the check",
+    "sys.settrace": "traces the check",
+    "sys.setprofile": "profiles the check",
+    "sys.monitoring.register_callback": "traces the check",
+    "sys.addaudithook": "adds an audit hook",
+}
+
+Kept = list[tuple[Any, str, tuple[str, ...], tuple[Any, ...]]]  # a module or class, its name, what it holds by name
+
+
+class Tampering(BaseException):
+    """The learner's file reaches for what decides; an ``except Exception`` does not catch it."""
+
+
+@dataclass(frozen=True)
+class Seal:
+    """A closed seal; held by the frame that closed it and by nothing else.
+
+    Attributes:
+        verify: raise :class:`Tampering` where an object that decides was replaced; ``verify(True)`` looks at all.
+        show_answers: let the files with the answer be opened from now on.
+        open: end the seal; return what happened while it was closed, in words, or nothing.
+    """
+
+    verify: Callable[..., None]
+    show_answers: Callable[[], None]
+    open: Callable[[], str]
+
+
+def is_below(name: str, roots: Iterable[str]) -> bool:
+    """Return whether a module is one of ``roots``, or inside one."""
+    return any(name == root or name.startswith(f"{root}.") for root in roots)
+
+
+def answers_to(step: Step) -> dict[str, str]:
+    """Return the files that hold the answer to a step or its numbers, without their endings, and their names."""
+    kind = step.solution_file.stem.rpartition("_")[0]
+    later = [path for path in SOLUTIONS.glob(f"{kind}_*.py") if path.stem >= step.solution_file.stem]
+    files = [*later, step.attempts_file, step.reference_file]
+    return {str(path.with_suffix("")): relative_path(path) for path in files}
+
+
+def kept_of(owner: Any, name: str) -> tuple[Any, str, tuple[str, ...], tuple[Any, ...]]:
+    """Return the functions, classes and modules that a module or class holds now, by name."""
+    guarded = {key: value for key, value in vars(owner).items() if callable(value) or isinstance(value, ModuleType)}
+    return owner, name, tuple(guarded), tuple(guarded.values())
+
+
+def kept_below(roots: Iterable[str], but: Iterable[str] = ()) -> Kept:
+    """Return what the modules below ``roots`` and their classes hold now."""
+    found: Kept = []
+    for name, module in list(sys.modules.items()):
+        if is_below(name, roots) and not is_below(name, but):
+            found.append(kept_of(module, name))
+            own = {value for value in vars(module).values() if isinstance(value, type) and value.__module__ == name}
+            found += [kept_of(kind, f"{name}.{kind.__qualname__}") for kind in own]
+    return found
+
+
+def close(step: Step, test_modules: Collection[str]) -> Seal:
+    """Close the seal around the claims of ``step``; ``test_modules`` are the names of the modules that hold them."""
+    all_, map_, vars_, is_, modules, frame_of = all, map, vars, operator.is_, sys.modules, sys._getframe
+    hidden = {name: modules.pop(name) for name in list(modules) if is_below(name, [*HIDDEN, *test_modules])}
+    main, modules["__main__"] = modules["__main__"], ModuleType("__main__")  # it holds the modules of the check
+    answers = answers_to(step)
+    libraries = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+    ours = ("<frozen", str(ROOT / "checker"), *libraries)
+    said: list[str] = []
+    closed, hides, looking = [True], [True], []
+
+    def refuse(what: str) -> None:
+        said.append(what)
+        raise Tampering(what)
+
+    def verify(thoroughly: bool = False) -> None:  # it uses no name that a file could put another object under
+        if said:
+            raise Tampering(said[0])
+        for kept in (quick, slow) if thoroughly else (quick,):
+            for owner, name, keys, values in kept:
+                now = vars_(owner).get
+                if not all_(map_(is_, map_(now, keys), values)):
+                    for key, value in zip(keys, values, strict=True):
+                        if now(key) is not value:
+                            refuse(f"replaces {name}.{key}")
+
+    vocabulary.verify = verify
+    quick = [kept_of(builtins, "builtins"), *kept_below(QUICK, LEFT_OUT)]
+    quick += [kept_of(module, name) for name, module in hidden.items()]
+    slow = kept_below([*SLOW, *SLOW_OF_MAX])
+
+    def is_the_learners(frame: FrameType | None) -> bool:
+        while frame and (frame.f_code.co_filename.endswith("/inspect.py") or frame.f_code.co_name.startswith("walk_")):
+            frame = frame.f_back  # traceback.walk_tb, say, which hands frames to its caller
+        return frame is None or not frame.f_code.co_filename.startswith(ours)
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if not closed:
+            return
+        if event == "open" and hides and isinstance(arguments[0], str | bytes):
+            name = arguments[0].decode(errors="replace") if isinstance(arguments[0], bytes) else arguments[0]
+            if any(mark in name for mark in ("solution", "warmup", "step")):
+                path = (Path.cwd() / name).resolve()
+                if answer := answers.get(str(path.with_name(path.name.partition(".")[0])).replace("/__pycache__", "")):
+                    raise AnswerWasRead(f"opens {answer}, the answer to this step")
+        elif event in REFUSED:
+            refuse(REFUSED[event])
+        elif event == "object.__setattr__" and arguments[1] == "__code__":
+            refuse("replaces the code of a function")
+        elif event == "sys._getframe" or (event == "object.__getattr__" and arguments[1] in FRAMES):
+            if looking:
+                return  # it is this function that looks
+            looking.append(True)
+            theirs = is_the_learners(frame_of(1))
+            looking.clear()
+            if theirs:
+                refuse("looks into the frames of the check")
+
+    def open_again() -> str:
+        closed.clear()
+        vocabulary.verify = lambda: None
+        modules.update(hidden, __main__=main)
+        return said[0] if said else ""
+
+    sys.addaudithook(watch)
+    return Seal(verify, hides.clear, open_again)

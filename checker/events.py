@@ -1,0 +1,223 @@
+"""All that passes between the parent and the child of a check: dataclasses, one encoder, signatures.
+
+The parent writes a key and one :class:`Job`; the child answers with events, a line each. What decides is signed
+(:func:`signer`): the key itself is nowhere in the child once it has made its two signers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+
+REPORT, SEALED = "report", "sealed"  # what a signature is for: an event, or the verdict of the sealed child
+UNSIGNED = "-"
+
+Sign = Callable[[bytes], str]
+
+
+@dataclass(frozen=True)
+class Job:
+    """The work of a child. ``kind`` is ``learner``, ``solution`` or ``survey``; ``step`` is a name, ``step_07``."""
+
+    step: str
+    kind: str
+    source: str
+    path: str
+    compile: bool = True
+    naming: bool = True
+    device: str | None = None
+
+
+# ---------------------------------------------------------------- what a child says
+
+
+@dataclass(frozen=True)
+class Started:
+    """A claim is being tried."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array that a claim compared: ``data`` is its bytes in base 64."""
+
+    dtype: str
+    shape: list[int]
+    data: str
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """The outcome of a claim: ``yes``, ``no`` or ``waits``; ``evidence`` are the arrays that it compared."""
+
+    claim: str
+    about: str
+    sentence: str
+    verdict: str
+    help: str = ""
+    where: str = ""
+    evidence: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The verdicts by claim of all claims that were tried, ``compiled`` or not; signed with the sealed child's key."""
+
+    compiled: bool
+    verdicts: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Tampered:
+    """The learner's file has changed an object that decides, or looked for one."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
+class MistakeNamed:
+    """A claim has given a known mistake away."""
+
+    claim: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Unloadable:
+    """The learner's file cannot be imported."""
+
+    help: str
+    where: str
+
+
+@dataclass(frozen=True)
+class MaxUnusable:
+    """MAX cannot be imported, or is not the version that the course is written for."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that makes a check slower but not wrong."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
+class SubjectGraded:
+    """In a survey: the claims that follow are about another subject."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class KernelsUsed:
+    """In a survey: MAX's kernels that the check needed."""
+
+    used: list[str]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The child has said all."""
+
+
+@dataclass(frozen=True)
+class Compiling:
+    """MAX compiles something; ``seconds`` is None at the start. Unsigned, for it decides nothing."""
+
+    what: str
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Busy:
+    """The child is at work. Unsigned."""
+
+
+@dataclass(frozen=True)
+class Hanging:
+    """Where the learner's code was when the child was asked. Unsigned."""
+
+    where: str
+
+
+# ---------------------------------------------------------------- what the parent adds
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A line of the learner's own output."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Tick:
+    """Nothing has happened for a moment."""
+
+
+@dataclass(frozen=True)
+class Late:
+    """Nothing was heard for so many seconds; the child is stopped. ``where`` the learner's code was."""
+
+    seconds: float
+    where: str
+
+
+@dataclass(frozen=True)
+class Died:
+    """The child ended before it had said all."""
+
+
+Event = (
+    Started | Claimed | Decided | Tampered | MistakeNamed | Unloadable | MaxUnusable | Notice | SubjectGraded
+    | KernelsUsed | Ended | Compiling | Busy | Hanging | Printed | Tick | Late | Died
+)  # fmt: skip
+
+NEEDS_NO_SIGNATURE = (Compiling, Busy, Hanging)
+FROM_A_CHILD = {
+    kind.__name__: kind
+    for kind in (Started, Claimed, Tampered, MistakeNamed, Unloadable, MaxUnusable, Notice, SubjectGraded, KernelsUsed)
+} | {kind.__name__: kind for kind in (Decided, Ended, *NEEDS_NO_SIGNATURE)}
+
+
+def signer(key: bytes, purpose: str) -> Sign:
+    """Return a function that signs bytes. The key can be read neither from it nor from what it holds."""
+    state = hashlib.blake2b(key=key, person=purpose.encode())
+
+    def sign(line: bytes) -> str:
+        signed = state.copy()
+        signed.update(line)
+        return signed.hexdigest()
+
+    return sign
+
+
+def encode(event: Event, sign: Sign | None = None) -> bytes:
+    """Return an event as a line: its signature, if it needs one, and the event as JSON."""
+    text = json.dumps({"event": type(event).__name__, **asdict(event)}).encode()
+    return f"{sign(text) if sign else UNSIGNED} ".encode() + text + b"\n"
+
+
+def decode(line: bytes, signs: Mapping[str, Sign]) -> Event | None:
+    """Return the event on a line, or None if there is none, or its signature is not what it must be."""
+    signature, _, text = line.partition(b" ")
+    try:
+        fields = json.loads(text)
+        kind = FROM_A_CHILD[fields.pop("event")]
+        if kind is Claimed:
+            fields["evidence"] = tuple(Array(**array) for array in fields["evidence"])
+        event: Event = kind(**fields)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    if not isinstance(event, NEEDS_NO_SIGNATURE):
+        purpose = SEALED if isinstance(event, Decided) else REPORT
+        if signature != signs[purpose](text).encode():
+            return None
+    return event

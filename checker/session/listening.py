@@ -1,0 +1,82 @@
+"""Hear a child: the events of its pipe and the lines of its output, within the time that each may take."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+from checker.events import Compiling, Died, Ended, Event, Late, Printed, Sign, Tick, decode
+
+#: Seconds without an event, while nothing is being compiled.
+QUIET_SECONDS = float(os.environ.get("COURSE_QUIET_SECONDS", "10"))
+COMPILE_SECONDS = 900.0  # for one thing that MAX compiles
+START_SECONDS = 120.0  # for importing MAX from a cold disk
+PRINTED_LINES = 200  # of the learner's own output
+
+
+class _Lines:
+    """The lines that come out of a pipe, as far as they are complete."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.rest = b""
+        self.open = True
+
+    def read(self) -> list[bytes]:
+        data = os.read(self.descriptor, 1 << 16)
+        if not data:
+            self.open = False
+            lines, self.rest = ([self.rest] if self.rest else []), b""
+        else:
+            *lines, self.rest = (self.rest + data).split(b"\n")
+        return lines
+
+
+def listen(
+    signs: Mapping[str, Sign], pipe: int, output: int, patience: float | None = None, wake: Sequence[int] = ()
+) -> Iterator[Event]:
+    """Yield what a child says and prints, and a ``Tick`` several times per second.
+
+    Args:
+        signs: makes the signatures that its events must have, by what they are for.
+        pipe: the descriptor of its events.
+        output: the descriptor of its standard output.
+        patience: seconds without an event until it is late, where it is not what the limits above say.
+        wake: descriptors that bring a ``Tick`` at once when they are readable.
+    """
+    told, printed, compiling, started = _Lines(pipe), 0, False, False
+    with selectors.DefaultSelector() as selector:
+        lines = {pipe: told, output: _Lines(output)}
+        for descriptor in (*lines, *wake):
+            selector.register(descriptor, selectors.EVENT_READ)
+        heard = time.monotonic()
+        while told.open:
+            for key, _ in selector.select(timeout=0.2):
+                if key.fd in wake:
+                    continue
+                source = lines[key.fd]
+                for line in source.read():
+                    if source is not told:
+                        printed += 1
+                        if printed <= PRINTED_LINES:
+                            yield Printed(line.decode(errors="replace"))
+                        continue
+                    event = decode(line, signs)
+                    if event is None:
+                        continue
+                    heard, started = time.monotonic(), True
+                    if isinstance(event, Compiling):
+                        compiling = event.seconds is None
+                    yield event
+                    if isinstance(event, Ended):
+                        return
+                if not source.open:
+                    selector.unregister(key.fd)
+            limit = patience or (COMPILE_SECONDS if compiling else QUIET_SECONDS if started else START_SECONDS)
+            if time.monotonic() - heard > limit:
+                yield Late(limit, "")
+                return
+            yield Tick()
+    yield Died()

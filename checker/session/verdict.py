@@ -1,0 +1,139 @@
+"""Decide: from all that was heard of a check to its verdict. Nothing is printed here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from checker.events import (
+    Claimed,
+    Decided,
+    Died,
+    Ended,
+    Event,
+    Late,
+    MaxUnusable,
+    MistakeNamed,
+    Notice,
+    Started,
+    Tampered,
+    Unloadable,
+)
+
+YES, NO, INTERRUPTED = 0, 1, 130
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One or two sentences on a no: the blank that they are about, and the line of the file to show."""
+
+    sentence: str
+    about: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The end of a check: its exit status, the explanations of a no, and the last words."""
+
+    status: int
+    explanations: tuple[Explanation, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+@dataclass
+class Heard:
+    """All that a child has said so far."""
+
+    claims: dict[str, Claimed] = field(default_factory=dict)
+    mistakes: dict[str, str] = field(default_factory=dict)  # claim -> the mistake that it gives away
+    sealed: dict[str, str] = field(default_factory=dict)  # claim -> the verdict that the sealed child signed
+    numbers_decided: bool = False
+    ended: bool = False
+    running: str = ""
+    stopped: Explanation | None = None
+    notices: list[str] = field(default_factory=list)
+    disputed: list[str] = field(default_factory=list)  # claims whose numbers are not the recorded ones
+
+    def hear(self, event: Event) -> None:
+        """Take in one event."""
+        match event:
+            case Started(sentence):
+                self.running = sentence
+            case Claimed():
+                self.claims[event.claim] = event
+            case Decided(compiled, verdicts):
+                self.sealed |= verdicts
+                self.numbers_decided |= not compiled
+            case MistakeNamed(claim, sentence):
+                self.mistakes[claim] = sentence
+            case Notice(sentence):
+                self.notices.append(sentence)
+            case Ended():
+                self.ended = True
+            case Unloadable(help, where):
+                self.stopped = Explanation(help, where=where)
+            case MaxUnusable(sentence):
+                self.stopped = Explanation(f"No verdict: {sentence}")
+            case Tampered(sentence):
+                self.stopped = Explanation(
+                    f"No verdict: your file {sentence}, so nothing that the check says of it can be trusted. Remove that."
+                )
+            case Late(seconds, where):
+                said = f"Nothing was heard for {seconds:g} seconds"
+                self.stopped = self.no_verdict(said, "Look for a loop that never ends.", where)
+            case Died():
+                self.stopped = self.no_verdict("The process ended", "Look for os._exit, a kill, or a crash.")
+
+    def no_verdict(self, happened: str, advice: str, where: str = "") -> Explanation:
+        """Return the explanation of a check that came to no end."""
+        during = f"while this was tried: {self.running}" if self.running else "while the file was loaded."
+        return Explanation(f"No verdict: {happened} {during} {advice}", where=where)
+
+    @property
+    def numbers_are_right(self) -> bool:
+        """Whether every claim about numbers was made, held, and is not disputed."""
+        return self.numbers_decided and not self.disputed and set(self.sealed.values()) == {"yes"}
+
+
+def decide(heard: Heard, required: Collection[str], to_write: Collection[str], *, gpu_decides: bool = False) -> Verdict:
+    """Return the verdict on a file.
+
+    Args:
+        heard: all that the child said.
+        required: the claims that a yes needs.
+        to_write: the names of the blanks that are still to write.
+        gpu_decides: compiled claims about the GPU decide too; else it has a say and no vote.
+    """
+    if heard.stopped:
+        return Verdict(NO, (heard.stopped,))
+    failed = {name: claim for name, claim in heard.claims.items() if claim.verdict == "no"}
+    explanations = [
+        Explanation(f"{mistake} {failed[name].help}", failed[name].about, failed[name].where)
+        for name, mistake in heard.mistakes.items()
+        if name in failed
+    ]
+    if failed and not explanations:
+        first = next(iter(failed.values()))
+        explanations = [Explanation(first.help, first.about, first.where)]
+    said = {name: claim.verdict for name, claim in heard.claims.items()} | heard.sealed
+    decisive = {
+        name: "no" if name in failed else verdict
+        for name, verdict in said.items()
+        if gpu_decides or not name.endswith("[gpu]")
+    }
+    if "no" in decisive.values():
+        return Verdict(NO, tuple(explanations))
+    if to_write or "waits" in decisive.values():
+        so_far = f"Right so far. Still to write: {', '.join(to_write)}." if decisive else "Nothing could be tried yet."
+        return Verdict(NO, tuple(explanations), (so_far,))
+    if missing := set(required) - {name.partition("[")[0] for name in heard.sealed}:
+        unheard = f"{len(missing)} claims were not heard of ({', '.join(sorted(missing))})"
+        return Verdict(NO, (heard.no_verdict(unheard, "Does the file stop the check?"),))
+    if heard.disputed:
+        numbers = f"The numbers that {', '.join(heard.disputed)} compared are not Hugging Face's, though it said yes,"
+        return Verdict(NO, (heard.no_verdict(numbers, "Does the file change what compares them?"),))
+    if not heard.ended:
+        return Verdict(NO, (heard.no_verdict("The check did not end", "Does the file stop it?"),))
+    reserve = ("Only the GPU disagrees, and the CPU decides: yes, with that reserve.",) if failed else ()
+    return Verdict(YES, tuple(explanations), reserve)
