@@ -19,14 +19,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 from checker.course.paths import ROOT, relative_path
 from checker.course.steps import Step, all_steps, find_step, uses_max
-from checker.session import child as grading
+from checker.events import Claimed, Compiling, Died, Ended, Event, Job, Late, MaxUnusable, Printed
+from checker.session.child import run
 from checker.session.printer import Printer
 
 TOLD_AFTER = 3.0  # seconds; what comes from the cache takes less
 
 TOGETHER = [sys.executable, "-m", "checker.claims.staging"]  # in a process of its own: this one stays free of MAX
 
-Heard = tuple[Step, grading.Event]
+Heard = tuple[Step, Event]
 
 
 def check_all(steps: list[Step], jobs: int) -> Iterator[Heard]:
@@ -34,8 +35,8 @@ def check_all(steps: list[Step], jobs: int) -> Iterator[Heard]:
     heard: queue.Queue[Heard] = queue.Queue()
 
     def check(step: Step) -> None:
-        job = grading.Job(step, "solution", step.solution_file.read_text(), str(step.solution_file), naming=False)
-        for event in grading.run(job):
+        job = Job(step.name, "solution", step.solution_file.read_text(), str(step.solution_file), naming=False)
+        for event in run(job):
             heard.put((step, event))
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -44,7 +45,7 @@ def check_all(steps: list[Step], jobs: int) -> Iterator[Heard]:
         left = len(steps)
         while left:
             step, event = heard.get()
-            left -= event["event"] in ("end", "late", "died")
+            left -= isinstance(event, Ended | Late | Died)
             yield step, event
 
 
@@ -68,18 +69,21 @@ def main() -> int:
     rest = [step for step in steps if step not in first]
     wrong = set()
     for step, event in itertools.chain(check_all(first, 1), check_all(rest, options.jobs)):
-        match event["event"]:
-            case "printed":
-                printer.printed(event["text"])
-            case "compiling" if (event["seconds"] or 0) > TOLD_AFTER:
-                printer.line(f"  {step.task}: compiled {event['what']} in {event['seconds']:.0f} s")
-            case "claim" if event["verdict"] != "yes":
+        match event:
+            case Printed(text):
+                printer.printed(text)
+            case Compiling() if (event.seconds or 0) > TOLD_AFTER:
+                printer.line(f"  {step.task}: compiled {event.what} in {event.seconds:.0f} s")
+            case Claimed() if event.verdict != "yes":
                 wrong.add(step)
-                printer.line(f"  {step.task}: {event['sentence']} {event['help']}")
-            case "late" | "died":
+                printer.line(f"  {step.task}: {event.sentence} {event.help}")
+            case MaxUnusable(sentence):
                 wrong.add(step)
-                printer.line(f"  {step.task}: its check ended early ({event['event']})")
-            case "end":
+                printer.line(f"  {step.task}: {sentence}")
+            case Late() | Died():
+                wrong.add(step)
+                printer.line(f"  {step.task}: its check ended early ({type(event).__name__})")
+            case Ended():
                 printer.line(f"{relative_path(step.solution_file)} ({time.perf_counter() - start:.0f} s)")
     if wrong and not options.steps:
         subprocess.run([*TOGETHER, "--forget"], cwd=ROOT, check=False)  # in case it was they that were wrong

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from checker.course.paths import RECORDED_KERNELS as RECORD
 from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
-from checker.session import child as grading
+from checker.events import Claimed, Died, Ended, Event, Job, KernelsUsed, Late, MaxUnusable, MistakeNamed, SubjectGraded
+from checker.session.child import run
 
-Tell = Callable[[grading.Event], None]
+Tell = Callable[[Event], None]
 
 
 @dataclass
@@ -55,21 +56,21 @@ def survey(step: Step, tell: Tell = lambda event: None) -> Iterator[Surveyed]:
     Raises:
         RuntimeError: the child ended before it had graded them all.
     """
-    job = grading.Job(step, "survey", "", str(step.solution_file), compile=False)
+    job = Job(step.name, "survey", "", str(step.solution_file), compile=False)
     subject: Surveyed | None = None
-    for event in grading.run(job):
-        match event["event"]:
-            case "subject" | "end":
+    for event in run(job):
+        match event:
+            case SubjectGraded() | Ended():
                 if subject:
                     yield subject
-                subject = Surveyed(event["name"], event["kind"]) if event["event"] == "subject" else None
-            case "claim" if subject:
-                subject.verdicts[event["claim"]] = event["verdict"]
-                subject.help[event["claim"]] = event["help"]
-            case "mistake" if subject:
-                subject.named.append(event["sentence"])
-            case "late" | "died":
-                raise RuntimeError(f"the survey of {step.name} ended early ({event['event']}) at {subject}")
+                subject = Surveyed(event.name, event.kind) if isinstance(event, SubjectGraded) else None
+            case Claimed() if subject:
+                subject.verdicts[event.claim] = event.verdict
+                subject.help[event.claim] = event.help
+            case MistakeNamed() if subject:
+                subject.named.append(event.sentence)
+            case Late() | Died() | MaxUnusable():
+                raise RuntimeError(f"the survey of {step.name} ended early ({event}) at {subject}")
             case _:
                 tell(event)
 
@@ -80,9 +81,9 @@ def main() -> int:
 
     for step in all_steps():
 
-        def note(event: grading.Event, name: str = step.name) -> None:
-            if event["event"] == "kernels":
-                used[name] = event["used"]
+        def note(event: Event, name: str = step.name) -> None:
+            if isinstance(event, KernelsUsed):
+                used[name] = event.used
 
         for subject in survey(step, note):
             if subject.problem:

@@ -1,7 +1,7 @@
 """Check at every save: ``python -m checker.watch [07]``, from the first step that is not done, or from the one named.
 
 The verdict on the numbers need not wait for MAX to be imported: the child that grades was started before the
-save and has done that (``grading.Child``); every check has a new one. ``./run bench-watch`` times it. A save
+save and has done that (``Child``); every check has a new one. ``./run bench-watch`` times it. A save
 during a check begins it anew. When the file of another step is saved, that step is followed. After a yes the
 key n goes on to the next step that is not done; without a terminal, which has no keys, ``watch`` goes on by
 itself.
@@ -23,10 +23,11 @@ from checker.companions.watch.inputs import Keys, Saves, keys_of_terminal
 from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT, relative_path
 from checker.course.steps import Step, all_steps, find_step
-from checker.session import child as grading
-from checker.session.check import begin
+from checker.events import Decided
+from checker.session.check import open_check
+from checker.session.child import Child
 from checker.session.printer import Printer
-from checker.session.report import NO, YES
+from checker.session.verdict import YES
 
 UNUSABLE, INTERRUPTED = 2, 130
 
@@ -49,7 +50,7 @@ class Ahead:
     """The child of the next check, started before it is needed."""
 
     def __init__(self) -> None:
-        self.child: grading.Child | None = None
+        self.child: Child | None = None
         self.step: Step | None = None
         self.started = 0
 
@@ -57,13 +58,13 @@ class Ahead:
         """Have a child get ready for a check of ``step``, which takes it a second."""
         if not self._fits(step):
             self.close()
-            self.child, self.step, self.started = grading.Child(step), step, newest_change()
+            self.child, self.step, self.started = Child(step), step, newest_change()
 
-    def take(self, step: Step) -> grading.Child:
+    def take(self, step: Step) -> Child:
         """A child for a check of ``step``; the caller stops it."""
         if not self._fits(step):
             self.close()
-        child, self.child = self.child or grading.Child(), None
+        child, self.child = self.child or Child(), None
         return child
 
     def _fits(self, step: Step) -> bool:
@@ -80,7 +81,7 @@ class Ahead:
 def newest_change() -> int:
     """When a file that a child imports beforehand, or reads to name a mistake, was last changed, in nanoseconds."""
     folders = (ROOT / "checker", ROOT / "solutions", ROOT / "tests", ROOT / "tests" / "attempts")
-    return max(path.stat().st_mtime_ns for folder in folders for path in folder.glob("*.py"))
+    return max(path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*.py"))
 
 
 def look(path: Path) -> Look:
@@ -122,16 +123,16 @@ class Watch:
         self.printer.again = "save"
         if self.keys:
             self.printer.console.clear()
-        check = begin(self.step, self.printer, started)
-        if check is None:
+        check = open_check(self.step, self.printer, started)
+        if isinstance(check, int):
             self.ahead.prepare(self.step)
-            return NO
+            return check
         child = self.ahead.take(self.step)
         with contextlib.closing(child.run(check.job, self.wake)) as events:
             try:
                 for event in events:
                     check.report.hear(event)
-                    if event["event"] == "numbers":  # from now on this child only compiles
+                    if isinstance(event, Decided):  # from now on this child only compiles
                         self.ahead.prepare(self.step)
                     following = self.react(checking=True)
                     if following is not Next.WAIT:
