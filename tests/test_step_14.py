@@ -391,8 +391,9 @@ def test_what_is_compiled(step, model, config, monkeypatch):
         module.trace(*types)
         return lambda *arguments: arguments[0]
 
-    monkeypatch.setattr(Module, "compile", trace)
-    cached = step.compile_cached(model, CPU())
+    with monkeypatch.context() as patch:
+        patch.setattr(Module, "compile", trace)
+        cached = step.compile_cached(model, CPU())
     require(isinstance(cached, step.CachedModel), "compile_cached must return a CachedModel.")
     require(len(traced) == 1, f"compile_cached compiles {len(traced)} graphs; one is enough for prompt and token.")
     input_ids, position_ids, padding_mask, cache = traced[0]

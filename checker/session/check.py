@@ -1,4 +1,4 @@
-"""A check from the learner's file to its verdict, for those who run one: the command line once, ``watch`` at every save."""
+"""A check from the learner's file to its verdict: the command line runs one, ``watch`` one at every save."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Check:
     report: Report
 
     def conclude(self) -> int:
-        """Print the last words and return the exit status; keep a yes without reserve, so that ``status`` knows of it."""
+        """Print the last words and return the exit status; keep a yes without reserve for ``status``."""
         verdict = self.report.conclude()
         job = self.job
         if verdict.status == YES and job.kind == "learner" and job.compile and job.device != "gpu":

@@ -72,7 +72,7 @@ class Evidence:
 
 
 def _recorded(claim: ast.FunctionDef) -> Iterator[ast.expr]:
-    """Yield what a claim is equal to, where that is ``reference[…]``: a name, a part of one, or a name with a loop's."""
+    """Yield the second argument of every ``equal`` of a claim that is recorded: ``reference[…]`` or a part of it."""
     for node in ast.walk(claim):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "equal" and len(node.args) > 1:
             expected = node.args[1]

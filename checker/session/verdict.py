@@ -76,9 +76,7 @@ class Heard:
             case MaxUnusable(sentence):
                 self.stopped = Explanation(f"No verdict: {sentence}")
             case Tampered(sentence):
-                self.stopped = Explanation(
-                    f"No verdict: your file {sentence}, so nothing that the check says of it can be trusted. Remove that."
-                )
+                self.stopped = Explanation(f"No verdict: your file {sentence}, which the check relies on. Remove that.")
             case Late(seconds, where):
                 said = f"Nothing was heard for {seconds:g} seconds"
                 self.stopped = self.no_verdict(said, "Look for a loop that never ends.", where)
