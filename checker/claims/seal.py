@@ -14,12 +14,13 @@ Nothing that a closed seal relies on can be reached from a module. CONTRIBUTING 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import operator
+import os
 import sys
 import sysconfig
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -59,12 +60,10 @@ class Seal:
 
     Attributes:
         verify: raise :class:`Tampering` where an object that decides was replaced; ``verify(True)`` looks at all.
-        show_answers: let the files with the answer be opened from now on.
         open: end the seal; return what happened while it was closed, in words, or nothing.
     """
 
     verify: Callable[..., None]
-    show_answers: Callable[[], None]
     open: Callable[[], str]
 
 
@@ -73,17 +72,25 @@ def is_below(name: str, roots: Iterable[str]) -> bool:
     return any(name == root or name.startswith(f"{root}.") for root in roots)
 
 
-def answers_to(step: Step) -> dict[str, str]:
-    """Return the files that hold the answer to a step or its numbers, without their endings, and their names."""
+def answers_to(step: Step) -> dict[tuple[int, int], str]:
+    """Return the files that hold the answer to a step or its numbers, by device and inode, and their names."""
     kind = step.solution_file.stem.rpartition("_")[0]
     later = [path for path in SOLUTIONS.glob(f"{kind}_*.py") if path.stem >= step.solution_file.stem]
-    files = [*later, step.attempts_file, step.reference_file]
-    return {str(path.with_suffix("")): relative_path(path) for path in files}
+    answers = {}
+    for path in [*later, step.attempts_file, step.reference_file]:
+        for file in [path, *path.parent.glob(f"__pycache__/{path.stem}.*")]:
+            if file.is_file():
+                answers[file.stat().st_dev, file.stat().st_ino] = relative_path(path)
+    return answers
 
 
 def kept_of(owner: Any, name: str) -> tuple[Any, str, tuple[str, ...], tuple[Any, ...]]:
     """Return the functions, classes and modules that a module or class holds now, by name."""
-    guarded = {key: value for key, value in vars(owner).items() if callable(value) or isinstance(value, ModuleType)}
+
+    def is_guarded(value: object) -> bool:  # functions, classes, class methods, properties, modules
+        return callable(value) or hasattr(type(value), "__get__") or isinstance(value, ModuleType)
+
+    guarded = {key: value for key, value in vars(owner).items() if is_guarded(value)}
     return owner, name, tuple(guarded), tuple(guarded.values())
 
 
@@ -107,7 +114,7 @@ def close(step: Step, test_modules: Collection[str]) -> Seal:
     libraries = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
     ours = ("<frozen", str(ROOT / "checker"), *libraries)
     said: list[str] = []
-    closed, hides, looking = [True], [True], []
+    closed, looking = [True], []
 
     def refuse(what: str) -> None:
         said.append(what)
@@ -137,11 +144,10 @@ def close(step: Step, test_modules: Collection[str]) -> Seal:
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         if not closed:
             return
-        if event == "open" and hides and isinstance(arguments[0], str | bytes):
-            name = arguments[0].decode(errors="replace") if isinstance(arguments[0], bytes) else arguments[0]
-            if any(mark in name for mark in ("solution", "warmup", "step")):
-                path = (Path.cwd() / name).resolve()
-                if answer := answers.get(str(path.with_name(path.name.partition(".")[0])).replace("/__pycache__", "")):
+        if event == "open" and isinstance(arguments[0], str | bytes):
+            with contextlib.suppress(OSError, ValueError):
+                found = os.stat(arguments[0])
+                if answer := answers.get((found.st_dev, found.st_ino)):
                     raise AnswerWasRead(f"opens {answer}, the answer to this step")
         elif event in REFUSED:
             refuse(REFUSED[event])
@@ -163,4 +169,4 @@ def close(step: Step, test_modules: Collection[str]) -> Seal:
         return said[0] if said else ""
 
     sys.addaudithook(watch)
-    return Seal(verify, hides.clear, open_again)
+    return Seal(verify, open_again)
