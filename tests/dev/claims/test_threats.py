@@ -168,9 +168,13 @@ def once(space, name, made):
         space[name] = genuine
         return made(*arguments, **options)
     space[name] = instead
-def before_each_answer():
+def attack_once(done=[]):
+    if done:
+        return False
+    done.append(True)
     space = reach()
-    once(space, "verify", lambda: once(space, "close", lambda *a: True))
+    once(space, "verify", lambda: once(space, "close", lambda *arguments: True))
+    return True
 """
 
 
@@ -179,12 +183,12 @@ FUTURE = "from __future__ import annotations\n"
 
 @pytest.fixture
 def check_wrong_answer(course):
-    """Check a wrong answer to warm-up 01 with more code at its beginning, at its end, or in the wrong function."""
+    """Check a wrong answer to warm-up 01, with more code at its beginning or at its end."""
 
-    def check(first="", last="", inside=""):
+    def check(first="", last="", wrong=WRONG):
         source = find_step("w01").solution_file.read_text()
         assert source.count(FUTURE) == source.count(RIGHT) == 1
-        source = source.replace(FUTURE, FUTURE + first).replace(RIGHT, inside + WRONG)
+        source = source.replace(FUTURE, FUTURE + first).replace(RIGHT, wrong)
         course.write("w01", f"{source}\n{last}")
         return course.check("w01")
 
@@ -222,4 +226,5 @@ def test_the_answer_is_not_kept_from_programs(check_wrong_answer, attack):
     strict=True, reason="it walks all classes to the check's functions, and is gone before the next look"
 )
 def test_a_change_that_takes_itself_back(check_wrong_answer):
-    assert_refused(check_wrong_answer(first=TAKES_ITSELF_BACK, inside="    before_each_answer()\n"))
+    wrong = f"    query = 2 * query if attack_once() else query\n{RIGHT}"
+    assert_refused(check_wrong_answer(first=TAKES_ITSELF_BACK, wrong=wrong))
