@@ -7,10 +7,12 @@ said yes, which no file shows, comes from ``progress``, and only for exactly the
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 
 from checker.course import progress
 from checker.course.blanks import find_blanks, skeleton, unwritten
+from checker.course.static import Missing, Unreadable, parse, read_text
 from checker.course.steps import Step
 
 
@@ -24,14 +26,14 @@ class Standing:
 
 
 def standing(step: Step) -> Standing:
-    """Where a step stands now."""
+    """Return where a step stands now."""
     solution = step.solution_file.read_text()
     try:
-        text = step.learner_file.read_text(encoding="utf-8")
-    except FileNotFoundError:
+        text = read_text(step.learner_file)
+    except Missing:
         return Standing(step, "missing", "missing: `./run skeletons` writes it anew")
-    except UnicodeDecodeError:
-        return Standing(step, "in progress", "in progress (not UTF-8 text)")
+    except Unreadable:
+        return Standing(step, "in progress", f"in progress (cannot be read: `./run {step.task}` says why)")
     if text == skeleton(solution):
         return Standing(step, "untouched", "untouched")
     yes = progress.yes_to(step)
@@ -41,22 +43,21 @@ def standing(step: Step) -> Standing:
         return Standing(step, "changed", "done, but its check has changed since")
     blanks = len(find_blanks(solution))
     try:
-        written = f"{blanks - len(unwritten(ast.parse(text), solution))} of {blanks} blanks"
-    except SyntaxError as error:
-        written = f"line {error.lineno} is not Python" if error.lineno else "not Python"
-    except ValueError:  # a null byte; newer Pythons call that a syntax error without a line
-        written = "not Python"
+        written = f"{blanks - len(unwritten(parse(text, step.learner_file), solution))} of {blanks} blanks"
+    except Unreadable as error:
+        line = re.match(r"Line \d+", str(error))
+        written = f"{line[0].lower()} is not Python" if line else "not Python"
     if yes:
         return Standing(step, "changed", f"done, but changed since ({written})")
     return Standing(step, "in progress", f"in progress ({written})")
 
 
 def first_to_do(steps: list[Step]) -> Step | None:
-    """The first of these steps that is not done."""
+    """Return the first of these steps that is not done."""
     return next((step for step in steps if standing(step).state != "done"), None)
 
 
 def title(step: Step) -> str:
-    """What a step is about: the first line of its solution, without its number and what follows a comma."""
+    """Return the subject of a step: the first line of its solution, without its number and what follows a comma."""
     words = (ast.get_docstring(ast.parse(step.solution_file.read_text())) or "").partition("\n")[0]
     return words.partition(": ")[2].partition(",")[0].rstrip(".")

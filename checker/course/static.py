@@ -27,6 +27,10 @@ class Unreadable(Exception):
         self.code = code
 
 
+class Missing(Unreadable):
+    """There is no such file."""
+
+
 @dataclass(frozen=True)
 class StaticVerdict:
     """What a file has before it is run: its source, and which of the step's blanks are still to write."""
@@ -46,11 +50,11 @@ class StaticVerdict:
         return [one.blank.label for one in self.to_write]
 
 
-def read_source(path: Path) -> str:
-    """Return the source of a file that is Python.
+def read_text(path: Path) -> str:
+    """Return the text of a file, without waiting for one that is none.
 
     Raises:
-        Unreadable: it is not, or it is no file at all.
+        Unreadable: there is no such file, or it is no text.
     """
     try:
         found = path.stat()
@@ -62,17 +66,15 @@ def read_source(path: Path) -> str:
             raise Unreadable(
                 f"The file has {found.st_size:,} bytes, and a step has a few thousand. Is it the right file?"
             )
-        source = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise Unreadable("The file is missing. `./run skeletons` writes it anew.") from None
+        raise Missing("The file is missing. `./run skeletons` writes it anew.") from None
     except UnicodeDecodeError as error:
         byte = f"byte {error.start} is {error.object[error.start]:#04x}"
         raise Unreadable(f"The file is not UTF-8 text: {byte}. Save it as UTF-8.") from None
     except OSError as error:  # a link in a circle, a file that may not be read
         why = (error.strerror or str(error)).lower()
         raise Unreadable(f"The file cannot be read: {why}. Move it away; `./run skeletons` writes it anew.") from None
-    parse(source, path)
-    return source
 
 
 def parse(source: str, path: Path) -> ast.Module:
@@ -111,8 +113,9 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Sta
     Raises:
         Unreadable: the file cannot be graded.
     """
-    source, solution = read_source(path), step.solution_file.read_text()
-    missing = [] if is_solution else unwritten(ast.parse(source), solution)
+    source, solution = read_text(path), step.solution_file.read_text()
+    tree = parse(source, path)
+    missing = [] if is_solution else unwritten(tree, solution)
     return StaticVerdict(source, len(find_blanks(solution)), tuple(missing))
 
 
