@@ -1,0 +1,129 @@
+"""A step that is added to a copy (solution, claims, attempts, chapter, task) is picked up with no other edit."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checker.course.paths import ROOT
+
+SOLUTION = '''\
+"""Step 98: doubling, which this test has made up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def doubled(x: np.ndarray) -> np.ndarray:  # [n] -> [n]
+    """Return twice every number."""
+    # Multiply by two. (1 line)
+    return 2 * x
+'''
+CLAIMS = '''\
+"""Step 98, doubling: what is claimed."""
+
+import numpy as np
+
+from checker.claims import about, equal
+
+
+@about("doubled")
+def test_doubled(step):
+    """Every number is there twice."""
+    equal(step.doubled(np.array([1.0, -2.5])), np.array([2.0, -5.0]), whose="the right number")
+'''
+ATTEMPTS = '''\
+"""Step 98: what people write instead."""
+
+MISTAKES = {"The numbers are squared, not doubled.": {"2 * x": "x**2"}}
+ALTERNATIVES = {"a sum": {"2 * x": "x + x"}}
+'''
+CHAPTER = """\
+# Step 98: doubling
+
+The check of `./run s98` names {{= mistakes("98") }} mistake.
+
+{{skeleton 98}}
+
+{{mistakes 98}}
+
+## Hints
+
+<details class="hint">
+<summary>Hint 1 of 1: the idea</summary>
+
+Twice is `2 *`.
+
+</details>
+"""
+TASK = """
+[tasks.s98]
+cmd = "python -m checker s98"
+description = "Check steps/step_98.py: doubling"
+"""
+
+
+@pytest.fixture
+def with_step(course):
+    """The copy, with the step added to it by the five files that CONTRIBUTING names."""
+    root = course.root
+    (root / "solutions" / "solution_98.py").write_text(SOLUTION)
+    (root / "tests" / "test_step_98.py").write_text(CLAIMS)
+    (root / "tests" / "attempts" / "step_98.py").write_text(ATTEMPTS)
+    shutil.copytree(ROOT / "book", root / "book", ignore=shutil.ignore_patterns("html", "__pycache__"))
+    (root / "book" / "src" / "step_98.md").write_text(CHAPTER)
+    with (root / "book" / "src" / "SUMMARY.md").open("a") as summary:
+        summary.write("\n- [Step 98: doubling](step_98.md)\n")
+    with (root / "pixi.toml").open("a") as manifest:
+        manifest.write(TASK)
+    assert course.python("-m", "checker", "skeletons").returncode == 0
+    return course
+
+
+def test_every_part_of_the_tool_knows_it(with_step):
+    course, learner = with_step, with_step.root / "steps" / "step_98.py"
+    assert "# TODO: Multiply by two. (1 line)" in learner.read_text()
+
+    untouched = course.check("s98")
+    assert untouched.returncode == 1
+    assert "to write  doubled" in untouched.stdout
+
+    learner.write_text(SOLUTION.replace("2 * x", "x**2"))
+    spoiled = course.check("s98")
+    assert spoiled.returncode == 1
+    assert "doubled: The numbers are squared, not doubled." in spoiled.stdout
+
+    learner.write_text(SOLUTION.replace("2 * x", "x + x"))
+    assert course.check("s98").returncode == 0
+    assert "s98  done" in course.python("-m", "checker", "status").stdout
+    assert "Twice is `2 *`." in course.python("-m", "checker", "hint", "98", "--yes").stdout
+    assert "return x + x" in course.python("-m", "checker", "compare", "98").stdout
+    assert "s98" in course.python("-m", "checker.tasks").stdout
+
+    surveyed = "from checker.course.steps import find_step; from tools.survey import survey; "
+    surveyed += "print([(one.kind, one.problem) for one in survey(find_step('98'))])"
+    said = course.python("-c", surveyed).stdout
+    assert said == "[('solution', ''), ('alternative', ''), ('mistake', '')]\n"
+    pytest_run = course.python("-m", "pytest", "-q", "tests/test_step_98.py")
+    assert pytest_run.returncode == 0, pytest_run.stdout
+
+
+def test_the_book_has_its_chapter(with_step, tmp_path):
+    tools = Path(sys.executable).parent
+    environment = os.environ | {"PATH": os.pathsep.join([str(tools), os.environ.get("PATH", "")])}
+    command = [
+        shutil.which("mdbook", path=environment["PATH"]) or "mdbook",
+        "build",
+        "book",
+        "--dest-dir",
+        str(tmp_path / "html"),
+    ]
+    run = subprocess.run(command, cwd=with_step.root, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    page = (tmp_path / "html" / "step_98.html").read_text()
+    assert "names 1 mistake" in page
+    assert "The numbers are squared, not doubled." in page
