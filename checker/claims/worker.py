@@ -33,6 +33,7 @@ from checker.events import (
     REPORT,
     SEALED,
     Busy,
+    Claimed,
     Compiling,
     Decided,
     Ended,
@@ -175,17 +176,24 @@ def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], Non
 
 
 def grade_attempts(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -> None:
-    """Grade the solution, every alternative and every spoiled solution of a step."""
+    """Grade the solution, every alternative and every spoiled solution of a step, all in one session."""
     diagnosis = Diagnosis(step, busy)
+    attempts = diagnosis.attempts
     subjects: dict[str, tuple[str, Mapping[str, str]]] = {"the solution": ("solution", {})}
-    subjects |= {name: ("alternative", edits) for name, edits in diagnosis.attempts.alternatives.items()}
-    subjects |= {name: ("mistake", edits) for name, edits in diagnosis.attempts.mistakes.items()}
-    for subject, (kind, edits) in subjects.items():
-        tell(SubjectGraded(subject, kind))
-        module = load_source(f"graded.{step.name}", edited(diagnosis.solution, edits), job.path)
-        outcomes = observe(step, {"subject": module}, tell=tell)["subject"]
-        if any(outcome.verdict == "no" for outcome in outcomes.values()):
-            for claim, sentence in diagnosis.mistakes_behind(outcomes).items():
+    subjects |= {name: ("alternative", edits) for name, edits in attempts.alternatives.items()}
+    subjects |= {name: ("mistake", edits) for name, edits in attempts.mistakes.items()}
+    modules = {
+        name: load_source(f"graded.{step.name}_{number}", edited(diagnosis.solution, edits), f"subject_{number}")
+        for number, (name, (_, edits)) in enumerate(subjects.items())
+    }
+    graded = observe(step, modules, tell=lambda event: busy())
+    for name, (kind, _) in subjects.items():
+        tell(SubjectGraded(name, kind))
+        for claim, outcome in graded[name].items():
+            tell(Claimed(claim, outcome.about, "", outcome.verdict, outcome.sentence, outcome.where))
+        if any(outcome.verdict == "no" for outcome in graded[name].values()):
+            named = name_mistakes(graded[name], list(attempts.mistakes), lambda names, claims: graded)
+            for claim, sentence in named.items():
                 tell(MistakeNamed(claim, sentence))
 
 

@@ -8,6 +8,7 @@ import pytest
 from checker.course.blanks import Blank, find_blanks, unwritten
 from checker.course.skeletons import expected
 from checker.course.steps import Step, all_steps
+from checker.events import Event, KernelsUsed
 from checker.max_adapter import kernels
 from tools.survey import survey
 
@@ -35,7 +36,7 @@ def test_there_are_steps_to_prove():
 
 @every_step
 def test_solved_passes_and_spoiled_is_refused_by_name(step: Step):
-    told: list[dict] = []
+    told: list[Event] = []
     surveyed = list(survey(step, told.append))
     kinds = [subject.kind for subject in surveyed]
     assert kinds.count("solution") == 1
@@ -43,7 +44,7 @@ def test_solved_passes_and_spoiled_is_refused_by_name(step: Step):
     assert kinds.count("mistake") >= mistakes
     assert kinds.count("alternative") >= alternatives
     assert [f"{subject.name}: {subject.problem}" for subject in surveyed if subject.problem] == []
-    used = next((event["used"] for event in told if event["event"] == "kernels"), [])
+    used = next((event.used for event in told if isinstance(event, KernelsUsed)), [])
     assert used == kernels.recorded().get(step.name, []), "run ./run kernels"
 
 
