@@ -24,7 +24,7 @@ LONGEST_LIST = 200  # characters of parameter names
 
 
 def build(kind: Callable[..., Any], *arguments: Any, weights: Mapping[str, np.ndarray] | None = None) -> Any:
-    """An instance of the learner's class, with ``weights`` copied in by name.
+    """Return an instance of the learner's class, with ``weights`` copied in by name.
 
     Without weights, an ``__init__`` that is still partly to write is no obstacle: what it sets
     before the blank is there, so the other methods can be tried.
@@ -83,7 +83,7 @@ def run(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
 def compiled(
     module: Module[..., Any], *shapes: Sequence[str | int], device: str, dtype: DType = DType.float32
 ) -> Callable[..., Any]:
-    """The module compiled into one graph, as a function of arrays; names in ``shapes`` are symbolic."""
+    """Return the module compiled into one graph, as a function of arrays; names in ``shapes`` are symbolic."""
     target = open_device(device)
     if device != "cpu":
         module.to(target)

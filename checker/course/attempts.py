@@ -50,7 +50,7 @@ def _is_table(found: object) -> bool:
 
 
 def edited(source: str, edits: Edits) -> str:
-    """The source of a solution with every ``old`` replaced by its ``new``.
+    """Return the source of a solution with every ``old`` replaced by its ``new``.
 
     Raises:
         ValueError: an ``old`` does not stand in the source exactly once.

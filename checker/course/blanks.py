@@ -46,7 +46,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def functions(tree: ast.Module) -> dict[str, Function]:
-    """Every function of a module by qualified name, outermost first."""
+    """Return every function of a module by qualified name, outermost first."""
     found: dict[str, Function] = {}
 
     def visit(node: ast.AST, prefix: str) -> None:
@@ -61,7 +61,7 @@ def functions(tree: ast.Module) -> dict[str, Function]:
 
 
 def find_blanks(solution: str) -> list[Blank]:
-    """The blanks of a solution's source, from top to bottom.
+    """Return the blanks of a solution's source, from top to bottom.
 
     Raises:
         ValueError: a blank is outside a function, does not end it, or is not as long as it says.
@@ -88,7 +88,7 @@ def find_blanks(solution: str) -> list[Blank]:
 
 
 def skeleton(solution: str) -> str:
-    """The learner's file: the solution with every blank still to write."""
+    """Return the learner's file: the solution with every blank still to write."""
     lines = solution.splitlines()
     for blank in reversed(find_blanks(solution)):
         indent = lines[blank.first - 1][: -len(lines[blank.first - 1].lstrip())]
@@ -98,7 +98,7 @@ def skeleton(solution: str) -> str:
 
 
 def unwritten(learner: ast.Module, solution: str) -> list[Unwritten]:
-    """The blanks that a learner's file has yet to fill, judged without running it.
+    """Return the blanks that a learner's file has yet to fill, judged without running it.
 
     A ``raise NotImplementedError`` that can be reached counts, so one left behind below a
     ``return`` does not. A function that is gone altogether is missing.
@@ -117,7 +117,7 @@ def unwritten(learner: ast.Module, solution: str) -> list[Unwritten]:
 
 
 def _reachable_raise(function: Function) -> int | None:
-    """The line of a ``raise NotImplementedError`` among the function's own statements."""
+    """Return the line of a ``raise NotImplementedError`` among the function's own statements."""
     for statement in function.body:
         if isinstance(statement, ast.Return):
             return None

@@ -21,7 +21,7 @@ FILE = ROOT / ".course" / "progress.json"
 
 
 def digest(*parts: str | bytes) -> str:
-    """A short name for contents: equal contents have equal ones."""
+    """Return a short name for contents: equal contents have equal ones."""
     made = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -30,13 +30,13 @@ def digest(*parts: str | bytes) -> str:
 
 
 def digest_of_check(step: Step) -> str:
-    """The digest of what a learner's file is compared with: the claims, and the recorded numbers."""
+    """Return the digest of what a learner's file is compared with: the claims, and the recorded numbers."""
     files = (step.check_file, step.reference_file)
     return digest(*(path.read_bytes() if path.is_file() else b"" for path in files))
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """All that is kept: ``hints`` (step -> how many were seen), ``yes`` (step -> digests of the file and the check).
+    """Return all that is kept: ``hints`` (step -> how many were seen), ``yes`` (step -> digests of the file and the check).
 
     A file that is missing or cannot be understood is as good as an empty one.
     """
@@ -73,12 +73,12 @@ def note_yes(step: Step, source: str) -> None:
 
 
 def yes_to(step: Step) -> dict[str, str] | None:
-    """The digests of the last yes, of the ``file`` and of the ``check``; None if there was none."""
+    """Return the digests of the last yes, of the ``file`` and of the ``check``; None if there was none."""
     return read()["yes"].get(step.name)
 
 
 def hints_seen(step: Step) -> int:
-    """How many hints of a step were shown."""
+    """Return how many hints of a step were shown."""
     return int(read()["hints"].get(step.name, 0))
 
 

@@ -62,13 +62,13 @@ class Step:
 
 
 def all_steps() -> list[Step]:
-    """Every step there is a solution for, warm-ups first, in the order of the tutorial."""
+    """Return every step there is a solution for, warm-ups first, in the order of the tutorial."""
     names = (path.stem.replace("solution", "step") for path in SOLUTIONS.glob("*_[0-9][0-9].py"))
     return sorted((Step(name) for name in names), key=lambda step: (step.name[0] != "w", step.number))
 
 
 def find_step(text: str) -> Step:
-    """The step a person means by ``07``, ``7``, ``s07``, ``w01`` or ``step_07``.
+    """Return the step that a person means by ``07``, ``7``, ``s07``, ``w01`` or ``step_07``.
 
     Raises:
         ValueError: there is no such step; the message lists those there are.

@@ -32,14 +32,14 @@ BLANKS_LOOKED_AT = 3  # each costs a run of every spoiled solution
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two observations are the same: arrays by value, everything else by equality."""
+    """Return whether two observations are the same: arrays by value, everything else by equality."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return one.shape == other.shape and one.dtype == other.dtype and close(one, other)
     return type(one) is type(other) and bool(one == other)
 
 
 def name_mistakes(said: Outcomes, mistakes: list[str], observe: Observe) -> dict[str, str]:
-    """The claim that gave each mistake away, and the mistake's sentence.
+    """Return the claim that gave each mistake away, and the mistake's sentence.
 
     For the first failed claim of every blank, the spoiled solutions that fail it with the same
     observation are candidates, unless they break a claim that the learner's file keeps, or differ from it
@@ -81,7 +81,7 @@ def name_mistakes(said: Outcomes, mistakes: list[str], observe: Observe) -> dict
 
 
 def _first_failed(spoiled: Outcomes, said: Outcomes) -> set[str]:
-    """The first claim, in the order of the check, that a spoiled solution fails."""
+    """Return the first claim, in the order of the check, that a spoiled solution fails."""
     return set([claim for claim in said if claim in spoiled and spoiled[claim].verdict == "no"][:1])
 
 

@@ -13,7 +13,7 @@ HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless
 def pattern(
     actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], tolerance: float, whose: str = HUGGING_FACE
 ) -> str:
-    """One sentence on how two finite arrays of one shape differ; empty when nothing stands out."""
+    """Return one sentence on how two finite arrays of one shape differ; empty when nothing stands out."""
     if expected.dtype == bool:
         actual, expected = actual.astype(np.int64), expected.astype(np.int64)
     room = tolerance * max(1.0, float(np.abs(expected).max(initial=0)))
@@ -46,7 +46,7 @@ def _factor(actual: np.ndarray, expected: np.ndarray, room: float) -> float | No
 
 
 def _where(right: np.ndarray, axes: Sequence[str]) -> str:
-    """Along which axis some indices are right throughout and others are not."""
+    """Return along which axis some indices are right throughout and others are not."""
     for axis, name in enumerate(axes):
         good = np.asarray(right.all(axis=tuple(other for other in range(right.ndim) if other != axis)))
         if not good.any() or good.all():
@@ -71,24 +71,24 @@ def _listed(indices: np.ndarray) -> str:
 
 
 def first_place(wrong: np.ndarray, axes: Sequence[str]) -> str:
-    """Where the first true element is: ``batch 0, token 3, channel 1``."""
+    """Return where the first true element is: ``batch 0, token 3, channel 1``."""
     return place(np.unravel_index(int(wrong.argmax()), wrong.shape), axes)
 
 
 def place(index: Sequence[np.intp], axes: Sequence[str]) -> str:
-    """An index in words."""
+    """Return an index in words."""
     return ", ".join(f"{axis} {int(at)}" for axis, at in zip(axes, index, strict=True))
 
 
 def first_difference(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], what: str) -> str:
-    """Where two arrays of ids, positions or bools differ first: ``token 3 of row 1 is 34, and must be 9``."""
+    """Return where two arrays of ids, positions or bools differ first: ``token 3 of row 1 is 34, and must be 9``."""
     index = np.unravel_index(int((actual != expected).argmax()), expected.shape)
     named = " of ".join(reversed([f"{axis} {int(at)}" for axis, at in zip(axes, index, strict=True)]))
     return f"In {what.removesuffix(',')}, {named} is {actual[index]}, and must be {expected[index]}."
 
 
 def largest_difference(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], whose: str = HUGGING_FACE) -> str:
-    """Where two arrays differ most, and by how much."""
+    """Return where two arrays differ most, and by how much."""
     index = np.unravel_index(int(np.nanargmax(np.abs(np.nan_to_num(actual) - np.nan_to_num(expected)))), expected.shape)
     yours, theirs = float(actual[index]), float(expected[index])
     return (

@@ -38,7 +38,7 @@ class Reference(Mapping[str, Array]):
 
 
 def seeded_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
-    """The same float32 weights on every machine, for models too large to record.
+    """Return the same float32 weights on every machine, for models too large to record.
 
     Each tensor is drawn from a seed made of its name, so order and company do not matter; NumPy
     promises that ``RandomState`` never changes its stream. Matrices keep the variance of what they
