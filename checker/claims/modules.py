@@ -37,10 +37,11 @@ def build(kind: Callable[..., Any], *arguments: Any, weights: Mapping[str, np.nd
         with suppress(NotImplementedError), constructing(), F.lazy():
             instance.__init__(*arguments)
         return instance
-    with constructing(), F.lazy():
-        instance = kind(*arguments)
-    for name, array in (weights or {}).items():
-        load(instance, name, array)
+    with constructing():
+        with F.lazy():
+            instance = kind(*arguments)
+        for name, array in (weights or {}).items():
+            load(instance, name, array)
     return instance
 
 

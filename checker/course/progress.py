@@ -36,7 +36,7 @@ def digest_of_check(step: Step) -> str:
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """Return all that is kept: ``hints`` (step -> how many were seen), ``yes`` (step -> digests of the file and the check).
+    """Return all that is kept: ``hints`` (step -> how many seen), ``yes`` (step -> digests of file and check).
 
     A file that is missing or cannot be understood is as good as an empty one.
     """
