@@ -9,7 +9,7 @@ import argparse
 import sys
 import time
 
-from checker import grading
+from checker import grading, interrupts
 from checker.blanks import find_blanks
 from checker.checking import begin
 from checker.paths import find_step
@@ -22,6 +22,7 @@ UNUSABLE = 2
 def main(arguments: list[str] | None = None) -> int:
     """Grade the step that the arguments name, print the verdict and return the exit status."""
     started = time.perf_counter()
+    interrupts.restore()
     parser = argparse.ArgumentParser(prog="check", description="Check a step against Hugging Face's GPT-2.")
     parser.add_argument("step", help="07, s07 or w01")
     parser.add_argument("--solution", action="store_true", help="grade the reference solution instead of your file")

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from checker import grading
+from checker import grading, interrupts
 from checker.paths import RECORDED_KERNELS as RECORD
 from checker.paths import Step, all_steps, shown
 
@@ -75,6 +75,7 @@ def survey(step: Step, tell: Tell = lambda event: None) -> Iterator[Surveyed]:
 
 def main() -> int:
     """Survey every step and write down the kernels. Exit status 1 when a check got something wrong."""
+    interrupts.restore()
     used, wrong = {}, 0
 
     for step in all_steps():

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from checker import grading
+from checker import grading, interrupts
 from checker.paths import ROOT, Step, all_steps, find_step, shown
 from checker.verdict import Printer
 from checker.worker import uses_max
@@ -50,6 +50,7 @@ def check_all(steps: list[Step], jobs: int) -> Iterator[Heard]:
 
 def main() -> int:
     """Warm the steps named, or all. Exit status 1 when a solution was refused."""
+    interrupts.restore()
     parser = argparse.ArgumentParser(prog="warm", description="Compile everything that the checks need.")
     parser.add_argument("steps", nargs="*", help="07, s07 or w01; all when none is named")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="steps at once; as many as processors")

@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 
+from checker import interrupts
 from checker.paths import ROOT
 from play.modules import NotWritten
 from play.serving import FILL_IN, MINE, MODULES, CannotServe, check_version, choose_modules
@@ -35,6 +36,7 @@ def note(text: str) -> None:
 
 def main() -> int:
     """Serve; the exit status is 2 when the call cannot be carried out."""
+    interrupts.restore()
     options = parser().parse_args()
     try:
         check_version()

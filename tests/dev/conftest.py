@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from checker import interrupts
 from checker.paths import ROOT
 from tests.course import Course
+
+interrupts.restore()  # what the tests start, and send signals to, is to begin as in a terminal
 
 
 @pytest.fixture
