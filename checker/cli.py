@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from checker import interrupts
 from checker.course.blanks import find_blanks
 from checker.course.steps import find_step
 from checker.session.check import grade
@@ -18,6 +19,7 @@ UNUSABLE = 2
 
 def main(arguments: list[str] | None = None) -> int:
     """Grade the step that the arguments name, print the verdict and return the exit status."""
+    interrupts.restore()
     parser = argparse.ArgumentParser(prog="check", description="Check a step against Hugging Face's GPT-2.")
     parser.add_argument("step", help="07, s07 or w01")
     parser.add_argument("--solution", action="store_true", help="grade the reference solution instead of your file")

@@ -16,6 +16,7 @@ import sys
 import tomllib
 from typing import Any
 
+from checker import interrupts
 from checker.course.paths import ROOT
 
 Task = dict[str, Any]
@@ -101,6 +102,7 @@ def run(name: str, given: list[str], known: dict[str, Task], done: set[str]) -> 
 
 def main() -> int:
     """Run the task named by the arguments; without one, list them all."""
+    interrupts.restore()  # a shell that is started with Ctrl-C ignored could not even set its trap
     known = tasks()
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         print(f"./run TASK [ARGUMENT …]\n\n{listing(known)}")

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+from checker import interrupts
 from checker.course.paths import ROOT, relative_path
 from checker.course.steps import Step, all_steps, find_step, uses_max
 from checker.events import Claimed, Compiling, Died, Ended, Event, Job, Late, MaxUnusable, Printed
@@ -51,6 +52,7 @@ def check_all(steps: list[Step], jobs: int) -> Iterator[Heard]:
 
 def main() -> int:
     """Warm the steps named, or all. Exit status 1 when a solution was refused."""
+    interrupts.restore()
     parser = argparse.ArgumentParser(prog="warm", description="Compile everything that the checks need.")
     parser.add_argument("steps", nargs="*", help="07, s07 or w01; all when none is named")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="steps at once; as many as processors")

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from checker import interrupts
 from play.generate import note
 from play.modules import NotWritten, use_mine
 
@@ -35,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     """Draw; the exit status is 2 when the call cannot be carried out."""
+    interrupts.restore()
     options = parser().parse_args()
     try:
         if options.mine:

@@ -12,6 +12,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from checker import interrupts
 from play.modules import NotWritten, use_mine
 
 if TYPE_CHECKING:  # at run time only after use_mine, which decides whose modules the engine imports
@@ -43,6 +44,7 @@ def note(text: str) -> None:
 
 def main(chat: bool = False) -> int:
     """Write; the exit status is 2 when the call cannot be carried out."""
+    interrupts.restore()
     options = parser(chat).parse_args()
     started = time.perf_counter()
     try:

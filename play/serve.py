@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 
+from checker import interrupts
 from checker.course.paths import SMALL_MODEL
 from play.modules import NotWritten
 from play.serving import FILL_IN, MINE, MODULES, CannotServe, check_version, choose_modules
@@ -33,6 +34,7 @@ def note(text: str) -> None:
 
 def main() -> int:
     """Serve; the exit status is 2 when the call cannot be carried out."""
+    interrupts.restore()
     options = parser().parse_args()
     try:
         check_version()

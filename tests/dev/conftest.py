@@ -8,8 +8,57 @@ from pathlib import Path
 
 import pytest
 
+from checker import interrupts
 from checker.course.paths import ROOT
 from tools.course_copy import Course
+
+interrupts.restore()  # what the tests start, and send signals to, is to begin as in a terminal
+
+
+NEED_BROWSER = "COURSE_TESTS_NEED_BROWSER"  # not empty: a test that looks at pages fails where it would be left out
+BROWSER = pytest.StashKey[str]()
+NO_BROWSER = pytest.StashKey[str]()
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def looks_at_pages(test: pytest.Item) -> bool:
+    return "browser_path" in getattr(test, "fixturenames", ())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Find a browser if a test needs one, or get one: now, for what is told now is seen."""
+    if session.config.option.collectonly or not any(map(looks_at_pages, session.items)):
+        return
+    from tools.book_maker import browser
+
+    try:
+        session.config.stash[BROWSER] = browser.get(session.config.get_terminal_writer().line)
+    except browser.NoBrowser as error:
+        session.config.stash[NO_BROWSER] = str(error)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Without a browser, do not even build what a test would look at."""
+    why = item.config.stash.get(NO_BROWSER, None)
+    if why and looks_at_pages(item):
+        if os.environ.get(NEED_BROWSER):
+            pytest.fail(f"{why} ({NEED_BROWSER} is set, so this test is not left out.)", pytrace=False)
+        item.config.stash[LEFT_OUT] = item.config.stash.get(LEFT_OUT, 0) + 1
+        pytest.skip(why)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say at the end what the tests did not look at."""
+    if count := config.stash.get(LEFT_OUT, 0):
+        why = config.stash[NO_BROWSER]
+        terminalreporter.write_line(f"{count} tests that look at pages were left out: {why}", yellow=True)
+
+
+@pytest.fixture(scope="session")
+def browser_path(pytestconfig: pytest.Config) -> str:
+    """Where the browser is; a test that asks for it is left out where there is none (see above)."""
+    return pytestconfig.stash[BROWSER]
 
 
 @pytest.fixture

@@ -12,9 +12,21 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@contextmanager
+def ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    """End a process that a test has started, whatever becomes of the test."""
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 class Terminal:

@@ -8,11 +8,15 @@ from __future__ import annotations
 import argparse
 import functools
 import http.server
+import itertools
+import os
 import shutil
+import signal
+import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -32,9 +36,122 @@ FLAGS = (
     "--disable-sync",
 )
 
+NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "microsoft-edge",
+    "microsoft-edge-stable",
+)
+APPLICATIONS = [  # of macOS
+    folder / f"{name}.app" / "Contents" / "MacOS" / name
+    for folder in (Path("/Applications"), Path.home() / "Applications")
+    for name in ("Chromium", "Google Chrome", "Microsoft Edge")
+]
+#: Says where Playwright's own download is, or would be; in a process of its own, for it needs an event loop.
+PLAYWRIGHTS_OWN = """
+from playwright.sync_api import sync_playwright
+with sync_playwright() as playwright:
+    print(playwright.chromium.executable_path)
+"""
+DOWNLOAD = ("-m", "playwright", "install", "--no-shell", "chromium")
+#: How a package manager gives a browser without asking.
+MANAGERS = {
+    "apt-get": ("update", "install --yes --no-install-recommends fonts-liberation chromium"),
+    "dnf": ("install --assumeyes chromium",),
+    "zypper": ("--non-interactive install chromium",),
+    "pacman": ("--sync --noconfirm chromium",),
+    "brew": ("install --cask google-chrome",),
+}
+FOR_ITS_USER = ("brew",)  # refuses to be run by root
+INSTALL_SECONDS = 600
+START_SECONDS = 60
+ADVICE = (
+    "no Chromium, Chrome or Edge was found, and none could be installed. Install one (on Debian "
+    "`apt-get install chromium`, on macOS `brew install --cask google-chrome`), then run `./run test` again."
+)
+
 
 class NoBrowser(RuntimeError):
-    """Chromium is not installed; the message says how to install it."""
+    """There is no browser; the message says how to install one."""
+
+
+def find() -> str | None:
+    """Find a browser that starts: Chromium, Chrome or Edge, else what Playwright has downloaded."""
+    on_path = filter(None, map(shutil.which, NAMES))
+    return next(filter(_starts, itertools.chain(on_path, map(str, APPLICATIONS), _playwrights_own())), None)
+
+
+def _starts(path: str) -> bool:
+    """Whether it is more than a file: it may lack libraries, or be a script that only says what to install."""
+    command = [path, "--version"]
+    with suppress(OSError, subprocess.TimeoutExpired):
+        run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS, check=False)
+        return run.returncode == 0
+    return False
+
+
+def _playwrights_own() -> Iterator[str]:
+    with suppress(subprocess.TimeoutExpired):
+        command = [sys.executable, "-c", PLAYWRIGHTS_OWN]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=START_SECONDS, check=False)
+        yield from run.stdout.split("\n")[:1]
+
+
+def get(tell: Callable[[str], object]) -> str:
+    """Find a browser, or install one without asking anybody; ``tell`` what is installed, which takes minutes.
+
+    Raises:
+        NoBrowser: there is none, and none can be had.
+    """
+    if path := find():
+        return path
+    for name, commands in _ways():
+        tell(f"No Chromium, Chrome or Edge was found; {name} is asked for one.")
+        for command in commands:
+            _carry_out(command)
+        if path := find():
+            return path
+    raise NoBrowser(ADVICE)
+
+
+def _ways() -> Iterator[tuple[str, list[list[str]]]]:
+    """What may install a browser, and by which commands; Playwright needs no rights, so it is the first."""
+    yield "Playwright", [[sys.executable, *DOWNLOAD]]
+    for name, lines in MANAGERS.items():
+        before = _rights(name) if shutil.which(name) else None
+        if before is not None:
+            yield name, [[*before, name, *line.split()] for line in lines]
+
+
+def _rights(manager: str) -> list[str] | None:
+    """What to put before a command of a package manager so that it may install, or None if it would have to ask."""
+    root = os.geteuid() == 0
+    if manager in FOR_ITS_USER:
+        return None if root else []
+    quiet = ["env", "DEBIAN_FRONTEND=noninteractive"]
+    if root:
+        return quiet
+    sudo = ["sudo", "-n"]
+    if not shutil.which("sudo") or subprocess.run([*sudo, "true"], capture_output=True, check=False).returncode:
+        return None
+    return [*sudo, "timeout", str(INSTALL_SECONDS), *quiet]  # we may not end what another user runs
+
+
+def _carry_out(command: list[str]) -> None:
+    """Run a command silently, and not for ever; whether it has done anything is seen by looking again."""
+    environment = os.environ | {"NONINTERACTIVE": "1", "PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT": "10000"}
+    no = subprocess.DEVNULL
+    with (
+        suppress(OSError, subprocess.TimeoutExpired),
+        subprocess.Popen(command, stdin=no, stdout=no, stderr=no, env=environment, start_new_session=True) as process,
+    ):
+        try:
+            process.wait(timeout=INSTALL_SECONDS)
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGTERM)
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -64,15 +181,15 @@ def served(folder: Path = HTML) -> Iterator[str]:
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """A headless Chromium.
+def chromium(path: str | None = None) -> Iterator[Browser]:
+    """A headless browser: the one at ``path``, else one that is found.
 
     Raises:
         NoBrowser: there is none.
     """
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    path = path or find()
     if path is None:
-        raise NoBrowser("Chromium is needed to look at the book. On Debian: apt-get install chromium")
+        raise NoBrowser(ADVICE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, headless=True, args=list(FLAGS))
         try:

@@ -18,6 +18,7 @@ import time
 from enum import Enum, auto
 from pathlib import Path
 
+from checker import interrupts
 from checker.companions import hint, status
 from checker.companions.watch.inputs import Keys, Saves, keys_of_terminal
 from checker.course.blanks import find_blanks
@@ -257,6 +258,7 @@ class Watch:
 
 def main(arguments: list[str] | None = None) -> int:
     """Watch until the learner quits. Exit status 0 then, 130 after Ctrl-C, 2 when there is nothing to watch."""
+    interrupts.restore()
     parser = argparse.ArgumentParser(prog="watch", description="Check a step again at every save.")
     parser.add_argument("step", nargs="?", help="07, s07 or w01; else the first that is not done")
     options = parser.parse_args(arguments)

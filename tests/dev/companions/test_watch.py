@@ -15,7 +15,7 @@ import pytest
 from checker.companions.watch import inputs
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
-from tests.dev.terminal import Terminal
+from tests.dev.terminal import Terminal, ended
 
 READY = "q quit"  # the last line when a verdict is complete
 WRONG = {"return query @ ": "return 2 * query @ "}
@@ -392,16 +392,15 @@ def test_it_leaves_nothing_behind(course, watching, end, status, during):
 def test_ctrl_c_typed_while_a_task_runs(course, watching, monkeypatch):
     """The runner of tasks gives ``watch`` the time to put the terminal back."""
     monkeypatch.setenv("PATH", os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]))
-    terminal = Terminal(course.root, "-m", "checker.tasks", "watch", "w01")
-    before = terminal.settings()
-    terminal.expect(READY)
-    children = psutil.Process(terminal.process.pid).children(recursive=True)
-    terminal.press("\x03")
-    assert "Stopped. `./run watch` goes on" in terminal.rest()
-    assert terminal.process.returncode == 130
-    assert gone(children)
-    assert terminal.settings() == before
-    terminal.close()
+    with contextlib.closing(Terminal(course.root, "-m", "checker.tasks", "watch", "w01")) as terminal:
+        before = terminal.settings()
+        terminal.expect(READY)
+        children = psutil.Process(terminal.process.pid).children(recursive=True)
+        terminal.press("\x03")
+        assert "Stopped. `./run watch` goes on" in terminal.rest()
+        assert terminal.process.returncode == 130
+        assert gone(children)
+        assert terminal.settings() == before
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can tie a process to its parent")
@@ -436,21 +435,20 @@ def test_without_a_terminal_it_goes_on_by_itself(course):
     course.write("w01")
     log = course.root / "log"
     with log.open("w") as out:
-        watch = subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-u", "-m", "checker.watch"],
             cwd=course.root,
+            env=os.environ,  # not the real environment, into which MAX puts a Python of its choice where it has run
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
         )
-    try:
+    with ended(process) as watch:
         wait_for(log, "Watching steps/warmup_02.py: save it to check it again.\nCtrl-C ends this.")
         course.write("w02")
         wait_for(log, "Watching steps/warmup_03.py")
         watch.send_signal(signal.SIGINT)
         assert watch.wait(timeout=60) == 130
-    finally:
-        watch.kill()
     said = log.read_text()
     assert "Yes (" in said
     assert "On to steps/warmup_02.py.\n\nsteps/warmup_02.py\n" in said

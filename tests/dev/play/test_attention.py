@@ -83,8 +83,8 @@ def test_the_page_needs_no_other_file(page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_tells_query_key_and_weight(page, read, scheme):
-    with chromium() as browser:
+def test_the_page_tells_query_key_and_weight(browser_path, page, read, scheme):
+    with chromium(browser_path) as browser:
         tab = browser.new_page(color_scheme=scheme, viewport={"width": 390, "height": 844})
         said = []
         tab.on("console", lambda message: said.append(message.text))
@@ -111,9 +111,9 @@ def test_the_page_tells_query_key_and_weight(page, read, scheme):
         assert said == []
 
 
-def test_light_and_dark_differ(page):
+def test_light_and_dark_differ(browser_path, page):
     backgrounds = set()
-    with chromium() as browser:
+    with chromium(browser_path) as browser:
         for scheme in ("light", "dark"):
             tab = browser.new_page(color_scheme=scheme)
             tab.goto(page.as_uri())

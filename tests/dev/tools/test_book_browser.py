@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tools.book_maker.browser import THEMES, WIDTHS, NoBrowser, chromium, open_page, served
+from tools.book_maker.browser import THEMES, WIDTHS, chromium, open_page, served
 from tools.book_maker.chapters import chapters
 
 PAGES = [f"{path.stem}.html" for path in chapters()]
@@ -121,8 +121,8 @@ SMALLEST = 7  # pixels: the height of a figure's letters on a phone
 
 
 @pytest.fixture(scope="module")  # not "session": Playwright's event loop would run beside every later test
-def browser():
-    with chromium() as started:
+def browser(browser_path):
+    with chromium(browser_path) as started:
         yield started
 
 
@@ -234,9 +234,3 @@ def test_a_figure_is_read_aloud_by_its_title(browser, address):
             assert title.strip(), json.dumps(caption)
             assert caption.strip(), title
     page.context.close()
-
-
-def test_without_chromium_it_is_said_how_to_install_it(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NoBrowser, match="apt-get install chromium"), chromium():
-        pass

@@ -57,6 +57,16 @@ def test_ci_runs_every_untouched_skeleton():
     assert tasks_in_ci.split() == [step.task for step in all_steps()]
 
 
+def test_ci_begins_with_the_first_command_and_ends_with_the_tests_and_installs_nothing():
+    first = re.search(r"```sh\n(.*)\n```", README)[1]
+    ours = "`./run test` runs the project's own tests"
+    assert ours in README
+    run = [line for line in CI.splitlines() if re.match(r"(untouched )?\./run ", line)]
+    assert (run[0], run[-1]) == (f"untouched {first}", ours.split("`")[1])
+    assert CI.index('export HOME="$home" XDG_CACHE_HOME=') < CI.index(run[0])
+    assert not re.search(r"\b(apt|apt-get|sudo|curl|pip install|uv|playwright)\b", CI)
+
+
 def test_the_tables_are_the_last_benchmarks():
     assert as_markdown(json.loads((ROOT / "benchmarks" / "loop.json").read_text())) in README
     speed = json.loads((ROOT / "benchmarks" / "speed.json").read_text())

@@ -1,0 +1,154 @@
+"""Ctrl-C works also where whoever starts the tool ignores it: ``nohup … &``, a job of a script, some CI runners.
+
+One thing cannot be helped: while ``./run`` sets up ``.venv``, the first time, it is a shell that runs, and a shell
+that was started with Ctrl-C ignored cannot take it back.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from checker import interrupts
+from tests.dev.terminal import ended
+
+IGNORING = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")  # starts its arguments with Ctrl-C ignored
+
+#: Tasks and their modules, what they say when they are well under way, and the last that they say after Ctrl-C.
+ENDLESS = {
+    "s07": (
+        "checker s07",
+        "_merge_heads",
+        "Interrupted: there is no verdict. Run it again; what MAX has compiled is kept.",
+    ),
+    "watch w01": (
+        "checker.watch w01",
+        "Ctrl-C ends this.",
+        "`./run watch` goes on with the first step that is not done.",
+    ),
+}
+#: A program that is none of ours, as mdBook is none.
+FOREIGN = """
+[tasks.foreign]
+cmd = "cat"
+description = ""
+"""
+
+
+@pytest.fixture
+def ignoring(course):
+    """Start ``python ARGUMENTS`` in the course as ``nohup … &`` does, in a group of its own; its input stays open."""
+    course.write("s07", edits={"        weights = F.softmax(scores)": "        while True: pass"})
+    manifest = course.root / "pixi.toml"
+    manifest.write_text(manifest.read_text() + FOREIGN)
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+    mine = {"PATH": path, "PYTHONPATH": str(course.root), "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
+    groups = []
+
+    def start(*arguments):
+        process = subprocess.Popen(
+            [*IGNORING, sys.executable, *arguments],
+            cwd=course.root,
+            env=os.environ | mine,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        groups.append(process.pid)
+        return ended(process)
+
+    yield start
+    for group in groups:
+        with contextlib.suppress(OSError):
+            os.killpg(group, signal.SIGKILL)
+
+
+def read_until(words, stream):
+    """Read what a program says up to ``words``, which need not end a line."""
+    said, deadline = "", time.monotonic() + 60
+    while words not in said:
+        assert select.select([stream], [], [], max(0, deadline - time.monotonic()))[0], f"it said only:\n{said}"
+        more = os.read(stream.fileno(), 1 << 16).decode()
+        assert more, f"it ended without saying {words!r}, but:\n{said}"
+        said += more
+
+
+def test_a_program_that_does_nothing_about_it_goes_on(ignoring):
+    """Else the tests below would prove nothing."""
+    with ignoring("-c", "print('begun', flush=True); input(); print('not ended')") as program:
+        read_until("begun", program.stdout)
+        os.killpg(program.pid, signal.SIGINT)
+        assert program.communicate("\n", timeout=60)[0].strip() == "not ended"
+    assert program.returncode == 0
+
+
+@pytest.mark.parametrize("task", ENDLESS)
+def test_ctrl_c_ends_what_run_was_told_to_do(ignoring, task):
+    _, under_way, last = ENDLESS[task]
+    with ignoring("-m", "checker.tasks", *task.split()) as runner:
+        read_until(under_way, runner.stdout)
+        os.killpg(runner.pid, signal.SIGINT)
+        said = runner.communicate(timeout=60)[0]
+    assert runner.returncode == 130
+    assert said.strip().endswith(last)
+    assert "Traceback" not in said
+
+
+def test_ctrl_c_ends_a_task_that_is_no_program_of_ours(ignoring):
+    with ignoring("-m", "checker.tasks", "foreign") as runner:
+        runner.stdin.write("under way\n")
+        runner.stdin.flush()
+        read_until("under way", runner.stdout)
+        os.killpg(runner.pid, signal.SIGINT)
+        runner.wait(timeout=60)
+    assert runner.returncode == 130
+
+
+@pytest.mark.parametrize(("module", "under_way", "last"), ENDLESS.values(), ids=ENDLESS)
+def test_ctrl_c_ends_what_pixi_was_told_to_do(ignoring, module, under_way, last):
+    """Without the runner of tasks in between, which restores it for all that it starts."""
+    with ignoring("-m", *module.split()) as program:
+        read_until(under_way, program.stdout)
+        program.send_signal(signal.SIGINT)
+        said = program.communicate(timeout=60)[0]
+    assert program.returncode == 130
+    assert said.strip().endswith(last)
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["checker.cli", "checker.tasks", "checker.warm", "checker.watch", "play.attention", "play.generate", "play.serve"],
+)
+def test_every_command_that_takes_time_restores_ctrl_c_first(ignoring, module):
+    script = f"""
+import contextlib, signal, sys
+from {module} import main
+assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+sys.argv[1:] = ["--help"]
+with contextlib.suppress(SystemExit):
+    main()
+print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+    with ignoring("-c", script) as program:
+        said = program.communicate(timeout=60)[0]
+    assert said.splitlines()[-1] == "True"
+
+
+def test_a_handler_that_someone_has_chosen_stays():
+    chosen = signal.signal(signal.SIGINT, lambda *arguments: None)
+    try:
+        mine = signal.getsignal(signal.SIGINT)
+        interrupts.restore()
+        assert signal.getsignal(signal.SIGINT) is mine
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        interrupts.restore()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, chosen)
