@@ -203,9 +203,8 @@ def doctor() -> int:
 def generate(prompt: str, **options: Any) -> None:
     """Write text: ./run generate "Call me"; --mine runs your own steps."""
     from play.generate import generate
-    from play.modules import NotWritten
 
-    with refusing(ValueError, NotWritten):
+    with refusing(ValueError):
         generate(prompt, teller(), **options)
 
 
@@ -214,9 +213,8 @@ def generate(prompt: str, **options: Any) -> None:
 def chat(**options: Any) -> None:
     """Continue one prompt after the other."""
     from play.generate import generate
-    from play.modules import NotWritten
 
-    with refusing(ValueError, NotWritten):
+    with refusing(ValueError):
         generate(None, teller(), **options)
 
 
@@ -229,11 +227,10 @@ def chat(**options: Any) -> None:
 @click.option("--verbose", is_flag=True, help="Show MAX's own log.")
 def serve(**options: Any) -> None:
     """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
-    from play.modules import NotWritten
     from play.serve import serve
     from play.serving import CannotServe
 
-    with refusing(ValueError, NotWritten, CannotServe):
+    with refusing(ValueError, CannotServe):
         serve(teller(), **options)
 
 
@@ -248,7 +245,6 @@ def serve(**options: Any) -> None:
 def attention(**options: Any) -> None:
     """See what every head looks at: ./run attention "The cat sat on the mat"."""
     from play.attention import show_attention
-    from play.modules import NotWritten
 
-    with refusing(ValueError, OSError, NotWritten):
+    with refusing(ValueError, OSError):
         show_attention(teller(), **options)

@@ -14,7 +14,7 @@ from checker.course.blanks import unwritten
 from checker.course.steps import Step, all_steps
 
 
-class NotWritten(Exception):
+class NotWritten(ValueError):
     """Steps that were asked for are not complete; the message names them."""
 
 

@@ -41,7 +41,7 @@ class NothingToWatch(Exception):
 
 
 class Next(Enum):
-    """What to do after something has happened."""
+    """The next move, after something has happened."""
 
     WAIT = auto()
     CHECK = auto()
