@@ -1,7 +1,6 @@
-"""``python -m checker 07``."""
-
-import sys
+"""``python -m checker COMMAND``."""
 
 from checker.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":
+    main(prog_name="./run")

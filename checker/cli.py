@@ -1,35 +1,238 @@
-"""Grade one step: ``python -m checker 07 [--solution] [--no-compile] [--device cpu|gpu]``.
+"""The learner's commands: ``python -m checker s07``, ``python -m checker hint 07``, one for each task of a learner.
 
-Exit status 0 means yes and nothing else does; 1 is a no, 2 a call that cannot be carried out.
+A command parses, calls, and returns the exit status. It imports what it runs when it is called, so ``--help``
+answers at once and needs no MAX.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from checker import interrupts
-from checker.course.blanks import find_blanks
-from checker.course.steps import find_step
-from checker.session.check import grade
-from checker.session.printer import Printer
+import click
 
-UNUSABLE = 2
+from checker.commands import Commands, Refusal, StepName, each, refusing, teller
+from checker.course.paths import SMALL_MODEL, relative_path
+from checker.course.steps import Step, all_steps, find_step
+
+DEVICE = click.Choice(["cpu", "gpu"])
+FILE = click.Path(path_type=Path)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Grade the step that the arguments name, print the verdict and return the exit status."""
-    interrupts.restore()
-    parser = argparse.ArgumentParser(prog="check", description="Check a step against Hugging Face's GPT-2.")
-    parser.add_argument("step", help="07, s07 or w01")
-    parser.add_argument("--solution", action="store_true", help="grade the reference solution instead of your file")
-    parser.add_argument("--no-compile", action="store_true", help="stop after the numbers")
-    parser.add_argument("--device", choices=["cpu", "gpu"], help="compile for this device alone")
-    options = parser.parse_args(arguments)
+class LearnersCommands(Commands):
+    """A command for each step, and the others."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, the steps' first."""
+        return [*(step.task for step in all_steps()), *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command:
+        """Return a command by its name, or the check of a step by any of its: ``07``, ``7``, ``s07``, ``step_07``."""
+        return super().get_command(ctx, name) or check_of(name)
+
+
+step_argument = click.argument("step", type=StepName(), help="07, s07 or w01")
+device_option = click.option("--device", type=DEVICE, default="cpu", help="Where the model runs.")
+model_options = each(
+    click.option(
+        "--model",
+        default=str(SMALL_MODEL),
+        show_default="the small one in models/",
+        help="A folder, gpt2, gpt2-medium, gpt2-large, gpt2-xl or a name on the hub.",
+    ),
+    click.option("--mine", is_flag=True, help="Run your own steps instead of the reference."),
+    click.option("--fill-in", is_flag=True, help="Let the reference stand in for steps you have not written."),
+)
+writing_options = each(
+    model_options,
+    click.option("--max-new-tokens", type=int, default=100, help="How many tokens to write at most."),
+    click.option("--temperature", type=float, default=0.8, help="0 is greedy."),
+    click.option("--top-k", type=int, default=40, help="Choose among so many tokens; 0 is all."),
+    click.option("--seed", type=int, help="The same seed gives the same text."),
+    device_option,
+    click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare."),
+)
+
+
+@click.group(cls=LearnersCommands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+def main() -> None:
+    """Build GPT-2 step by step: check a step, ask for a hint, run the finished model."""
+
+
+# ---------------------------------------------------------------- the check
+
+
+def check_of(name: str) -> click.Command:
+    """Return the command that checks a step."""
+    from checker.course.standing import title
+
     try:
-        step = find_step(options.step)
+        step = find_step(name)
     except ValueError as error:
-        print(f"check: {error}", file=sys.stderr)
-        return UNUSABLE
+        raise Refusal(f"check: {error}") from error
+    about = f"Check {relative_path(step.learner_file)}: {title(step)}"
+    return click.Command(name, callback=partial(check, step), params=CHECK_OPTIONS, help=about)
+
+
+CHECK_OPTIONS: list[click.Parameter] = [
+    click.Option(["--solution"], is_flag=True, help="Grade the reference solution instead of your file."),
+    click.Option(["--no-compile"], is_flag=True, help="Stop after the numbers."),
+    click.Option(["--device"], type=DEVICE, help="Compile for this device alone."),
+]
+
+
+def check(step: Step, solution: bool, no_compile: bool, device: str | None) -> int:
+    """Grade a step and print the verdict; only a yes is 0."""
+    from checker.course.blanks import find_blanks
+    from checker.session.check import grade
+    from checker.session.printer import Printer
+
     printer = Printer(blank.label for blank in find_blanks(step.solution_file.read_text()))
-    return grade(step, printer, solution=options.solution, compile_=not options.no_compile, device=options.device)
+    return grade(step, printer, solution=solution, compile_=not no_compile, device=device)
+
+
+# ---------------------------------------------------------------- beside you
+
+
+@main.command()
+@click.argument("step", type=StepName(), required=False, help="07, s07 or w01; else the first that is not done")
+def watch(step: Step | None) -> int:
+    """Check a step again at every save, from the first that is not done: ./run watch, ./run watch 07."""
+    from checker.companions.watch.follow import NothingToWatch, watch
+
+    with refusing(NothingToWatch):
+        return watch(step)
+
+
+@main.command()
+@step_argument
+@click.option("--all", "everything", is_flag=True, help="Every hint, from the first.")
+@click.option("--yes", is_flag=True, help="Do not ask before the last hint, which tells most.")
+def hint(step: Step, everything: bool, yes: bool) -> None:
+    """Give one hint more for a step: ./run hint 07."""
+    from checker.companions import hint
+    from checker.session.printer import Printer
+
+    tell = hint.tell_all if everything else hint.tell_next
+    with refusing(hint.NoHints):
+        tell(step, Printer(), (lambda what: True) if yes else hint.ask_before_the_last)
+
+
+@main.command()
+def status() -> None:
+    """List every step and warm-up and how far it is."""
+    from checker.companions.status import list_all, say_what_is_next
+    from checker.session.printer import Printer
+
+    printer = Printer()
+    list_all(printer)
+    say_what_is_next(printer)
+
+
+@main.command()
+@click.argument("step", type=StepName(), required=False, help="07, s07 or w01")
+@click.option("--all", "everything", is_flag=True, help="Every step and warm-up.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def reset(step: Step | None, everything: bool, yes: bool) -> None:
+    """Begin a step again, ./run reset 07; your file is kept beside it."""
+    from checker.companions.reset import CannotReset, reset
+
+    with refusing(CannotReset):
+        if everything == bool(step):
+            raise CannotReset("say which step to reset, `./run reset 07`, or `./run reset --all`")
+        reset([step] if step else all_steps(), sure=yes)
+
+
+@main.command()
+@step_argument
+@click.option("--whole", is_flag=True, help="Whole functions, with what was given.")
+@click.option("--anyway", is_flag=True, help="Even if no check has said yes.")
+def compare(step: Step, whole: bool, anyway: bool) -> int:
+    """Show your file beside the solution, once a check has said yes: ./run compare 07."""
+    from checker.companions.compare import compare
+
+    return compare(step, whole=whole, anyway=anyway)
+
+
+@main.command()
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; fail where steps/ differs.")
+def skeletons(only_check: bool) -> int:
+    """Make steps/ from solutions/; your own work in steps/ is left alone."""
+    from checker.course.skeletons import check_all, write_all
+
+    return check_all() if only_check else write_all()
+
+
+@main.command()
+@click.argument("steps", type=StepName(), nargs=-1, help="07, s07 or w01; all when none is named")
+@click.option("--jobs", type=click.IntRange(1), show_default="processors", help="Steps at once.")
+def warm(steps: tuple[Step, ...], jobs: int | None) -> int:
+    """Compile everything that the checks need, once, so that none waits later."""
+    from checker.warm import warm
+
+    return warm(list(steps), jobs)
+
+
+@main.command()
+def doctor() -> int:
+    """Say what this machine has, as a block to paste into a bug report."""
+    from checker.companions.doctor import main as examine
+
+    return examine()
+
+
+# ---------------------------------------------------------------- the finished model
+
+
+@main.command()
+@click.argument("prompt", help="the text to continue")
+@writing_options
+def generate(prompt: str, **options: Any) -> None:
+    """Write text: ./run generate "Call me"; --mine runs your own steps."""
+    from play.generate import generate
+
+    with refusing(ValueError):
+        generate(prompt, teller(), **options)
+
+
+@main.command()
+@writing_options
+def chat(**options: Any) -> None:
+    """Continue one prompt after the other."""
+    from play.generate import generate
+
+    with refusing(ValueError):
+        generate(None, teller(), **options)
+
+
+@main.command()
+@model_options
+@click.option("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in; there is no key.")
+@click.option("--port", type=int, default=8000)
+@device_option
+@click.option("--batch", type=int, default=32, help="Requests that run at once; each takes memory of its own.")
+@click.option("--verbose", is_flag=True, help="Show MAX's own log.")
+def serve(**options: Any) -> None:
+    """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
+    from play.serve import serve
+    from play.serving import CannotServe
+
+    with refusing(ValueError, CannotServe):
+        serve(teller(), **options)
+
+
+@main.command()
+@click.argument("text_to_read", metavar="TEXT", help="the text that the model reads")
+@click.option("--out", type=FILE, help="The HTML file to write.", show_default="attention.html")
+@click.option("--png", type=FILE, help="Write a picture of all heads as PNG instead.")
+@click.option("--text", is_flag=True, help="Draw one head in the terminal instead.")
+@click.option("--layer", type=int, default=1, help="The layer that is shown large, from 1.")
+@click.option("--head", type=int, default=1, help="The head that is shown large, from 1.")
+@model_options
+def attention(**options: Any) -> None:
+    """See what every head looks at: ./run attention "The cat sat on the mat"."""
+    from play.attention import show_attention
+
+    with refusing(ValueError, OSError):
+        show_attention(teller(), **options)

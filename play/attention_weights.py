@@ -1,4 +1,4 @@
-"""What the heads look at: the attention weights of a model on a text, and what can be measured in them."""
+"""The attention weights of a model on a text, and what can be measured in them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Attention:
 
 
 def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
-    """The attention weights behind ``attend``, in pieces ``[batch, head, seq, head_dim]`` side by side.
+    """Return the attention weights behind ``attend``, in pieces ``[batch, head, seq, head_dim]`` side by side.
 
     Attention returns weights times value. With rows of the identity as the value it returns the weights
     themselves, whoever wrote it and whatever it does inside; head_dim columns at a time, because some
@@ -51,7 +51,7 @@ def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor) -> lis
 
 @contextmanager
 def watched(modules: list[GPT2MultiHeadAttention]):
-    """While open, a forward pass also leaves the weights of each module in the list that this yields."""
+    """Yield a list in which a forward pass leaves the weights of each module, while this is open."""
     seen: list[list[Tensor]] = []
 
     def watch(attend: Attend) -> Attend:
@@ -71,7 +71,7 @@ def watched(modules: list[GPT2MultiHeadAttention]):
 
 
 def attention_weights(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> np.ndarray:
-    """The weights of all heads, ``[1, seq] -> [layer, head, seq, seq]``, from one forward pass."""
+    """Return the weights of all heads, ``[1, seq] -> [layer, head, seq, seq]``, from one forward pass."""
     blocks: Any = model.transformer.h
     with watched([block.attn for block in blocks]) as seen, F.lazy():
         model(tensor(input_ids))
@@ -81,7 +81,7 @@ def attention_weights(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> np.nd
 
 
 def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL) -> Attention:
-    """What the heads of a checkpoint look at in ``text``.
+    """Return the attention weights of a checkpoint's heads on ``text``.
 
     Raises:
         ValueError: the checkpoint cannot be read, or the text has no tokens or too many.
@@ -102,7 +102,7 @@ MEASURED = {
 
 
 def shares(weights: np.ndarray) -> dict[str, np.ndarray]:
-    """The mean share of its attention that a head gives to each of :data:`MEASURED`.
+    """Return the mean share of its attention that a head gives to each of :data:`MEASURED`.
 
     The first token has nothing but itself to look at and is left out; at the second token, the
     token before is the first token as well and counts for both.
@@ -117,6 +117,6 @@ def shares(weights: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def pattern(head: dict[str, float]) -> str:
-    """What a head mostly does, where more than half of its attention goes to one place; else nothing."""
+    """Return where a head gives more than half of its attention; nothing if there is no such place."""
     name, share = max(head.items(), key=lambda item: item[1])
     return f"mostly {name}" if share > 0.5 else ""

@@ -12,17 +12,14 @@ from max.driver import CPU, Device
 from max.dtype import DType
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor, TensorType
-from tokenizers import Tokenizer
 
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import open_device, tensor
-from solutions.solution_05 import check_token_ids
+from play.tokens import encode, end_of_text, load_tokenizer
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_12 import Model, stream_tokens
 from solutions.solution_13 import checkpoint_folder, load_pretrained
 from solutions.solution_14 import compile_cached
-
-END_OF_TEXT = "<|endoftext|>"
 
 
 class LastLogits(Module[[Tensor], Tensor]):
@@ -32,19 +29,19 @@ class LastLogits(Module[[Tensor], Tensor]):
         self.model = model
 
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, 1, vocab]
-        """The head, applied to the last token."""
+        """Apply the head to the last token."""
         return self.model.lm_head(self.model.transformer(input_ids)[:, -1:])
 
 
 def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> Model:
-    """The model without a cache, compiled for a device."""
+    """Compile the model without a cache for a device."""
     graph: Any = LastLogits(model).compile(TensorType(DType.int64, ["batch", "seq"], device=device))
     return lambda ids: np.from_dlpack(graph(tensor(ids).to(device)).to(CPU()))
 
 
 @dataclass
 class Settings:
-    """How to choose tokens; as in step 12."""
+    """The choice of tokens; as in step 12."""
 
     max_new_tokens: int = 100
     temperature: float = 0.8
@@ -66,26 +63,21 @@ class Writer:
 
     def __init__(self, name_or_folder: str | Path = SMALL_MODEL, device: str = "cpu", *, cache: bool = True) -> None:
         folder = checkpoint_folder(name_or_folder)
-        if not (folder / "tokenizer.json").is_file():
-            raise ValueError(f"{folder} has no tokenizer.json, without which text cannot be turned into tokens")
-        self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self.tokenizer = load_tokenizer(folder)
         model = load_pretrained(folder)
         self.config = model.config
         target = open_device(device)
         if device != "cpu":
             model.to(target)
         self.model: Model = compile_cached(model, target) if cache else compile_whole(model, target)
-        self.end: int = self.tokenizer.token_to_id(END_OF_TEXT) or 0
+        self.end = end_of_text(self.tokenizer)
 
     def encode(self, text: str) -> np.ndarray:  # -> [1, seq]
-        """The tokens of a text; of an empty one, the token that stands between texts."""
-        ids = self.tokenizer.encode(text).ids or [self.end]
-        input_ids = np.array([ids], dtype=np.int64)
-        check_token_ids(input_ids, self.config)
-        return input_ids
+        """Return the tokens of a text; of an empty one, the token that stands between texts."""
+        return encode(self.tokenizer, text, self.config)
 
     def write(self, prompt: str, settings: Settings) -> Iterator[str]:
-        """The text that follows a prompt, in pieces, each as soon as it is known.
+        """Yield the text that follows a prompt, in pieces, each as soon as it is known.
 
         Ends after ``max_new_tokens`` tokens, or where the model ends the text. The same seed gives
         the same text. A piece is held back while it ends within a character of several bytes.

@@ -1,4 +1,4 @@
-"""Whose modules run: the solutions', or the learner's own steps in their place."""
+"""The choice of modules: the solutions', or the learner's own steps in their place."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from checker.course.blanks import unwritten
 from checker.course.steps import Step, all_steps
 
 
-class NotWritten(Exception):
+class NotWritten(ValueError):
     """Steps that were asked for are not complete; the message names them."""
 
 
 def incomplete(steps: Sequence[Step]) -> list[Step]:
-    """The steps whose learner's file is missing, is not Python, or has blanks to write."""
+    """Return the steps whose learner's file is missing, is not Python, or has blanks to write."""
 
     def is_incomplete(step: Step) -> bool:
         try:
@@ -40,13 +40,13 @@ class _Mine(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of the learner's file, for the solutions that it stands in for."""
+        """Return the spec of the learner's file, for the solutions that it stands in for."""
         file = self.files.get(fullname)
         return importlib.util.spec_from_file_location(fullname, file) if file else None
 
 
 def use_mine(*, fill_in: bool) -> list[Step]:
-    """From now on, importing a solution imports the learner's step; returns the steps that stay the reference's.
+    """Let the import of a solution import the learner's step; return the steps that stay the reference's.
 
     Call it before any solution is imported.
 

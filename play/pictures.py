@@ -20,7 +20,7 @@ SHADES = " .:-=+*#%@"
 
 
 def measured(attention: Attention) -> list[list[dict[str, float]]]:
-    """What is measured of every head: ``[layer][head]`` to a share by name; nothing of a single token."""
+    """Return the shares of every head by name, ``[layer][head]``; none of a single token."""
     layers, heads, length, _ = attention.weights.shape
     if length < 2:
         return [[{} for _ in range(heads)] for _ in range(layers)]
@@ -32,12 +32,12 @@ def measured(attention: Attention) -> list[list[dict[str, float]]]:
 
 
 def visible(token: str) -> str:
-    """A token with its spaces and line ends shown, so that `` the`` and ``the`` can be told apart."""
+    """Return a token with its spaces and line ends shown, so that `` the`` and ``the`` can be told apart."""
     return token.replace(" ", "␣").replace("\n", "↵").replace("\t", "→") or "∅"
 
 
 def as_html(attention: Attention, layer: int, head: int) -> str:
-    """One page that needs no other file: every head small, one large, from ``layer`` and ``head`` (from 0) on."""
+    """Return one page that needs no other file: every head small, and ``head`` of ``layer`` (from 0) large."""
     levels = np.round(attention.weights * LEVELS).astype("<u2")
     data = {
         "tokens": [visible(token) for token in attention.tokens],
@@ -55,7 +55,7 @@ def as_html(attention: Attention, layer: int, head: int) -> str:
 
 
 def as_png(attention: Attention, path: Path) -> None:
-    """All heads as small maps, layers from top to bottom, written to ``path``.
+    """Write all heads to ``path`` as small maps, layers from top to bottom.
 
     Raises:
         ValueError: matplotlib is not installed.
@@ -83,7 +83,7 @@ def as_png(attention: Attention, path: Path) -> None:
 
 
 def in_terminal(attention: Attention, layer: int, head: int) -> None:
-    """One head as a map of characters, a row for every query; then what is measured of all heads."""
+    """Print one head as a map of characters, a row for every query; then the shares of all heads."""
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     names = [visible(token) for token in attention.tokens]
     width = max(map(len, names))

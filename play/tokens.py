@@ -14,7 +14,7 @@ END_OF_TEXT = "<|endoftext|>"
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a checkpoint folder.
+    """Return the tokenizer of a checkpoint folder.
 
     Raises:
         ValueError: the folder has none.
@@ -25,12 +25,12 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 
 
 def end_of_text(tokenizer: Tokenizer) -> int:
-    """The token that stands between texts."""
+    """Return the token that stands between texts."""
     return tokenizer.token_to_id(END_OF_TEXT) or 0
 
 
 def encode(tokenizer: Tokenizer, text: str, config: GPT2Config) -> np.ndarray:  # -> [1, seq]
-    """The tokens of a text; of an empty one, the token that stands between texts.
+    """Return the tokens of a text; of an empty one, the token that stands between texts.
 
     Raises:
         ValueError: a token is none that the model knows: the tokenizer is another model's.
@@ -42,7 +42,7 @@ def encode(tokenizer: Tokenizer, text: str, config: GPT2Config) -> np.ndarray:  
 
 
 def token_texts(tokenizer: Tokenizer, ids: np.ndarray) -> list[str]:
-    """Each token's own text; bytes that are no character alone stay in the tokenizer's spelling."""
+    """Return each token's own text; bytes that are no character alone stay in the tokenizer's spelling."""
     texts = []
     for token in ids.tolist():
         text = tokenizer.decode([token], skip_special_tokens=False)

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from checker import interrupts
 from checker.course.paths import RECORDED_KERNELS as RECORD
 from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
@@ -78,7 +77,6 @@ def survey(step: Step, tell: Tell = lambda event: None) -> Iterator[Surveyed]:
 
 def main() -> int:
     """Survey every step and write down the kernels. Exit status 1 when a check got something wrong."""
-    interrupts.restore()
     used, wrong = {}, 0
 
     for step in all_steps():

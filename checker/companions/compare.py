@@ -1,16 +1,13 @@
-"""Your file beside the solution: ``python -m checker.compare 07 [--whole] [--anyway]``.
+"""The learner's file beside the solution: the blanks that were written otherwise, which is no worse after a yes.
 
-Shown are the blanks that were written otherwise than in the solution; which is no worse, if the check says
-yes. Side by side where the terminal is wide enough, else one above the other. The mark at a line says how it
-differs: ``|`` another line stands in its place, ``<`` only you have it, ``>`` only the solution has it.
+They stand side by side where the terminal is wide enough, else one above the other. The mark at a line says how
+it differs: ``|`` another line stands in its place, ``<`` only you have it, ``>`` only the solution has it.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import difflib
-import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +19,7 @@ from checker.course import progress
 from checker.course.blanks import Function, find_blanks, functions
 from checker.course.paths import relative_path
 from checker.course.static import readable_source
-from checker.course.steps import Step, find_step
+from checker.course.steps import Step
 from checker.session.printer import Printer
 
 NO, UNUSABLE = 1, 2
@@ -44,7 +41,7 @@ class Pair:
 
 
 def pairs(source: str, solution: str, *, whole: bool) -> Iterator[Pair]:
-    """The taught functions that are not written alike, as they stand in both files.
+    """Yield the taught functions that are not written alike, as they stand in both files.
 
     Comments, blank lines and formatting do not count as a difference. Unless the ``whole`` functions are
     asked for, the lines that both begin with, signature and given parts, are left out.
@@ -67,18 +64,18 @@ def _first_line(function: Function) -> int:
 
 
 def _lines(source: str, function: Function) -> list[str]:
-    """A function's source, from its decorators to its end, moved to the left margin."""
+    """Return a function's source, from its decorators to its end, moved to the left margin."""
     lines = source.splitlines()[_first_line(function) - 1 : function.end_lineno]
     return textwrap.dedent("\n".join(line.rstrip() for line in lines)).splitlines()
 
 
 def _key(line: str) -> str:
-    """What is compared of a line: that a comment was a TODO once makes no difference."""
+    """Return the part of a line that is compared: that a comment was a TODO once makes no difference."""
     return line.replace("# TODO: ", "# ", 1)
 
 
 def additions(source: str, solution: str) -> list[str]:
-    """The functions that only the learner's file has, with their lines."""
+    """Return the functions that only the learner's file has, with their lines."""
     known = functions(ast.parse(solution))
     return [
         f"{name} (line {function.lineno})"
@@ -88,7 +85,7 @@ def additions(source: str, solution: str) -> list[str]:
 
 
 def aligned(yours: list[str], theirs: list[str]) -> list[Row]:
-    """Both sides line by line, equal lines beside each other, as ``diff -y`` has them."""
+    """Return both sides line by line, equal lines beside each other, as ``diff -y`` has them."""
     rows: list[Row] = []
     keys = [_key(line) for line in yours]
     for kind, a, b, c, d in difflib.SequenceMatcher(None, keys, theirs, autojunk=False).get_opcodes():
@@ -141,20 +138,19 @@ def _styled(line: str | None, mark: str, style: str) -> Text:
     return Text(line or "", style if mark != " " else "")
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Compare one step. Exit status 1 when it has had no yes yet, 2 when it cannot be compared."""
-    parser = argparse.ArgumentParser(prog="compare", description="Your file beside the solution, after a yes.")
-    parser.add_argument("step", help="07, s07 or w01")
-    parser.add_argument("--whole", action="store_true", help="whole functions, with what was given")
-    parser.add_argument("--anyway", action="store_true", help="even if no check has said yes")
-    options = parser.parse_args(arguments)
-    try:
-        step = find_step(options.step)
-    except ValueError as error:
-        print(f"compare: {error}", file=sys.stderr)
-        return UNUSABLE
+def compare(step: Step, *, whole: bool, anyway: bool) -> int:
+    """Print the blanks that are written otherwise than in the solution.
+
+    Args:
+        step: the step.
+        whole: show whole functions, with what was given.
+        anyway: show it even if no check has said yes.
+
+    Returns:
+        The exit status: 1 when there has been no yes yet, 2 when the file cannot be compared.
+    """
     printer = Printer(widest=WIDEST)
-    if not options.anyway and progress.yes_to(step) is None:
+    if not anyway and progress.yes_to(step) is None:
         printer.line(f"No check has said yes to {relative_path(step.learner_file)}: `./run {step.task}` checks it.")
         printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
         return NO
@@ -163,7 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
         return UNUSABLE
     solution = step.solution_file.read_text()
     count = len(find_blanks(solution))
-    different = list(pairs(source, solution, whole=options.whole))
+    different = list(pairs(source, solution, whole=whole))
     for pair in different:
         show(pair, step, printer)
     if different:
@@ -175,7 +171,3 @@ def main(arguments: list[str] | None = None) -> int:
     if more := additions(source, solution):
         printer.line(f"Your file also has {', '.join(more)}.")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

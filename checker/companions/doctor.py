@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import psutil
 
-from checker import interrupts
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
 from checker.session import child as grading
@@ -32,7 +31,6 @@ print(device)
 
 def main() -> int:
     """Print one line a fact; exit status 1 when something that the checks need is missing."""
-    interrupts.restore()
     problems = []
     print("```text")
     for name, find in FACTS.items():

@@ -1,4 +1,4 @@
-"""The next hint of a step: ``python -m checker.hint 07 [--all] [--yes]``.
+"""The next hint of a step.
 
 Hints stand in the step's chapter of the book, each telling more than the one before; the last gives the
 lines almost or entirely, so it is asked for. How many were seen is kept (``checker/course/progress.py``).
@@ -6,27 +6,27 @@ lines almost or entirely, so it is asked for. How many were seen is kept (``chec
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from checker.course import progress
 from checker.course.paths import relative_path
-from checker.course.steps import Step, find_step
+from checker.course.steps import Step
 from checker.session.printer import Printer, asked
 
-UNUSABLE = 2
-
 TIER = re.compile(r'<details class="hint">\s*<summary>(?P<title>.*?)</summary>(?P<body>.*?)</details>', re.DOTALL)
-ITEM = re.compile(r"^(?P<mark> *(?:[-*+]|\d+\.) +)(?P<text>.*)$")
 SPACE = "\N{NO-BREAK SPACE}"  # stands in for the spaces that a line may not be broken at
+MARKDOWN = MarkdownIt("commonmark")
 
 
 class NoHints(Exception):
-    """The chapter has no hints that could be shown."""
+    """There are no hints that may be shown; the message says why, or what to do."""
 
 
 @dataclass(frozen=True)
@@ -38,37 +38,44 @@ class Hint:
 
 
 def hints_of(step: Step) -> list[Hint]:
-    """The hints of a step, the vaguest first.
+    """Return the hints of a step, the vaguest first.
 
     Raises:
-        NoHints: there is no chapter, or none in it; the message says what to do.
+        NoHints: there is no chapter, or none in it.
     """
     try:
         chapter = step.chapter.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise NoHints(f"{relative_path(step.chapter)}, where the hints are, is missing") from error
-    tiers = TIER.finditer(_section(chapter, "## Hints"))
-    found = [Hint(_title(tier["title"]), tier["body"]) for tier in tiers]
+    found = [Hint(_title(tier["title"]), tier["body"]) for tier in TIER.finditer(_section(chapter, "Hints"))]
     if not found:
         raise NoHints(f"{relative_path(step.chapter)} has no hints")
     return found
 
 
 def _section(chapter: str, heading: str) -> str:
-    """What stands between a heading and the next of its level; a fence's ``## comment`` is no heading."""
-    lines, inside, fenced = [], False, False
-    for line in chapter.splitlines():
-        fenced ^= line.lstrip().startswith("```")
-        if line.startswith("## ") and not fenced:
-            inside = line.rstrip() == heading
-        elif inside:
-            lines.append(line)
-    return "\n".join(lines)
+    """Return the lines between a heading and the next of its level."""
+    lines, tokens = chapter.split("\n"), MARKDOWN.parse(chapter)
+    starts = [(mark.map[0], text.content) for mark, text in pairwise(tokens) if mark.tag == "h2" and mark.map]
+    sections = pairwise([*starts, (len(lines), "")])
+    return next(("\n".join(lines[start + 1 : end]) for (start, text), (end, _) in sections if text == heading), "")
 
 
 def _title(summary: str) -> str:
-    """``the idea`` of ``Hint 1 of 3: the idea``."""
+    """Return ``the idea`` of ``Hint 1 of 3: the idea``."""
     return re.sub(r"^Hint \d+ of \d+: *", "", " ".join(summary.split()))
+
+
+def ask_before_the_last(what: str) -> bool:
+    """Ask a person at a terminal whether to show the last hint; without one, refuse.
+
+    Raises:
+        NoHints: there is nobody to ask.
+    """
+    answer = asked(f"{what} Show it?")
+    if answer is None:
+        raise NoHints(f"{what} Add --yes to see it.")
+    return answer
 
 
 def tell_next(step: Step, printer: Printer, may_tell_all: Callable[[str], bool]) -> None:
@@ -80,7 +87,7 @@ def tell_next(step: Step, printer: Printer, may_tell_all: Callable[[str], bool])
         may_tell_all: asked, with what it is about to give away, before the last hint.
 
     Raises:
-        NoHints: as ``hints_of``.
+        NoHints: as ``hints_of``, or as ``may_tell_all`` does.
     """
     hints = hints_of(step)
     number = progress.hints_seen(step) + 1
@@ -89,131 +96,75 @@ def tell_next(step: Step, printer: Printer, may_tell_all: Callable[[str], bool])
             f"You have seen all {len(hints)} hints of {step.task}: `./run hint {step.task} --all` shows them again, "
             f"`./run compare {step.task} --anyway` the solution."
         )
-    elif number < len(hints) or may_tell_all(what_the_last_tells(hints)):
-        tell(hints, number, printer)
-        note(step, number, printer)
+    elif number < len(hints) or may_tell_all(_what_the_last_tells(hints)):
+        _tell(step, hints, number, printer)
 
 
 def tell_all(step: Step, printer: Printer, may_tell_all: Callable[[str], bool]) -> None:
     """Print every hint; before the last, unless it was seen, ask as ``tell_next`` does."""
     hints = hints_of(step)
     for number in range(1, len(hints) + 1):
-        if number == len(hints) > progress.hints_seen(step) and not may_tell_all(what_the_last_tells(hints)):
+        if number == len(hints) > progress.hints_seen(step) and not may_tell_all(_what_the_last_tells(hints)):
             return
         if number > 1:
             printer.line()
-        tell(hints, number, printer)
-        note(step, max(number, progress.hints_seen(step)), printer)
+        _tell(step, hints, number, printer)
 
 
-def what_the_last_tells(hints: list[Hint]) -> str:
-    """A sentence to ask with."""
+def _what_the_last_tells(hints: list[Hint]) -> str:
     return f"Hint {len(hints)} of {len(hints)} is the last: {hints[-1].title}. It gives away what to write."
 
 
-def tell(hints: list[Hint], number: int, printer: Printer) -> None:
-    """Print hint ``number``, from 1."""
+def _tell(step: Step, hints: list[Hint], number: int, printer: Printer) -> None:
+    """Print hint ``number``, from 1, and keep that it was seen."""
     hint = hints[number - 1]
     printer.line(f"Hint {number} of {len(hints)}: {hint.title}\n")
     for line in in_terminal(hint.body, printer.console.width):
         printer.styled(line)
-
-
-def note(step: Step, seen: int, printer: Printer) -> None:
-    """Keep how many hints were seen."""
     try:
-        progress.note_hints(step, seen)
+        progress.note_hints(step, max(number, progress.hints_seen(step)))
     except OSError as error:
-        printer.line(
-            f"\n(The next call shows this one again: {relative_path(progress.FILE)} cannot be written, {error.strerror}.)"
-        )
+        file = relative_path(progress.FILE)
+        printer.line(f"\n(The next call shows this one again: {file} cannot be written, {error.strerror}.)")
 
 
 def in_terminal(markdown: str, width: int) -> list[str]:
-    """Markdown as lines of a terminal: wrapped, list items indented, code left as it is.
+    """Return Markdown as lines of a terminal: wrapped, list items indented, code left as it is.
 
-    Backticks stay, since they tell code from prose without colour; emphasis and the targets of links go.
+    Backticks stay, since they tell code from prose without color; emphasis and the targets of links go.
     """
-    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    source = textwrap.dedent(markdown).strip("\n").split("\n")
     lines: list[str] = []
-    first, rest, words = "", "", ""  # of the paragraph that is being gathered: indents, and text
-
-    def end_paragraph() -> None:
-        nonlocal words
-        if words:
-            wrapper.initial_indent, wrapper.subsequent_indent = first, rest
-            lines.extend(line.replace(SPACE, " ") for line in wrapper.wrap(_plain(words)))
-        words = ""
-
-    fence = ""
-    for line in textwrap.dedent(markdown).strip("\n").splitlines():
-        stripped = line.strip()
-        item = ITEM.match(line)
-        if fence:
-            fence = "" if stripped == fence else fence
-            if fence:
-                lines.append(line)
-        elif stripped.startswith("```"):
-            end_paragraph()
-            fence = "```"
-        elif not stripped:
-            end_paragraph()
-            if lines and lines[-1]:
+    indents = [""]  # of the lists that are open, the innermost last
+    mark = ""  # of a list item that has no text yet, with its indent
+    for token in MARKDOWN.parse("\n".join(source)):
+        if token.type == "list_item_open":
+            mark = f"{indents[-1]}{token.info}{token.markup} "
+            indents.append(" " * len(mark))
+        elif token.type == "list_item_close":
+            indents.pop()
+        elif token.type in ("inline", "fence") and token.map:
+            if lines and not source[token.map[0] - 1].strip():
                 lines.append("")
-        elif item:
-            end_paragraph()
-            first, rest, words = item["mark"], " " * len(item["mark"]), item["text"]
-        elif words:
-            words += f" {stripped}"
-        else:
-            first = rest = line[: len(line) - len(line.lstrip())]
-            words = stripped
-    end_paragraph()
-    while lines and not lines[-1]:
-        lines.pop()
+            if token.type == "fence":
+                lines += [f"{indents[-1]}{line}".rstrip() for line in token.content.splitlines()]
+            else:
+                wrapper = textwrap.TextWrapper(width, mark or indents[-1], indents[-1])
+                wrapper.break_long_words = wrapper.break_on_hyphens = False
+                lines += [line.replace(SPACE, " ") for line in wrapper.wrap(_plain(token.children or []))]
+                mark = ""
     return lines
 
 
-def _plain(text: str) -> str:
-    """Prose without Markdown's marks; code in backticks as it is, and never broken."""
-    parts = re.split(r"(`[^`]+`)", text)
-    for at, part in enumerate(parts):
-        if part.startswith("`"):
-            parts[at] = part.replace(" ", SPACE)
-        else:
-            without_links = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", part)
-            parts[at] = without_links.replace("**", "")
-    return "".join(parts)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Print the next hint, or all. Exit status 2 when there is none that may be shown."""
-    parser = argparse.ArgumentParser(prog="hint", description="Give one hint more for a step.")
-    parser.add_argument("step", help="07, s07 or w01")
-    parser.add_argument("--all", action="store_true", help="every hint, from the first")
-    parser.add_argument("--yes", action="store_true", help="do not ask before the last hint, which tells most")
-    options = parser.parse_args(arguments)
-
-    def may_tell_all(what: str) -> bool:
-        if options.yes:
-            return True
-        answer = asked(f"{what} Show it?")
-        if answer is None:
-            raise NoHints(f"{what} Add --yes to see it.")
-        return answer
-
-    printer = Printer()
-    try:
-        step = find_step(options.step)
-        if options.all:
-            tell_all(step, printer, may_tell_all)
-        else:
-            tell_next(step, printer, may_tell_all)
-    except (ValueError, NoHints) as error:
-        print(f"hint: {error}", file=sys.stderr)
-        return UNUSABLE
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _plain(prose: Sequence[Token]) -> str:
+    """Return prose without Markdown's marks; code keeps its backticks, and is never broken."""
+    text = ""
+    for part in prose:
+        match part.type:
+            case "text":
+                text += part.content
+            case "code_inline":
+                text += f"`{part.content}`".replace(" ", SPACE)
+            case "softbreak" | "hardbreak":
+                text += " "
+    return text

@@ -1,13 +1,11 @@
-"""Generate ``steps/`` from ``solutions/``: ``python -m checker.skeletons [--check]``.
+"""Generate ``steps/`` from ``solutions/``.
 
 A file with a blank filled in is never overwritten, and one that differs in any other way from what
-git has is first copied beside itself. ``--check`` writes nothing and fails where a skeleton is not
-the generator's.
+git has is first copied beside itself.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import itertools
 import shutil
@@ -22,19 +20,19 @@ from checker.course.steps import Step, all_steps
 
 
 def expected(step: Step) -> str:
-    """The skeleton of a step as the generator makes it now."""
+    """Return the skeleton of a step as the generator makes it now."""
     return skeleton(step.solution_file.read_text())
 
 
 def committed(step: Step) -> str | None:
-    """What git has for the learner's file at the last commit, or None."""
+    """Return the learner's file as it was at git's last commit, or None."""
     git = ["git", "-C", str(ROOT), "show", f"HEAD:{step.learner_file.relative_to(ROOT)}"]
     answer = subprocess.run(git, capture_output=True, text=True, check=False)
     return answer.stdout if answer.returncode == 0 else None
 
 
 def is_begun(step: Step) -> bool:
-    """Whether the learner's file has work in it: a blank that is written, or one that is started."""
+    """Return whether the learner's file has work in it: a blank that is written, or one that is started."""
     text = step.learner_file.read_text()
     solution = step.solution_file.read_text()
     try:
@@ -59,36 +57,39 @@ def keep(path: Path) -> Path:
     return copy
 
 
-def main() -> int:
-    """Write the skeletons, or check them. Exit status 1 when a check finds a difference."""
-    parser = argparse.ArgumentParser(prog="skeletons", description="Generate steps/ from solutions/.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where steps/ differs")
-    arguments = parser.parse_args()
+def write_all() -> int:
+    """Write every skeleton that is not as the solution makes it; return the exit status."""
     steps = all_steps()
-    if not steps:
-        print("There are no solutions to make skeletons from.", file=sys.stderr)
-        return 1
-    wrong = 0
     for step in steps:
         path = step.learner_file
         if path.is_file() and path.read_text() == expected(step):
             continue
-        if arguments.check:
-            wrong += 1
-            print(
-                f"{relative_path(path)} is not what `skeletons` makes of {relative_path(step.solution_file)}: run ./run skeletons"
-            )
-        elif path.is_file() and is_begun(step):
+        if path.is_file() and is_begun(step):
             print(f"{relative_path(path)} is left alone: it has work of yours in it")
-        else:
-            if path.is_file() and path.read_text() != committed(step):
-                print(f"{relative_path(path)} was changed and is kept as {relative_path(keep(path))}")
-            path.write_text(expected(step))
-            print(f"{relative_path(path)} written")
-    if not wrong:
-        print(f"{len(steps)} steps have {sum(len(find_blanks(s.solution_file.read_text())) for s in steps)} blanks")
-    return 1 if wrong else 0
+            continue
+        if path.is_file() and path.read_text() != committed(step):
+            print(f"{relative_path(path)} was changed and is kept as {relative_path(keep(path))}")
+        path.write_text(expected(step))
+        print(f"{relative_path(path)} written")
+    return _count(steps)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def check_all() -> int:
+    """Say which skeletons are not as the solution makes them; return 1 if there are any."""
+    steps = all_steps()
+    wrong = [
+        step for step in steps if not step.learner_file.is_file() or step.learner_file.read_text() != expected(step)
+    ]
+    for step in wrong:
+        file, solution = relative_path(step.learner_file), relative_path(step.solution_file)
+        print(f"{file} is not what `skeletons` makes of {solution}: run ./run skeletons")
+    return 1 if wrong else _count(steps)
+
+
+def _count(steps: list[Step]) -> int:
+    """Print how many blanks there are; return the exit status, 1 if there is no step at all."""
+    if not steps:
+        print("There are no solutions to make skeletons from.", file=sys.stderr)
+        return 1
+    print(f"{len(steps)} steps have {sum(len(find_blanks(step.solution_file.read_text())) for step in steps)} blanks")
+    return 0

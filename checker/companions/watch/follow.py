@@ -1,7 +1,7 @@
-"""Check at every save: ``python -m checker.watch [07]``, from the first step that is not done, or from the one named.
+"""Check a step at every save.
 
 The verdict on the numbers need not wait for MAX to be imported: the child that grades was started before the
-save and has done that (``Child``); every check has a new one. ``./run bench-watch`` times it. A save
+save and has done that (``session.child``); every check has a new one. ``./run bench-watch`` times it. A save
 during a check begins it anew. When the file of another step is saved, that step is followed. After a yes the
 key n goes on to the next step that is not done; without a terminal, which has no keys, ``watch`` goes on by
 itself.
@@ -9,28 +9,26 @@ itself.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import select
+import queue
 import signal
 import sys
 import time
 from enum import Enum, auto
 from pathlib import Path
 
-from checker import interrupts
-from checker.companions import hint, status
-from checker.companions.watch.inputs import Keys, Saves, keys_of_terminal
+from checker.companions import hint
+from checker.companions.status import list_all
+from checker.companions.watch.inputs import Inputs, Pressed, keys_of_terminal, saves_in, take
 from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT, relative_path
-from checker.course.steps import Step, all_steps, find_step
+from checker.course.standing import first_to_do, standing, title
+from checker.course.steps import Step, all_steps
 from checker.events import Decided
 from checker.session.check import open_check
 from checker.session.child import Child
 from checker.session.printer import Printer
-from checker.session.verdict import YES
-
-UNUSABLE, INTERRUPTED = 2, 130
+from checker.session.verdict import INTERRUPTED, YES
 
 LOOK_SECONDS = 1.0  # between looks at the file itself, should the system not tell of a change (network drives)
 REPLACE_SECONDS = 0.3  # for an editor that replaces a file: so long there may be none, or an empty one
@@ -39,16 +37,20 @@ REPLACE_SECONDS = 0.3  # for an editor that replaces a file: so long there may b
 Look = tuple[int, bytes] | None
 
 
+class NothingToWatch(Exception):
+    """There is no file to watch; the message says what to do."""
+
+
 class Next(Enum):
-    """What to do after something has happened."""
+    """The next move, after something has happened."""
 
     WAIT = auto()
     CHECK = auto()
     QUIT = auto()
 
 
-class Ahead:
-    """The child of the next check, started before it is needed."""
+class ReadyChild:
+    """The child of the next check, started ahead of it."""
 
     def __init__(self) -> None:
         self.child: Child | None = None
@@ -62,7 +64,7 @@ class Ahead:
             self.child, self.step, self.started = Child(step), step, newest_change()
 
     def take(self, step: Step) -> Child:
-        """A child for a check of ``step``; the caller stops it."""
+        """Return a child for a check of ``step``; the caller stops it."""
         if not self._fits(step):
             self.close()
         child, self.child = self.child or Child(), None
@@ -80,13 +82,13 @@ class Ahead:
 
 
 def newest_change() -> int:
-    """When a file that a child imports beforehand, or reads to name a mistake, was last changed, in nanoseconds."""
-    folders = (ROOT / "checker", ROOT / "solutions", ROOT / "tests", ROOT / "tests" / "attempts")
+    """Return the time of the last change of a file that a child imports beforehand, in nanoseconds."""
+    folders = (ROOT / "checker", ROOT / "solutions", ROOT / "tests")
     return max(path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*.py"))
 
 
 def look(path: Path) -> Look:
-    """A file as it is now."""
+    """Return a file as it is now."""
     try:
         return path.stat().st_mtime_ns, path.read_bytes()
     except OSError:
@@ -96,16 +98,14 @@ def look(path: Path) -> Look:
 class Watch:
     """Checks the file of one step after the other."""
 
-    def __init__(self, step: Step, saves: Saves, keys: Keys | None, ahead: Ahead) -> None:
+    def __init__(self, step: Step, inputs: Inputs, ready: ReadyChild, *, has_keys: bool) -> None:
         self.step = step
-        self.saves = saves
-        self.keys = keys
-        self.ahead = ahead
-        self.wake = [saves.descriptor, *([keys.descriptor] if keys else [])]
+        self.inputs = inputs
+        self.ready = ready
+        self.has_keys = has_keys
         self.printer = Printer()
         self.seen: Look = None  # the file of the last check
         self.looked = 0.0
-        self.pressed = ""  # keys that are still to be answered
         self.last_hint_offered = False
 
     def follow(self) -> int:
@@ -122,30 +122,30 @@ class Watch:
         self.seen = self.settled()
         self.printer = Printer(blank.label for blank in find_blanks(self.step.solution_file.read_text()))
         self.printer.again = "save"
-        if self.keys:
+        if self.has_keys:
             self.printer.console.clear()
         check = open_check(self.step, self.printer, started)
         if isinstance(check, int):
-            self.ahead.prepare(self.step)
+            self.ready.prepare(self.step)
             return check
-        child = self.ahead.take(self.step)
-        with contextlib.closing(child.run(check.job, self.wake)) as events:
+        child = self.ready.take(self.step)
+        with contextlib.closing(child.run(check.job)) as events:
             try:
                 for event in events:
                     check.report.hear(event)
                     if isinstance(event, Decided):  # from now on this child only compiles
-                        self.ahead.prepare(self.step)
+                        self.ready.prepare(self.step)
                     following = self.react(checking=True)
                     if following is not Next.WAIT:
                         return following
             finally:
                 self.printer.close()
                 child.stop()
-        self.ahead.prepare(self.step)
+        self.ready.prepare(self.step)
         return check.conclude()
 
     def settled(self) -> Look:
-        """The file, when an editor that is replacing it has had time to do so."""
+        """Return the file, when an editor that is replacing it has had time to do so."""
         deadline = time.monotonic() + REPLACE_SECONDS
         while True:
             found = look(self.step.learner_file)
@@ -156,62 +156,67 @@ class Watch:
     def after(self, verdict: int) -> Next:
         """Say what can be done now, and wait until something is."""
         coming = self.step_after()
-        if verdict == YES and coming and not self.keys:
+        if verdict == YES and coming and not self.has_keys:
             self.printer.line(f"\nOn to {relative_path(coming.learner_file)}.\n")
             self.step = coming
             return Next.CHECK
         if verdict == YES:
-            on = f"Press n for {coming.task}, {status.title(coming)}." if coming else "No other step is left to do."
+            on = f"Press n for {coming.task}, {title(coming)}." if coming else "No other step is left to do."
             self.printer.line(f"\n{self.step.task} is done. {on}")
-            if not self.keys:
+            if not self.has_keys:
                 return Next.QUIT
         self.say_keys()
-        while (following := self.react(checking=False)) is Next.WAIT:
-            select.select(self.wake, [], [], LOOK_SECONDS)
+        while (following := self.react(checking=False, seconds=LOOK_SECONDS)) is Next.WAIT:
+            pass
         return following
 
     def say_keys(self) -> None:
         """Say what is watched, and which keys there are."""
         self.printer.line(f"\nWatching {relative_path(self.step.learner_file)}: save it to check it again.")
-        self.printer.line("h hint, n next step, l list, r check again, q quit" if self.keys else "Ctrl-C ends this.")
+        self.printer.line(
+            "h hint, n next step, l list, r check again, q quit" if self.has_keys else "Ctrl-C ends this."
+        )
 
     def step_after(self) -> Step | None:
-        """The next step that is not done, without keys only a later one."""
+        """Return the next step that is not done, without keys only a later one."""
         steps = all_steps()
         at = steps.index(self.step)
-        return status.first_to_do(steps[at + 1 :] + (steps[:at] if self.keys else []))
+        return first_to_do(steps[at + 1 :] + (steps[:at] if self.has_keys else []))
 
-    def react(self, *, checking: bool) -> Next:
-        """Take in what was saved and pressed since the last time, and do what it asks for."""
-        names = self.saves.take()
-        if names or time.monotonic() - self.looked > LOOK_SECONDS:
-            self.looked = time.monotonic()
-            if self.was_saved(checking):
-                if checking and not self.keys:
-                    self.printer.line("\nSaved again: this check is abandoned.\n")
-                return Next.CHECK
-            if other := self.other_saved(names):
-                self.step = other
-                return Next.CHECK
-        self.pressed += self.keys.take() if self.keys else ""
-        while self.pressed:
-            key, self.pressed = self.pressed[0], self.pressed[1:]
-            following = self.press(key)
+    def react(self, *, checking: bool, seconds: float = 0) -> Next:
+        """Do what saves and keys ask for, those that have come or the first that comes within ``seconds``."""
+        while came := take(self.inputs, seconds):
+            following = self.press(came.key) if isinstance(came, Pressed) else self.follow_save(came.names, checking)
             if following is not Next.WAIT:
                 return following
+            seconds = 0
+        if time.monotonic() - self.looked > LOOK_SECONDS:
+            return self.follow_save(frozenset(), checking)
+        return Next.WAIT
+
+    def follow_save(self, names: frozenset[str], checking: bool) -> Next:
+        """Check again if the file was saved, or check another step whose file is among ``names``."""
+        self.looked = time.monotonic()
+        if self.was_saved(checking):
+            if checking and not self.has_keys:
+                self.printer.line("\nSaved again: this check is abandoned.\n")
+            return Next.CHECK
+        if other := self.other_saved(names):
+            self.step = other
+            return Next.CHECK
         return Next.WAIT
 
     def was_saved(self, checking: bool) -> bool:
-        """Whether the file is another than at the last check; a check that runs goes on if its content is the same."""
+        """Return whether the file is another than at the last check; during one, whether its content is."""
         now = look(self.step.learner_file)
         if checking:
             return now is not None and (self.seen is None or now[1] != self.seen[1])
         return now != self.seen
 
-    def other_saved(self, names: set[str]) -> Step | None:
-        """The other step whose file was saved, if it is one, and not put back to its skeleton."""
+    def other_saved(self, names: frozenset[str]) -> Step | None:
+        """Return the other step whose file was saved, if it is one, and not put back to its skeleton."""
         saved = [step for step in all_steps() if step.learner_file.name in names and step != self.step]
-        if len(saved) != 1 or status.standing(saved[0]).state in ("untouched", "missing"):
+        if len(saved) != 1 or standing(saved[0]).state in ("untouched", "missing"):
             return None
         return saved[0]
 
@@ -225,7 +230,7 @@ class Watch:
                 self.hint()
             case "l":
                 self.printer.line()
-                status.list_all(self.printer, self.step)
+                list_all(self.printer, self.step)
                 self.say_keys()
             case "n":
                 coming = self.step_after()
@@ -256,39 +261,29 @@ class Watch:
             self.printer.line(f"{error}.")
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Watch until the learner quits. Exit status 0 then, 130 after Ctrl-C, 2 when there is nothing to watch."""
-    interrupts.restore()
-    parser = argparse.ArgumentParser(prog="watch", description="Check a step again at every save.")
-    parser.add_argument("step", nargs="?", help="07, s07 or w01; else the first that is not done")
-    options = parser.parse_args(arguments)
-    try:
-        step = find_step(options.step) if options.step else status.first_to_do(all_steps())
-    except ValueError as error:
-        print(f"watch: {error}", file=sys.stderr)
-        return UNUSABLE
+def watch(step: Step | None) -> int:
+    """Watch a step, or the first that is not done, until the learner quits; return the exit status.
+
+    Raises:
+        NothingToWatch: the folder of the learner's files is missing.
+    """
+    step = step or first_to_do(all_steps())
     if step is None:
         print("Every step and warm-up is done. `./run watch 07` watches one all the same.")
         return 0
-    if not step.learner_file.parent.is_dir():
-        print(
-            f"watch: {relative_path(step.learner_file.parent)} is missing; `./run skeletons` writes it anew",
-            file=sys.stderr,
-        )
-        return UNUSABLE
+    folder = step.learner_file.parent
+    if not folder.is_dir():
+        raise NothingToWatch(f"{relative_path(folder)} is missing; `./run skeletons` writes it anew")
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # by way of every close() below
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # by way of everything that is closed below
+    inputs: Inputs = queue.SimpleQueue()
     with (
-        contextlib.closing(Ahead()) as ahead,
-        contextlib.closing(Saves(step.learner_file.parent)) as saves,
-        keys_of_terminal() as keys,
+        contextlib.closing(ReadyChild()) as ready,
+        saves_in(folder, inputs),
+        keys_of_terminal(inputs) as has_keys,
     ):
         try:
-            return Watch(step, saves, keys, ahead).follow()
+            return Watch(step, inputs, ready, has_keys=has_keys).follow()
         except KeyboardInterrupt:
             print("\nStopped. `./run watch` goes on with the first step that is not done.")
             return INTERRUPTED
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""What ``watch`` waits for: files that are saved, and keys that are pressed."""
+"""The inputs of ``watch``: files that are saved and keys that are pressed, in one queue."""
 
 from __future__ import annotations
 
@@ -6,116 +6,113 @@ import contextlib
 import os
 import queue
 import re
-import select
 import signal
 import sys
 import termios
 import threading
 import tty
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 import watchfiles
 
 GATHER_MS = 20  # a save is told when nothing more has happened for so long: editors write in several steps
 LONGEST_GATHER_MS = 200
 
-
 ESCAPE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)?")  # an arrow, say: none of its characters was meant as a letter
 
 
-class Saves:
-    """The names of the files that change in a folder, gathered by a thread.
+@dataclass(frozen=True)
+class Saved:
+    """Files that changed at about the same time."""
 
-    The folder is watched, not a file: many editors replace a file by another of its name. ``descriptor`` is
-    readable while there is something to take.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.names: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self.descriptor, self._writer = os.pipe()
-        os.set_blocking(self.descriptor, False)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._follow, daemon=True)
-        self._thread.start()
-
-    def _follow(self) -> None:
-        # Where the system has no notifications left to give (its limit of watches is reached), look regularly.
-        for polling in (None, True):
-            with contextlib.suppress(OSError, RuntimeError):
-                for changes in watchfiles.watch(
-                    self.folder,
-                    watch_filter=None,
-                    debounce=LONGEST_GATHER_MS,
-                    step=GATHER_MS,
-                    stop_event=self._stop,
-                    force_polling=polling,
-                    recursive=False,
-                ):
-                    for _, path in changes:
-                        self.names.put(Path(path).name)
-                    os.write(self._writer, b".")
-            if self._stop.is_set():
-                return
-
-    def take(self) -> set[str]:
-        """The names since the last time; does not wait."""
-        with contextlib.suppress(BlockingIOError):
-            os.read(self.descriptor, 1 << 16)
-        names = set()
-        while not self.names.empty():
-            names.add(self.names.get())
-        return names
-
-    def close(self) -> None:
-        """Stop watching."""
-        self._stop.set()
-        self._thread.join(timeout=1)
+    names: frozenset[str]
 
 
-class Keys:
-    """The keys that are pressed, one by one and unechoed, while this is open; none without a terminal.
+@dataclass(frozen=True)
+class Pressed:
+    """One key."""
 
-    ``descriptor`` is readable while there is a key to take.
-    """
+    key: str
 
-    def __init__(self) -> None:
-        self.descriptor = sys.stdin.fileno()
-        self._before = termios.tcgetattr(self.descriptor)
-        tty.setcbreak(self.descriptor)
-        # A shell that is returned to (Ctrl-Z) gives the terminal back as it likes it.
-        self._resumed = signal.signal(signal.SIGCONT, self._resume)
 
-    def _resume(self, signum: int, frame: FrameType | None) -> None:
-        tty.setcbreak(self.descriptor)
+Inputs = queue.SimpleQueue[Saved | Pressed]
 
-    def take(self) -> str:
-        """The keys since the last time, ``q`` when the terminal is gone; does not wait."""
-        if not select.select([self.descriptor], [], [], 0)[0]:
-            return ""
-        try:
-            keys = os.read(self.descriptor, 1024).decode(errors="replace")
-        except OSError:
-            keys = ""
-        return ESCAPE.sub("", keys) if keys else "q"
 
-    def close(self) -> None:
-        """Leave the terminal as it was."""
-        signal.signal(signal.SIGCONT, self._resumed)
-        with contextlib.suppress(termios.error):
-            termios.tcsetattr(self.descriptor, termios.TCSADRAIN, self._before)
+def take(inputs: Inputs, seconds: float = 0) -> Saved | Pressed | None:
+    """Return the next input, or None when none has come within ``seconds``."""
+    try:
+        return inputs.get(timeout=seconds)
+    except queue.Empty:
+        return None
 
 
 @contextlib.contextmanager
-def keys_of_terminal() -> Iterator[Keys | None]:
-    """The keys of the terminal, or None without one."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        yield None
-        return
-    keys = Keys()
+def saves_in(folder: Path, inputs: Inputs) -> Iterator[None]:
+    """Put the names of the files that change in a folder into the queue, while this is open.
+
+    The folder is watched, not a file: many editors replace a file by another of its name.
+    """
+    stop = threading.Event()
+    thread = threading.Thread(target=_follow, args=(folder, inputs, stop), daemon=True)
+    thread.start()
     try:
-        yield keys
+        yield
     finally:
-        keys.close()
+        stop.set()
+        thread.join(timeout=1)
+
+
+def _follow(folder: Path, inputs: Inputs, stop: threading.Event) -> None:
+    # Where the system has no notifications left to give (its limit of watches is reached), look regularly.
+    for polling in (None, True):
+        with contextlib.suppress(OSError, RuntimeError):
+            for changes in watchfiles.watch(
+                folder,
+                watch_filter=None,
+                debounce=LONGEST_GATHER_MS,
+                step=GATHER_MS,
+                stop_event=stop,
+                force_polling=polling,
+                recursive=False,
+            ):
+                inputs.put(Saved(frozenset(Path(path).name for _, path in changes)))
+        if stop.is_set():
+            return
+
+
+@contextlib.contextmanager
+def keys_of_terminal(inputs: Inputs) -> Iterator[bool]:
+    """Put the keys that are pressed into the queue, one by one and unechoed, while this is open.
+
+    Yields:
+        Whether there is a terminal; without one there are no keys.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        yield False
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+
+    def take_terminal(*_: object) -> None:
+        tty.setcbreak(terminal)
+
+    take_terminal()
+    resumed = signal.signal(signal.SIGCONT, take_terminal)  # a shell (Ctrl-Z, fg) gives it back as it likes it
+    threading.Thread(target=_read_keys, args=(terminal, inputs), daemon=True).start()
+    try:
+        yield True
+    finally:
+        signal.signal(signal.SIGCONT, resumed)
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _read_keys(terminal: int, inputs: Inputs) -> None:
+    """Read keys until the terminal is gone, which is as good as a ``q``."""
+    with contextlib.suppress(OSError):
+        while keys := os.read(terminal, 1024).decode(errors="replace"):
+            for key in ESCAPE.sub("", keys):
+                inputs.put(Pressed(key))
+    inputs.put(Pressed("q"))

@@ -64,7 +64,7 @@ def told(course):
 
 
 def run(course, tool, *arguments):
-    return course.python("-m", f"checker.{tool}", *arguments)
+    return course.python("-m", "checker", tool, *arguments)
 
 
 # ---------------------------------------------------------------- hint
@@ -105,7 +105,7 @@ def test_hints_are_asked_for_at_a_terminal(told):
     run(told, "hint", "w01")
     run(told, "hint", "w01")
     for answer, seen in (("\n", False), ("n\n", False), ("y\n", True)):
-        terminal = Terminal(told.root, "-m", "checker.hint", "w01")
+        terminal = Terminal(told.root, "-m", "checker", "hint", "w01")
         terminal.expect("It gives away what to write. Show it? [y/N] ")
         terminal.press(answer)
         assert ("return np.exp" in terminal.rest()) is seen
@@ -238,7 +238,7 @@ def test_a_yes_is_a_yes_even_if_it_cannot_be_kept(told):
 
 
 def test_two_processes_at_once_lose_nothing(course):
-    script = "from checker import progress, paths\nfor step in paths.all_steps()[{0}::4]: progress.note_hints(step, 1)"
+    script = "from checker.course import progress, steps\nfor step in steps.all_steps()[{0}::4]: progress.note_hints(step, 1)"
     command = [[sys.executable, "-c", script.format(part)] for part in range(4)]
     for process in [subprocess.Popen(one, cwd=course.root) for one in command]:
         assert process.wait(timeout=60) == 0
@@ -316,7 +316,7 @@ def test_reset_asks_at_a_terminal(course):
     course.fill("s07", "_attn")
     before = (course.root / "steps" / "step_07.py").read_text()
     for answer, reset in (("\n", False), ("nonsense\n", False), ("yes\n", True)):
-        terminal = Terminal(course.root, "-m", "checker.reset", "--all")
+        terminal = Terminal(course.root, "-m", "checker", "reset", "--all")
         asked = " ".join(terminal.expect("[y/N] ").split())
         assert "in place of steps/warmup_01.py, steps/step_07.py. What is there now is kept" in asked
         terminal.press(answer)
@@ -402,7 +402,7 @@ def test_compare_of_what_is_missing(course):
 @pytest.mark.parametrize(("columns", "beside"), [(220, True), (130, True), (100, False), (60, False)])
 def test_compare_fits_the_terminal(course, columns, beside):
     course.write("s07", edits=OWN_WAY)
-    terminal = Terminal(course.root, "-m", "checker.compare", "07", "--anyway", columns=columns)
+    terminal = Terminal(course.root, "-m", "checker", "compare", "07", "--anyway", columns=columns)
     shown = terminal.rest()
     terminal.close()
     together = [line for line in shown.splitlines() if line.count("weights = F.softmax(scores") == 2]

@@ -2,8 +2,8 @@
 
 import contextlib
 import os
+import queue
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -12,7 +12,7 @@ import time
 import psutil
 import pytest
 
-from checker.companions.watch import inputs
+from checker.companions.watch import follow, inputs
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from tests.dev.terminal import Terminal, ended
@@ -29,7 +29,7 @@ def watching(course):
     opened = []
 
     def start(*arguments, columns=100):
-        opened.append(Terminal(course.root, "-m", "checker.watch", *arguments, columns=columns))
+        opened.append(Terminal(course.root, "-m", "checker", "watch", *arguments, columns=columns))
         return opened[-1]
 
     yield start
@@ -74,10 +74,10 @@ def test_it_goes_on_where_the_learner_is(course, watching):
 
 
 def test_when_everything_is_done_it_says_so(course):
-    script = "from checker import paths, progress\nfor step in paths.all_steps():\n"
+    script = "from checker.course import progress, steps\nfor step in steps.all_steps():\n"
     script += "    step.learner_file.write_text('mine')\n    progress.note_yes(step, 'mine')"
     assert course.python("-c", script).returncode == 0
-    done = course.python("-m", "checker.watch")
+    done = course.python("-m", "checker", "watch")
     assert (done.returncode, done.stdout[:33]) == (0, "Every step and warm-up is done. `")
 
 
@@ -242,6 +242,18 @@ def test_a_change_of_the_check_itself_is_noticed(course, watching):
     assert "a claim that was added" in " ".join(terminal.expect(READY).split())
 
 
+@pytest.mark.parametrize("folder", ["checker/claims", "solutions", "tests/attempts"])
+def test_a_change_in_any_folder_that_a_child_imports_from_is_noticed(tmp_path, monkeypatch, folder):
+    monkeypatch.setattr(follow, "ROOT", tmp_path)
+    for name in ("checker", "solutions", "tests", folder):
+        (tmp_path / name).mkdir(exist_ok=True)
+    for name in ("checker/cli.py", f"{folder}/changed.py"):
+        (tmp_path / name).write_text("")
+    later = follow.newest_change() + 10**9
+    os.utime(tmp_path / folder / "changed.py", ns=(later, later))
+    assert follow.newest_change() == later
+
+
 def test_where_the_system_tells_of_no_changes(course, watching, monkeypatch):
     """Files on a network drive, say, are looked at regularly."""
     monkeypatch.setenv("WATCHFILES_FORCE_POLLING", "true")
@@ -260,13 +272,11 @@ def test_where_the_system_has_no_watches_left(tmp_path, monkeypatch):
         yield from watch(*arguments, force_polling=True, **options)
 
     monkeypatch.setattr(inputs.watchfiles, "watch", refused)
-    with contextlib.closing(inputs.Saves(tmp_path)) as saves:
-        names, deadline = set(), time.monotonic() + 20
-        while "step_07.py" not in names and time.monotonic() < deadline:
+    came, deadline = queue.SimpleQueue(), time.monotonic() + 20
+    with inputs.saves_in(tmp_path, came):
+        while (saved := inputs.take(came, seconds=0.5)) is None and time.monotonic() < deadline:
             (tmp_path / "step_07.py").write_text(str(time.monotonic()))
-            select.select([saves.descriptor], [], [], 0.5)
-            names |= saves.take()
-    assert names == {"step_07.py"}
+    assert saved == inputs.Saved(frozenset({"step_07.py"}))
 
 
 # ---------------------------------------------------------------- keys
@@ -338,7 +348,7 @@ def test_a_reset_elsewhere_is_shown(course, watching):
     course.write("w01")
     terminal = watching("w01")
     assert "Yes (" in terminal.expect(READY)
-    assert course.python("-m", "checker.reset", "w01", "--yes").returncode == 0
+    assert course.python("-m", "checker", "reset", "w01", "--yes").returncode == 0
     assert "4 blanks are to write." in terminal.expect(READY)
 
 
@@ -436,7 +446,7 @@ def test_without_a_terminal_it_goes_on_by_itself(course):
     log = course.root / "log"
     with log.open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "checker.watch"],
+            [sys.executable, "-u", "-m", "checker", "watch"],
             cwd=course.root,
             env=os.environ,  # not the real environment, into which MAX puts a Python of its choice where it has run
             stdin=subprocess.DEVNULL,
@@ -466,27 +476,29 @@ def wait_for(log, words):
 
 def test_without_a_terminal_it_ends_when_nothing_is_left(course):
     last = all_steps()[-1]
-    script = f"from checker import paths, progress\nprogress.note_yes(paths.Step({last.name!r}), 'mine')"
+    script = f"from checker.course import progress, steps\nprogress.note_yes(steps.Step({last.name!r}), 'mine')"
     assert course.python("-c", script).returncode == 0
     course.write("w05")
     for step in all_steps()[5:]:
         save(course, step.task, "mine")
         assert course.python("-c", script.replace(last.name, step.name)).returncode == 0
-    ended = course.python("-m", "checker.watch", "w05")
+    ended = course.python("-m", "checker", "watch", "w05")
     assert ended.returncode == 0
     assert "w05 is done. No other step is left to do." in ended.stdout
 
 
-@pytest.mark.parametrize(("arguments", "said"), [(["99"], "there is no step '99'"), (["07", "08"], "unrecognized")])
+@pytest.mark.parametrize(
+    ("arguments", "said"), [(["99"], "there is no step '99'"), (["07", "08"], "unexpected extra argument")]
+)
 def test_calls_that_cannot_be_carried_out(course, arguments, said):
-    refused = course.python("-m", "checker.watch", *arguments)
+    refused = course.python("-m", "checker", "watch", *arguments)
     assert refused.returncode == 2
     assert said in refused.stderr
 
 
 def test_steps_that_are_missing_altogether(course):
     (course.root / "steps").rename(course.root / "gone")
-    refused = course.python("-m", "checker.watch", "07")
+    refused = course.python("-m", "checker", "watch", "07")
     assert (refused.returncode, refused.stderr) == (2, "watch: steps is missing; `./run skeletons` writes it anew\n")
 
 

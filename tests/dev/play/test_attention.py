@@ -21,14 +21,16 @@ TEXT = (
 
 def attention(*arguments, root=ROOT):
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", "play.attention", *map(str, arguments)]
+    command = [sys.executable, "-m", "checker", "attention", *map(str, arguments)]
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.fixture(scope="module")
 def read():
+    from checker.max_adapter.runtime import prepare
     from play.attention_weights import read_attention
 
+    prepare()
     return read_attention(TEXT)
 
 

@@ -17,19 +17,27 @@ PROMPTS = (
 )  # fmt: skip
 
 
-def generate(*arguments, root=ROOT, stdin=None, module="play.generate"):
+def generate(*arguments, root=ROOT, stdin=None, command="generate"):
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", module, *arguments]
+    line = [sys.executable, "-m", "checker", command, *arguments]
     return subprocess.run(
-        command, cwd=root, env=environment, input=stdin, capture_output=True, text=True, timeout=600, check=False
+        line, cwd=root, env=environment, input=stdin, capture_output=True, text=True, timeout=600, check=False
     )
 
 
 @pytest.fixture(scope="module")
-def writer():
-    from play.engine import Writer
+def engine():
+    """The module, imported when it is first needed, with MAX prepared as the command does it."""
+    from checker.max_adapter.runtime import prepare
+    from play import engine
 
-    return Writer()
+    prepare()
+    return engine
+
+
+@pytest.fixture(scope="module")
+def writer(engine):
+    return engine.Writer()
 
 
 def test_standard_output_is_the_text_alone_and_the_seed_decides():
@@ -99,24 +107,20 @@ def test_mine_is_what_runs(course):
 
 
 def test_chat_continues_one_prompt_after_the_other():
-    run = generate("--seed", "1", "--max-new-tokens", "5", stdin="Call me\nThe whale\n\n", module="play.chat")
+    run = generate("--seed", "1", "--max-new-tokens", "5", stdin="Call me\nThe whale\n\n", command="chat")
     assert run.returncode == 0
     assert run.stdout.startswith("Call me")
     assert "\nThe whale" in run.stdout
 
 
-def test_text_streams_as_it_comes(writer):
-    from play.engine import Settings
-
-    pieces = list(writer.write("Call me", Settings(max_new_tokens=20, seed=3)))
+def test_text_streams_as_it_comes(engine, writer):
+    pieces = list(writer.write("Call me", engine.Settings(max_new_tokens=20, seed=3)))
     assert len(pieces) > 10
 
 
 @pytest.fixture(scope="module")
-def without_cache():
-    from play.engine import Writer
-
-    return Writer(cache=False)
+def without_cache(engine):
+    return engine.Writer(cache=False)
 
 
 @pytest.fixture(scope="module")

@@ -198,22 +198,22 @@ def test_skeletons_never_overwrite_work(course):
     course.fill("s07", "_split_heads")
     path = course.root / "steps" / "step_07.py"
     mine = path.read_text()
-    run = course.python("-m", "checker.skeletons")
+    run = course.python("-m", "checker", "skeletons")
     assert path.read_text() == mine
     assert "steps/step_07.py is left alone" in run.stdout
-    run = course.python("-m", "checker.skeletons", "--check")
+    run = course.python("-m", "checker", "skeletons", "--check")
     assert run.returncode == 1
 
 
 def test_skeletons_keep_a_copy_of_anything_else(course):
     path = course.root / "steps" / "step_02.py"
     path.write_text(path.read_text() + "\n# a note of mine\n")
-    run = course.python("-m", "checker.skeletons")
+    run = course.python("-m", "checker", "skeletons")
     (kept,) = path.parent.glob("step_02.kept-*.py")
     assert "a note of mine" in kept.read_text()
     assert kept.name in run.stdout
     path.unlink()
-    course.python("-m", "checker.skeletons")
+    course.python("-m", "checker", "skeletons")
     assert path.is_file()
 
 

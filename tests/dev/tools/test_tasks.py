@@ -1,12 +1,15 @@
 """The tasks of pixi.toml, and the runner that executes them without pixi."""
 
+import importlib
 import json
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 
 from checker import tasks
@@ -17,6 +20,13 @@ MANIFEST = tomllib.loads((ROOT / "pixi.toml").read_text())
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
+#: Where the commands are: the learner's, and the maintainers'.
+GROUPS = ("checker", "tools")
+
+#: Tasks that are another program's, and which.
+OTHER_PROGRAMS = {"book": "mdbook", "book-build": "mdbook", "check": "ruff", "test": "pytest"}
+
+
 def run(*arguments):
     """``./run`` as people without pixi have it."""
     environment = os.environ | {"NO_PIXI": "1"}
@@ -25,6 +35,34 @@ def run(*arguments):
 
 def test_every_task_has_a_description():
     assert all(task.get("description") for task in MANIFEST["tasks"].values())
+
+
+@pytest.mark.parametrize("name", MANIFEST["tasks"])
+def test_a_task_is_a_command_or_another_program(name):
+    """Its line names the command, and its description is the first sentence of the command's help."""
+    task = MANIFEST["tasks"][name]
+    if name in OTHER_PROGRAMS:
+        assert task["cmd"].removeprefix("python -m ").split()[0] == OTHER_PROGRAMS[name]
+        return
+    line = re.fullmatch(r"python -m (checker|tools) (\S+)", task["cmd"])
+    assert line, task["cmd"]
+    assert line[2] == name
+    group = importlib.import_module(f"{line[1]}.cli").main
+    command = group.get_command(click.Context(group), name)
+    assert command.get_short_help_str(limit=1000).rstrip(".") == task["description"]
+
+
+@pytest.mark.parametrize("package", GROUPS)
+def test_every_command_has_its_task(package):
+    group = importlib.import_module(f"{package}.cli").main
+    for name in group.list_commands(click.Context(group)):
+        assert MANIFEST["tasks"][name]["cmd"] == f"python -m {package} {name}"
+
+
+def test_the_manifest_uses_only_what_the_runner_knows():
+    for task in MANIFEST["tasks"].values():
+        assert task.keys() <= {"cmd", "description", "default-environment"}
+        assert "{{" not in task["cmd"]
 
 
 def test_every_step_has_its_task():
@@ -86,39 +124,47 @@ def test_run_passes_arguments_and_exit_status_on():
     assert run("s07", "--nonsense").returncode == 2
 
 
-def made_up(**task):
-    return {"description": "", **task}
+def test_arguments_are_appended_as_they_are(capfd):
+    known = {"t": {"cmd": "printf '<%s>' a", "description": ""}}
+    assert tasks.run("t", ["b c", "$HOME; exit 3"], known) == 0
+    assert capfd.readouterr().out == "<a><b c><$HOME; exit 3>"
 
 
-def test_arguments_are_appended_or_filled_in():
-    assert tasks.command("t", made_up(cmd="echo a"), ["b c"]) == "echo a 'b c'"
-    named = made_up(cmd="echo {{ first }} {{second}}", args=["first", {"arg": "second", "default": "2"}])
-    assert tasks.command("t", named, ["1"]) == "echo 1 2"
-    assert tasks.command("t", named, ["1; rm x", "3"]) == "echo '1; rm x' 3"
-    with pytest.raises(tasks.CannotRun, match="needs the argument first"):
-        tasks.command("t", named, [])
-    with pytest.raises(tasks.CannotRun, match="takes 2 arguments, not 3"):
-        tasks.command("t", named, ["1", "2", "3"])
+def test_the_exit_status_is_the_tasks():
+    assert tasks.run("t", [], {"t": {"cmd": "exit 3", "description": ""}}) == 3
 
 
-def test_dependencies_run_first_and_once_and_stop_at_a_failure(tmp_path):
-    log = tmp_path / "log"
-    known = {
-        "a": made_up(cmd=f"echo a >> {log}"),
-        "b": made_up(cmd=f"echo b >> {log}", **{"depends-on": ["a"]}),
-        "c": made_up(
-            cmd=f'echo "c $WORD $(basename "$PWD")" >> {log}',
-            env={"WORD": "word"},
-            cwd="tests",
-            **{"depends-on": ["a", "b"]},
-        ),
-        "bad": made_up(cmd="exit 3"),
-        "after": made_up(cmd=f"echo never >> {log}", **{"depends-on": "bad"}),
-    }
-    assert tasks.run("c", [], known, set()) == 0
-    assert log.read_text() == "a\nb\nc word tests\n"
-    assert tasks.run("after", [], known, set()) == 3
-    assert "never" not in log.read_text()
+@pytest.fixture
+def nothing_to_install(monkeypatch):
+    """The learner's environment: to install anything fails."""
+
+    def install(environment):
+        raise AssertionError(f"{environment} would be installed")
+
+    monkeypatch.setattr(tasks, "install", install)
+
+
+@pytest.mark.parametrize("name", ["serve", "attention", "book", "check"])
+def test_help_installs_nothing(name, nothing_to_install, capfd):
+    assert tasks.run(name, ["--help"], MANIFEST["tasks"]) == 0
+    said = " ".join(capfd.readouterr().out.split())
+    assert f"./run {name} [" in said
+    assert MANIFEST["tasks"][name]["description"] in said
+
+
+@pytest.mark.parametrize("package", GROUPS)
+def test_help_of_any_command_loads_only_what_parses(package):
+    """Neither MAX nor what draws, checks or trains: ``--help`` answers at once, in the learner's environment."""
+    script = f"""\
+import sys
+from {package}.cli import main
+for name in main.list_commands(None):
+    main([name, "--help"], standalone_mode=False)
+heavy = {{"max", "numpy", "rich", "pytest", "tokenizers", "torch", "transformers", "watchfiles", "markdown_it"}}
+print(*sorted(heavy & {{name.partition(".")[0] for name in sys.modules}}), sep="", end="", file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_setup_says_what_is_missing_without_python(tmp_path):
