@@ -9,7 +9,7 @@ import sys
 
 from checker.course.paths import SMALL_MODEL
 from play.modules import NotWritten
-from play.serving import FILL_IN, MINE, MODULES, CannotServe, check_version, choose_modules
+from play.serving.environment import FILL_IN, MINE, MODULES, CannotServe, check_version, choose_modules
 
 
 def parser() -> argparse.ArgumentParser:
