@@ -132,7 +132,7 @@ class CachedModel:
         self.cached_ids = np.zeros((0, 0), np.int64)  # [batch, past]: the tokens whose keys and values the cache holds
         self.cache: KVCache = []
 
-    def known(self, input_ids: np.ndarray) -> int:  # [batch, total]
+    def cached_prefix_length(self, input_ids: np.ndarray) -> int:  # [batch, total]
         """Count the tokens at the beginning that need not run: those the cache holds, but never the last one of all."""
         if len(input_ids) != len(self.cached_ids):
             return 0
@@ -155,7 +155,7 @@ class CachedModel:
         is_token = input_ids != PADDING
         if not is_token[:, -1].all():
             raise ValueError("a row ends with padding; it goes in front of the tokens, as pad_left puts it")
-        past = self.known(input_ids)
+        past = self.cached_prefix_length(input_ids)
         if len(input_ids) != len(self.cached_ids):
             self.cache = empty_cache(self.config, len(input_ids), device=self.device)
         self.cached_ids = input_ids[:, :past].copy()  # all that can be relied on if the run below is broken off

@@ -55,7 +55,7 @@ def array(value):
 
 
 def cache_with(config, batch, past=()):
-    """A cache of this file's own: what is ``past``, [layer, 2, batch, head, slot, channel], then what nobody may see."""
+    """Make a cache of this file's own: what is ``past``, [layer, 2, batch, head, slot, channel], then what nobody may see."""
     numbers = np.full((config.n_layer, 2, batch, config.n_head, config.n_positions, config.head_dim), 7, np.float32)
     if len(past):
         numbers[..., : past.shape[-2], :] = past
@@ -105,7 +105,7 @@ def test_store(step):
 
 
 def weights_under(mask, scores):
-    """What a mask makes of scores: the weights after the softmax."""
+    """Return what a mask makes of scores: the weights after the softmax."""
     return np.asarray(softmax(scores + mask), np.float32)
 
 
@@ -242,7 +242,7 @@ class Toy:
 
 
 def without_cache(input_ids, padding=-1):
-    """What the made-up graph says of all tokens at once."""
+    """Return what the made-up graph says of all tokens at once."""
     is_token = input_ids != padding
     positions = np.maximum(is_token.cumsum(axis=-1) - 1, 0)
     return Toy.answer(input_ids, positions, np.where(is_token, 0, PADDED))
@@ -256,8 +256,8 @@ def remembering(step, config, graph=None):
     return step.CachedModel(graph or Toy(), config, CPU())
 
 
-@about("known")
-def test_known(step, config):
+@about("cached_prefix_length")
+def test_cached_prefix_length(step, config):
     """The cached prefix is the columns equal to the cached ones, from the first on, without the very last token."""
     model = remembering(step, config)
     counted = {}
@@ -273,7 +273,7 @@ def test_known(step, config):
         ("another number of rows", TEXT[:1, :5], TEXT[:, :6]),
     ):
         setattr(model, "cached_ids" if hasattr(model, "cached_ids") else "seen", cached_ids)  # seen: an earlier name
-        counted[case] = int(model.known(asked))
+        counted[case] = int(model.cached_prefix_length(asked))
     wanted = dict(zip(counted, (0, 5, 5, 4, 3, 3, 3, 0, 0), strict=True))
     wrong = [case for case in wanted if counted[case] != wanted[case]]
     require(
