@@ -216,7 +216,7 @@ def chat(**options: Any) -> None:
 def serve(**options: Any) -> None:
     """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
     from play.serve import serve
-    from play.serving import CannotServe
+    from play.serving.environment import CannotServe
 
     with refusing(ValueError, CannotServe):
         serve(teller(), **options)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from play.serving import FILL_IN, MINE, MODULES, CannotServe, check_version, choose_modules
+from play.serving.environment import FILL_IN, MINE, MODULES, CannotServe, check_version, choose_modules
 
 
 def serve(

@@ -29,19 +29,19 @@ PADDING = -1  # fills up a shorter prompt from the left, so that all rows of a b
 
 
 def pad_left(prompts: Sequence[Sequence[int]]) -> np.ndarray:  # -> [batch, longest]
-    """Prompts of different lengths as the rows of one array."""
+    """Put prompts of different lengths into the rows of one array."""
     longest = max(map(len, prompts))
     return np.array([[PADDING] * (longest - len(prompt)) + list(prompt) for prompt in prompts], np.int64)
 
 
 def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCache:
-    """Room for ``n_positions`` keys and values in every block, as float32."""
+    """Preallocate buffers for ``n_positions`` keys and values in every block, as float32."""
     shape = (batch_size, config.n_head, config.n_positions, config.head_dim)
 
-    def room() -> Tensor:
+    def buffer() -> Tensor:
         return Tensor.from_dlpack(np.zeros(shape, np.float32)).to(device)
 
-    # TODO: A list with a pair of rooms for every block, each room used once. (1 line)
+    # TODO: A list with a pair of buffers for every block, each buffer used once. (1 line)
     raise NotImplementedError
 
 
@@ -54,7 +54,7 @@ def store(cache: Tensor, new: Tensor, past: DimLike) -> None:  # [..., n_positio
 
 
 def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [batch, total] -> [batch, 1, seq, total]
-    """The mask of the last ``sequence_length`` of ``total`` tokens, which may look at the tokens before them too.
+    """Return the mask of the last ``sequence_length`` of ``total`` tokens, which may look at those before them too.
 
     Args:
         sequence_length: how many of the tokens are new.
@@ -68,7 +68,7 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
 def attend(
     query: Tensor, keys: Tensor, values: Tensor, mask: Tensor
 ) -> Tensor:  # [batch, head, seq, head_dim], twice [batch, head, total, head_dim] -> [batch, head, seq, head_dim]
-    """Scaled dot-product attention of the new tokens to all tokens, under a mask that is given."""
+    """Compute scaled dot-product attention of the new tokens to all tokens, under a mask that is given."""
     # TODO: Scores [batch, head, seq, total], scaled and masked; softmax; times values. (3 lines)
     raise NotImplementedError
 
@@ -76,7 +76,7 @@ def attend(
 def cached_attention(
     attention: GPT2MultiHeadAttention, keys: Tensor, values: Tensor, mask: Tensor, hidden_states: Tensor
 ) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
-    """Step 07's attention of the new tokens; the keys and values of all earlier ones come from the cache.
+    """Run step 07's attention of the new tokens; the keys and values of all earlier ones come from the cache.
 
     Args:
         attention: the module with the weights.
@@ -104,7 +104,7 @@ class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
     def forward(
         self, input_ids: Tensor, position_ids: Tensor, padding_mask: Tensor, cache: KVCache
     ) -> Tensor:  # [batch, seq], [batch, seq], [batch, total] -> [batch, 1, vocab]
-        """The logits after the last token. Keys and values of the new tokens are left in the cache."""
+        """Return the logits after the last token, and leave keys and values of the new tokens in the cache."""
         transformer = self.model.transformer
         mask = cache_mask(input_ids.shape[-1], padding_mask)
         # TODO: Embed; blocks as in step 09, with cached_attention; ln_f and head of the last token alone. (6 lines)
@@ -116,18 +116,18 @@ class CachedModel:
 
     def __init__(self, graph: Graph, config: GPT2Config, device: Device) -> None:
         self.graph, self.config, self.device = graph, config, device
-        self.seen = np.zeros((0, 0), np.int64)  # [batch, past]: the tokens whose keys and values the cache holds
+        self.cached_ids = np.zeros((0, 0), np.int64)  # [batch, past]: the tokens whose keys and values the cache holds
         self.cache: KVCache = []
 
-    def known(self, input_ids: np.ndarray) -> int:  # [batch, total]
-        """How many tokens at the beginning need not run: those the cache holds, but never the last one of all."""
-        if len(input_ids) != len(self.seen):
+    def cached_prefix_length(self, input_ids: np.ndarray) -> int:  # [batch, total]
+        """Count the tokens at the beginning that need not run: those the cache holds, but never the last one of all."""
+        if len(input_ids) != len(self.cached_ids):
             return 0
         # TODO: Compare column by column what both have; count the equal ones up to the first that differs. (4 lines)
         raise NotImplementedError
 
     def __call__(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, total] -> [batch, 1, vocab]
-        """The logits after the last token; ``PADDING`` may stand in front of a row's tokens.
+        """Return the logits after the last token; ``PADDING`` may stand in front of a row's tokens.
 
         The text of step 12 slides when the context is full, which moves every token to another position:
         nothing in the cache agrees any more, and all of it runs again, as without a cache.
@@ -139,16 +139,16 @@ class CachedModel:
         is_token = input_ids != PADDING
         if not is_token[:, -1].all():
             raise ValueError("a row ends with padding; it goes in front of the tokens, as pad_left puts it")
-        past = self.known(input_ids)
-        if len(input_ids) != len(self.seen):
+        past = self.cached_prefix_length(input_ids)
+        if len(input_ids) != len(self.cached_ids):
             self.cache = empty_cache(self.config, len(input_ids), device=self.device)
-        self.seen = input_ids[:, :past].copy()  # if the run below is broken off, no more than that can be relied on
-        # TODO: Positions count a row's tokens, without padding; run what is new; remember what was seen. (5 lines)
+        self.cached_ids = input_ids[:, :past].copy()  # all that can be relied on if the run below is broken off
+        # TODO: Positions count a row's tokens, without padding; run what is new; remember the ids. (5 lines)
         raise NotImplementedError
 
 
 def on_arrays(compiled: Callable[..., Tensor], device: Device) -> Graph:
-    """A compiled ``CachedGPT2`` as a function of arrays; the cache stays where it is."""
+    """Make a compiled ``CachedGPT2`` a function of arrays; the cache stays where it is."""
 
     def run(input_ids: np.ndarray, position_ids: np.ndarray, padding_mask: np.ndarray, cache: KVCache) -> np.ndarray:
         arrays = (np.array(array, order="C") for array in (input_ids, position_ids, padding_mask))
@@ -159,7 +159,7 @@ def on_arrays(compiled: Callable[..., Tensor], device: Device) -> Graph:
 
 
 def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
-    """The model with a cache, compiled for a device: one graph for the prompt and for every token after it."""
+    """Compile the model with a cache for a device: one graph for the prompt and for every token after it."""
     config, ref = model.config, DeviceRef.from_device(device)
     ids = TensorType(DType.int64, ["batch", "seq"], ref)
     mask = TensorType(DType.float32, ["batch", "total"], ref)

@@ -24,7 +24,7 @@ LOGITS = ("batch", "token", "vocab")
 SLOTS = ("batch", "head", "slot", "channel")
 PADDED = -1e9
 DRAWN = np.random.RandomState(14)
-QUERY, ROOM, OTHER_ROOM = (DRAWN.standard_normal((2, 3, size, 5)).astype(np.float32) for size in (3, 13, 13))
+QUERY, KEYS, VALUES = (DRAWN.standard_normal((2, 3, size, 5)).astype(np.float32) for size in (3, 13, 13))
 MASK = np.where(np.arange(7) <= np.arange(4, 7)[:, None], 0, -np.inf).astype(np.float32)[None, None].repeat(2, axis=0)
 
 
@@ -54,8 +54,8 @@ def array(value):
     return np.from_dlpack(value).copy()
 
 
-def rooms(config, batch, past=()):
-    """A cache of this file's own: what is ``past``, [layer, 2, batch, head, slot, channel], then what nobody may see."""
+def cache_with(config, batch, past=()):
+    """Make a cache of this file's own: what is ``past``, [layer, 2, batch, head, slot, channel], then what nobody may see."""
     numbers = np.full((config.n_layer, 2, batch, config.n_head, config.n_positions, config.head_dim), 7, np.float32)
     if len(past):
         numbers[..., : past.shape[-2], :] = past
@@ -72,32 +72,32 @@ def show(cached, cache, input_ids, past=0, padding=(0,)):
 
 
 @about("empty_cache")
-def test_room_for_every_block(step, config):
-    """Every block has room of its own for n_positions keys and values: [batch, head, n_positions, head_dim]."""
+def test_buffers_for_every_block(step, config):
+    """Every block has buffers of its own for n_positions keys and values: [batch, head, n_positions, head_dim]."""
     cache = step.empty_cache(config, 2, device=CPU())
     is_value("the number of pairs in the cache", len(cache), config.n_layer)
     memory = []
     for pair in cache:
-        is_value("the number of rooms of a block", len(pair), 2)
-        for room in pair:
-            require(isinstance(room, Tensor), f"A room is {type(room).__name__}, and must be a Tensor.")
-            is_value("the shape of a room", [int(size) for size in room.shape], [2, 3, 13, 5])
-            is_value("the type of a room", room.dtype.name, "float32")
-            memory.append(np.from_dlpack(room).__array_interface__["data"][0])
+        is_value("the number of buffers of a block", len(pair), 2)
+        for buffer in pair:
+            require(isinstance(buffer, Tensor), f"A buffer is {type(buffer).__name__}, and must be a Tensor.")
+            is_value("the shape of a buffer", [int(size) for size in buffer.shape], [2, 3, 13, 5])
+            is_value("the type of a buffer", buffer.dtype.name, "float32")
+            memory.append(np.from_dlpack(buffer).__array_interface__["data"][0])
     count = len(set(memory))
     require(
         count == len(memory),
-        f"There are {count} rooms in memory for {len(memory)} keys and values: what one block writes, another loses.",
+        f"There are {count} buffers in memory for {len(memory)} keys and values: what one block writes, another loses.",
     )
 
 
 @about("store")
 def test_store(step):
     """The new keys lie in slots past to past + seq, and all other slots are as they were."""
-    for past, new in ((4, ROOM[:, :, :3] + 1), (0, ROOM[:, :, :5] + 1), (12, ROOM[:, :, :1] + 1)):
-        room = tensor(ROOM)
-        after = run(lambda new, room=room, past=past: (step.store(room, new, past), room)[1], new)
-        expected = ROOM.copy()
+    for past, new in ((4, KEYS[:, :, :3] + 1), (0, KEYS[:, :, :5] + 1), (12, KEYS[:, :, :1] + 1)):
+        buffer = tensor(KEYS)
+        after = run(lambda new, buffer=buffer, past=past: (step.store(buffer, new, past), buffer)[1], new)
+        expected = KEYS.copy()
         expected[:, :, past : past + new.shape[2]] = new
         equal(
             after, expected, SLOTS, what=f"the cache after storing {new.shape[2]} behind {past}", whose="it should be"
@@ -105,7 +105,7 @@ def test_store(step):
 
 
 def weights_under(mask, scores):
-    """What a mask makes of scores: the weights after the softmax."""
+    """Return what a mask makes of scores: the weights after the softmax."""
     return np.asarray(softmax(scores + mask), np.float32)
 
 
@@ -125,11 +125,11 @@ def test_mask(step):
             )
             raise Refusal(sentence) from None
         slots, rows = np.arange(7), np.arange(7 - sequence_length, 7)[:, None]
-        seen = (slots <= rows) & (slots >= np.array(padding)[:, None, None, None])
+        visible = (slots <= rows) & (slots >= np.array(padding)[:, None, None, None])
         scores = np.random.RandomState(7).standard_normal(wanted).astype(np.float32)
         equal(
             weights_under(mask, scores),
-            weights_under(np.where(seen, 0, PADDED), scores),
+            weights_under(np.where(visible, 0, PADDED), scores),
             ("batch", "head", "new token", "token"),
             what=f"the softmax of masked scores, {sequence_length} of 7 tokens new, padding {list(padding)},",
             whose="it should be",
@@ -147,16 +147,16 @@ def test_a_row_of_padding_stays_finite(step):
 @about("attend")
 def test_attend(step):
     """The new tokens' queries look at all keys under the given mask: fewer rows than columns."""
-    scores = QUERY @ ROOM[:, :, :7].transpose(0, 1, 3, 2) / np.sqrt(5) + MASK
-    expected = (softmax(scores) @ OTHER_ROOM[:, :, :7]).astype(np.float32)
-    output = run(step.attend, QUERY, ROOM[:, :, :7], OTHER_ROOM[:, :, :7], MASK)
+    scores = QUERY @ KEYS[:, :, :7].transpose(0, 1, 3, 2) / np.sqrt(5) + MASK
+    expected = (softmax(scores) @ VALUES[:, :, :7]).astype(np.float32)
+    output = run(step.attend, QUERY, KEYS[:, :, :7], VALUES[:, :, :7], MASK)
     equal(output, expected, ("batch", "head", "token", "channel"), what="attend(…)", whose="the formula's")
 
 
 @about("cached_attention")
 def test_attention_of_the_last_tokens(step, attention, reference):
     """Shown the last 3 of 7 tokens, with 4 in the cache, it returns Hugging Face's numbers for them."""
-    keys, values = ROOM.copy(), OTHER_ROOM.copy()
+    keys, values = KEYS.copy(), VALUES.copy()
     keys[:, :, :4], values[:, :, :4] = reference["keys"][:, :, :4], reference["values"][:, :, :4]
     keys, values = tensor(keys), tensor(values)
     output = run(
@@ -170,7 +170,7 @@ def test_attention_of_the_last_tokens(step, attention, reference):
 @about("cached_attention")
 def test_what_is_cached(step, attention, reference):
     """Keys and values of the new tokens are left in the cache, split into heads, behind those before."""
-    keys, values = tensor(ROOM), tensor(OTHER_ROOM)
+    keys, values = tensor(KEYS), tensor(VALUES)
     array(
         run(
             lambda mask, hidden_states: step.cached_attention(attention, keys, values, mask, hidden_states),
@@ -178,10 +178,10 @@ def test_what_is_cached(step, attention, reference):
             reference["hidden_states"][:, 4:],
         )
     )
-    for name, room, before in (("keys", keys, ROOM), ("values", values, OTHER_ROOM)):
+    for name, buffer, before in (("keys", keys, KEYS), ("values", values, VALUES)):
         expected = before.copy()
         expected[:, :, 4:7] = reference[name][:, :, 4:]
-        equal(array(room), expected, SLOTS, what=f"the cached {name}")
+        equal(array(buffer), expected, SLOTS, what=f"the cached {name}")
 
 
 @about("forward")
@@ -189,7 +189,7 @@ def test_one_token(step, config, reference):
     """Shown one token after five that are in the cache, it returns Hugging Face's logits: [batch, 1, vocab]."""
     shallow = replace(config, n_layer=2)
     weights = {name: array for name, array in reference.weights.items() if not name.startswith(DEEPER)}
-    cache = rooms(shallow, 2, reference["past"])
+    cache = cache_with(shallow, 2, reference["past"])
     cached = step.CachedGPT2(build(MaxGPT2LMHeadModel, shallow, weights=weights))
     logits = show(cached, cache, reference["input"][:, 5:6], past=5)
     equal(logits, reference["next"], LOGITS, what="the logits after 6 tokens")
@@ -198,7 +198,7 @@ def test_one_token(step, config, reference):
 @about("forward")
 def test_several_tokens_and_different_lengths(step, model, config, reference):
     """A batch of prompts of 3 and 6 tokens, then one token, then three at once: the logits are Hugging Face's."""
-    cached, cache = step.CachedGPT2(model), rooms(config, 2)
+    cached, cache = step.CachedGPT2(model), cache_with(config, 2)
     tokens, wanted, padding = reference["padded_tokens"], reference["padded_logits"], (3, 0)
     prompts = np.stack([np.pad(reference["short_input"], (3, 0)), reference["long_input"]])
     for new, past, place in ((prompts, 0, 0), (tokens[:, :1], 6, 1), (tokens[:, 1:4], 7, 4)):
@@ -242,7 +242,7 @@ class Toy:
 
 
 def without_cache(input_ids, padding=-1):
-    """What the made-up graph says of all tokens at once."""
+    """Return what the made-up graph says of all tokens at once."""
     is_token = input_ids != padding
     positions = np.maximum(is_token.cumsum(axis=-1) - 1, 0)
     return Toy.answer(input_ids, positions, np.where(is_token, 0, PADDED))
@@ -256,13 +256,13 @@ def remembering(step, config, graph=None):
     return step.CachedModel(graph or Toy(), config, CPU())
 
 
-@about("known")
-def test_known(step, config):
-    """What is known are the columns equal to those seen, from the first on, and never the very last token."""
+@about("cached_prefix_length")
+def test_cached_prefix_length(step, config):
+    """The cached prefix is the columns equal to the cached ones, from the first on, without the very last token."""
     model = remembering(step, config)
-    known = {}
-    for case, seen, asked in (
-        ("nothing was seen", TEXT[:, :0], TEXT[:, :5]),
+    counted = {}
+    for case, cached_ids, asked in (
+        ("nothing is cached", TEXT[:, :0], TEXT[:, :5]),
         ("one token more", TEXT[:, :5], TEXT[:, :6]),
         ("several tokens more", TEXT[:, :5], TEXT[:, :9]),
         ("the same again", TEXT[:, :5], TEXT[:, :5]),
@@ -272,14 +272,14 @@ def test_known(step, config):
         ("another first token", TEXT[:, :5], TEXT[:, :6][:, ::-1]),
         ("another number of rows", TEXT[:1, :5], TEXT[:, :6]),
     ):
-        model.seen = seen
-        known[case] = int(model.known(asked))
-    wanted = dict(zip(known, (0, 5, 5, 4, 3, 3, 3, 0, 0), strict=True))
-    wrong = [case for case in wanted if known[case] != wanted[case]]
+        setattr(model, "cached_ids" if hasattr(model, "cached_ids") else "seen", cached_ids)  # seen: an earlier name
+        counted[case] = int(model.cached_prefix_length(asked))
+    wanted = dict(zip(counted, (0, 5, 5, 4, 3, 3, 3, 0, 0), strict=True))
+    wrong = [case for case in wanted if counted[case] != wanted[case]]
     require(
         not wrong,
-        *(f"{case}: {known[case]} tokens are known, and it must be {wanted[case]}." for case in wrong[:1]),
-        known,
+        *(f"{case}: {counted[case]} tokens count as cached, and it must be {wanted[case]}." for case in wrong[:1]),
+        counted,
     )
 
 
@@ -337,7 +337,7 @@ def test_the_answer_is_that_of_the_tokens_asked(step, config):
 
 @about("__call__")
 def test_the_callers_array_stays_the_callers(step, config):
-    """An array that is changed after the call does not change what was seen."""
+    """An array that is changed after the call does not change what counts as cached."""
     model = remembering(step, config)
     asked = TEXT[:, :6].copy()
     model(asked)
@@ -347,7 +347,7 @@ def test_the_callers_array_stays_the_callers(step, config):
 
 @about("__call__")
 def test_a_run_that_was_broken_off(step, config):
-    """After a run that ended early, what it may have written is not taken for known."""
+    """After a run that ended early, what it may have written does not count as cached."""
     graph = Toy()
     model = remembering(step, config, graph)
     model(TEXT[:, :8])
@@ -399,7 +399,7 @@ def test_what_is_compiled(step, model, config, monkeypatch):
     input_ids, position_ids, padding_mask, cache = traced[0]
     shapes = [[str(size) for size in kind.shape] for kind in (input_ids, position_ids, padding_mask, cache[0][0])]
     symbolic = [[axis for axis, size in enumerate(shape) if not size.isdigit()] for shape in shapes]
-    is_value("the axes of ids, positions, mask and room that are symbolic", symbolic, [[0, 1], [0, 1], [0, 1], [0]])
+    is_value("the axes of ids, positions, mask and buffer that are symbolic", symbolic, [[0, 1], [0, 1], [0, 1], [0]])
     is_value("the number of pairs in the cache", len(cache), config.n_layer)
 
 

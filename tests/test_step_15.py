@@ -5,6 +5,8 @@ requests of one ragged batch. For the numbers the cache is a NumPy array with a 
 only the compiled claim runs MAX's own, with pages of four tokens that lie scattered in memory.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
 from max.experimental import functional as F
@@ -233,7 +235,8 @@ def test_compiled(step, config, whole, device):
     from play.serving.max.pages import Pages
 
     with compiling(f"your model for {device}, with MAX's paged attention"):
-        pages = Pages(step, config, whole.weights, batch=BATCH, page_size=4, device=open_device(device))
+        weighted = partial(build, weights=whole.weights)
+        pages = Pages(step, config, weighted, batch=BATCH, page_size=4, device=open_device(device))
     held = np.zeros(BATCH, int)
     for counts in CALLS:
         logits = pages(ragged(whole["full_input"], held, counts), counts)

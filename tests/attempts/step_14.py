@@ -1,6 +1,6 @@
 """Step 14, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-ROOMS = "return [(room(), room()) for _ in range(config.n_layer)]"
+BUFFERS = "return [(buffer(), buffer()) for _ in range(config.n_layer)]"
 STORE = "cache[:, :, (slice(first, end), sequence_length)] = new"
 ROWS = "rows = causal[total - sequence_length :]"
 MASKED = "return rows + padding_mask.unsqueeze(1).unsqueeze(1)"
@@ -13,24 +13,24 @@ ATTEND = "attend(attention._split_heads(query), keys[:, :, :total], values[:, :,
 EMBED = "hidden_states = transformer.wte(input_ids) + transformer.wpe(position_ids)"
 BLOCKS = "for block, (keys, values) in zip(transformer.h, cache, strict=True):"
 HEAD = "return self.model.lm_head(transformer.ln_f(hidden_states[:, -1:]))"
-SAME = "same = (input_ids[:, :both] == self.seen[:, :both]).all(axis=0)"
+SAME = "same = (input_ids[:, :both] == self.cached_ids[:, :both]).all(axis=0)"
 PAST = "past = both if same.all() else int(same.argmin())"
 NOT_THE_LAST = "return min(past, input_ids.shape[-1] - 1)"
 POSITIONS = "position_ids = np.maximum(is_token.cumsum(axis=-1) - 1, 0)"
 BLOCKED = "padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)"
 RUN = "logits = self.graph(np.maximum(input_ids, 0)[:, past:], position_ids[:, past:], padding_mask, self.cache)"
-REMEMBER = "self.seen = input_ids.copy()"
-ROOM_TYPE = "room = BufferType(DType.float32, "
-TYPES = "cache: Any = [(room, room)] * config.n_layer"
+REMEMBER = "self.cached_ids = input_ids.copy()"
+BUFFER_TYPE = "buffer = BufferType(DType.float32, "
+TYPES = "cache: Any = [(buffer, buffer)] * config.n_layer"
 
 MISTAKES = {
-    "All blocks share one pair of rooms: a list times a number repeats the same two tensors. Make new ones for each.": {
-        ROOMS: "return [(room(), room())] * config.n_layer"
+    "All blocks share one pair of buffers: a list times a number repeats the same two tensors. Make new ones for each.": {
+        BUFFERS: "return [(buffer(), buffer())] * config.n_layer"
     },
-    "Keys and values of a block share one room; the values overwrite the keys.": {
-        ROOMS: "return [(both, both) for both in (room() for _ in range(config.n_layer))]"
+    "Keys and values of a block share one buffer; the values overwrite the keys.": {
+        BUFFERS: "return [(both, both) for both in (buffer() for _ in range(config.n_layer))]"
     },
-    "There is one pair of rooms; every block needs its own.": {ROOMS: "return [(room(), room())]"},
+    "There is one pair of buffers; every block needs its own.": {BUFFERS: "return [(buffer(), buffer())]"},
     "The cache is overwritten at its beginning: new keys go behind the past ones, to slots past to past + seq.": {
         STORE: "cache[:, :, :sequence_length] = new"
     },
@@ -75,7 +75,7 @@ MISTAKES = {
     },
     "The values are not stored.": {STORE_VALUE: "pass"},
     "The keys are not stored.": {STORE_KEY: "pass"},
-    "The values are stored in the room of the keys.": {STORE_VALUE: STORE_VALUE.replace("values,", "keys,")},
+    "The values are stored in the keys' buffer.": {STORE_VALUE: STORE_VALUE.replace("values,", "keys,")},
     "The query is stored as the key.": {STORE_KEY: "store(keys, attention._split_heads(query), past)"},
     "The cache is read before the new tokens are stored in it: a token looks at itself too.": {
         f"    {STORE_KEY}\n    {STORE_VALUE}\n    attn_output = {ATTEND}\n": (
@@ -114,27 +114,29 @@ MISTAKES = {
     "The logits of every new token are returned; those of the last are enough, and at a prompt much less work.": {
         HEAD: "return self.model.lm_head(transformer.ln_f(hidden_states))"
     },
-    "A stale cache is used: the tokens seen are not compared, so another prompt gets the keys of the one before.": {
+    "A stale cache is used: the cached tokens are not compared, so another prompt gets the keys of the one before.": {
         SAME: "same = np.ones(both, bool)"
     },
     "Equal tokens are counted wherever they are; after the first that differs, every key differs too.": {
         PAST: "past = int(same.sum())"
     },
     "Only the first row is compared; the tokens of all rows must be equal.": {
-        SAME: "same = input_ids[0, :both] == self.seen[0, :both]"
+        SAME: "same = input_ids[0, :both] == self.cached_ids[0, :both]"
     },
-    "One equal row is enough for a column to be known; all rows must agree.": {".all(axis=0)": ".any(axis=0)"},
-    "The last token counts as known: when the same text comes again nothing is left to run, and there are no logits.": {
+    "One equal row is enough for a column to count as cached; all rows must agree.": {".all(axis=0)": ".any(axis=0)"},
+    "The last token counts as cached: when the same text comes again nothing is left to run, and there are no logits.": {
         NOT_THE_LAST: "return past"
     },
-    "Nothing is ever known: all tokens run again.": {PAST: "past = 0"},
-    "Everything runs again each time: remember what was seen, and show the graph the tokens from past on alone.": {
+    "Nothing ever counts as cached: all tokens run again.": {PAST: "past = 0"},
+    "Everything runs again each time: remember the ids, and show the graph the tokens from past on alone.": {
         REMEMBER: "pass"
     },
-    "The caller's array itself is remembered; when the caller changes it, it seems to have been seen. Keep a copy.": {
-        REMEMBER: "self.seen = input_ids"
+    "The caller's array itself is remembered; when the caller changes it, it seems to be cached. Keep a copy.": {
+        REMEMBER: "self.cached_ids = input_ids"
     },
-    "The new tokens alone are remembered, not those before them.": {REMEMBER: "self.seen = input_ids[:, past:].copy()"},
+    "The new tokens alone are remembered, not those before them.": {
+        REMEMBER: "self.cached_ids = input_ids[:, past:].copy()"
+    },
     "Positions start at 0 again for the new tokens; they go on where the tokens in the cache ended.": {
         "position_ids[:, past:], padding_mask": "position_ids[:, : input_ids.shape[-1] - past], padding_mask"
     },
@@ -160,11 +162,11 @@ MISTAKES = {
         RUN: RUN.replace("np.maximum(input_ids, 0)[:, past:]", "input_ids[:, past:]")
     },
     "The cache is declared as TensorType, which a graph can only read; BufferType is what it may write to.": {
-        ROOM_TYPE: "room = TensorType(DType.float32, "
+        BUFFER_TYPE: "buffer = TensorType(DType.float32, "
     },
-    "The cache has one pair; the graph needs one for every block.": {TYPES: "cache: Any = [(room, room)]"},
+    "The cache has one pair; the graph needs one for every block.": {TYPES: "cache: Any = [(buffer, buffer)]"},
     "The batch of the cache is fixed to 1; it is symbolic like that of the tokens.": {
-        'room = BufferType(DType.float32, ["batch", ': "room = BufferType(DType.float32, [1, "
+        'buffer = BufferType(DType.float32, ["batch", ': "buffer = BufferType(DType.float32, [1, "
     },
 }
 
@@ -173,9 +175,9 @@ ALTERNATIVES = {
         "return Tensor.from_dlpack(np.zeros(shape, np.float32)).to(device)": "return Tensor.zeros(shape, dtype=DType.float32, device=device)"
     },
     "a loop that appends": {
-        ROOMS: "cache = []\n    for _ in range(config.n_layer):\n        cache.append((room(), room()))\n    return cache"
+        BUFFERS: "cache = []\n    for _ in range(config.n_layer):\n        cache.append((buffer(), buffer()))\n    return cache"
     },
-    "rooms of uninitialized memory": {"np.zeros(shape, np.float32)": "np.full(shape, np.nan, np.float32)"},
+    "buffers of uninitialized memory": {"np.zeros(shape, np.float32)": "np.full(shape, np.nan, np.float32)"},
     "F.buffer_store_slice": {
         STORE: "F.buffer_store_slice(cache, new, (slice(None), slice(None), (slice(first, end), sequence_length)))"
     },

@@ -110,7 +110,7 @@ class MaxSide:
                 return logits[-1]
 
             def write() -> np.ndarray:
-                cached.seen = np.zeros((0, 0), np.int64)  # nothing of an earlier run helps this one
+                cached.cached_ids = np.zeros((0, 0), np.int64)  # nothing of an earlier run helps this one
                 logits.clear()
                 text = generate_tokens(remembered, input_ids, case.new_tokens, temperature=0)
                 return text[:, case.length :]

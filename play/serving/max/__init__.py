@@ -1,5 +1,13 @@
 """All that knows MAX's serving interfaces: the architecture, its paged cache, the start of the server.
 
-In come step 15's model and a checkpoint; out goes MAX's server. MAX imports ``architecture`` by its path, in a
-process of its own. Only ``play.serving`` and the check of step 15 import it.
+In come step 15's model and a checkpoint; out goes MAX's server.
+The command line and the check of step 15 import it; MAX imports ``architecture`` by its path.
+
+Importing this package has an effect, the one exception in this repository: MAX runs the model in a process of its own,
+where no entry point of ours comes before the import. So the import itself chooses whose modules run; without an order
+in the environment (``play/serving/environment.py``) it changes nothing.
 """
+
+from play.serving.environment import choose_modules
+
+choose_modules()

@@ -28,10 +28,7 @@ from max.pipelines.lib import (
     SupportedArchitecture,
     TextTokenizer,
 )
-from max.pipelines.lib.interfaces.arch_config import (
-    ArchConfigWithKVCache,
-    ArchConfigWithStoredKVParams,
-)
+from max.pipelines.lib.interfaces.arch_config import ArchConfigWithKVCache, ArchConfigWithStoredKVParams
 from max.pipelines.lib.interfaces.batch_processor import ModuleV3SingleReplicaBatchProcessor
 from max.pipelines.modeling.types import PipelineTask
 
@@ -51,14 +48,14 @@ class ServedByMax(ServedGPT2):
     def forward(  # type: ignore[override]
         self, tokens: Tensor, logits_wanted: Tensor, row_offsets: Tensor, *cache: Tensor
     ) -> ModuleV3Outputs:  # [tokens], [1], [batch + 1], MAX's cache -> [batch, vocab]
-        """The logits of the token that follows each request."""
+        """Return the logits of the token that follows each request."""
         logits = super().forward(tokens, row_offsets, MaxPagedCache(self.params, cache))
         return ModuleV3Outputs(next_token_logits=logits, logits=None, logit_offsets=None, hidden_states=None)
 
 
 @dataclass
 class Batch(ModelInputs):
-    """What one call of the model gets."""
+    """The inputs of one call of the model."""
 
     tokens: Buffer
     input_row_offsets: Buffer
@@ -66,12 +63,12 @@ class Batch(ModelInputs):
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """The inputs in the order of ``ServedByMax.forward``."""
+        """Return the inputs in the order of ``ServedByMax.forward``."""
         return self.tokens, self.return_n_logits, self.input_row_offsets, *tree.leaves(self.kv_cache_inputs)
 
 
 class Batcher(ModuleV3SingleReplicaBatchProcessor[TextContext, Batch]):
-    """Puts the tokens of the requests that MAX's scheduler chose into one row."""
+    """A batch processor that puts the tokens of the requests that MAX's scheduler chose into one row."""
 
     def _make_inputs(self, **inputs: Any) -> Batch:
         return Batch(**inputs)
@@ -79,7 +76,7 @@ class Batcher(ModuleV3SingleReplicaBatchProcessor[TextContext, Batch]):
 
 @dataclass(kw_only=True)
 class ServedConfig(ArchConfigWithStoredKVParams, ArchConfigWithKVCache):
-    """What MAX asks about the model before it exists: for how many tokens, and how large the pages are."""
+    """The answers to what MAX asks before the model exists: for how many tokens, and how large the pages are."""
 
     DEFAULT_ENCODING: ClassVar = "float32"
     SUPPORTED_ENCODINGS: ClassVar = {"float32"}
@@ -100,21 +97,15 @@ class ServedConfig(ArchConfigWithStoredKVParams, ArchConfigWithKVCache):
         cache_dtype: DType,
         **options: Any,
     ) -> KVCacheParamInterface:
-        """Pages of the sizes that step 15 says."""
-        sizes = cache_sizes(read_config(Path(pipeline_config.model.model_path)))
-        return kv_cache_config.to_params(
-            dtype=cache_dtype,
-            devices=devices,
-            num_layers=sizes["num_layers"],
-            n_kv_heads=sizes["n_kv_heads"],
-            head_dim=sizes["head_dim"],
-        )
+        """Make pages of the sizes that step 15 says."""
+        sizes: Any = cache_sizes(read_config(Path(pipeline_config.model.model_path)))
+        return kv_cache_config.to_params(dtype=cache_dtype, devices=devices, **sizes)
 
     @classmethod
     def initialize(
         cls, pipeline_config: PipelineConfig, model_config: MAXModelConfig | None = None, *, max_seq_len: int
     ) -> ServedConfig:
-        """The configuration of the checkpoint that the server was started with."""
+        """Read the configuration of the checkpoint that the server was started with."""
         model = model_config or pipeline_config.model
         devices = [DeviceRef(spec.device_type, spec.id) for spec in model.device_specs]
         params = cls.construct_kv_params(
@@ -125,7 +116,7 @@ class ServedConfig(ArchConfigWithStoredKVParams, ArchConfigWithKVCache):
 
 
 class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
-    """Builds the model, gives it step 13's weights, and lets MAX compile it."""
+    """The model as MAX builds, fills with step 13's weights and compiles it."""
 
     model_config_cls = ServedConfig
     batch_processor_cls = Batcher

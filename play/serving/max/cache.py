@@ -41,7 +41,7 @@ class MaxPagedCache:
     def attend(
         self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float
     ) -> Tensor:  # [tokens, head, head_dim] -> [tokens, head, head_dim]
-        """Causal attention over the pages of each request."""
+        """Attend to the pages of each request, with a causal mask."""
         return _attend(
             self.params,
             input=query,

@@ -5,7 +5,7 @@ The check of step 15 runs this, and so can anyone who wants to look into the pag
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +17,6 @@ from max.experimental.tensor import Tensor, TensorType
 from max.graph import DeviceRef
 from max.nn.kv_cache import KVCacheParamInterface, MHAKVCacheParams
 
-from checker.claims.modules import build
 from play.serving.max.cache import MaxPagedCache
 from solutions.solution_01 import GPT2Config
 
@@ -25,7 +24,7 @@ SEED = 15  # of the order in which pages are handed out
 
 
 def over_pages(model: type[Any], params: KVCacheParamInterface) -> type[Any]:
-    """``model``, which is step 15's ``ServedGPT2``, taking MAX's cache as inputs of its graph.
+    """Let ``model``, step 15's ``ServedGPT2``, take MAX's cache as inputs of its graph.
 
     A subclass, so that the weights keep their names.
     """
@@ -34,7 +33,7 @@ def over_pages(model: type[Any], params: KVCacheParamInterface) -> type[Any]:
         def forward(
             self, tokens: Tensor, row_offsets: Tensor, *cache: Tensor
         ) -> Tensor:  # [tokens], [batch + 1], MAX's cache -> [batch, vocab]
-            """The logits of the token that follows each request."""
+            """Return the logits of the token that follows each request."""
             return super().forward(tokens, row_offsets, MaxPagedCache(params, cache))
 
     return ServedOverPages
@@ -46,7 +45,7 @@ class Pages:
     Args:
         step: the module of step 15.
         config: the model's configuration.
-        weights: the model's weights by name.
+        build: makes the model, of the class and the configuration that it is given, with its weights.
         batch: how many requests there are.
         page_size: tokens in one page.
         device: where the model runs.
@@ -56,7 +55,7 @@ class Pages:
         self,
         step: ModuleType,
         config: GPT2Config,
-        weights: Mapping[str, np.ndarray],
+        build: Callable[[type[Any], GPT2Config], Any],
         *,
         batch: int,
         page_size: int,
@@ -71,7 +70,7 @@ class Pages:
         self.table = np.random.RandomState(SEED).permutation(batch * pages_each).reshape(batch, pages_each)
         shape = [batch * pages_each, *self.params.shape_per_block]
         self.blocks = Buffer.zeros(shape=shape, dtype=DType.float32, device=device)
-        model = build(over_pages(step.ServedGPT2, self.params), config, weights=weights)
+        model = build(over_pages(step.ServedGPT2, self.params), config)
         if device != CPU():
             model.to(device)
         tokens = TensorType(DType.int64, ["tokens"], device=reference)
@@ -79,11 +78,10 @@ class Pages:
         self.graph: Any = model.compile(tokens, row_offsets, *tree.leaves(self.params.get_symbolic_inputs()))
 
     def __call__(self, tokens: np.ndarray, counts: Sequence[int]) -> np.ndarray:  # [tokens] -> [batch, vocab]
-        """The logits of each request's last token, after its next ``counts`` tokens; the cache keeps them."""
+        """Run each request's next ``counts`` tokens, which the cache keeps; return the logits of its last one."""
         row_offsets = np.cumsum([0, *counts])
         longest, total = max(counts), int((self.held + counts).max())
         plan = self.params.resolve_attn_key(len(counts), longest, total).pack_into_buffer(self.device, total)
-        stride = np.array([np.prod(self.params.shape_per_block)])
         inputs = [
             self._buffer(tokens, DType.int64),
             self._buffer(row_offsets, DType.uint32),
@@ -92,7 +90,7 @@ class Pages:
             self._buffer(self.table, DType.uint32),
             Buffer.from_numpy(np.array([longest], dtype=np.uint32)),
             Buffer.from_numpy(np.array([total], dtype=np.uint32)),
-            Buffer.from_numpy(stride.astype(np.int64)),
+            Buffer.from_numpy(np.array([np.prod(self.params.shape_per_block)], dtype=np.int64)),
             plan,
         ]
         logits: Tensor = self.graph(*inputs)

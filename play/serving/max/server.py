@@ -1,7 +1,8 @@
-"""Starts MAX's server with this course's architecture, behind the door."""
+"""The start of MAX's server, with this course's architecture and with validation in front of it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
@@ -13,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from max.driver import DeviceSpec, accelerator_count
-from tokenizers import Tokenizer
 
 from checker.course.paths import ROOT
-from play.serving import CannotServe
-from play.serving.validation import Door, Served
+from play.serving.environment import CannotServe
+from play.serving.validation import ModelLimits, RequestValidation
+from play.tokens import load_tokenizer
 from solutions.solution_13 import checkpoint_folder, read_config
 
 ARCHITECTURE = f"{ROOT}:play.serving.max.architecture"
 WORKER_SECONDS = 1.0  # that MAX waits for its model worker to end before it kills it: it has nothing to save
-PRIVATE = {  # of what the process, and those that it starts, find in their environment
+ENVIRONMENT = {  # of this process and of those that MAX starts
     "HF_HUB_OFFLINE": "1",  # the checkpoint is a folder by now
     "MAX_SERVE_API_TYPES": '["openai"]',
     "MAX_SERVE_DISABLE_TELEMETRY": "1",
@@ -51,23 +52,19 @@ def check_port(host: str, port: int) -> None:
         CannotServe: the port is taken, or is no port, or the host is not this machine's.
     """
     try:
-        with socket.create_server((host, port)):
-            pass
+        socket.create_server((host, port)).close()
     except (OSError, OverflowError) as error:
         raise CannotServe(f"{host}:{port} cannot be served at ({error}); choose another --port or --host") from error
 
 
-def behind_the_door(folder: Path, name: str) -> Served:
-    """What requests are measured against.
+def read_limits(folder: Path, name: str) -> ModelLimits:
+    """Read from a checkpoint what its model, served by a name, can answer.
 
     Raises:
         ValueError: the checkpoint is not of this model, or has no tokenizer.
     """
-    config = read_config(folder)
-    if not (folder / "tokenizer.json").is_file():
-        raise ValueError(f"{folder} has no tokenizer.json, without which text cannot be turned into tokens")
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    return Served(name, config.n_positions, config.vocab_size, lambda text: tokenizer.encode(text).ids)
+    config, tokenizer = read_config(folder), load_tokenizer(folder)
+    return ModelLimits(name, config.n_positions, config.vocab_size, lambda text: tokenizer.encode(text).ids)
 
 
 def check_device(name: str) -> None:
@@ -78,6 +75,28 @@ def check_device(name: str) -> None:
     """
     if name == "gpu" and not accelerator_count():
         raise CannotServe("there is no GPU that MAX can use here; leave --device out to serve from the CPU")
+
+
+def prepare_server(limits: ModelLimits) -> None:
+    """Change, in this process, what MAX's server has no argument for; call it once, before the server starts.
+
+    It sets the environment that MAX's settings and processes read. It replaces the function by which MAX makes its
+    application with one that adds the validation, and shortens the time that MAX gives its model worker to end.
+    """
+    for variable, value in ENVIRONMENT.items():
+        os.environ.setdefault(variable, value)
+    from max._entrypoints.cli.serve import serve_api_and_model_worker as entry
+    from max.serve import process_control
+
+    make_app = entry.fastapi_app
+
+    def validating_app(*arguments: Any) -> Any:
+        app = make_app(*arguments)
+        app.add_middleware(RequestValidation, limits=limits)
+        return app
+
+    entry.fastapi_app = validating_app  # type: ignore[assignment]
+    process_control._SIGTERM_GRACE = WORKER_SECONDS
 
 
 def serve(options: Options, tell: Callable[[str], None]) -> None:
@@ -93,26 +112,14 @@ def serve(options: Options, tell: Callable[[str], None]) -> None:
     check_device(options.device)
     folder = checkpoint_folder(options.model)
     name = folder.resolve().name if Path(options.model).is_dir() else str(options.model)
-    served = behind_the_door(folder, name)
+    limits = read_limits(folder, name)
     tell(f"MAX gets {name} ready; where it has not compiled this model before, that takes some minutes")
-    for variable, value in PRIVATE.items():
-        os.environ.setdefault(variable, value)
-
+    prepare_server(limits)
     from max._entrypoints.cli.serve import serve_api_and_model_worker as entry
     from max.pipelines.lib import PipelineArgs
-    from max.serve import process_control
     from max.serve.config import Settings
     from max.serve.telemetry.common import configure_logging
 
-    make_app = entry.fastapi_app
-
-    def app_behind_the_door(*arguments: Any) -> Any:
-        app = make_app(*arguments)
-        app.add_middleware(Door, served=served)
-        return app
-
-    entry.fastapi_app = app_behind_the_door  # type: ignore[assignment]  # MAX has no other place for it
-    process_control._SIGTERM_GRACE = WORKER_SECONDS
     level = "INFO" if options.verbose else "WARNING"
     settings = Settings(MAX_SERVE_HOST=options.host, MAX_SERVE_PORT=options.port, MAX_SERVE_LOGS_CONSOLE_LEVEL=level)
     configure_logging(settings)
@@ -125,19 +132,14 @@ def serve(options: Options, tell: Callable[[str], None]) -> None:
     )
     address = f"http://{options.host}:{options.port}"
 
-    def ready() -> None:
+    def tell_when_ready() -> None:
+        answered = False
+        while not answered:
+            time.sleep(0.1)
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"{address}/health", timeout=5):
+                answered = True
         seconds = time.perf_counter() - started
         tell(f"ready after {seconds:.0f} s at {address}/v1, where the model is called {name}; Ctrl-C ends it")
 
-    threading.Thread(target=_when_answered, args=(f"{address}/health", ready), daemon=True).start()
+    threading.Thread(target=tell_when_ready, daemon=True).start()
     entry.serve_api_server_and_model_worker(settings, arguments)
-
-
-def _when_answered(address: str, then: Callable[[], None]) -> None:
-    while True:
-        time.sleep(0.1)
-        try:
-            with urllib.request.urlopen(address, timeout=5):
-                return then()
-        except OSError:
-            continue

@@ -16,8 +16,9 @@ import psutil
 import pytest
 
 from checker.course.paths import ROOT
-from play.serving import MAX_VERSION
-from play.serving.validation import LARGEST_BODY, Refused, Served, admitted
+from play.serving import environment
+from play.serving.environment import MAX_VERSION
+from play.serving.validation import LARGEST_BODY, InvalidRequest, ModelLimits, validated
 
 openai = pytest.importorskip("openai")
 
@@ -174,11 +175,11 @@ def test_a_client_that_goes_away_leaves_room_for_the_others(server):
 @pytest.mark.parametrize(
     ("request_", "status", "said"),
     [
-        ({"prompt": ""}, 400, "the prompt is empty"),
+        ({"prompt": ""}, 400, 'prompt = "" must be a text, token ids, or a list of either, each of at least one token'),
         ({"prompt": [5] * 256}, 400, "the prompt has 256 tokens and 16 more are asked for"),
         ({"prompt": "whale " * 300}, 400, "the model's context has 256"),
         ({"prompt": [1024]}, 400, "token id 1024 is not in the vocabulary of 1024 tokens"),
-        ({"model": "gpt-5"}, 404, "there is 'moby-dick'"),
+        ({"model": "gpt-5"}, 404, 'model = "gpt-5" must be "moby-dick", which is served here'),
         ({"max_tokens": -1}, 400, "max_tokens = -1 must be a whole number from 1 to 256"),
         ({"max_tokens": 10**9}, 400, "max_tokens = 1000000000 must be"),
         ({"temperature": -0.5}, 400, "temperature = -0.5 must be a number from 0 to 2"),
@@ -197,13 +198,13 @@ def test_what_cannot_be_answered_is_said(server, request_, status, said):
 @pytest.mark.parametrize(
     ("body", "path", "status", "said"),
     [
-        (b"{", "/v1/completions", 400, "the body is not JSON"),
+        (b"{", "/v1/completions", 400, "must be a JSON object"),
         (b"[]", "/v1/completions", 400, "must be a JSON object"),
-        (b"\xff\xfe", "/v1/completions", 400, "the body is not JSON"),
+        (b"\xff\xfe", "/v1/completions", 400, "Invalid JSON"),
         (b" " * (LARGEST_BODY + 1), "/v1/completions", 413, "larger than 1,048,576 bytes"),
         (b"{}", "/v1/chat/completions", 404, "nothing is served at /v1/chat/completions"),
         (b"{}", "/reset_prefix_cache", 404, "nothing is served at /reset_prefix_cache"),
-        (b"{}", "/v1/models", 405, "is asked with GET, not POST"),
+        (b"{}", "/v1/models", 405, "takes GET, not POST"),
     ],
 )
 def test_what_is_no_request_is_said(server, body, path, status, said):
@@ -266,11 +267,9 @@ def test_a_taken_port_is_said(server):
 
 
 def test_another_version_of_max_is_named(monkeypatch):
-    import play.serving
-
-    monkeypatch.setattr(play.serving.importlib.metadata, "version", lambda name: "26.8.0")
-    with pytest.raises(play.serving.CannotServe, match=r"written for MAX 26\.7\.0, and 26\.8\.0 is installed"):
-        play.serving.check_version()
+    monkeypatch.setattr(environment.importlib.metadata, "version", lambda name: "26.8.0")
+    with pytest.raises(environment.CannotServe, match=r"written for MAX 26\.7\.0, and 26\.8\.0 is installed"):
+        environment.check_version()
 
 
 def test_the_version_is_the_one_that_is_installed():
@@ -289,39 +288,43 @@ def test_mine_is_what_is_served(course):
     assert "`./run s15` checks the model" in run.stderr
 
 
-SERVED = Served("whale", n_positions=13, vocab_size=37, encode=lambda text: [ord(letter) % 37 for letter in text])
+LIMITS = ModelLimits("whale", n_positions=13, vocab_size=37, encode=lambda text: [ord(letter) % 37 for letter in text])
 
 
-def let_in(**request):
-    return admitted(json.dumps({"model": "whale"} | request).encode(), SERVED)
+def request(**fields):
+    """Return what MAX gets to see of a request with these fields."""
+    return validated(json.dumps({"model": "whale"} | fields).encode(), LIMITS)
 
 
-def test_the_door_lets_a_request_through_as_it_is():
-    request = {"model": "whale", "prompt": "Call", "max_tokens": 9, "temperature": 0.5, "stop": ["."], "stream": True}
-    assert admitted(json.dumps(request).encode(), SERVED) == request
-    assert let_in(prompt="a", echo=False, logprobs=None)["prompt"] == "a"
+def test_a_valid_request_stays_as_it_is():
+    fields = {"model": "whale", "prompt": "Call", "max_tokens": 9, "temperature": 0.5, "stop": ["."], "stream": True}
+    assert request(**fields) == fields
+    assert request(prompt=["a", [1, 2]], seed=None, user="Ahab")["prompt"] == ["a", [1, 2]]
+    assert request(prompt="a", echo=False, logprobs=None)["prompt"] == "a"
 
 
-def test_the_door_puts_n_and_seed_into_words_that_max_follows():
-    assert let_in(prompt="a", n=3) == {"model": "whale", "prompt": ["a"] * 3}
-    assert let_in(prompt=["a", "b"], n=2)["prompt"] == ["a", "a", "b", "b"]
-    assert let_in(prompt=[1, 2], n=2)["prompt"] == [[1, 2], [1, 2]]
-    assert let_in(prompt="a", seed=0)["seed"] > 0
-    assert let_in(prompt="a", seed=5)["seed"] == 5
-    assert let_in(prompt="a", n=1) == {"model": "whale", "prompt": "a"}
+def test_n_and_seed_are_put_into_words_that_max_follows():
+    assert request(prompt="a", n=3) == {"model": "whale", "prompt": ["a"] * 3}
+    assert request(prompt=["a", "b"], n=2)["prompt"] == ["a", "a", "b", "b"]
+    assert request(prompt=[1, 2], n=2)["prompt"] == [[1, 2], [1, 2]]
+    assert request(prompt="a", seed=0)["seed"] > 0
+    assert request(prompt="a", seed=5)["seed"] == 5
+    assert request(prompt="a", n=1) == {"model": "whale", "prompt": "a"}
 
 
 @pytest.mark.parametrize(
-    ("request_", "said"),
+    ("fields", "said"),
     [
-        ({}, "there is no prompt"),
-        ({"prompt": 5}, "prompt must be a text, token ids, or a list of either, not 5"),
-        ({"prompt": []}, "the list of prompts is empty"),
-        ({"prompt": ["a", ""]}, "the prompt is empty"),
-        ({"prompt": [[]]}, "the prompt is empty"),
-        ({"prompt": ["a", {}]}, "a prompt must be a text or token ids, not {}"),
-        ({"prompt": [1, "a"]}, "a prompt must be a text or token ids"),
-        ({"prompt": [True]}, "a prompt must be a text or token ids"),
+        ({}, "prompt = null must be a text, token ids, or a list of either"),
+        ({"prompt": 5}, "prompt = 5 must be a text, token ids, or a list of either"),
+        ({"prompt": []}, "prompt = [] must be a text, token ids, or a list of either, each of at least one token"),
+        ({"prompt": ["a", ""]}, 'prompt = "" must be'),
+        ({"prompt": [[]]}, "<|endoftext|> if you have no other"),
+        ({"prompt": ["a", {}]}, "prompt = {} must be a text, token ids"),
+        ({"prompt": [1, "a"]}, 'prompt = [1, "a"] must be a text, token ids'),
+        ({"prompt": [True]}, "prompt = [true] must be a text, token ids"),
+        ({"prompt": [[1], [1.0]]}, "prompt = [1.0] must be a text, token ids"),
+        ({"prompt": ["a", 5] + [{}] * 100_000}, "prompt = 5 must be a text, token ids"),
         ({"prompt": [36, 37]}, "token id 37 is not in the vocabulary of 37 tokens"),
         ({"prompt": [-1]}, "token id -1 is not in the vocabulary"),
         ({"prompt": "a" * 13}, "the prompt has 13 tokens and 1 more are asked for"),
@@ -330,21 +333,23 @@ def test_the_door_puts_n_and_seed_into_words_that_max_follows():
         ({"prompt": "a", "max_tokens": 0}, "max_tokens = 0 must be a whole number from 1 to 13"),
         ({"prompt": "a", "max_tokens": 1.5}, "max_tokens = 1.5 must be a whole number"),
         ({"prompt": "a", "max_tokens": "9"}, 'max_tokens = "9" must be a whole number'),
+        ({"prompt": "a", "max_tokens": 9.0}, "max_tokens = 9.0 must be a whole number"),
         ({"prompt": "a", "max_tokens": True}, "max_tokens = true must be a whole number"),
         ({"prompt": "a", "temperature": 3}, "temperature = 3 must be a number from 0 to 2"),
+        ({"prompt": "a", "temperature": float("nan")}, "temperature = NaN must be a number from 0 to 2"),
         ({"prompt": "a", "top_p": 1.1}, "top_p = 1.1 must be a number from 0 to 1"),
         ({"prompt": "a", "top_k": 38}, "top_k = 38 must be a whole number from -1 to 37"),
         ({"prompt": "a", "seed": -1}, "seed = -1 must be a whole number from 0"),
         ({"prompt": "a", "n": 0}, "n = 0 must be a whole number from 1 to 128"),
         ({"prompt": ["a"] * 65, "n": 2}, "2 texts for each of 65 prompts are more than 128"),
         ({"prompt": "a", "n": 2, "stream": True}, "one request streams one text"),
-        ({"prompt": "a", "echo": True}, "echo is not offered here"),
-        ({"prompt": "a", "logprobs": 0}, "logprobs is not offered here"),
-        ({"prompt": "a", "best_of": 2}, "best_of is not offered here"),
-        ({"prompt": "a", "model": None}, "no model None is served here; there is 'whale'"),
+        ({"prompt": "a", "echo": True}, "echo = true must be left out; it is not offered here"),
+        ({"prompt": "a", "logprobs": 0}, "logprobs = 0 must be left out"),
+        ({"prompt": "a", "best_of": 2}, "best_of = 2 must be left out"),
+        ({"prompt": "a", "model": None}, 'model = null must be "whale", which is served here'),
     ],
 )
-def test_the_door_says_what_is_wrong(request_, said):
-    with pytest.raises(Refused) as refusal:
-        let_in(**request_)
-    assert said in str(refusal.value)
+def test_an_invalid_request_is_answered_with_what_it_may_be(fields, said):
+    with pytest.raises(InvalidRequest) as invalid:
+        request(**fields)
+    assert said in str(invalid.value)

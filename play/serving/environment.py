@@ -1,0 +1,52 @@
+"""The conditions for serving: the installed version of MAX, and whose modules every process of the server runs."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import os
+
+from checker.course.steps import Step
+from play.modules import use_mine
+
+#: The interfaces have moved with every release so far; another version needs another look at ``play/serving/max``.
+MAX_VERSION = "26.7.0"
+
+#: In the environment of the server and of the processes that it starts: whose modules run, if not the reference's.
+MODULES = "GPT2_MODULES"
+MINE, FILL_IN = "mine", "fill-in"
+
+
+class CannotServe(Exception):
+    """The server cannot be started; the message says what to do."""
+
+
+def check_version() -> None:
+    """Refuse a MAX that ``play/serving/max`` was not written for.
+
+    Raises:
+        CannotServe: another version is installed, or MAX without its server.
+    """
+    version = importlib.metadata.version("max")
+    if version != MAX_VERSION:
+        raise CannotServe(
+            f"play/serving is written for MAX {MAX_VERSION}, and {version} is installed; "
+            f"install max[serve]=={MAX_VERSION}, or bring play/serving up to date"
+        )
+    try:
+        importlib.metadata.version("fastapi")
+    except importlib.metadata.PackageNotFoundError as error:
+        raise CannotServe(f"MAX's server is not installed; `./run serve` installs max[serve]=={MAX_VERSION}") from error
+
+
+@functools.cache
+def choose_modules() -> list[Step]:
+    """Let solutions mean the learner's steps if the environment says so; return the steps that stay the reference's.
+
+    Call it in every process of the server, before any solution is imported.
+
+    Raises:
+        NotWritten: steps are not complete, and the reference is not to stand in.
+    """
+    chosen = os.environ.get(MODULES)
+    return use_mine(fill_in=chosen == FILL_IN) if chosen else []
