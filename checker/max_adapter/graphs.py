@@ -14,6 +14,7 @@ compiling one takes up to a minute. A model of real size has no business in that
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -91,7 +92,8 @@ class Session(InferenceSession):
         """Return the model, with its weights."""
         if not isinstance(compiled, Part):
             return super().init(compiled, weights_registry=weights_registry)
-        weights: dict[str, Any] = {name: np.zeros(shape, np.float32) for name, shape in compiled.together.shapes.items()}
+        shapes = compiled.together.shapes
+        weights: dict[str, Any] = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
         weights |= {f"{compiled.name}/{name}": value for name, value in (weights_registry or {}).items()}
         try:
             return self.init_all(self.compile(compiled.together.file), weights_registry=weights)[compiled.name]
@@ -124,7 +126,9 @@ def install(lost: Lost) -> None:
     """
     from max.experimental import compilation
 
-    compilation._session, InferenceSession.compile_reusing_mefs, InferenceSession.init  # are they there?
+    inspect.signature(compilation._session).bind()
+    inspect.signature(InferenceSession.compile_reusing_mefs).bind("self", "model")
+    inspect.signature(InferenceSession.init).bind("self", "compiled", weights_registry={})
 
     @cache  # MAX's own makes one session too, when it is first needed
     def session() -> Session:
