@@ -20,7 +20,7 @@ ADVICE = {
     r"transpose\(\) takes \d+ positional arguments": "transpose swaps two axes; permute([0, 2, 1, 3]) orders all.",
     r"reshape\(\) takes \d+ positional arguments": "reshape takes one list: reshape([2, 3]).",
     r"permute\(\) takes \d+ positional arguments": "permute takes one list: permute([0, 2, 1]).",
-    r"(SymbolicDim|AlgebraicDim)' and|and '(SymbolicDim|AlgebraicDim)'|dims to index into a list": (
+    r"(Symbol|Algebra)icDim' and|and '(Symbol|Algebra)icDim'|type (Symbol|Algebra)icDim|dims to index into a list": (
         "A size taken from a shape is no number but may be a symbol; where a number is needed and the size is always "
         "the same, as the head width is, say int(...). NumPy and math cannot work with the others."
     ),
