@@ -1,36 +1,34 @@
-"""What this machine has: ``./run doctor`` prints a block to paste into a bug report."""
+"""Say what this machine has: ``./run doctor`` prints a block to paste into a bug report.
+
+This process does not import MAX, which may be missing or broken. What MAX itself must say, another process asks it.
+"""
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 
 import psutil
 
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
-from checker.session import child as grading
+from checker.max_adapter.installed import installed_version, why_not_usable
 
 NEEDED_GB = {"memory": 4.0, "disk": 2.0}
-CACHED_SECONDS = 8.0  # a check with its kernels cached ends well within this, one without never does
-PROBE = """
-import numpy as np
-from checker.max_adapter.runtime import open_device, tensor
-from max.driver import CPU
-device = open_device("gpu")
-x = tensor(np.arange(6, dtype=np.float32)).to(device)
-assert np.from_dlpack((x + x).to(CPU())).tolist() == [0, 2, 4, 6, 8, 10]
-print(device)
-"""
+CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does
+CONTRACT_SECONDS = 120.0
+PROBE_SECONDS = 300.0  # the accelerator's kernels may have to be compiled
+CANNOT_IMPORT = 2  # the exit status of the contract where there is no MAX to look at
+NO_MAX = "not asked, since MAX cannot be imported"
 
 
-def main() -> int:
-    """Print one line a fact; exit status 1 when something that the checks need is missing."""
+def doctor() -> int:
+    """Print one line per fact; exit status 1 when something that the checks need is missing."""
     problems = []
     print("```text")
     for name, find in FACTS.items():
@@ -47,73 +45,110 @@ def main() -> int:
     return 1 if problems else 0
 
 
+def ask(module: str, *arguments: str, seconds: float) -> tuple[int | None, str]:
+    """Run a module of ours in a process of its own; return its exit status and what it said.
+
+    There is no status if it did not end within ``seconds``; it and all that it started are killed then.
+    """
+    command = [sys.executable, "-m", module, *arguments]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            said, _ = process.communicate(timeout=seconds)
+            return process.returncode, said.strip()
+        except subprocess.TimeoutExpired:
+            for one in [*psutil.Process(process.pid).children(recursive=True), process]:
+                one.kill()
+            return None, ""
+
+
+def last_line(said: str) -> str:
+    """Return the last line of what a process said."""
+    return said.splitlines()[-1] if said else "it said nothing"
+
+
 def python() -> str:
-    """The interpreter in use."""
+    """Return the interpreter in use."""
     version = platform.python_version()
     fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
     return f"{version} ({sys.executable})" if fits else f"no: {version}; this course needs 3.11, 3.12 or 3.13"
 
 
 def max_version() -> str:
-    """The installed MAX against the one that the course is written for."""
-    try:
-        found = importlib.metadata.version("max")
-    except importlib.metadata.PackageNotFoundError:
-        return "no: not installed; run `./run doctor`, which installs it, instead of this file"
-    needed = next(
-        line[5:] for line in (ROOT / "requirements/learn.txt").read_text().splitlines() if line[:5] == "max=="
+    """Return the installed MAX, if it is the one that the course is written for and can be imported."""
+    if why := why_not_usable():
+        return f"no: {why}"
+    status, said = contract_said()
+    return f"no: {said}" if status == CANNOT_IMPORT else installed_version()
+
+
+@cache
+def contract_said() -> tuple[int | None, str]:
+    """Return what the contract with MAX says, from a process that imports MAX."""
+    return ask("checker.max_adapter.contract", seconds=CONTRACT_SECONDS)
+
+
+def contract() -> str:
+    """Return whether the names of MAX that the course relies on are as it expects; checks may be slower if not."""
+    status, said = contract_said()
+    if status == CANNOT_IMPORT:
+        return NO_MAX
+    if status is None:
+        return f"no: MAX could not be asked within {CONTRACT_SECONDS:.0f} s; is the machine busy? Run this again"
+    if status and "Traceback" in said:
+        return f"no: MAX ended the process that asked it: {last_line(said)}"
+    return said.replace("\n", f"\n{'':<12} ")
+
+
+def gpu() -> str:
+    """Return the accelerator, if an operation ran on it and was right."""
+    if contract_said()[0] == CANNOT_IMPORT:
+        return NO_MAX
+    status, said = ask("checker.max_adapter.probe", seconds=PROBE_SECONDS)
+    if status is None:
+        return f"found, but an addition on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU"
+    if status == 0:
+        return f"{last_line(said)}: an addition on it is right"
+    return "none that MAX can use; checks run on the CPU" if "there is no device" in said else f"no: {last_line(said)}"
+
+
+def kernels() -> str:
+    """Return whether the kernels that the checks need are compiled already, by running the last check."""
+    if contract_said()[0] == CANNOT_IMPORT:
+        return NO_MAX
+    step = max(
+        (one for one in all_steps() if one.name.startswith("step")), key=lambda one: one.reference_file.is_file()
     )
-    return found if found == needed else f"no: {found} is installed, {needed} is needed; delete .venv and run again"
+    start = time.monotonic()
+    status, said = ask("checker", step.task, "--solution", "--no-compile", seconds=CACHED_SECONDS)
+    if status is None:
+        return "not compiled yet; `./run warm` does it in a few minutes, else the first check of a step does"
+    if status:
+        return f"no: the check of {step.name} fails on its own solution ({last_line(said)}); please report this"
+    return f"compiled: the check of {step.name} takes {time.monotonic() - start:.1f} s"
 
 
 def commit() -> str:
-    """The state of this checkout."""
+    """Return the state of this checkout."""
     git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
     return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip() or "not a git checkout"
 
 
 def memory() -> str:
-    """Free memory."""
+    """Return the free memory."""
     free = psutil.virtual_memory().available / 1e9
     return f"{free:.1f} GB free" if free > NEEDED_GB["memory"] else f"no: {free:.1f} GB free; compiling needs about 4"
 
 
 def disk() -> str:
-    """Free disk space where the packages and kernels go."""
+    """Return the free disk space where the packages and kernels go."""
     free = shutil.disk_usage(ROOT).free / 1e9
     return f"{free:.1f} GB free" if free > NEEDED_GB["disk"] else f"no: {free:.1f} GB free; packages and kernels need 2"
 
 
-def gpu() -> str:
-    """An accelerator, if an operation ran on it and was right."""
-    try:
-        probe = subprocess.run(
-            [sys.executable, "-c", PROBE], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return "found, but an addition on it did not end within 300 s; checks run on the CPU"
-    if probe.returncode == 0:
-        return f"{probe.stdout.strip()}: an addition on it is right"
-    last = probe.stderr.strip().splitlines()[-1] if probe.stderr.strip() else "unknown error"
-    return "none that MAX can use; checks run on the CPU" if "there is no device" in last else f"unusable: {last}"
-
-
-def kernels() -> str:
-    """Whether the kernels that the checks need are compiled already, by running the last check."""
-    steps = [step for step in all_steps() if step.name.startswith("step")]
-    step = max(steps, key=lambda one: one.reference_file.is_file())
-    start = time.monotonic()
-    job = grading.Job(step, "solution", step.solution_file.read_text(), str(step.solution_file), compile=False)
-    for event in grading.run(job):
-        if time.monotonic() - start > CACHED_SECONDS:
-            return "not compiled yet; `./run warm` does it in a few minutes, else the first check of a step does"
-        if event["event"] in ("late", "died", "unloadable"):
-            return f"no: the check of {step.name} fails on its own solution ({event['event']}); please report this"
-    return f"compiled: the check of {step.name} takes {time.monotonic() - start:.1f} s"
-
-
 def metal() -> str:
-    """Apple's Metal compiler, which MAX needs on a Mac's GPU."""
+    """Return whether Apple's Metal compiler is there, which MAX needs on a Mac's GPU."""
     found = subprocess.run(["xcrun", "-sdk", "macosx", "metal", "--version"], capture_output=True, check=False)
     return (
         "found"
@@ -127,6 +162,7 @@ FACTS: dict[str, Callable[[], str]] = {
     "processor": lambda: f"{platform.machine()}, {psutil.cpu_count(logical=False)} cores, {psutil.cpu_count()} threads",
     "python": python,
     "max": max_version,
+    "contract": contract,
     "checkout": commit,
     "memory": memory,
     "disk": disk,
@@ -136,4 +172,4 @@ FACTS: dict[str, Callable[[], str]] = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(doctor())

@@ -8,24 +8,19 @@ a learner's own way of writing, is compiled when it is met, as MAX does.
 
 from __future__ import annotations
 
-import hashlib
+import inspect
 import json
-import os
-import platform
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
-from max import _core
-from max._interpreter_ops import gc_compile
-from max._mlir_context import in_default_mlir_context
-from max.driver import Device
-from max.engine import Model
+from max.driver import CPU
 from max.graph import Graph, Module
 
 from checker.course.paths import RECORDED_KERNELS
+from checker.max_adapter.cache_files import cache_path, written
+
+Compiling = Callable[[str], AbstractContextManager[None]]
 
 #: The kernels that this process has run or looked for, by MAX's names.
 used: set[str] = set()
@@ -40,40 +35,57 @@ class _Noting(dict[str, Any]):
 
 
 def recorded() -> dict[str, list[str]]:
-    """The kernels that the check of each step needs, by the name of the step."""
+    """Return the kernels that the check of each step needs, by the name of the step."""
     return json.loads(RECORDED_KERNELS.read_text())
 
 
-def install(compiling: Callable[[str], AbstractContextManager[None]]) -> None:
-    """From now on, the first kernel that is missing brings all that are recorded; others come one by one.
+def install(compiling: Compiling, lost: Callable[[Exception], None]) -> None:
+    """Let the first kernel that is missing bring all that are recorded; others come one by one.
 
     Args:
         compiling: opened, with what is being compiled, for as long as that takes.
+        lost: called when the recorded kernels cannot be had after all; MAX then compiles each by itself.
+
+    Raises:
+        AttributeError, ImportError, TypeError: this MAX has no such place to hook into; nothing is changed.
     """
+    from max._interpreter_ops import gc_compile
+
     families = gc_compile.registered_families()
-    for family in families:
-        family.cache = _Noting(family.cache)
+    tables = [_Noting(family.cache) for family in families]
     compile_one = gc_compile.compile_single_target
+    inspect.signature(compile_one).bind("family", "key", "device", "build_graph")
     waiting = [True]
 
-    def compile_missing(family: gc_compile.GCOpFamily, key: str, device: Device, build_graph: Any) -> Model:
+    def compile_missing(family: Any, key: str, device: Any, build_graph: Any) -> Any:
         if waiting:
             waiting.clear()
-            models = load_recorded(compiling)
-            for each in families:
-                each.cache.update(models)
+            try:
+                models = load_recorded(compiling)
+            except Exception as error:  # whatever this MAX did not like: it can still compile the one that is missing
+                lost(error)
+            else:
+                for each in families:
+                    each.cache.update(models)
         if key in family.cache:
             return family.cache[key]
         with compiling(f"the kernel {key}"):
             return compile_one(family, key, device, build_graph)
 
+    for family, table in zip(families, tables, strict=True):
+        family.cache = table
     gc_compile.compile_single_target = compile_missing
 
 
-def load_recorded(compiling: Callable[[str], AbstractContextManager[None]]) -> dict[str, Any]:
-    """All recorded kernels by name: from this machine's file, which is made if it is missing or cannot be read."""
+def load_recorded(compiling: Compiling) -> dict[str, Any]:
+    """Return all recorded kernels by name, from this machine's file.
+
+    The file is made if it is missing or cannot be read.
+    """
+    from max._interpreter_ops import gc_compile
+
     names = {name for used in recorded().values() for name in used}
-    session = gc_compile.session_for(_cpu())
+    session = gc_compile.session_for(CPU())
     path = cache_path("kernels", *sorted(names), suffix=".mef")
     if path and path.is_file():
         try:
@@ -88,51 +100,20 @@ def load_recorded(compiling: Callable[[str], AbstractContextManager[None]]) -> d
     return session.init_all(compiled, weights_registry={})
 
 
-def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
-    """Where compiled code is kept: beside what MAX itself keeps, under a name that says for which MAX and processor.
-
-    None where MAX keeps nothing.
-    """
-    folder = _core.engine.max_cache_dir()
-    if folder is None:
-        return None
-    told = Path("/proc/cpuinfo")
-    flags = [line for line in told.read_text().splitlines() if line.startswith(("flags", "Features"))][:1]
-    devices = [device.label for device in gc_compile.DISCOVERED_DEVICES]
-    parts = [_core.__version__, platform.machine(), platform.processor(), *flags, *devices, *made_for]
-    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    return Path(folder) / f"gpt2-in-max-{what}-{digest}{suffix}"
-
-
-@contextmanager
-def written(path: Path) -> Iterator[Path]:
-    """A file to write that becomes ``path`` when it is whole: another check may read that at any time."""
-    unfinished = path.with_suffix(f".{os.getpid()}")
-    try:
-        yield unfinished
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _cpu() -> Any:
-    return next(device for device in gc_compile.DISCOVERED_DEVICES if device.label == "cpu")
-
-
-@in_default_mlir_context
 def _module(names: set[str]) -> Module:
-    """One module with the graphs of these kernels, picked from all that MAX's interpreter knows."""
-    module, others = Module(), Module()
+    """Return one module with the graphs of these kernels, picked from all that MAX's interpreter knows."""
+    from max._interpreter_ops import gc_compile
+    from max._mlir_context import ensure_default_mlir_context
 
-    class Picked(Graph):
-        def __init__(self, name: str, *arguments: Any, module: Module, **options: Any) -> None:
-            super().__init__(name, *arguments, module=module if name in names else others, **options)
-
-    for family in gc_compile.registered_families():
-        home = sys.modules[type(family.spec).__module__]
-        home.Graph = Picked  # type: ignore[attr-defined]
-        try:
-            family.build_module_for_device(_cpu(), module)
-        finally:
-            home.Graph = Graph  # type: ignore[attr-defined]
+    with ensure_default_mlir_context():  # an operation may run on a thread that has none
+        module, others = Module(), Module()
+        for family in gc_compile.registered_families():
+            family.build_module_for_device(CPU(), module)
+        # A family builds all of its kernels, a thousand in all, in a second. MAX cannot take a graph out of a
+        # module, but can move it to another one, after a graph that is there.
+        with Graph("first", input_types=[], module=others) as first:
+            first.output()
+        for graph in list(module.mlir_module.body):
+            if graph.sym_name not in names:
+                graph.move_after(others.mlir_module.body[0])
     return module

@@ -1,13 +1,11 @@
 """Prepare MAX for the checks and for the finished model; convert arrays, choose devices, tell of compiling.
 
-:func:`prepare` is called once by each entry point that runs MAX; nothing is patched by an import. It sees to it that
+:func:`prepare` is called once by each entry point that runs MAX; nothing is patched by an import. It sets what
+grading is (float32 on the CPU), and then hooks into MAX at four places, which only buy speed (:data:`HOOKS`). Where
+MAX no longer has the place, or what was hooked in fails later, checks go on as MAX does it by itself: slower, just
+as right, and :data:`notices` says so, once per hook.
 
-* eager operations run through MAX's interpreter instead of being compiled one by one, and its kernels are
-  compiled all at once (``kernels``), as are the graphs of the solutions (``graphs``);
-* Ctrl-C has a handler of ours. With Python's own, ``asyncio.run``, in which every eager operation
-  ends, prepares a message with the ``repr`` of the result, which for a tensor runs hundreds of
-  further operations: a forward pass of attention takes half a minute instead of a tenth of a second;
-* what MAX has to compile, and for how long, is told to all :data:`listeners`.
+What MAX has to compile, and for how long, is told to all :data:`listeners`.
 """
 
 from __future__ import annotations
@@ -18,13 +16,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from max.driver import CPU, Accelerator, Device, accelerator_count
 from max.dtype import DType
-from max.experimental import executor
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor, default_device, default_dtype
 
@@ -33,26 +31,69 @@ from checker.max_adapter import graphs, kernels
 #: Called with ``(what, None)`` when MAX starts to compile something and ``(what, seconds)`` after.
 listeners: list[Callable[[str, float | None], None]] = []
 
+#: Sentences for the learner, one for each hook that was lost. It may grow while a check runs.
+notices: list[str] = []
+
+Lost = Callable[[Exception], None]
+
 _defaults = ExitStack()
 
 
-@cache
-def prepare() -> None:
-    """Prepare MAX in this process; a second call does nothing."""
-    logging.getLogger("max").setLevel(logging.ERROR)  # it warns of every process that compiles, at every operation
-    on_main_thread = threading.current_thread() is threading.main_thread()
+@dataclass(frozen=True)
+class Hook:
+    """A place where MAX is made faster.
+
+    Args:
+        name: what it is about.
+        install: hooks in; it raises if MAX has no such place, and calls its argument if the hook fails later.
+        without: how checks run without it, as the end of a sentence.
+    """
+
+    name: str
+    install: Callable[[Lost], None]
+    without: str
+
+
+def take_interrupts(lost: Lost) -> None:
+    """Handle Ctrl-C by a function of ours, which raises KeyboardInterrupt like Python's own.
+
+    With Python's own, ``asyncio.run``, in which every eager operation ends, prepares a message with the ``repr`` of
+    the result, which for a tensor runs hundreds of further operations: a forward pass of attention takes half a
+    minute instead of a tenth of a second.
+    """
+
+    def interrupt(signum: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    on_main_thread = threading.current_thread() is threading.main_thread()  # no other may, and no other needs to
     if on_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt)
-    kernels.install(compiling)
-    graphs.install()
-    # Grading is float32 on the CPU; where there is an accelerator, MAX's own defaults are bfloat16 on that.
-    _defaults.enter_context(default_device(CPU()))
-    _defaults.enter_context(default_dtype(DType.float32))
-    executor.set_default_executor(_Executor())
+        signal.signal(signal.SIGINT, interrupt)
 
 
-def _interrupt(signum: int, frame: object) -> None:
-    raise KeyboardInterrupt
+def interpret(lost: Lost) -> None:
+    """Run eager operations through MAX's interpreter; its default also compiles each in background processes."""
+    from max.experimental import executor
+
+    executor.set_default_executor(
+        InterpretOrCompile(executor.InterpreterExecutor(), executor.UnsupportedGraphError, executor.CompilingExecutor())
+    )
+
+
+@dataclass(frozen=True)
+class InterpretOrCompile:
+    """An executor of MAX's: the interpreter; what it refuses (a bfloat16 cast, say) is compiled, and said to be."""
+
+    interpreter: Any
+    refusal: type[Exception]
+    compiler: Any
+
+    def execute(self, graph: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Run a graph on its inputs."""
+        try:
+            return self.interpreter.execute(graph, inputs)
+        except self.refusal:
+            with compiling("an operation for which MAX's interpreter has no kernel (this takes longer)"):
+                return self.compiler.execute(graph, inputs)
 
 
 @contextmanager
@@ -68,15 +109,47 @@ def compiling(what: str) -> Iterator[None]:
             listener(what, time.perf_counter() - start)
 
 
-class _Executor(executor.InterpreterExecutor):
-    """The interpreter; what it refuses (a bfloat16 cast, say) is compiled, and said to be."""
+HOOKS = (
+    Hook(
+        "kernels",
+        partial(kernels.install, compiling),
+        "kernels are compiled one by one, each when it is first needed: the first check of a step takes minutes longer",
+    ),
+    Hook(
+        "graphs",
+        graphs.install,
+        "each module is compiled by itself: the first compiled verdict of a step takes up to a minute longer",
+    ),
+    Hook(
+        "interpreter",
+        interpret,
+        "operations are also compiled in background processes: checks take longer, and more of the processor",
+    ),
+    Hook("interrupts", take_interrupts, "every operation takes many times as long"),
+)
 
-    def execute(self, graph: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+
+@cache
+def prepare() -> None:
+    """Prepare MAX in this process; a second call does nothing."""
+    logging.getLogger("max").setLevel(logging.ERROR)  # it warns of every process that compiles, at every operation
+    for hook in HOOKS:
+        lost = partial(_note, hook)
         try:
-            return super().execute(graph, inputs)
-        except executor.UnsupportedGraphError:
-            with compiling("an operation for which MAX's interpreter has no kernel (this takes longer)"):
-                return executor.CompilingExecutor().execute(graph, inputs)
+            hook.install(lost)
+        except Exception as error:  # whatever it is, checks are right without the hook
+            lost(error)
+    # Grading is float32 on the CPU; where there is an accelerator, MAX's own defaults are bfloat16 on that.
+    _defaults.enter_context(default_device(CPU()))
+    _defaults.enter_context(default_dtype(DType.float32))
+
+
+def _note(hook: Hook, error: Exception) -> None:
+    """Say that a hook is lost, unless that has been said."""
+    beginning = f"The hook for {hook.name} does not fit this MAX"
+    if not any(notice.startswith(beginning) for notice in notices):
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        notices.append(f"{beginning} ({said}), so {hook.without}. The verdict is the same.")
 
 
 def tensor(array: np.ndarray) -> Tensor:

@@ -30,12 +30,13 @@ def run_compiled(kind, *shape):
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
     """The two graphs of this file, compiled together."""
-    staged = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graphs.compilation, "_session", lambda: graphs._Staging(staged.append))
+
+    def stage():
         for kind in (Linear, Masked):
             with pytest.raises(graphs.StagedError):
                 run_compiled(kind, "batch", 3)
+
+    staged = graphs.staged_by(stage)
     path = tmp_path_factory.mktemp("kept") / "graphs.json"
     graphs.compile_together(staged, path)
     return path

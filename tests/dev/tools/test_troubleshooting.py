@@ -3,7 +3,7 @@
 import re
 
 from checker.course.paths import ROOT
-from checker.diagnosis.exceptions import ADVICE
+from checker.max_adapter.messages import ADVICE
 from tools.book_maker.chapters import SRC
 
 CHAPTER = (SRC / "troubleshooting.md").read_text()

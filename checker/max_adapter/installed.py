@@ -1,0 +1,47 @@
+"""The installed MAX against the one that the course is written for. It does not import MAX.
+
+``pyproject.toml`` is the one place that says which version that is.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tomllib
+
+from checker.course.paths import ROOT
+
+INSTALL_AGAIN = "Delete the folder .venv and run this again, which installs it (with pixi: `pixi install`)."
+
+
+def needed_version() -> str:
+    """Return the version of MAX that the course is written for."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        pins = tomllib.load(file)["project"]["dependencies"]
+    return next(pin.removeprefix("max==") for pin in pins if pin.startswith("max=="))
+
+
+def installed_version() -> str:
+    """Return the version of MAX that is installed, or nothing if there is none."""
+    try:
+        return importlib.metadata.version("max")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def why_not_usable() -> str:
+    """Return why the installed MAX cannot be used and what to do about it; nothing if it can."""
+    installed, needed = installed_version(), needed_version()
+    if not installed:
+        return f"MAX is not installed, and {needed} is needed. {INSTALL_AGAIN}"
+    if installed != needed:
+        return f"MAX {installed} is installed, and {needed} is needed. {INSTALL_AGAIN}"
+    return ""
+
+
+def in_words(error: ImportError) -> str:
+    """Return what to say when MAX could not be imported, and what to do now."""
+    why = why_not_usable()
+    if why:
+        return why
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"MAX {installed_version()} is installed, but it cannot be imported ({said}). {INSTALL_AGAIN}"

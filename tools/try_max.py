@@ -1,0 +1,161 @@
+"""Build an environment with another MAX, and say which checks it passes.
+
+The environment ``.venv-max-VERSION`` is kept between runs, with the kernels that were compiled in it. The checks run
+in a copy of the course whose ``pyproject.toml`` asks for that version, so nothing of the checkout is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from checker.course.paths import ROOT
+from checker.course.steps import Step, all_steps, uses_max
+from checker.max_adapter.installed import needed_version
+
+FIRST_SECONDS = 900.0  # for the first check that runs MAX, which compiles the recorded kernels
+EACH_SECONDS = 300.0
+
+#: The packages that belong together with a version of MAX.
+OF_MAX = re.compile(r"(max|mojo)\b")
+
+#: A line of a verdict that says no.
+NO = re.compile(r"\s*no\s{2,}")
+
+
+class CannotTry(Exception):
+    """The environment could not be built; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What the check of one step said."""
+
+    step: Step
+    answer: str  # yes, no, or "not reached"
+    seconds: float
+    why: str = ""
+
+
+def try_max(version: str, *, steps: list[Step] | None = None) -> int:
+    """Check every solution with MAX ``version``, and print the answers as a table in Markdown.
+
+    Args:
+        version: as on PyPI, ``26.6.0``.
+        steps: those to check; all when there are none.
+
+    Returns:
+        The exit status: 0 if every check says yes and the contract holds, 1 if not, 2 if there is no environment.
+    """
+    try:
+        folder = environment(version)
+    except CannotTry as error:
+        print(f"try-max: {error}", file=sys.stderr)
+        return 2
+    course = copy_of_the_course(folder / "course", version)
+    told = run(folder, course, "checker.max_adapter.contract", limit=EACH_SECONDS)
+    print(f"The contract, with MAX {version}:\n\n{told.output.strip()}\n")
+    print("| step | answer | seconds | why |\n|---|---|---|---|")
+    right = told.status == 0
+    for tried in try_steps(folder, course, steps or all_steps()):
+        right &= tried.answer == "yes"
+        print(f"| {tried.step.task} | {tried.answer} | {tried.seconds:.0f} | {tried.why} |", flush=True)
+    return 0 if right else 1
+
+
+def environment(version: str) -> Path:
+    """Return the folder of an environment with this MAX, and everything else as the learner has it.
+
+    Raises:
+        CannotTry: pip could not install it.
+    """
+    folder = ROOT / f".venv-max-{version}"
+    pins = (ROOT / "requirements" / "learn.txt").read_text().splitlines()
+    wanted = "\n".join([*(pin for pin in pins if not OF_MAX.match(pin)), f"max=={version}", ""])
+    installed = folder / "installed.txt"
+    if installed.is_file() and installed.read_text() == wanted:
+        return folder
+    print(f"Setting up {folder.name}, once: about a minute and 0.8 GB.", file=sys.stderr)
+    asked = folder / "wanted.txt"
+    python = folder / "bin" / "python"
+    commands = [
+        [sys.executable, "-m", "venv", str(folder)],
+        [str(python), "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25"],  # an older one cannot resolve MAX
+        [str(python), "-m", "pip", "install", "--quiet", "--requirement", str(asked)],
+    ]
+    folder.mkdir(exist_ok=True)
+    asked.write_text(wanted)
+    for command in commands:
+        if subprocess.run(command, check=False).returncode:
+            raise CannotTry(
+                f"MAX {version} could not be installed beside the other packages of requirements/learn.txt; "
+                f"pip says why above. Is there such a version, for this Python?"
+            )
+    asked.replace(installed)
+    return folder
+
+
+def copy_of_the_course(place: Path, version: str) -> Path:
+    """Copy what a check needs to ``place``, asking for MAX ``version``."""
+    shutil.rmtree(place, ignore_errors=True)
+    left_out = shutil.ignore_patterns(".*", "__pycache__", "book", "dev")
+    shutil.copytree(ROOT, place, ignore=left_out)
+    project = place / "pyproject.toml"
+    project.write_text(project.read_text().replace(f"=={needed_version()}", f"=={version}"))
+    return place
+
+
+def try_steps(folder: Path, course: Path, steps: list[Step]) -> Iterator[Tried]:
+    """Check the solutions of ``steps``, one after the other."""
+    limit = FIRST_SECONDS
+    for step in steps:
+        start = time.monotonic()
+        told = run(folder, course, "checker", step.task, "--solution", "--no-compile", limit=limit)
+        seconds = time.monotonic() - start
+        if told.status is None:
+            yield Tried(step, "not reached", seconds, f"no answer within {limit:.0f} s")
+        else:
+            yield Tried(step, "no" if told.status else "yes", seconds, first_no(told.output) if told.status else "")
+        if uses_max(step):
+            limit = EACH_SECONDS
+
+
+def first_no(output: str) -> str:
+    """Return the first claim that a verdict denies, or its last line if it denies none."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()] or ["it said nothing"]
+    denied = [line for line in lines if NO.match(line)]
+    return " ".join((denied or lines[-1:])[0].split()).replace("|", "\\|")
+
+
+@dataclass(frozen=True)
+class Told:
+    """How a command ended, and what it wrote; without a status it was ended by the time limit."""
+
+    status: int | None
+    output: str
+
+
+def run(folder: Path, course: Path, module: str, *arguments: str, limit: float) -> Told:
+    """Run a module of the copy in the environment, with a cache of its own, for ``limit`` seconds at most."""
+    command = [str(folder / "bin" / "python"), "-m", module, *arguments]
+    surroundings = os.environ | {"XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1", "COLUMNS": "500"}
+    surroundings.pop("PYTHONPATH", None)
+    with subprocess.Popen(
+        command, cwd=course, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=limit)
+            return Told(process.returncode, output)
+        except subprocess.TimeoutExpired:
+            for one in [*psutil.Process(process.pid).children(recursive=True), process]:
+                one.kill()  # the check's own child compiles on, else
+            return Told(None, "")
