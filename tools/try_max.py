@@ -18,9 +18,9 @@ from pathlib import Path
 
 import psutil
 
+from checker.course.installed import needed_version
 from checker.course.paths import ROOT
 from checker.course.steps import Step, all_steps, uses_max
-from checker.max_adapter.installed import needed_version
 
 FIRST_SECONDS = 900.0  # for the first check that runs MAX, which compiles the recorded kernels
 EACH_SECONDS = 300.0

@@ -26,6 +26,7 @@ from checker.claims.observation import Tell, line_in_words, observe, place_in
 from checker.claims.plugin import read_reference
 from checker.claims.subjects import load_source
 from checker.course.attempts import Attempts, edited, load_attempts
+from checker.course.installed import in_words
 from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Outcome, Outcomes, name_mistakes
@@ -43,6 +44,7 @@ from checker.events import (
     KernelsUsed,
     MaxUnusable,
     MistakeNamed,
+    Notice,
     Sign,
     SubjectGraded,
     Tampered,
@@ -256,7 +258,7 @@ def main() -> None:
         step = Step(job.step)
         runtime = import_max(step, compiling)
     except ImportError as error:
-        tell(MaxUnusable(error_in_words(error)))
+        tell(MaxUnusable(in_words(error)))
         tell(Ended())
         return
     tell_where_when_asked(job.path, unsigned)
@@ -267,6 +269,8 @@ def main() -> None:
             tell(KernelsUsed(sorted(runtime.kernels.used)))
     else:
         grade(step, job, tell, decide, lambda: unsigned(Busy()))
+    for sentence in runtime.notices if runtime else []:
+        tell(Notice(sentence))
     tell(Ended())
 
 

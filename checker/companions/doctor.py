@@ -15,9 +15,9 @@ from functools import cache
 
 import psutil
 
+from checker.course.installed import installed_version, why_not_usable
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
-from checker.max_adapter.installed import installed_version, why_not_usable
 
 NEEDED_GB = {"memory": 4.0, "disk": 2.0}
 CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does

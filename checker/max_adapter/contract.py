@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from checker.course.installed import in_words
 from checker.max_adapter import messages
-from checker.max_adapter.installed import in_words
 
 
 class Gone(Exception):

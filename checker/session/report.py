@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 
+from checker.course.installed import why_not_usable
 from checker.course.paths import relative_path
 from checker.course.static import StaticVerdict, Unreadable, what_to_do
-from checker.course.steps import Step
+from checker.course.steps import Step, uses_max
 from checker.events import Claimed, Compiling, Decided, Event, Printed, Tick, Unloadable
 from checker.session.evidence import Evidence, claims_of
 from checker.session.printer import Printer
@@ -88,6 +89,8 @@ class Report:
     def conclude(self) -> Verdict:
         """Decide, print the last words, and return the verdict."""
         verdict = decide(self.heard, self.required, self.to_write, gpu_decides=self.gpu_decides)
+        if verdict.status != YES and uses_max(self.step) and (why := why_not_usable()):
+            verdict = Verdict(verdict.status, (Explanation(why),))
         for explanation in verdict.explanations:
             self._explain(explanation)
         for words in verdict.words:
