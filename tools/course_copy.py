@@ -91,7 +91,7 @@ class Course:
         self.write(step, edited(name.solution_file.read_text(), known[found[0]]))
 
     def line_of(self, step: str, text: str) -> int:
-        """The number of the only line of a learner's file that has ``text``."""
+        """Return the number of the only line of a learner's file that has ``text``."""
         lines = (self.root / "steps" / f"{find_step(step).name}.py").read_text().splitlines()
         (number,) = [number for number, line in enumerate(lines, start=1) if text in line]
         return number
@@ -116,7 +116,7 @@ class Course:
         )
 
     def shell(self, line: str, timeout: int = 300) -> str:
-        """What a terminal shows when ``line`` is entered in the copy, for ``./run`` too; without colour."""
+        """Return what a terminal shows when ``line`` is entered in the copy, for ``./run`` too; without color."""
         self._lend_environment()
         environment = os.environ | {
             "NO_PIXI": "1",

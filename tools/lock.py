@@ -21,13 +21,13 @@ EXPORT = ["uv", "export", "--frozen", "--no-hashes", "--no-header", "--no-annota
 
 
 def uv(folder: Path, command: list[str]) -> str:
-    """Run uv in a folder with the Python that runs this; its output."""
+    """Run uv in a folder with the Python that runs this, and return its output."""
     command = [*command, "--quiet", "--python", sys.executable]
     return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def main() -> int:
-    """Write one file for every environment."""
+def write_requirements() -> int:
+    """Write one file for every environment, and return the exit status."""
     if not shutil.which("uv"):
         print("lock: uv is not installed; `pip install uv` brings it", file=sys.stderr)
         return 2
@@ -48,7 +48,3 @@ def main() -> int:
         path.write_text(f"# Made by `./run lock` from pyproject.toml.\n{lines}")
         print(f"{path.relative_to(ROOT)}: {len(lines.splitlines())} packages")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

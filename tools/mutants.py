@@ -1,9 +1,11 @@
-"""Look for wrong answers that a check accepts: ``python -m tools.mutants [12 w03 …]``; without a step, all.
+"""Look for wrong answers that a check accepts.
 
 A mutant is a solution with one small edit in a function that has a blank: an argument left out, two things
 exchanged, a number, a comparison or a name replaced, a statement removed. Every mutant is graded as a learner's
 file is, and those that are accepted are printed. Each is either equivalent to the solution for every caller, or
-shows what the check does not look at. For developers; no test depends on it.
+shows what the check does not look at.
+
+``python -m tools.mutants STEP FIRST END`` is the child that grades them.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -26,7 +29,7 @@ from checker.claims.observation import observe
 from checker.claims.subjects import load_source
 from checker.claims.worker import import_for
 from checker.course.blanks import Function, find_blanks, functions
-from checker.course.steps import Step, all_steps, find_step, uses_max
+from checker.course.steps import Step, uses_max
 from checker.session.report import claims_of
 
 SECONDS = 20  # for one claim, what MAX compiles not counted
@@ -45,7 +48,7 @@ EXCHANGED += [["tril", "triu"], ["exp", "sqrt"], ["concatenate", "stack"], ["flo
 
 
 def mutants(solution: str) -> Iterator[tuple[str, str]]:
-    """The solution, and every mutant of it: the function that was edited, and the edited source."""
+    """Yield the solution, and every mutant of it: the function that was edited, and the edited source."""
     blanks = {blank.function for blank in find_blanks(solution)}
     tree = ast.parse(solution)
     callables = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
@@ -60,15 +63,17 @@ def mutants(solution: str) -> Iterator[tuple[str, str]]:
         if name not in blanks:
             continue
         local = [argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)]
-        local += [node.id for node in ast.walk(function) if _is_stored(node)]
+        local += [
+            node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        ]
         kin = [list(dict.fromkeys(local)), callables, *EXCHANGED]
         own = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _is_name(node.value, "self")]
         attributes = {"self": list(dict.fromkeys(own)), "config": fields}
-        for put, node in _places(function):
-            for other in edits(node, kin, attributes):
+        for put, place in _places(function):
+            for other in edits(place, kin, attributes):
                 put(other)
                 source = ast.unparse(tree)
-                put(node)
+                put(place)
                 if source not in seen:
                     seen.add(source)
                     yield name, source
@@ -78,31 +83,27 @@ def _is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _is_stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-
-
-Put = Callable[[ast.AST], None]
+Put = Callable[[Any], None]
 
 
 def _places(function: Function) -> Iterator[tuple[Put, ast.AST]]:
-    """Every node in the body of a function, its docstring left out, and what puts another in its place."""
+    """Yield every node in the body of a function, its docstring left out, and what puts another in its place."""
     for at in range(bool(ast.get_docstring(function)), len(function.body)):
-        yield from _below(function.body[at], lambda other, at=at: function.body.__setitem__(at, other))
+        yield from _below(function.body[at], partial(function.body.__setitem__, at))
 
 
 def _below(node: ast.AST, put: Put) -> Iterator[tuple[Put, ast.AST]]:
     yield put, node
     for field, value in ast.iter_fields(node):
         if isinstance(value, ast.AST) and field != "annotation":
-            yield from _below(value, lambda other, field=field: setattr(node, field, other))
+            yield from _below(value, partial(setattr, node, field))
         for at, each in enumerate(value if isinstance(value, list) else []):
             if isinstance(each, ast.AST) and not (isinstance(node, ast.JoinedStr) and isinstance(each, ast.Constant)):
-                yield from _below(each, lambda other, at=at, value=value: value.__setitem__(at, other))
+                yield from _below(each, partial(value.__setitem__, at))
 
 
 def edits(node: Any, kin: list[list[str]], attributes: dict[str, list[str]]) -> Iterator[ast.AST]:
-    """What may be put in the place of a node, wrong more often than not.
+    """Yield what may be put in the place of a node, wrong more often than not.
 
     Args:
         node: an expression or statement of a solution.
@@ -146,12 +147,12 @@ def edits(node: Any, kin: list[list[str]], attributes: dict[str, list[str]]) -> 
                 yield with_(values=_without(node.values, at)) if len(node.values) > 2 else node.values[at]
         case ast.UnaryOp():
             yield node.operand
-        case ast.Constant(value=bool()):
-            yield ast.Constant(not node.value)
-        case ast.Constant(value=int()):
-            yield from map(ast.Constant, (node.value + 1, node.value - 1))
-        case ast.Constant(value=float()):
-            yield from map(ast.Constant, (node.value * 2, 0.0))
+        case ast.Constant(value=bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(value=int(value)):
+            yield from map(ast.Constant, (value + 1, value - 1))
+        case ast.Constant(value=float(value)):
+            yield from map(ast.Constant, (value * 2, 0.0))
         case ast.Constant(value=str()):
             yield ast.Constant("")
         case ast.Constant(value=None):
@@ -186,8 +187,10 @@ def edits(node: Any, kin: list[list[str]], attributes: dict[str, list[str]]) -> 
         case ast.If():
             for test in (ast.UnaryOp(ast.Not(), node.test), ast.Constant(True), ast.Constant(False)):
                 yield with_(test=test)
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(left=ast.Name(id=same))) if name == same:
-            yield ast.AugAssign(node.targets[0], node.value.op, node.value.right)
+        case ast.Assign(targets=[ast.Name(id=name) as to], value=ast.BinOp(left=ast.Name(id=same)) as sum_) if (
+            name == same
+        ):
+            yield ast.AugAssign(to, sum_.op, sum_.right)
     if isinstance(node, ast.For | ast.If | ast.Try):
         for at in range(len(node.body) - 1):
             yield with_(body=[*node.body[:at], node.body[at + 1], node.body[at], *node.body[at + 2 :]])
@@ -211,7 +214,7 @@ def _exchanged(values: list[Any]) -> Iterator[list[Any]]:
 
 
 def accepts(step: Step, source: str, tell: Callable[..., None]) -> bool:
-    """Whether every claim of a step says yes to a source, the compiled ones too."""
+    """Return whether every claim of a step says yes to a source, the compiled ones too."""
     try:
         subject = load_source("graded.mutant", source, "mutant")
     except Exception:
@@ -239,49 +242,49 @@ def _follow(event: str, **details: Any) -> None:
         pytest.exit("refused")
 
 
-def grade(step: Step, first: int) -> None:
-    """The child: say of every mutant from number ``first`` on whether it was accepted; 0 is the solution."""
+def grade(step: Step, first: int, end: int) -> None:
+    """Say of every mutant from number ``first`` to before ``end`` whether it is accepted; 0 is the solution."""
     import_for(step, _follow)
     signal.signal(signal.SIGALRM, _late)
-    for number, (_, source) in enumerate(mutants(step.solution_file.read_text())):
-        if number >= first:
-            print(SAID + json.dumps([number, accepts(step, source, _follow)]), flush=True)
+    made = enumerate(mutants(step.solution_file.read_text()))
+    for number, (_, source) in itertools.islice(made, first, end):
+        print(SAID + json.dumps([number, accepts(step, source, _follow)]), flush=True)
 
 
-def accepted_of(step: Step, count: int) -> list[int]:
-    """The numbers of the mutants that were accepted; a mutant that ends its process was not."""
+def accepted_of(step: Step, numbers: range) -> list[int]:
+    """Return which of some mutants, by number, are accepted; a mutant that ends its process is not."""
     accepted: list[int] = []
-    done = 0
-    while done < count:
-        command = [sys.executable, "-m", "tools.mutants", "--grade", step.name, str(done)]
+    done = numbers.start
+    while done < numbers.stop:
+        command = [sys.executable, "-m", "tools.mutants", step.name, str(done), str(numbers.stop)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
             for line in child.stdout or []:
                 if line.startswith(SAID):
                     number, yes = json.loads(line.removeprefix(SAID))
                     done = number + 1
                     accepted += [number] if yes else []
-        done += done < count
+        done += done < numbers.stop
     return accepted
 
 
-def main() -> None:
-    """Print, for every step, the accepted mutants as differences from the solution."""
-    if sys.argv[1:2] == ["--grade"]:
-        return grade(Step(sys.argv[2]), int(sys.argv[3]))
-    for step in [find_step(text) for text in sys.argv[1:]] or all_steps():
-        made = list(mutants(step.solution_file.read_text()))
-        accepted = accepted_of(step, len(made))
-        if accepted[:1] != [0]:
-            sys.exit(f"{step.name}: the solution itself is refused, so nothing can be said of its mutants")
-        print(f"{step.name}: {len(made) - 1} mutants, {len(accepted) - 1} accepted", flush=True)
-        for function, source in (made[number] for number in accepted[1:]):
-            print(f"\n  {function}")
-            for line in difflib.ndiff(made[0][1].splitlines(), source.splitlines()):
-                if line[0] in "+-":
-                    print(f"  {line}")
-        print(flush=True)
-    return None
+def report(step: Step) -> None:
+    """Print the accepted mutants of a step as differences from its solution.
+
+    Raises:
+        SystemExit: the solution itself is refused.
+    """
+    made = list(mutants(step.solution_file.read_text()))
+    accepted = accepted_of(step, range(len(made)))
+    if accepted[:1] != [0]:
+        sys.exit(f"{step.name}: the solution itself is refused, so nothing can be said of its mutants")
+    print(f"{step.name}: {len(made) - 1} mutants, {len(accepted) - 1} accepted", flush=True)
+    for function, source in (made[number] for number in accepted[1:]):
+        print(f"\n  {function}")
+        for line in difflib.ndiff(made[0][1].splitlines(), source.splitlines()):
+            if line[0] in "+-":
+                print(f"  {line}")
+    print(flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    grade(Step(sys.argv[1]), *map(int, sys.argv[2:]))

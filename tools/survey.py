@@ -1,9 +1,9 @@
 """Grade everything that the check of a step must get right; no learner's file is looked at.
 
 The solution and every alternative must be accepted; every spoiled solution must be refused, with the
-sentence of its own mistake: ``tests/dev/test_checks.py`` demands it.
+sentence of its own mistake: ``tests/dev/session/test_checks.py`` demands it.
 
-``python -m checker.survey`` does that for every step and records which of MAX's kernels it took.
+``./run kernels`` does that for every step and records which of MAX's kernels it took.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def survey(step: Step, tell: Tell = lambda event: None) -> Iterator[Surveyed]:
                 tell(event)
 
 
-def main() -> int:
-    """Survey every step and write down the kernels. Exit status 1 when a check got something wrong."""
+def record_kernels() -> int:
+    """Survey every step and record the kernels. Return 1 when a check got something wrong, as exit status."""
     used, wrong = {}, 0
 
     for step in all_steps():
@@ -92,7 +92,3 @@ def main() -> int:
         print(f"{relative_path(step.check_file)}: {len(used.get(step.name, []))} kernels", flush=True)
     RECORD.write_text(json.dumps(used, indent=1) + "\n")
     return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -24,12 +24,12 @@ equal_to_four_decimals = functools.partial(claims.equal, tolerance=6e-5, whose="
 
 
 def drawn(name, *shape):
-    """Random numbers of about unit size, another draw for every ``name``; the same on every machine."""
+    """Return random numbers of about unit size, another draw for every ``name``; the same on every machine."""
     return np.random.RandomState(list(name.encode())).standard_normal(shape)
 
 
 def product(one, other):
-    """The matrix product, in each of the leading positions of ``one``."""
+    """Return the matrix product, in each of the leading positions of ``one``."""
     out = np.empty((*one.shape[:-1], other.shape[-1]))
     for lead in np.ndindex(one.shape[:-2]):
         columns = list(zip(*(other if other.ndim == 2 else other[lead]).tolist(), strict=True))
@@ -39,7 +39,7 @@ def product(one, other):
 
 
 def softmax(scores):
-    """Along the last axis. Scores of moderate size, or minus infinity."""
+    """Return the softmax along the last axis of scores of moderate size, or minus infinity."""
     out = np.empty(scores.shape)
     for lead in np.ndindex(scores.shape[:-1]):
         powers = [math.exp(score) for score in scores[lead].tolist()]
@@ -48,7 +48,7 @@ def softmax(scores):
 
 
 def weights(query, key, *, scale=1.0, mask=None):
-    """Attention weights; ``mask[i][j]`` is true where query i may attend to key j."""
+    """Return attention weights; ``mask[i][j]`` is true where query i may attend to key j."""
     scores = np.empty((*query.shape[:-1], key.shape[-2]))
     for *lead, row, column in np.ndindex(scores.shape):
         pairs = zip(query[(*lead, row)].tolist(), key[(*lead, column)].tolist(), strict=True)
@@ -58,17 +58,17 @@ def weights(query, key, *, scale=1.0, mask=None):
 
 
 def attention(query, key, value, mask=None):
-    """Scaled dot-product attention: what every query gathers."""
+    """Return what every query gathers by scaled dot-product attention."""
     return product(weights(query, key, scale=1 / math.sqrt(key.shape[-1]), mask=mask), value)
 
 
 def looks_back(length):
-    """The causal mask: row i may look at columns 0 to i."""
+    """Return the causal mask: row i may look at columns 0 to i."""
     return np.array([[column <= row for column in range(length)] for row in range(length)])
 
 
 def multi_head_attention(x, W_qkv, W_o, n_head, mask=None):
-    """Every head on its own slice of the channels, one after the other."""
+    """Run every head on its own slice of the channels, one after the other."""
     width = x.shape[-1]
     head = width // n_head
     joined = product(x, W_qkv)

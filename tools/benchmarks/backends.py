@@ -1,45 +1,45 @@
-"""The two sides of the comparison, this course's model and Hugging Face's, each in a process of its own.
+"""The two backends that are compared, this course's model and Hugging Face's, each in a process of its own.
 
 ``python -m tools.benchmarks.backends max FOLDER`` answers requests, a line of JSON each, until its input ends;
-``tools/benchmarks/speed.py`` says when. In one process the thread pools of MAX and torch would disturb each
-other, by a fifth to a half; idle, they do not. ``--once CASE`` runs one case and ends, to time a cold
-process and to measure its memory.
+``comparison.py`` sends them. In one process the thread pools of MAX and torch would disturb each other, by a fifth to
+a half; idle, they do not. With a workload as JSON behind the folder it runs that and ends, to time a cold process and
+to measure its memory. ``checkpoint`` in place of a backend writes the checkpoint that both load.
 """
 
 from __future__ import annotations
 
-import argparse
 import copy
 import gc
 import json
 import os
 import resource
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 import numpy as np
 import psutil
 
+from tools.benchmarks.harness import seconds_per_call
+
 PRODUCT = 2048  # rows and columns of the matrices whose product shows the machine's peak
 READING = (16384, 8192)  # half a gigabyte of float32, far more than any cache holds
 
-Call = Callable[[], Any]  # runs a case to its end
+Call = Callable[[], Any]  # runs a workload to its end
 Read = Callable[[Any], list[np.ndarray]]  # what it returned, as arrays to compare
 
 
 @dataclass(frozen=True)
-class Case:
+class Workload:
     """One thing to run, on random input that depends on nothing but the sizes.
 
     Args:
         part: ``attention``, ``forward``, ``text`` (greedy tokens after a prompt), ``token`` (the logits after the
             last one, without a cache), ``product`` (of two matrices) or ``reading`` (one vector times a large matrix).
-        way: how; one of those that the side knows.
+        way: how; one of those that the backend knows.
         batch: sequences.
         length: tokens of each, those of the prompt for ``text``.
         new_tokens: how many tokens to write.
@@ -60,15 +60,15 @@ class Case:
         return f"{self.part} ({sizes}, {self.dtype}, {self.device}) by {self.way}"
 
     def hidden_states(self, width: int) -> np.ndarray:  # -> [batch, length, width]
-        """Numbers as attention gets them, normalized."""
+        """Return numbers as attention gets them, normalized."""
         return np.random.RandomState(self.length).standard_normal((self.batch, self.length, width)).astype(np.float32)
 
     def token_ids(self, vocab_size: int) -> np.ndarray:  # -> [batch, length]
-        """Random tokens."""
+        """Return random tokens."""
         return np.random.RandomState(self.length).randint(0, vocab_size, (self.batch, self.length), dtype=np.int64)
 
     def matrices(self) -> list[np.ndarray]:  # -> [rows, in], [out, in]
-        """Two matrices, the second as a linear layer keeps it."""
+        """Return two matrices, the second as a linear layer keeps it."""
         left, right = (PRODUCT, PRODUCT), (PRODUCT, PRODUCT)
         if self.part == "reading":
             left, right = (1, READING[1]), READING
@@ -76,33 +76,44 @@ class Case:
         return [generator.random(shape, dtype=np.float32) - 0.5 for shape in (left, right)]
 
 
-class MaxSide:
+class Backend(Protocol):
+    """A library that runs workloads."""
+
+    def about(self) -> dict[str, Any]:
+        """Return the ``version`` of what runs here, and the ``devices`` on which it can."""
+
+    def prepare(self, workload: Workload) -> tuple[Call, Read]:
+        """Return a function that runs a workload, its input in place, and one that reads what that returns."""
+
+
+class MaxBackend:
     """This course's solutions, compiled by MAX with symbolic shapes."""
 
     def __init__(self, folder: Path) -> None:
         from checker.max_adapter import runtime
 
         self.folder, self.runtime = folder, runtime
+        runtime.prepare()
         runtime.listeners.append(_say_when_compiled)
         self.models: dict[tuple[str, ...], Any] = {}
         self.compiled: dict[tuple[str, ...], Any] = {}
 
     def about(self) -> dict[str, Any]:
-        """What runs here, and on what it can run."""
+        """Return the version of what runs here, and the devices on which it can."""
         from importlib.metadata import version
 
         return {"version": f"MAX {version('max')}", "devices": self.runtime.devices()}
 
-    def prepare(self, case: Case) -> tuple[Call, Read]:
-        """A case as a function, compiled and with its input in place, and how to read what it returns."""
+    def prepare(self, workload: Workload) -> tuple[Call, Read]:
+        """Return a workload as a function, compiled and with its input in place, and how to read what it returns."""
         from max.driver import CPU
         from max.dtype import DType
         from max.experimental.tensor import Tensor
 
         from solutions.solution_12 import generate_tokens
 
-        if case.part == "text":
-            input_ids, cached = case.token_ids(self.config.vocab_size), self.graph("cached", case)
+        if workload.part == "text":
+            input_ids, cached = workload.token_ids(self.config.vocab_size), self.graph("cached", workload)
             logits: list[np.ndarray] = []
 
             def remembered(ids: np.ndarray) -> np.ndarray:
@@ -112,24 +123,24 @@ class MaxSide:
             def write() -> np.ndarray:
                 cached.cached_ids = np.zeros((0, 0), np.int64)  # nothing of an earlier run helps this one
                 logits.clear()
-                text = generate_tokens(remembered, input_ids, case.new_tokens, temperature=0)
-                return text[:, case.length :]
+                text = generate_tokens(remembered, input_ids, workload.new_tokens, temperature=0)
+                return text[:, workload.length :]
 
             return write, lambda ids: [ids, np.concatenate(logits, axis=1)]
-        device, dtype = self.runtime.open_device(case.device), DType[case.dtype]
-        graph = self.graph(case.part, case)
-        if case.part == "attention":
-            arrays = [case.hidden_states(self.config.n_embd)]
-        elif case.part in ("product", "reading"):
-            arrays = case.matrices()
+        device, dtype = self.runtime.open_device(workload.device), DType[workload.dtype]
+        graph = self.graph(workload.part, workload)
+        if workload.part == "attention":
+            arrays = [workload.hidden_states(self.config.n_embd)]
+        elif workload.part in ("product", "reading"):
+            arrays = workload.matrices()
         else:
-            arrays = [case.token_ids(self.config.vocab_size)]
+            arrays = [workload.token_ids(self.config.vocab_size)]
         tensors = [self.runtime.tensor(array) for array in arrays]
         tensors = [(t.cast(dtype) if t.dtype.is_float() and t.dtype != dtype else t).to(device) for t in tensors]
 
         def call() -> Tensor:
             output = graph(*tensors)
-            if case.device == "cpu":
+            if workload.device == "cpu":
                 np.from_dlpack(output)  # waits for the result; nothing is copied
             else:
                 device.synchronize()
@@ -137,7 +148,7 @@ class MaxSide:
 
         return call, lambda output: [
             np.from_dlpack(output.to(CPU()).cast(DType.float32))
-            if case.dtype != "float32"
+            if workload.dtype != "float32"
             else np.from_dlpack(output.to(CPU()))
         ]
 
@@ -148,43 +159,44 @@ class MaxSide:
 
         return read_config(self.folder)
 
-    def graph(self, what: str, case: Case) -> Any:
-        """The compiled graph for a case; one for all shapes."""
-        key = (what, case.device, case.dtype)
+    def graph(self, what: str, workload: Workload) -> Any:
+        """Return the compiled graph for a workload; one for all shapes."""
+        key = (what, workload.device, workload.dtype)
         if key not in self.compiled:
-            with self.runtime.compiling(f"{what} for {case.device}, {case.dtype}"):
-                self.compiled[key] = self._compile(what, case)
+            with self.runtime.compiling(f"{what} for {workload.device}, {workload.dtype}"):
+                self.compiled[key] = self._compile(what, workload)
         return self.compiled[key]
 
-    def _compile(self, what: str, case: Case) -> Any:
+    def _compile(self, what: str, workload: Workload) -> Any:
         from max.dtype import DType
         from max.experimental.nn import Module
         from max.experimental.tensor import Tensor, TensorType
 
+        from checker.claims.modules import build
         from play.engine import LastLogits
         from solutions.solution_07 import GPT2MultiHeadAttention
         from solutions.solution_14 import compile_cached
 
-        device, dtype = self.runtime.open_device(case.device), DType[case.dtype]
+        device, dtype = self.runtime.open_device(workload.device), DType[workload.dtype]
         ids = TensorType(DType.int64, ["batch", "seq"], device=device)
         if what == "cached":
-            return compile_cached(self.model(case), device)
+            return compile_cached(self.model(workload), device)
         if what == "attention":
             weights = self.weights
             prefix = "transformer.h.0.attn."
             own = {name.removeprefix(prefix): array for name, array in weights.items() if name.startswith(prefix)}
-            attention = self.runtime.build(GPT2MultiHeadAttention, self.config, weights=own)
-            self._move(attention, case)
+            attention = build(GPT2MultiHeadAttention, self.config, weights=own)
+            self._move(attention, workload)
             return attention.compile(TensorType(dtype, ["batch", "seq", self.config.n_embd], device=device))
         if what in ("forward", "token"):
-            model = self.model(case)
+            model = self.model(workload)
             return (model if what == "forward" else LastLogits(model)).compile(ids)
 
         class Product(Module[[Tensor, Tensor], Tensor]):
             def forward(self, left: Tensor, right: Tensor) -> Tensor:  # [rows, in], [out, in] -> [rows, out]
                 return left @ right.transpose(0, 1)
 
-        shapes = [array.shape for array in case.matrices()]
+        shapes = [array.shape for array in workload.matrices()]
         return Product().compile(*(TensorType(dtype, shape, device=device) for shape in shapes))
 
     @cached_property
@@ -194,28 +206,28 @@ class MaxSide:
 
         return convert_checkpoint(read_checkpoint(self.folder))
 
-    def model(self, case: Case) -> Any:
-        """The whole model with the checkpoint's weights, on the case's device."""
+    def model(self, workload: Workload) -> Any:
+        """Return the whole model with the checkpoint's weights, on the workload's device."""
         from solutions.solution_13 import load_pretrained
 
-        key = (case.device, case.dtype)
+        key = (workload.device, workload.dtype)
         if key not in self.models:
             self.models[key] = load_pretrained(self.folder)
-            self._move(self.models[key], case)
+            self._move(self.models[key], workload)
         return self.models[key]
 
-    def _move(self, module: Any, case: Case) -> None:
+    def _move(self, module: Any, workload: Workload) -> None:
         from max.dtype import DType
 
-        if case.dtype != "float32":
-            cast = {name: weight.cast(DType[case.dtype]) for name, weight in module.parameters}
+        if workload.dtype != "float32":
+            cast = {name: weight.cast(DType[workload.dtype]) for name, weight in module.parameters}
             module.load_state_dict(cast, auto_cast=True)
-        if case.device != "cpu":
-            module.to(self.runtime.open_device(case.device))
+        if workload.device != "cpu":
+            module.to(self.runtime.open_device(workload.device))
 
 
-class HuggingFaceSide:
-    """Hugging Face's GPT-2 on torch, as its users run it: no gradients, one thread a physical core."""
+class HuggingFaceBackend:
+    """Hugging Face's GPT-2 on torch, as its users run it: no gradients, one thread per physical core."""
 
     def __init__(self, folder: Path) -> None:
         import torch
@@ -231,27 +243,27 @@ class HuggingFaceSide:
         self.attentions: dict[tuple[str, str, str], Any] = {}
 
     def about(self) -> dict[str, Any]:
-        """What runs here, and on what it can run."""
+        """Return the version of what runs here, and the devices on which it can."""
         import transformers
 
         versions = f"transformers {transformers.__version__}, torch {self.torch.__version__}"
         devices = ["cpu", "gpu"] if self.torch.cuda.is_available() else ["cpu"]
         return {"version": versions, "devices": devices, "threads": self.torch.get_num_threads()}
 
-    def prepare(self, case: Case) -> tuple[Call, Read]:
-        """A case as a function with its input in place, and how to read what it returns."""
+    def prepare(self, workload: Workload) -> tuple[Call, Read]:
+        """Return a workload as a function with its input in place, and how to read what it returns."""
         torch = self.torch
-        function = self._function(case)
+        function = self._function(workload)
 
         def call() -> Any:
             with torch.inference_mode():
                 output = function()
-            if case.device == "gpu":
+            if workload.device == "gpu":
                 torch.cuda.synchronize()
             return output
 
         def read(output: Any) -> list[np.ndarray]:
-            if case.part == "text":  # run once more, for the logits too
+            if workload.part == "text":  # run once more, for the logits too
                 with torch.inference_mode():
                     full = function(return_dict_in_generate=True, output_logits=True)
                 return [output.numpy(), torch.stack(full.logits, dim=1).numpy()]
@@ -259,69 +271,57 @@ class HuggingFaceSide:
 
         return call, read
 
-    def _function(self, case: Case) -> Callable[..., Any]:
+    def _function(self, workload: Workload) -> Callable[..., Any]:
         torch = self.torch
-        target, dtype = "cuda" if case.device == "gpu" else "cpu", getattr(torch, case.dtype)
-        if case.part == "attention":
-            attention = self.attention(case)
-            hidden_states = torch.from_numpy(case.hidden_states(attention.embed_dim)).to(target, dtype)
+        target, dtype = "cuda" if workload.device == "gpu" else "cpu", getattr(torch, workload.dtype)
+        if workload.part == "attention":
+            attention = self.attention(workload)
+            hidden_states = torch.from_numpy(workload.hidden_states(attention.embed_dim)).to(target, dtype)
             mask = None
-            if case.way == "eager":  # which has no mask of its own; the model makes it once for all its layers
-                mask = torch.full((case.length, case.length), float("-inf")).triu(1)[None, None].to(target, dtype)
+            if workload.way == "eager":  # which has no mask of its own; the model makes it once for all its layers
+                mask = (
+                    torch.full((workload.length, workload.length), float("-inf")).triu(1)[None, None].to(target, dtype)
+                )
             return lambda: attention(hidden_states, attention_mask=mask)[0]
-        if case.part in ("product", "reading"):
-            left, right = map(torch.from_numpy, case.matrices())
+        if workload.part in ("product", "reading"):
+            left, right = map(torch.from_numpy, workload.matrices())
             return lambda: left @ right.T
-        model = self.model(case)
-        input_ids = torch.from_numpy(case.token_ids(model.config.vocab_size)).to(target)
-        if case.part == "text":
+        model = self.model(workload)
+        input_ids = torch.from_numpy(workload.token_ids(model.config.vocab_size)).to(target)
+        if workload.part == "text":
             settings: dict[str, Any] = {"do_sample": False, "eos_token_id": None, "pad_token_id": 0, "use_cache": True}
-            settings |= {"max_new_tokens": case.new_tokens, "attention_mask": torch.ones_like(input_ids)}
+            settings |= {"max_new_tokens": workload.new_tokens, "attention_mask": torch.ones_like(input_ids)}
 
             def write(**more: Any) -> Any:
                 text = model.generate(input_ids, **settings, **more)
-                return text if more else text[:, case.length :]
+                return text if more else text[:, workload.length :]
 
             return write
-        last = 1 if case.part == "token" else 0  # 0 is Hugging Face's word for all
+        last = 1 if workload.part == "token" else 0  # 0 is Hugging Face's word for all
         return lambda: model(input_ids, use_cache=False, logits_to_keep=last).logits
 
-    def model(self, case: Case) -> Any:
-        """The whole model on the case's device, in its precision."""
-        key = (case.device, case.dtype)
+    def model(self, workload: Workload) -> Any:
+        """Return the whole model on the workload's device, in its precision."""
+        key = (workload.device, workload.dtype)
         if key not in self.models:
-            target, dtype = "cuda" if case.device == "gpu" else "cpu", getattr(self.torch, case.dtype)
+            target, dtype = "cuda" if workload.device == "gpu" else "cpu", getattr(self.torch, workload.dtype)
             self.models[key] = copy.deepcopy(self.loaded).to(target, dtype)
         return self.models[key]
 
-    def attention(self, case: Case) -> Any:
-        """The first block's attention, a copy whose way of attending is its own."""
-        key = (case.way, case.device, case.dtype)
+    def attention(self, workload: Workload) -> Any:
+        """Return the first block's attention, a copy whose way of attending is its own."""
+        key = (workload.way, workload.device, workload.dtype)
         if key not in self.attentions:
-            attention = copy.deepcopy(self.model(case).transformer.h[0].attn)
+            attention = copy.deepcopy(self.model(workload).transformer.h[0].attn)
             attention.config = copy.deepcopy(attention.config)
-            attention.config._attn_implementation = "eager" if case.way == "eager" else "sdpa"
-            compiled = case.way == "torch.compile"
+            attention.config._attn_implementation = "eager" if workload.way == "eager" else "sdpa"
+            compiled = workload.way == "torch.compile"
             self.attentions[key] = self.torch.compile(attention, dynamic=True) if compiled else attention
         return self.attentions[key]
 
 
-def write_checkpoint(folder: Path) -> None:
-    """GPT-2 small with seeded weights, as Hugging Face saves it, its numbers of a size at which its text varies."""
-    from checker.numeric.references import seeded_weights
-    from tools.hugging_face import GPT2LMHeadModel, hugging_face_config, linear_shapes, load
-
-    model = GPT2LMHeadModel(hugging_face_config())
-    weights = seeded_weights(linear_shapes(model))
-    for name in weights:  # let the blocks outweigh the embeddings, or every token is followed by itself
-        weights[name] *= 4 if name.endswith("c_proj.weight") else 0.3 if name == "transformer.ln_f.bias" else 1
-    weights["lm_head.weight"] = weights["transformer.wte.weight"]
-    load(model, weights)
-    model.save_pretrained(folder)
-
-
 def peak_bytes() -> int:
-    """The most memory that this process ever had resident."""
+    """Return the most memory that this process ever had resident."""
     status = Path("/proc/self/status")
     if status.is_file():  # getrusage would count what the parent had when it started this process
         words = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM")).split()
@@ -337,70 +337,60 @@ def _say_when_compiled(what: str, seconds: float | None) -> None:
         print(f"  MAX has {what} after {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
-def seconds_a_call(call: Call, calls: int) -> float:
-    """The mean time of one of several calls in a row."""
-    start = time.perf_counter()
-    for _ in range(calls):
-        call()
-    return (time.perf_counter() - start) / calls
-
-
-def answer(side: Any, prepared: dict[Case, tuple[Call, Read]], request: dict[str, Any]) -> dict[str, Any]:
-    """What a request asks for: ``about``, the ``output`` of a case, its ``time``, or to ``forget`` all cases."""
+def answer(backend: Backend, prepared: dict[Workload, tuple[Call, Read]], request: dict[str, Any]) -> dict[str, Any]:
+    """Return what a request asks for: ``about``, the ``output`` of a workload, its ``time``, or to ``forget`` all."""
     if request["do"] == "about":
-        return side.about()
+        return backend.about()
     if request["do"] == "forget":
         prepared.clear()
         gc.collect()
         return {}
-    case = Case(**request["case"])
-    if case not in prepared:
-        prepared[case] = side.prepare(case)
-    call, read = prepared[case]
+    workload = Workload(**request["workload"])
+    if workload not in prepared:
+        prepared[workload] = backend.prepare(workload)
+    call, read = prepared[workload]
     if request["do"] == "time":
-        return {"seconds": seconds_a_call(call, request["calls"])}
+        return {"seconds": seconds_per_call(call, request["calls"])}
     arrays = read(call())
     np.savez(request["file"], *arrays)
     del arrays
     call()
-    return {"seconds": seconds_a_call(call, 1)}
+    return {"seconds": seconds_per_call(call, 1)}
 
 
-def serve(side: Any, requests: TextIO, answers: TextIO) -> None:
+def serve(backend: Backend, requests: TextIO, answers: TextIO) -> None:
     """Answer line by line; what goes wrong is an answer too, in words."""
-    prepared: dict[Case, tuple[Call, Read]] = {}
+    prepared: dict[Workload, tuple[Call, Read]] = {}
     for line in requests:
         try:
-            said = answer(side, prepared, json.loads(line))
+            said = answer(backend, prepared, json.loads(line))
         except Exception as error:
             said = {"error": f"{type(error).__name__}: {str(error).strip()[:600]}"}
         print(json.dumps(said), file=answers, flush=True)
 
 
+def as_request(do: str, workload: Workload | None = None, **more: Any) -> str:
+    """Write a request as the line that :func:`serve` reads."""
+    return json.dumps({"do": do, **({"workload": asdict(workload)} if workload else {}), **more})
+
+
 def main() -> None:
-    """Be one side, or write the checkpoint that both load."""
-    parser = argparse.ArgumentParser(prog="tools.benchmarks.backends", description=__doc__.splitlines()[0])
-    parser.add_argument("side", choices=("max", "huggingface", "checkpoint"))
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--once", type=json.loads, metavar="CASE", help="run one case, given as JSON, and end")
-    options = parser.parse_args()
-    if options.side == "checkpoint":
-        write_checkpoint(options.folder)
+    """Be one backend, or write the checkpoint that both load."""
+    name, folder, *once = sys.argv[1:]
+    if name == "checkpoint":
+        from tools.hugging_face import varied_small
+
+        varied_small()[0].save_pretrained(folder)
         return
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints is no answer
-    side = MaxSide(options.folder) if options.side == "max" else HuggingFaceSide(options.folder)
-    if options.once:
-        call, _ = side.prepare(Case(**options.once))
+    backend: Backend = MaxBackend(Path(folder)) if name == "max" else HuggingFaceBackend(Path(folder))
+    if once:
+        call, _ = backend.prepare(Workload(**json.loads(once[0])))
         call()
         print(json.dumps({"peak": peak_bytes()}), file=answers, flush=True)
     else:
-        serve(side, sys.stdin, answers)
-
-
-def as_request(do: str, case: Case | None = None, **more: Any) -> str:
-    """A request as the line that :func:`serve` reads."""
-    return json.dumps({"do": do, **({"case": asdict(case)} if case else {}), **more})
+        serve(backend, sys.stdin, answers)
 
 
 if __name__ == "__main__":

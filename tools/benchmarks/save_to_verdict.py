@@ -1,107 +1,104 @@
 """Time ``watch``: how long after a save the verdict on the numbers comes, everything cached.
 
-``python -m tools.benchmarks.save_to_verdict [--saves 20] [--steps 02 07 09] [--pause 3] [--out FILE]``
-
 A figure is the time from writing the learner's file to the line that carries the verdict, as a terminal
 gets it. Between the end of a check and the next save there is a pause, as a learner makes one; in it the
-next child gets ready. The steps alternate, and so do right and wrong answers.
+next child gets ready. The steps take turns, and so do right and wrong answers.
 """
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import json
 import os
-import platform
-import statistics
+import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
 
-import psutil
+import pexpect  # type: ignore[import-untyped]
 
 from checker.course.skeletons import expected
-from checker.course.steps import Step, find_step
-from tests.dev.terminal import Terminal
-from tools.benchmarks.loop import course_with
+from checker.course.steps import Step
+from tools.benchmarks.harness import (
+    Column,
+    Result,
+    conditions,
+    finish,
+    load,
+    seconds,
+    table,
+    take_turns,
+    task_arguments,
+)
+from tools.benchmarks.loop import ALL, NAMED, NUMBERS, STEP, course_with, spoiled
 
 LIMIT_SECONDS = 600  # for one check that has to compile everything
-MISTAKE = ("scores = scores + causal_mask", "_ = scores + causal_mask")
-NAMED = "There is no causal mask"
+WAITS = "q quit"  # the end of the line that says what the keys do
+COLUMNS = (Column("from a save to", "what"), Column("median, s", "median", ".2f"), Column("worst, s", "worst", ".2f"))
 
 
-class Case:
-    """One step that is watched: saves of it are timed."""
+class WatchedStep:
+    """A step that ``watch`` follows in a terminal, in a copy of the course; saves of it are timed.
 
-    def __init__(self, step: Step, folder: Path) -> None:
-        self.solution = step.solution_file.read_text()
-        self.file = course_with(expected(step), folder) / "steps" / f"{step.name}.py"
-        self.file.write_text(expected(step))
-        self.numbers = "Yes: the numbers" if "mark.compiled" in step.check_file.read_text() else "Yes ("
-        self.terminal = Terminal(folder, "-m", "checker.watch", step.task)
-        self.terminal.expect("q quit", LIMIT_SECONDS)
+    Args:
+        step: the step.
+        folder: where the copy is made.
+        pause: seconds between a verdict and the next save.
+    """
+
+    def __init__(self, step: Step, folder: Path, pause: float) -> None:
+        self.file = course_with(expected(step), folder, step) / "steps" / f"{step.name}.py"
+        self.pause = pause
         self.saves = 0
+        self.terminal = pexpect.spawn(
+            sys.executable,
+            [*task_arguments("watch"), step.task],
+            cwd=str(folder),
+            env=os.environ | {"TERM": "xterm", "NO_COLOR": "1", "PYTHONPATH": str(folder)},
+            timeout=LIMIT_SECONDS,
+            encoding="utf-8",
+            dimensions=(50, 100),
+        )
+        self.terminal.expect_exact(WAITS)
 
-    def seconds(self, source: str, words: str, pause: float) -> float:
-        """The time from saving ``source`` to ``words``."""
-        time.sleep(pause)
+    def seconds(self, source: str, words: str) -> float:
+        """Return the time from saving ``source`` to ``words``."""
+        time.sleep(self.pause)
         self.saves += 1
         content = f"{source}\n# save {self.saves}\n"
         start = time.perf_counter()
         self.file.write_text(content)
-        self.terminal.expect(words, LIMIT_SECONDS)
+        self.terminal.expect_exact(words)
         taken = time.perf_counter() - start
-        self.terminal.expect("q quit", LIMIT_SECONDS)
+        self.terminal.expect_exact(WAITS)
         return taken
 
 
-def as_markdown(result: dict[str, Any]) -> str:
-    """The figures as a table."""
-    rows = ["| from a save to | median, s | worst, s |", "|---|---|---|"]
-    rows += [f"| {name} | {case['median']:.2f} | {case['worst']:.2f} |" for name, case in result["seconds"].items()]
-    return "\n".join(rows)
+def as_markdown(result: Result) -> str:
+    """Return the figures as a table."""
+    return table(COLUMNS, [{"what": what} | taken for what, taken in result["seconds"].items()])
 
 
-def main() -> None:
-    """Time every case and print a table."""
-    parser = argparse.ArgumentParser(prog="bench-watch", description=__doc__.splitlines()[0])
-    parser.add_argument("--saves", type=int, default=20)
-    parser.add_argument("--steps", nargs="+", type=find_step, default=[find_step(text) for text in ("02", "07", "09")])
-    parser.add_argument("--pause", type=float, default=3.0, help="seconds between a verdict and the next save")
-    parser.add_argument("--out", type=Path, help="write the figures as JSON")
-    options = parser.parse_args()
-    load = os.getloadavg()[0]
-    times: dict[str, list[float]] = {}
-    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as opened:
-        cases = {step: Case(step, Path(name) / step.task) for step in options.steps}
-        for case in cases.values():
-            opened.callback(case.terminal.close)
-        for save in range(options.saves + 1):
-            for step, case in cases.items():
-                taken = {
-                    f"the numeric verdict of {step.task}": case.seconds(case.solution, case.numbers, options.pause)
-                }
-                if MISTAKE[0] in case.solution:
-                    wrong = case.solution.replace(*MISTAKE)
-                    taken[f"the mistake in {step.task} named"] = case.seconds(wrong, NAMED, options.pause)
-                if save:  # the first fills the caches
-                    for what, seconds in taken.items():
-                        times.setdefault(what, []).append(seconds)
-    result = {
-        "machine": f"{platform.machine()}, {psutil.cpu_count()} threads, Python {platform.python_version()}",
-        "load": [round(load, 2), round(os.getloadavg()[0], 2)],
-        "saves": options.saves,
-        "seconds": {
-            what: {"median": round(statistics.median(values), 3), "worst": round(max(values), 3)}
-            for what, values in times.items()
-        },
-    }
-    print(as_markdown(result))
-    if options.out:
-        options.out.write_text(json.dumps(result, indent=2) + "\n")
+def run(steps: Sequence[Step], rounds: int, pause: float, out: Path | None) -> None:
+    """Time saves of some steps and print a table."""
+    result = conditions(rounds)
+    with tempfile.TemporaryDirectory() as name, ExitStack() as opened:
+        ways = {}  # what is timed: the step, the source that is saved, and the words that end the wait
+        for step in steps:
+            watched = WatchedStep(step, Path(name) / step.task, pause)
+            opened.enter_context(closing(watched.terminal))
+            right = step.solution_file.read_text()
+            numbers = NUMBERS if "mark.compiled" in step.check_file.read_text() else ALL
+            ways[f"the numeric verdict of {step.task}"] = (watched, right, numbers)
+            if step == STEP:
+                ways[f"the mistake in {step.task} named"] = (watched, spoiled(right), NAMED)
 
+        def measure(way: str) -> float:
+            watched, source, words = ways[way]
+            return watched.seconds(source, words)
 
-if __name__ == "__main__":
-    main()
+        take_turns(ways, 1, measure)  # fills the caches
+        times = take_turns(ways, rounds, measure)
+    result["load afterwards"] = load()
+    result["seconds"] = {what: {"median": seconds(some), "worst": round(max(some), 3)} for what, some in times.items()}
+    finish(as_markdown(result), result, out)

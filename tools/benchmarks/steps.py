@@ -1,54 +1,31 @@
-"""Time the check of every step on its solution, kernels cached, without compiling.
-
-``python -m tools.benchmarks.steps [--rounds 3] [--out FILE]``: the whole process, the median of several
-rounds in which the steps alternate.
-"""
+"""Time the check of every step with its solution: the whole process, everything cached, without compiling."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import platform
-import statistics
 from pathlib import Path
-from typing import Any
-
-import psutil
 
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
+from tools.benchmarks.harness import Column, Result, conditions, finish, seconds, table, take_turns, task_arguments
 from tools.benchmarks.loop import seconds_until
 
-
-def as_markdown(result: dict[str, Any]) -> str:
-    """The figures as a table."""
-    rows = [f"| {task} | {seconds:.2f} |" for task, seconds in result["seconds"].items()]
-    return "\n".join(["| check | seconds |", "|---|---|", *rows])
+COLUMNS = (Column("check", "task"), Column("seconds", "seconds", ".2f"))
 
 
-def main() -> None:
+def as_markdown(result: Result) -> str:
+    """Return the figures as a table."""
+    return table(COLUMNS, [{"task": task, "seconds": taken} for task, taken in result["seconds"].items()])
+
+
+def check(task: str) -> float:
+    """Return the seconds that the check of a step takes."""
+    return seconds_until("Compare with", [*task_arguments(task), "--solution", "--no-compile"], ROOT)
+
+
+def run(rounds: int, out: Path | None) -> None:
     """Time every step and print a table."""
-    parser = argparse.ArgumentParser(prog="bench-steps", description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--out", type=Path, help="write the figures as JSON")
-    options = parser.parse_args()
-    load = os.getloadavg()[0]
-    times: dict[str, list[float]] = {step.task: [] for step in all_steps()}
-    for _ in range(options.rounds + 1):
-        for task, measured in times.items():
-            check = ["-m", "checker", task, "--solution", "--no-compile"]
-            measured.append(seconds_until("Compare with", check, ROOT))
-    result = {
-        "machine": f"{platform.machine()}, {psutil.cpu_count()} threads, Python {platform.python_version()}",
-        "load": round(load, 2),
-        "rounds": options.rounds,
-        "seconds": {task: round(statistics.median(measured[1:]), 3) for task, measured in times.items()},
-    }
-    print(as_markdown(result))
-    if options.out:
-        options.out.write_text(json.dumps(result, indent=2) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    result = conditions(rounds)
+    tasks = [step.task for step in all_steps()]
+    take_turns(tasks, 1, check)  # fills the caches
+    result["seconds"] = {task: seconds(times) for task, times in take_turns(tasks, rounds, check).items()}
+    finish(as_markdown(result), result, out)

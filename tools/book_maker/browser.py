@@ -1,11 +1,7 @@
-"""A browser that looks at the built book: for ``tests/dev/test_book_browser.py`` and for pictures of pages.
-
-``python -m tools.book_maker.browser OUT [CHAPTER …]`` writes a picture of each page at two widths in two themes.
-"""
+"""A browser that looks at the built book: for ``tests/dev/tools/test_book_browser.py`` and for pictures of pages."""
 
 from __future__ import annotations
 
-import argparse
 import functools
 import http.server
 import itertools
@@ -168,7 +164,7 @@ class _Server(http.server.ThreadingHTTPServer):
 
 @contextmanager
 def served(folder: Path = HTML) -> Iterator[str]:
-    """Serve a folder on this machine alone; gives the address, without a slash at its end."""
+    """Serve a folder on this machine alone, and give the address, without a slash at its end."""
     handler = functools.partial(_Quiet, directory=str(folder))
     with _Server(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -182,7 +178,7 @@ def served(folder: Path = HTML) -> Iterator[str]:
 
 @contextmanager
 def chromium(path: str | None = None) -> Iterator[Browser]:
-    """A headless browser: the one at ``path``, else one that is found.
+    """Start a headless browser: the one at ``path``, else one that is found.
 
     Raises:
         NoBrowser: there is none.
@@ -199,40 +195,24 @@ def chromium(path: str | None = None) -> Iterator[Browser]:
 
 
 def open_page(browser: Browser, width: int, theme: str) -> Page:
-    """A new window of a reader who has chosen ``theme``; mdBook keeps the choice in the browser."""
+    """Open a new window of a reader who has chosen ``theme``; mdBook keeps the choice in the browser."""
     context = browser.new_context(viewport={"width": width, "height": WIDTHS[width]})
     context.add_init_script(f"localStorage.setItem('mdbook-theme', '{theme}')")
     return context.new_page()
 
 
-def pages() -> list[str]:
-    """The pages of the built book by file name, in the order of their names."""
-    return sorted(path.name for path in HTML.glob("*.html") if path.name not in ("404.html", "print.html", "toc.html"))
-
-
-def main() -> int:
-    """Write the pictures."""
-    parser = argparse.ArgumentParser(prog="browser", description="Pictures of the pages of the built book.")
-    parser.add_argument("out", type=Path, help="the folder that the pictures go to")
-    parser.add_argument("chapters", nargs="*", help="step_07 …; default: all")
-    parser.add_argument("--open", action="store_true", help="with everything unfolded")
-    options = parser.parse_intermixed_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    wanted = [f"{name}.html" for name in options.chapters] or pages()
+def take_pictures(out: Path, chapters: list[str], unfolded: bool) -> None:
+    """Write a picture of each chapter's page at two widths in two themes."""
+    out.mkdir(parents=True, exist_ok=True)
     with served() as address, chromium() as browser:
         for width in WIDTHS:
             for theme in THEMES:
                 page = open_page(browser, width, theme)
-                for name in wanted:
-                    page.goto(f"{address}/{name}")
-                    if options.open:
+                for name in map(Path, chapters):
+                    page.goto(f"{address}/{name.with_suffix('.html')}")
+                    if unfolded:
                         page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-                    picture = options.out / f"{name[:-5]}.{width}.{theme}.png"
+                    picture = out / f"{name.stem}.{width}.{theme}.png"
                     page.screenshot(path=picture, full_page=True)
                     print(picture)
                 page.context.close()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -37,12 +37,12 @@ class Fence:
 
 
 def chapters() -> list[Path]:
-    """The chapters there are, in the order of their names; SUMMARY.md is not one."""
+    """Return the chapters there are, in the order of their names; SUMMARY.md is not one."""
     return sorted(path for path in SRC.glob("*.md") if path.name != "SUMMARY.md")
 
 
 def find_chapter(name: str) -> str:
-    """The file of the chapter a person means by ``step_07``, ``07``, ``w01`` or ``book/src/setup.md``.
+    """Return the file of the chapter a person means by ``step_07``, ``07``, ``w01`` or ``book/src/setup.md``.
 
     Raises:
         ValueError: there is no such chapter; the message lists those there are.
@@ -56,7 +56,7 @@ def find_chapter(name: str) -> str:
 
 
 def fences(chapter: str, text: str) -> list[Fence]:
-    """The fenced blocks of a chapter, from top to bottom.
+    """Return the fenced blocks of a chapter, from top to bottom.
 
     Raises:
         Fault: a block is never closed.
@@ -82,7 +82,7 @@ def fences(chapter: str, text: str) -> list[Fence]:
 
 
 def prose(chapter: str, text: str) -> Iterator[tuple[int, str]]:
-    """The lines outside of fenced blocks, with their numbers from 1."""
+    """Return the lines outside of fenced blocks, with their numbers from 1."""
     inside = {number for fence in fences(chapter, text) for number in range(fence.first, fence.last + 1)}
     for number, line in enumerate(text.splitlines(), start=1):
         if number not in inside:
@@ -90,6 +90,6 @@ def prose(chapter: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def in_hint(text: str, line: int) -> bool:
-    """Whether a line stands inside a folded hint."""
+    """Return whether a line stands inside a folded hint."""
     before = "\n".join(text.splitlines()[:line])
     return before.rfind('<details class="hint"') > before.rfind("</details>")

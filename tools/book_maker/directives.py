@@ -16,7 +16,7 @@ from checker.course.skeletons import expected
 from checker.course.steps import find_step
 from tools.book_maker import formulas
 from tools.book_maker.chapters import Fault, Fence, fences
-from tools.book_maker.values import book_values as facts
+from tools.book_maker.values import book_values
 
 BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
 INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
@@ -27,7 +27,7 @@ IDENTIFIER = re.compile(r"(?<![\w.])(?:\w+\.)*\w*_\w*(?:\.\w+)*(?:\(\))?")
 
 
 def block(words: str) -> str:
-    """A block directive, without its braces, as Markdown.
+    """Return a block directive, without its braces, as Markdown.
 
     Raises:
         ValueError: there is no such directive, or it names what there is not.
@@ -45,7 +45,7 @@ def block(words: str) -> str:
 
 
 def number(words: str) -> str:
-    """The value of an expression, formatted as its part after `` :`` says.
+    """Return the value of an expression, formatted as its part after `` :`` says.
 
     Raises:
         ValueError: it cannot be computed, or formatted so.
@@ -53,7 +53,7 @@ def number(words: str) -> str:
     match = SPEC.match(words)
     expression, spec = (match["expression"], match["spec"]) if match else (words, "")
     try:
-        value = eval(expression, {name: getattr(facts, name) for name in names()})
+        value = eval(expression, {name: getattr(book_values, name) for name in names()})
         printed = format(value, spec)
     except Exception as error:  # a writer's expression may raise anything
         raise ValueError(f"{expression!r} cannot be computed: {type(error).__name__}: {error}") from error
@@ -63,19 +63,19 @@ def number(words: str) -> str:
 
 
 def names() -> list[str]:
-    """What an expression can use: everything public in ``facts`` that is not a module of Python's but np and math."""
-    public = [name for name in vars(facts) if not name.startswith("_")]
-    return [name for name in public if name in facts.__all__ or inspect.isfunction(getattr(facts, name))]
+    """Return what an expression can use: everything public in ``book_values``, and of modules np and math alone."""
+    public = [name for name in vars(book_values) if not name.startswith("_")]
+    return [name for name in public if name in book_values.__all__ or inspect.isfunction(getattr(book_values, name))]
 
 
 def skeleton(step: str) -> str:
-    """The untouched file of a step."""
+    """Return the untouched file of a step."""
     found = find_step(step)
     return fenced(f"steps/{found.name}.py", expected(found))
 
 
 def code(words: str) -> str:
-    """A file of the repository, or one definition in it by qualified name."""
+    """Return a file of the repository, or one definition in it by qualified name."""
     path, _, name = words.partition(" ")
     file = (ROOT / path).resolve()
     if not file.is_relative_to(ROOT) or not file.is_file():
@@ -85,7 +85,7 @@ def code(words: str) -> str:
 
 
 def definition(source: str, name: str) -> str:
-    """The source of a function, class or assigned name, dedented; decorators belong to it.
+    """Return the source of a function, class or assigned name, dedented; decorators belong to it.
 
     Raises:
         ValueError: there is no such name; the message lists those there are.
@@ -112,14 +112,14 @@ def definition(source: str, name: str) -> str:
 
 
 def fenced(path: str, text: str) -> str:
-    """A listing below the name of its file."""
+    """Return a listing below the name of its file."""
     marks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)), default=0))
     language = LANGUAGES.get(path[path.rfind(".") :] if "." in path else "", "text")
     return f'<p class="file"><code>{escape(path)}</code></p>\n\n{marks}{language}\n{text.rstrip()}\n{marks}'
 
 
 def figure(words: str) -> str:
-    """A drawing and its caption: ``step_07.heads: Caption.``"""
+    """Return a drawing and its caption: ``step_07.heads: Caption.``"""
     name, _, caption = words.partition(":")
     drawn = drawing(name.strip())
     if not caption.strip():
@@ -128,7 +128,7 @@ def figure(words: str) -> str:
 
 
 def drawing(name: str) -> str:
-    """The SVG that a function of ``tools/book_maker/figures`` draws: ``step_07.heads``.
+    """Return the SVG that a function of ``tools/book_maker/figures`` draws: ``step_07.heads``.
 
     Raises:
         ValueError: there is no such function, it fails, or it returns no drawing.
@@ -150,7 +150,7 @@ def drawing(name: str) -> str:
 
 
 def mistakes(step: str) -> str:
-    """A folded list of what the check of a step can say."""
+    """Return a folded list of what the check of a step can say."""
     sentences = list(load_attempts(find_step(step)).mistakes)
     items = "\n".join(f"<li>{marked(sentence)}</li>" for sentence in sentences)
     summary = f"The {len(sentences)} mistakes that <code>./run {find_step(step).task}</code> names"
@@ -158,12 +158,12 @@ def mistakes(step: str) -> str:
 
 
 def marked(sentence: str) -> str:
-    """A sentence of a verdict as HTML, with the identifiers in it as code."""
+    """Return a sentence of a verdict as HTML, with the identifiers in it as code."""
     return IDENTIFIER.sub(lambda match: f"<code>{match[0]}</code>", escape(sentence, quote=False))
 
 
 def in_html(words: str) -> str:
-    """A caption as HTML: `` `code` `` and ``$formulas$`` as in Markdown, everything else as it stands."""
+    """Return a caption as HTML: `` `code` `` and ``$formulas$`` as in Markdown, everything else as it stands."""
 
     def reject(at: int, reason: str) -> None:
         raise ValueError(f"in the caption: {reason}")
@@ -181,7 +181,7 @@ def in_html(words: str) -> str:
 
 
 def console(fence: Fence) -> str:
-    """A transcript: the commands set off from what they printed."""
+    """Return a transcript: the commands set off from what they printed."""
     lines = [
         f'<span class="prompt">$ </span><span class="command">{escape(line[2:], quote=False)}</span>'
         if line.startswith("$ ")
@@ -193,7 +193,7 @@ def console(fence: Fence) -> str:
 
 
 def expand(chapter: str, text: str, faults: list[Fault]) -> str:
-    """A chapter as mdBook is to render it; what is wrong with it is added to ``faults``."""
+    """Return a chapter as mdBook is to render it; what is wrong with it is added to ``faults``."""
     found = {fence.first: fence for fence in fences(chapter, text)}
     lines = text.splitlines()
     pieces: list[str] = []
@@ -209,7 +209,7 @@ def expand(chapter: str, text: str, faults: list[Fault]) -> str:
 
 
 def _stretches(found: dict[int, Fence], length: int) -> Iterator[tuple[int, int, Fence | None]]:
-    """The fences and what is between them: first line, last line, and the fence or None."""
+    """Return the fences and what is between them: first line, last line, and the fence or None."""
     at = 1
     for fence in found.values():
         if at < fence.first:
@@ -221,7 +221,7 @@ def _stretches(found: dict[int, Fence], length: int) -> Iterator[tuple[int, int,
 
 
 def _prose(chapter: str, lines: list[str], first: int, faults: list[Fault]) -> list[str]:
-    """A stretch without fences: numbers, block directives, formulas, and no comments."""
+    """Return a stretch without fences: numbers, block directives, formulas, and no comments."""
     pieces: list[str] = []
     run: list[str] = []
     run_first = first

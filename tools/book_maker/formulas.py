@@ -25,7 +25,7 @@ SPECIAL = str.maketrans({letter: f"&#x{ord(letter):X};" for letter in "*_[]~`\\"
 
 @cache
 def to_mathml(latex: str, *, display: bool = False) -> str:
-    """One formula as MathML on one line, with nothing in it that Markdown would take for its own.
+    """Return one formula as MathML on one line, with nothing in it that Markdown would take for its own.
 
     Raises:
         ValueError: LaTeX that the converter does not know, or knows only by guessing.
@@ -48,7 +48,7 @@ def to_mathml(latex: str, *, display: bool = False) -> str:
 
 
 def replace(text: str, wrong: Callable[[int, str], object]) -> str:
-    """Prose with its formulas as MathML; code spans and ``\\$`` are left alone.
+    """Return prose with its formulas as MathML; code spans and ``\\$`` are left alone.
 
     ``wrong`` is called with the position and the reason for every formula that cannot be converted.
     """

@@ -1,30 +1,26 @@
 """What the book shows of terminals and of Python, run again.
 
-``python -m tools.book_maker.transcripts [--update] [CHAPTER …]``
-
 A ``console`` block has commands behind ``$`` and below each what it printed; it is run in a copy of the course,
 whose learner's files are untouched unless a comment before the block orders otherwise
 (``<!-- learner: 07 solved -->``, see ``tools/course_copy.py``). All ``python`` blocks of a chapter are run in one
-module; what a block printed is the ``text`` block after it. Without ``--update``, differences are printed and the
-exit status is 1; with it, the chapters are rewritten. Times (``1.2 s``) are not compared, and a line ``...``
+module; what a block printed is the ``text`` block after it. Times (``1.2 s``) are not compared, and a line ``...``
 stands for lines left out.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
-from tools.book_maker.chapters import SRC, Fault, Fence, chapters, fences, find_chapter, in_hint
+from tools.book_maker.chapters import SRC, Fault, Fence, fences, in_hint
 from tools.course_copy import Course, prepare
 
 LEARNER = re.compile(r"^\s*<!--\s*learner:(?P<order>.*?)-->\s*$", re.DOTALL)
@@ -47,7 +43,7 @@ class Difference:
     insert: bool = False  # a text block is missing after ``fence``, which printed ``lines``
 
     def __str__(self) -> str:
-        """The difference as a diff, with where it is."""
+        """Return the difference as a diff, with where it is."""
         shown = [] if self.insert else self.fence.lines
         diff = "\n".join(unified_diff(shown, self.lines, "in the book", "now", lineterm="", n=2))
         where = f"book/src/{self.chapter}:{self.fence.first}"
@@ -55,7 +51,7 @@ class Difference:
 
 
 def agrees(shown: Sequence[str], now: Sequence[str]) -> bool:
-    """Whether a block shows what was printed: times aside, and any lines for a line ``...``."""
+    """Return whether a block shows what was printed: times aside, and any lines for a line ``...``."""
     pattern = "".join(
         r"(?:.*\n)*" if line.strip() == LEFT_OUT else re.escape(SECONDS.sub("#", line.rstrip())) + r"\n"
         for line in shown
@@ -64,7 +60,7 @@ def agrees(shown: Sequence[str], now: Sequence[str]) -> bool:
 
 
 def shortened(shown: Sequence[str], now: Sequence[str]) -> list[str]:
-    """What was printed, left out where the block left out lines before: as many lines first and last."""
+    """Return what was printed, left out where the block left out lines before: as many lines first and last."""
     gaps = [at for at, line in enumerate(shown) if line.strip() == LEFT_OUT]
     if len(gaps) != 1 or len(now) < len(shown):
         return list(now)
@@ -73,7 +69,7 @@ def shortened(shown: Sequence[str], now: Sequence[str]) -> list[str]:
 
 
 def order_before(lines: Sequence[str], fence: Fence) -> str:
-    """The order for the learner's files in the comment right before a block, or nothing."""
+    """Return the order for the learner's files in the comment right before a block, or nothing."""
     end = fence.first - 1
     while end and not lines[end - 1].strip():
         end -= 1
@@ -85,7 +81,7 @@ def order_before(lines: Sequence[str], fence: Fence) -> str:
 
 
 def commands(chapter: str, fence: Fence) -> list[tuple[list[str], list[str]]]:
-    """The commands of a console block, each as its lines and the lines shown below it.
+    """Return the commands of a console block, each as its lines and the lines shown below it.
 
     Raises:
         Fault: the block does not begin with a command.
@@ -106,7 +102,7 @@ def commands(chapter: str, fence: Fence) -> list[tuple[list[str], list[str]]]:
 
 
 def printed_by(course: Course, command: list[str]) -> list[str]:
-    """What a terminal shows of a command in the copy, without what only depends on the machine."""
+    """Return what a terminal shows of a command in the copy, without what only depends on the machine."""
     said = course.shell("\n".join(command)[2:], timeout=TIMEOUT).replace(str(course.root), "~/gpt2-in-max")
     lines = [line.rstrip() for line in said.splitlines() if not COMPILING.match(line)]
     while lines and not lines[-1]:
@@ -182,7 +178,7 @@ def python_differences(chapter: str, text: str, found: list[Fence], course: Cour
 
 
 def output_of(text: str, found: list[Fence], fence: Fence, *, printed: bool) -> Fence | None:
-    """The text block that shows what a Python block printed.
+    """Return the text block that shows what a Python block printed.
 
     It is the next block. One that printed nothing has none, unless a text block follows at once.
     """
@@ -194,7 +190,7 @@ def output_of(text: str, found: list[Fence], fence: Fence, *, printed: bool) -> 
 
 
 def differences(chapter: str, course: Course) -> list[Difference]:
-    """Everything in a chapter that is no longer what is printed, from top to bottom.
+    """Return everything in a chapter that is no longer what is printed, from top to bottom.
 
     Raises:
         Fault: something cannot be run as it stands.
@@ -209,7 +205,7 @@ def differences(chapter: str, course: Course) -> list[Difference]:
 
 
 def rewritten(text: str, different: Sequence[Difference]) -> str:
-    """The chapter with every block as it has to be."""
+    """Return the chapter with every block as it has to be."""
     lines = text.splitlines()
     for difference in sorted(different, key=lambda one: one.fence.first, reverse=True):
         fence = difference.fence
@@ -221,45 +217,29 @@ def rewritten(text: str, different: Sequence[Difference]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main(say: Callable[[str], object] = print) -> int:
-    """Compare or update the chapters that the arguments name, or all."""
-    parser = argparse.ArgumentParser(prog="transcripts", description="Run again what the book shows.")
-    parser.add_argument("chapters", nargs="*", help="step_07, 07, w01, setup; default: all")
-    parser.add_argument("--update", action="store_true", help="rewrite the chapters")
-    options = parser.parse_intermixed_args()
-    try:
-        wanted = [find_chapter(name) for name in options.chapters] or [path.name for path in chapters()]
-    except ValueError as error:
-        print(f"transcripts: {error}", file=sys.stderr)
-        return 2
+def update(names: Sequence[str], *, rewrite: bool) -> int:
+    """Run chapters again; rewrite them or print what differs. Return 1 as exit status if anything is left to do."""
     status = 0
     with tempfile.TemporaryDirectory() as folder:
         course = Course(Path(folder) / "course")
-        for chapter in wanted:
+        for chapter in names:
             path = SRC / chapter
             read = path.read_text()
             try:
                 different = differences(chapter, course)
             except Fault as fault:
-                say(str(fault))
+                print(fault)
                 status = 1
                 continue
-            if different and options.update:
-                if path.read_text() != read:
-                    say(f"book/src/{chapter} was changed meanwhile and is left as it is; run this again")
-                    status = 1
-                    continue
-                path.write_text(rewritten(read, different))
-                say(f"book/src/{chapter}: {len(different)} blocks rewritten")
-            elif different:
+            if not different:
+                print(f"book/src/{chapter}: everything as it is printed now")
+            elif not rewrite:
+                print(*different, f"If that is right: ./run book-update {chapter[:-3]}", sep="\n\n")
                 status = 1
-                for difference in different:
-                    say(f"{difference}\n")
-                say(f"If that is right: ./run book-update {chapter[:-3]}")
+            elif path.read_text() != read:
+                print(f"book/src/{chapter} was changed meanwhile and is left as it is; run this again")
+                status = 1
             else:
-                say(f"book/src/{chapter}: everything as it is printed now")
+                path.write_text(rewritten(read, different))
+                print(f"book/src/{chapter}: {len(different)} blocks rewritten")
     return status
-
-
-if __name__ == "__main__":
-    sys.exit(main())

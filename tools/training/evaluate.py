@@ -1,15 +1,10 @@
-"""How well the small GPT-2 predicts text it has not seen, in bits per byte, beside an n-gram and xz.
+"""Measure how well the small GPT-2 predicts text it has not seen, in bits per byte, beside an n-gram and xz.
 
-``python -m tools.training.evaluate --text FILE [--model models/moby-dick]``
-
-All three learn from the same chapters and predict the same bytes. Prints a table and writes
-``evaluation.json`` beside the model. Fewer bits are better; plain text is 8 bits per byte.
+All three learn from the same chapters and predict the same bytes. Fewer bits are better; plain text is 8 bits per byte.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import lzma
 import math
 from pathlib import Path
@@ -20,7 +15,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
-from checker.course.paths import SMALL_MODEL
+from tools.benchmarks.harness import Column, finish, table
 from tools.training.corpus import DEV, TEST, Corpus, read_corpus
 
 STRIDE = 64  # tokens predicted by each window, after the first window of a chapter
@@ -28,7 +23,7 @@ DISCOUNTS = np.linspace(0.05, 0.95, 19)
 
 
 def model_bits(model: Any, tokenizer: Any, chapters: list[str], stride: int = STRIDE, batch: int = 16) -> float:
-    """The bits per byte of ``chapters`` under a causal language model.
+    """Return the bits per byte of ``chapters`` under a causal language model.
 
     A chapter is preceded by the end-of-text token and otherwise stands alone. A window as long as the
     model can take moves over it by ``stride`` tokens, and each token is predicted once, by the first
@@ -56,12 +51,12 @@ def model_bits(model: Any, tokenizer: Any, chapters: list[str], stride: int = ST
 
 
 def size(chapters: list[str]) -> int:
-    """The number of bytes, in UTF-8."""
+    """Return the number of bytes, in UTF-8."""
     return sum(len(chapter.encode()) for chapter in chapters)
 
 
 def grams(chapters: list[str], order: int) -> np.ndarray:
-    """Every run of ``order`` bytes that ends in a byte of ``chapters``, each packed into one uint64: [bytes]."""
+    """Return every run of ``order`` bytes that ends in a byte of ``chapters``, each packed into one uint64: [bytes]."""
     packed = []
     for chapter in chapters:
         data = np.frombuffer(bytes(order - 1) + chapter.encode(), np.uint8)
@@ -71,7 +66,7 @@ def grams(chapters: list[str], order: int) -> np.ndarray:
 
 
 def look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """``values`` of the ``wanted`` among the sorted ``keys``, and 0 of those that are not there."""
+    """Return ``values`` of the ``wanted`` among the sorted ``keys``, and 0 of those that are not there."""
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[at] == wanted, values[at], 0)
 
@@ -100,7 +95,7 @@ class NGram:
                 self.discounts[n] = float(min(bits, key=bits.__getitem__))
 
     def counts(self, chapters: list[str]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """For each order, and for each byte of ``chapters``: c, C and D, each [bytes]."""
+        """Return for each order, and for each byte of ``chapters``, c, C and D, each [bytes]."""
         seen = []
         for n, (keys, counts, contexts, totals, kinds) in enumerate(self.tables, start=1):
             wanted = grams(chapters, n)
@@ -112,7 +107,7 @@ class NGram:
 
     @staticmethod
     def bits_of(seen: list[tuple[np.ndarray, np.ndarray, np.ndarray]], discounts: list[float]) -> float:
-        """Bits per byte, from the counts at each byte."""
+        """Return bits per byte, from the counts at each byte."""
         p = np.full(len(seen[0][0]), 1 / 256)
         for (count, total, kinds), discount in zip(seen, discounts, strict=True):
             known = total > 0
@@ -121,12 +116,12 @@ class NGram:
         return float(-np.log2(p).mean())
 
     def bits(self, chapters: list[str]) -> float:
-        """The bits per byte of ``chapters``."""
+        """Return the bits per byte of ``chapters``."""
         return self.bits_of(self.counts(chapters), self.discounts)
 
 
 def xz_bits(corpus: Corpus) -> tuple[float, float]:
-    """Bits per byte of the test chapters under ``xz -9e``: what they add after the training ones, and alone."""
+    """Return bits per byte of the test chapters under ``xz -9e``: what they add after the training ones, and alone."""
     train, test = ("".join(chapters).encode() for chapters in (corpus.train, corpus.test))
 
     def compressed(data: bytes) -> int:
@@ -136,7 +131,7 @@ def xz_bits(corpus: Corpus) -> tuple[float, float]:
 
 
 def evaluate(model: Any, tokenizer: Any, corpus: Corpus) -> dict[str, Any]:
-    """Every figure of the model card's table."""
+    """Return every figure of the model card's table."""
     orders = {n: NGram(n, corpus) for n in range(4, 9)}
     best = min(orders, key=lambda n: orders[n].bits(corpus.dev))
     xz_after, xz_alone = xz_bits(corpus)
@@ -160,26 +155,12 @@ def evaluate(model: Any, tokenizer: Any, corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def as_markdown(result: dict[str, Any]) -> str:
-    """The figures as a table."""
-    rows = ["| predictor | bits per byte, held-out text |", "|---|---|"]
-    rows += [f"| {name} | {bits:.3f} |" for name, bits in result["test bits per byte"].items()]
-    return "\n".join(rows)
-
-
-def main() -> None:
-    """Evaluate a model and print a table."""
-    parser = argparse.ArgumentParser(prog="python -m tools.training.evaluate", description=__doc__.splitlines()[0])
-    parser.add_argument("--text", type=Path, required=True, help="data.txt; models/moby-dick/README.md says whence")
-    parser.add_argument("--model", type=Path, default=SMALL_MODEL, help="a folder in Hugging Face's layout")
-    options = parser.parse_args()
+def record_evaluation(folder: Path, text: Path) -> None:
+    """Evaluate a model, print a table, and write ``evaluation.json`` beside the model."""
     disable_progress_bar()
-    corpus = read_corpus(options.text)
-    model = AutoModelForCausalLM.from_pretrained(options.model).eval()
-    result = evaluate(model, AutoTokenizer.from_pretrained(options.model), corpus)
-    print(as_markdown(result))
-    (options.model / "evaluation.json").write_text(json.dumps(result, indent=2) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    corpus = read_corpus(text)
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    result = evaluate(model, AutoTokenizer.from_pretrained(folder), corpus)
+    columns = [Column("predictor", "name"), Column("bits per byte, held-out text", "bits", ".3f")]
+    rows = [{"name": name, "bits": bits} for name, bits in result["test bits per byte"].items()]
+    finish(table(columns, rows), result, folder / "evaluation.json")

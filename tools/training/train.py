@@ -1,19 +1,17 @@
 """Train the small GPT-2 of this course on Moby Dick, on a CPU, and save it in Hugging Face's layout.
 
-``python -m tools.training.train --text FILE [--minutes 25] [--out models/moby-dick]``
-
 The book is small: given time, the model would learn it by heart. Against that there are dropout, weight
 decay, and the dev chapters: the weights that are kept are those that predicted them best.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import random
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +21,12 @@ from tokenizers.models import BPE
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from transformers.utils.logging import disable_progress_bar
 
-from checker.course.paths import SMALL_MODEL
 from tools.training.corpus import read_corpus
 from tools.training.evaluate import model_bits
 
 END = "<|endoftext|>"
-LENGTH = 256  # tokens a window, and n_positions
-BATCH = 8  # windows a step
+LENGTH = 256  # tokens per window, and n_positions
+BATCH = 8  # windows per step
 PEAK = 2e-3  # the highest learning rate
 WARM_UP = 0.03  # of the training, from nothing to the peak; then a cosine down to nothing
 DEV_EVERY = 200  # steps
@@ -37,7 +34,7 @@ DEV_STRIDE = 128
 
 
 def make_tokenizer(chapters: list[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer, as GPT-2's, learnt from ``chapters``: any text can be written in it."""
+    """Return a byte-level BPE tokenizer, as GPT-2's, learned from ``chapters``: any text can be written in it."""
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -55,7 +52,7 @@ def make_tokenizer(chapters: list[str], vocabulary: int) -> PreTrainedTokenizerF
 
 
 def windows(tokenizer: PreTrainedTokenizerFast, chapters: list[str]) -> Iterator[torch.Tensor]:
-    """Batches of consecutive tokens, epoch after epoch, for ever: each ``[BATCH, LENGTH + 1]``.
+    """Yield batches of consecutive tokens, epoch after epoch, forever: each ``[BATCH, LENGTH + 1]``.
 
     Every epoch has the chapters in another order, cut at other places.
     """
@@ -71,7 +68,7 @@ def windows(tokenizer: PreTrainedTokenizerFast, chapters: list[str]) -> Iterator
 
 
 def make_optimizer(model: GPT2LMHeadModel) -> torch.optim.AdamW:
-    """AdamW that decays matrices and embeddings, but neither biases nor the gains of the layer norms."""
+    """Return AdamW that decays matrices and embeddings, but neither biases nor the gains of the layer norms."""
     parameters = list(model.parameters())
     groups: list[dict[str, Any]] = [
         {"params": [parameter for parameter in parameters if parameter.dim() > 1], "weight_decay": 0.1},
@@ -81,7 +78,7 @@ def make_optimizer(model: GPT2LMHeadModel) -> torch.optim.AdamW:
 
 
 def learning_rate(progress: float) -> float:
-    """The learning rate when ``progress`` (0 to 1) of the training is done."""
+    """Return the learning rate when ``progress`` (0 to 1) of the training is done."""
     if progress < WARM_UP:
         return PEAK * (progress + 1e-3) / WARM_UP
     return PEAK * 0.5 * (1 + math.cos(math.pi * min(1.0, (progress - WARM_UP) / (1 - WARM_UP))))
@@ -97,7 +94,7 @@ def save(model: GPT2LMHeadModel, tokenizer: PreTrainedTokenizerFast, out: Path) 
 
 
 def train_step(model: GPT2LMHeadModel, optimizer: torch.optim.AdamW, batch: torch.Tensor, rate: float) -> float:
-    """One step at learning rate ``rate`` on a ``[BATCH, LENGTH + 1]`` batch; the loss before it, in nats a token."""
+    """Take one step at learning rate ``rate`` on a ``[BATCH, LENGTH + 1]`` batch; return the loss in nats per token."""
     model.train()
     for group in optimizer.param_groups:
         group["lr"] = rate
@@ -111,7 +108,21 @@ def train_step(model: GPT2LMHeadModel, optimizer: torch.optim.AdamW, batch: torc
     return loss.item()
 
 
-def train(options: argparse.Namespace) -> None:
+@dataclass(frozen=True)
+class Options:
+    """What a training run can be told: its text, where the model goes, when it ends, and how it learns."""
+
+    text: Path
+    out: Path
+    steps: int
+    minutes: float
+    threads: int
+    seed: int
+    vocabulary: int
+    dropout: float
+
+
+def train(options: Options) -> None:
     """Train, and keep in ``options.out`` the weights that predict the dev chapters best."""
     disable_progress_bar()
     random.seed(options.seed)
@@ -144,26 +155,8 @@ def train(options: argparse.Namespace) -> None:
         progress = max(step / options.steps, minutes / options.minutes)
         if step % DEV_EVERY == 0 or progress >= 1:
             dev = model_bits(model.eval(), tokenizer, corpus.dev, DEV_STRIDE)
-            print(f"step {step}  {minutes:.1f} min  train {loss:.3f} nats a token  dev {dev:.4f} bpb", flush=True)
+            print(f"step {step}  {minutes:.1f} min  train {loss:.3f} nats per token  dev {dev:.4f} bpb", flush=True)
             if dev < least:
                 least = dev
                 save(model, tokenizer, options.out)
     print(f"best: {least:.4f} bits per byte of the dev chapters, in {options.out}")
-
-
-def main() -> None:
-    """Read the options and train."""
-    parser = argparse.ArgumentParser(prog="python -m tools.training.train", description=__doc__.splitlines()[0])
-    parser.add_argument("--text", type=Path, required=True, help="data.txt; models/moby-dick/README.md says whence")
-    parser.add_argument("--out", type=Path, default=SMALL_MODEL)
-    parser.add_argument("--steps", type=int, default=3600, help="the training ends after so many steps,")
-    parser.add_argument("--minutes", type=float, default=24, help="or after so many minutes, if that is sooner")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=1851)
-    parser.add_argument("--vocabulary", type=int, default=1024)
-    parser.add_argument("--dropout", type=float, default=0.15)
-    train(parser.parse_args())
-
-
-if __name__ == "__main__":
-    main()

@@ -10,29 +10,22 @@ import pytest
 
 from checker.course.paths import ROOT
 from solutions.solution_01 import GPT2Config
-from tools.benchmarks.backends import Case
-from tools.benchmarks.speed import (
-    QUICK,
-    Comparison,
-    WrongOutput,
-    as_markdown,
-    check_output,
-    forward,
-    forward_flops,
-    tables,
-)
+from tools.benchmarks import harness
+from tools.benchmarks.backends import Workload
+from tools.benchmarks.comparison import Comparison, WrongOutput, check_output
+from tools.benchmarks.speed import Plan, as_markdown, forward, forward_flops, tables
 from tools.book_maker.figures import growth
 
 torch = pytest.importorskip("torch")
-record = pytest.importorskip("tests.references.record")
+hugging_face = pytest.importorskip("tools.hugging_face")
 
-ATTENTION = Case("attention", "MAX", 2, 7)
-TEXT = Case("text", "MAX", 1, 4, 3)
+ATTENTION = Workload("attention", "MAX", 2, 7)
+TEXT = Workload("text", "MAX", 1, 4, 3)
 
 
 def bench(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "tools.benchmarks.speed", *arguments],
+        [sys.executable, "-m", "tools", "bench", *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -70,8 +63,7 @@ def test_a_text_may_differ_only_where_two_tokens_are_equally_likely():
 @pytest.fixture
 def checkpoints(tmp_path):
     """Two small checkpoints, of which the second has one weight of another sign."""
-    model = record.GPT2LMHeadModel(record.hugging_face_config(**record.AWKWARD))
-    record.seeded(model)
+    model, _ = hugging_face.awkward_model()
     model.save_pretrained(tmp_path / "right")
     with torch.no_grad():
         model.transformer.h[1].mlp.c_fc.weight[3, 2] *= -1
@@ -81,17 +73,17 @@ def checkpoints(tmp_path):
 
 def test_nothing_is_timed_when_the_models_differ(checkpoints, tmp_path):
     right, wrong = checkpoints
-    plan = QUICK.__class__(lengths=(5,), seconds_a_turn=0.001)
+    plan = Plan(lengths=(5,))
     for theirs in (right, wrong):
-        compare = Comparison(right, tmp_path, 1, plan, theirs)
+        compare = Comparison(right, tmp_path, 1, 0.001, theirs)
         try:
             if theirs == right:
-                (row,) = forward(compare)
+                (row,) = forward(compare, plan)
                 assert row["MAX, ms"] > 0
                 assert row["largest difference"] < 1e-5
             else:
                 with pytest.raises(WrongOutput, match="nothing was timed"):
-                    forward(compare)
+                    forward(compare, plan)
         finally:
             compare.close()
 
@@ -136,3 +128,17 @@ def test_a_forward_pass_counts_each_token_with_those_before_it():
     config = GPT2Config()
     linear = 2 * (12 * 12 * 768**2 + 50257 * 768)
     assert forward_flops(config, 3) == 3 * linear + 12 * 4 * 768 * (1 + 2 + 3)
+
+
+def test_ways_take_turns_in_an_order_that_reverses():
+    order = []
+    times = harness.take_turns("ab", 3, lambda way: order.append(way) or float(len(order)))
+    assert order == ["a", "b", "b", "a", "a", "b"]
+    assert times == {"a": [1, 4, 5], "b": [2, 3, 6]}
+    assert harness.ratio(times["b"], times["a"]) == 1.2
+
+
+def test_a_figure_that_a_row_lacks_leaves_its_cell_empty():
+    columns = [harness.Column("way", "way"), harness.Column("share", "share", ".0%", rule="--:")]
+    made = harness.table(columns, [{"way": "a", "share": 0.25}, {"way": "b"}])
+    assert made.splitlines() == ["| way | share |", "|---|--:|", "| a | 25 % |", "| b |  |"]

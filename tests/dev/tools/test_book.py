@@ -20,12 +20,14 @@ from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
 from checker.tasks import tasks
+from tests import test_warmup_01
 from tests.dev.tools.test_readme import CI, NOT_IN_CI
 from tools.book_maker.chapters import SRC, chapters, fences, prose
 from tools.book_maker.directives import BLOCK, INLINE
 from tools.book_maker.drawing.preview import names as figure_names
 from tools.book_maker.formulas import TOKEN
 from tools.book_maker.transcripts import differences
+from tools.book_maker.values import worked_examples
 from tools.course_copy import Course
 
 OTHER_CHAPTERS = ["introduction", "setup", "heads", "sizes", "cheat_sheet", "glossary", "troubleshooting"]
@@ -247,6 +249,11 @@ def copy(tmp_path_factory):
 def test_what_a_chapter_shows_is_what_is_printed_now(chapter, copy):
     different = differences(chapter, copy)
     assert not different, "\n\n".join(map(str, different)) + f"\n\nIf that is right: ./run book-update {chapter[:-3]}"
+
+
+def test_the_worked_example_that_is_drawn_is_the_one_that_is_checked():
+    assert worked_examples.SIX_WORDS == test_warmup_01.SIX_WORDS
+    assert worked_examples.JOURNEY == test_warmup_01.JOURNEY
 
 
 def test_every_figure_is_in_the_chapter_it_is_drawn_for():

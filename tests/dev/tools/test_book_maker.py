@@ -259,7 +259,7 @@ def test_a_command_runs_as_in_a_terminal(course):
 
 def test_python_blocks_share_a_module_and_name_the_line_that_fails(course):
     job = {"path": "chapter.md", "blocks": [{"line": 3, "source": "x = 1\nprint(x)"}, {"line": 9, "source": "\nx / 0"}]}
-    run = course.python(str(ROOT / "book" / "maker" / "blocks.py"), input=json.dumps(job))
+    run = course.python(str(ROOT / "tools" / "book_maker" / "blocks.py"), input=json.dumps(job))
     first, second = json.loads(run.stdout)
     assert first == {"printed": "1\n"}
     assert 'File "chapter.md", line 10' in second["error"]

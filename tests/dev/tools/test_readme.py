@@ -12,6 +12,7 @@ from checker.tasks import tasks
 from tools.benchmarks.loop import as_markdown
 from tools.benchmarks.speed import tables
 
+FIGURES = ROOT / "tools" / "benchmarks" / "figures"
 README = (ROOT / "README.md").read_text()
 PAGES = {name: (ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md")}
 
@@ -68,8 +69,8 @@ def test_ci_begins_with_the_first_command_and_ends_with_the_tests_and_installs_n
 
 
 def test_the_tables_are_the_last_benchmarks():
-    assert as_markdown(json.loads((ROOT / "benchmarks" / "loop.json").read_text())) in README
-    speed = json.loads((ROOT / "benchmarks" / "speed.json").read_text())
+    assert as_markdown(json.loads((FIGURES / "loop.json").read_text())) in README
+    speed = json.loads((FIGURES / "speed.json").read_text())
     for part in ("forward", "generation", "attention"):
         assert tables(speed)[part] in README
     assert speed["machine"] in README

@@ -7,7 +7,7 @@ from checker.course.steps import Step, all_steps
 from checker.numeric.references import Reference, seeded_weights
 from checker.numeric.tolerance import TOLERANCE
 
-record = pytest.importorskip("tests.references.record", reason="torch and transformers are not installed")
+record = pytest.importorskip("tools.references", reason="torch and transformers are not installed")
 
 #: Between two builds of torch, or two processors, sums in another order differ by about this much.
 SAME = 1e-5

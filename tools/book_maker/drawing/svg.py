@@ -1,8 +1,8 @@
 """Drawing for the book: every function returns a piece of SVG as text, and ``figure`` puts pieces together.
 
-A figure is inlined in its page, so the page's theme colours it: nothing here states a colour, a piece only
+A figure is inlined in its page, so the page's theme colors it: nothing here states a color, a piece only
 says what ``kind`` of thing it draws, and ``book/theme/figures.css`` gives each kind a fill, a line and a
-text colour for light and for dark pages. The kinds are ``KINDS``.
+text color for light and for dark pages. The kinds are ``KINDS``.
 
 Lengths are in units of one pixel at full size; x grows to the right, y downwards. A figure is at most
 ``MAX_WIDTH`` wide, and shrinks with its page: on a phone a figure 600 wide is drawn at 0.6 of its size, so
@@ -43,7 +43,7 @@ Anchor = Literal["start", "middle", "end"]
 
 
 def number(value: float, spec: str = ".2f") -> str:
-    """A number as a figure prints it: with a true minus sign, infinity as a sign, never a negative zero."""
+    """Return a number as a figure prints it: with a true minus sign, infinity as a sign, never a negative zero."""
     if math.isinf(value):
         return MINUS + INFINITY if value < 0 else INFINITY
     printed = format(value, spec)
@@ -53,7 +53,7 @@ def number(value: float, spec: str = ".2f") -> str:
 
 
 def text_width(line: str, size: Size = "normal", *, mono: bool = False) -> float:
-    """About how wide one line of text is drawn; fonts differ, so this is on the safe side."""
+    """Return about how wide one line of text is drawn; fonts differ, so this is on the safe side."""
     if mono:
         return 0.61 * SIZES[size] * len(line)
     narrow = sum(letter in "iljtfr.,:;'|!()[] " for letter in line)
@@ -61,7 +61,7 @@ def text_width(line: str, size: Size = "normal", *, mono: bool = False) -> float
 
 
 def figure(width: float, height: float, *parts: str, title: str) -> str:
-    """The finished figure: ``parts`` in drawing order, the last on top.
+    """Draw the finished figure: ``parts`` in drawing order, the last on top.
 
     ``title`` is read aloud in place of the picture, so it says in one sentence what there is to see. Raises
     ``ValueError`` for a figure wider than ``MAX_WIDTH``, without a title, or with a word or a box that sticks out.
@@ -83,7 +83,7 @@ def figure(width: float, height: float, *parts: str, title: str) -> str:
 
 
 def group(*parts: str, x: float = 0, y: float = 0) -> str:
-    """Pieces drawn as if their origin were at ``(x, y)``."""
+    """Draw pieces as if their origin were at ``(x, y)``."""
     return f'<g transform="translate({_n(x)} {_n(y)})">\n' + "\n".join(parts) + "\n</g>"
 
 
@@ -98,7 +98,7 @@ def text(
     mono: bool = False,
     bold: bool = False,
 ) -> str:
-    """Words whose middle line is at height ``y``; ``\\n`` begins another line.
+    """Draw words whose middle line is at height ``y``; ``\\n`` begins another line.
 
     ``anchor`` says which end of the words is at ``x``. ``mono`` is for code and for numbers.
     """
@@ -130,7 +130,7 @@ def box(
     round: float = 5,
     dashed: bool = False,
 ) -> str:
-    """A rectangle with ``words`` in its middle; ``(x, y)`` is its upper left corner.
+    """Draw a rectangle with ``words`` in its middle; ``(x, y)`` is its upper left corner.
 
     Raises ``ValueError`` if the words do not fit: make the box larger, or break the line with ``\\n``.
     """
@@ -148,14 +148,14 @@ def box(
 
 
 def line(x1: float, y1: float, x2: float, y2: float, *, kind: Kind = "plain", dashed: bool = False) -> str:
-    """A straight line."""
+    """Draw a straight line."""
     return polyline([(x1, y1), (x2, y2)], kind=kind, dashed=dashed)
 
 
 def arrow(
     x1: float, y1: float, x2: float, y2: float, *, kind: Kind = "plain", dashed: bool = False, label: str = ""
 ) -> str:
-    """A straight line with a head at ``(x2, y2)``, and a small label above its middle."""
+    """Draw a straight line with a head at ``(x2, y2)``, and a small label above its middle."""
     parts = [polyline([(x1, y1), (x2, y2)], kind=kind, dashed=dashed, head=True)]
     if label:
         # Beside an upright arrow, above any other.
@@ -169,7 +169,7 @@ def arrow(
 def polyline(
     points: Sequence[tuple[float, float]], *, kind: Kind = "plain", dashed: bool = False, head: bool = False
 ) -> str:
-    """A line through ``points``, with corners; ``head`` makes it an arrow to the last one."""
+    """Draw a line through ``points``, with corners; ``head`` makes it an arrow to the last one."""
     classes = f"line line-{_kind(kind)}" + (" dashed" if dashed else "")
     places = [(float(x), float(y)) for x, y in points]
     tip = ""
@@ -187,7 +187,7 @@ def polyline(
 
 
 def circle(x: float, y: float, radius: float, words: str = "", *, kind: Kind = "plain", size: Size = "normal") -> str:
-    """A disc with ``words`` in its middle, for a sum or a node."""
+    """Draw a disc with ``words`` in its middle, for a sum or a node."""
     disc = f'<circle class="box fill-{_kind(kind)}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}"/>'
     return f"{disc}\n{text(x, y, words, size=size, kind=_readable(kind))}" if words else disc
 
@@ -202,7 +202,7 @@ def brace(
     kind: Kind = "plain",
     mono: bool = False,
 ) -> str:
-    """A curly brace that begins at ``(x, y)`` and spans ``length``, with its label on its pointed side.
+    """Draw a curly brace that begins at ``(x, y)`` and spans ``length``, with its label on its pointed side.
 
     ``above`` and ``below`` run to the right; ``left`` and ``right`` run downwards. It is 10 deep.
     """
@@ -245,13 +245,13 @@ def matrix(
     title: str = "",
     size: Size = "small",
 ) -> str:
-    """A grid of cells, coloured by value: a heat map, a matrix, a mask, or a row of tokens.
+    """Draw a grid of cells, colored by value: a heat map, a matrix, a mask, or a row of tokens.
 
     ``(x, y)`` is the upper left corner of the cells; ``rows`` labels stand left of it, ``columns`` labels
     above it, and ``title`` above those, outside the cells (leave 22 above for each). ``values`` is 2-D, of
-    numbers or of words. A number's colour is its share of ``limit`` (default: the largest absolute value):
-    one colour for positive, another for negative numbers; words, or any value if ``kind`` is given, have the
-    colour of that kind. ``spec`` is how numbers are printed, or None to leave them out. Cells where
+    numbers or of words. A number's color is its share of ``limit`` (default: the largest absolute value):
+    one color for positive, another for negative numbers; words, or any value if ``kind`` is given, have the
+    color of that kind. ``spec`` is how numbers are printed, or None to leave them out. Cells where
     ``masked`` is true, and those of minus infinity, are grey. ``cell`` is a width and a height.
     """
     grid = np.asarray(values)
@@ -312,7 +312,7 @@ class Plot:
     log_y: bool = False
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """The place in the figure of a point of the data."""
+        """Return the place in the figure of a point of the data."""
         across = _share(x, self.x_range, self.log_x)
         up = _share(y, self.y_range, self.log_y)
         return self.x + across * self.width, self.y + (1 - up) * self.height
@@ -326,7 +326,7 @@ class Plot:
         y_label: str = "",
         spec: str = "g",
     ) -> str:
-        """The two axes, ticks with faint lines, and the names. A tick is a number, or a number and its words."""
+        """Draw the two axes, ticks with faint lines, and the names. A tick is a number, or a number and its words."""
         left, right, top, bottom = self.x, self.x + self.width, self.y, self.y + self.height
         parts = []
         for value, words in _ticks(x_ticks, spec):
@@ -345,17 +345,17 @@ class Plot:
         return "\n".join(parts)
 
     def curve(self, xs: ArrayLike, ys: ArrayLike, *, kind: Kind = "accent", dashed: bool = False) -> str:
-        """A line through the points ``(xs, ys)`` of the data."""
+        """Draw a line through the points ``(xs, ys)`` of the data."""
         places = [self.at(float(x), float(y)) for x, y in zip(np.asarray(xs), np.asarray(ys), strict=True)]
         return polyline(places, kind=kind, dashed=dashed)
 
     def dots(self, xs: ArrayLike, ys: ArrayLike, *, kind: Kind = "accent", radius: float = 4) -> str:
-        """A dot at every point ``(xs, ys)`` of the data."""
+        """Draw a dot at every point ``(xs, ys)`` of the data."""
         places = [self.at(float(x), float(y)) for x, y in zip(np.asarray(xs), np.asarray(ys), strict=True)]
         return "\n".join(circle(x, y, radius, kind=kind) for x, y in places)
 
     def bar(self, x1: float, x2: float, y: float, *, kind: Kind = "accent") -> str:
-        """A bar over ``x1`` to ``x2`` of the data, from the lower end of the axis up to ``y``."""
+        """Draw a bar over ``x1`` to ``x2`` of the data, from the lower end of the axis up to ``y``."""
         (left, top), (right, bottom) = self.at(x1, y), self.at(x2, self.y_range[0])
         return box(left, top, right - left, bottom - top, kind=kind, round=0)
 
@@ -372,7 +372,7 @@ def bars(
     labels: float = 90,
     row: float = 26,
 ) -> str:
-    """Lying bars, one a row: a label of ``labels`` width, the bar, its number. ``width`` holds all three.
+    """Draw lying bars, one per row: a label of ``labels`` width, the bar, its number. ``width`` holds all three.
 
     The longest bar (or ``limit``, if given) takes what labels and numbers leave. Each row is ``row`` high.
     """
@@ -393,7 +393,7 @@ def bars(
 def row_of(
     draw: Callable[[float, Any], str], items: Iterable[Any], *, start: float, step: float
 ) -> str:  # draw(x, item) for every item
-    """The same piece once for every item, ``step`` apart: ``row_of(lambda x, word: box(x, 0, 60, 30, word), …)``."""
+    """Draw a piece once for every item, ``step`` apart: ``row_of(lambda x, word: box(x, 0, 60, 30, word), …)``."""
     return "\n".join(draw(start + at * step, item) for at, item in enumerate(items))
 
 
@@ -430,7 +430,7 @@ def _kind(kind: str) -> str:
 
 
 def _readable(kind: Kind) -> Kind:
-    """The ink upon a fill: pale fills take the page's own text colour."""
+    """Return the ink upon a fill: pale fills take the page's own text color."""
     return "muted" if kind in ("masked", "muted") else "plain"
 
 

@@ -7,23 +7,25 @@ from typing import Any
 from checker.course.paths import ROOT
 from tools.book_maker.drawing.svg import Kind, Plot, figure, line, text
 
+FIGURES = ROOT / "tools" / "benchmarks" / "figures" / "speed.json"
 WAYS: dict[str, tuple[str, Kind]] = {"MAX": ("MAX", "query"), "Hugging Face": ("Hugging Face, sdpa", "key")}
 
 
 def cost(result: dict[str, Any] | None = None) -> str:
-    """Milliseconds of attention at GPT-2 small's width, by length and by batch; both axes are logarithmic.
+    """Draw milliseconds of attention at GPT-2 small's width, by length and by batch; both axes are logarithmic.
 
     Args:
-        result: what ``tools/benchmarks/speed.py`` wrote, if not ``tools/benchmarks/figures/speed.json``.
+        result: what ``./run bench --out`` wrote, if not ``tools/benchmarks/figures/speed.json``.
 
     Raises ``ValueError`` where the benchmark was run without its part ``growth``.
     """
     if result is None:
-        result = json.loads((ROOT / "benchmarks" / "speed.json").read_text())
+        result = json.loads(FIGURES.read_text())
     assert result is not None
     if "growth" not in result:
         raise ValueError(
-            "tools/benchmarks/figures/speed.json has no part `growth`; `./run bench --out tools/benchmarks/figures/speed.json` adds it"
+            "tools/benchmarks/figures/speed.json has no part `growth`; "
+            "`./run bench --out tools/benchmarks/figures/speed.json` adds it"
         )
     rows = result["growth"]
     by_length = [row for row in rows if row["batch"] == 1]
@@ -43,7 +45,7 @@ def cost(result: dict[str, Any] | None = None) -> str:
 
 
 def _panel(x: float, rows: Sequence[dict[str, Any]], name: str, label: str, y_range: tuple[float, float]) -> list[str]:
-    """One pair of axes with a curve a side, and from the middle of MAX's a line of slope one."""
+    """Draw one pair of axes with a curve for each backend, and from the middle of MAX's a line of slope one."""
     sizes = [row[name] for row in rows]
     plot = Plot(x, 50, 240, 200, (min(sizes), max(sizes)), y_range, log_x=True, log_y=True)
     ticks = [size for size in sizes if len(sizes) < 8 or size in (sizes[0], sizes[-1]) or not _odd_power(size)]
@@ -60,10 +62,10 @@ def _panel(x: float, rows: Sequence[dict[str, Any]], name: str, label: str, y_ra
 
 
 def _exponent(value: float) -> int:
-    """The power of ten at or below a number."""
+    """Return the power of ten at or below a number."""
     return int(f"{value:e}".split("e")[1])
 
 
 def _odd_power(size: int) -> bool:
-    """Whether a power of two has an odd exponent; every other one is named on the axis."""
+    """Return whether a power of two has an odd exponent; every other one is named on the axis."""
     return size.bit_length() % 2 == 0

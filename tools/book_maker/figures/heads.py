@@ -10,7 +10,7 @@ from tools.book_maker.values.head_measurements import decided, named, sentence, 
 
 
 def one() -> str:
-    """The most decided head on the sentence, with its weights."""
+    """Draw the most decided head on the sentence, with its weights."""
     found = sentence()
     layer, head = divmod(decided(), found.weights.shape[2])
     names = [visible(token) for token in found.tokens[0]]
@@ -34,7 +34,7 @@ def one() -> str:
 
 
 def layer() -> str:
-    """All heads of the layer whose heads differ most on the sentence."""
+    """Draw all heads of the layer whose heads differ most on the sentence."""
     found = sentence()
     weights = found.weights[0]
     apart = np.abs(weights[:, :, None] - weights[:, None]).mean(axis=(1, 2, 3, 4))
@@ -68,7 +68,7 @@ def layer() -> str:
 
 
 def where() -> str:
-    """The shares of three kinds of keys for all heads, in percent."""
+    """Draw the shares of three kinds of keys for all heads, in percent."""
     names = ("the token before", "itself", "the first token")
     measured = shares()
     layers, heads = measured[names[0]].shape

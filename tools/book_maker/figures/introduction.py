@@ -7,7 +7,7 @@ WIDTH, LEFT = 210, 140
 
 
 def model() -> str:
-    """GPT-2 from the bottom up: the numbers beside the parts are the steps of this course."""
+    """Draw GPT-2 from the bottom up: the numbers beside the parts are the steps of this course."""
     layers = GPT2Config().n_layer
     middle = LEFT + WIDTH / 2
 
@@ -20,7 +20,7 @@ def model() -> str:
         )
 
     def block(norm_top: float, words: str, norm_step: str, step: str, kind: str) -> str:
-        """A sublayer with its norm below it, and the residual connection around both."""
+        """Draw a sublayer with its norm below it, and the residual connection around both."""
         fork, join = norm_top + 48, norm_top - 68
         return "\n".join(
             [

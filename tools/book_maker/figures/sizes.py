@@ -15,7 +15,7 @@ PARTS: dict[str, tuple[str, Kind]] = {
 
 
 def parts() -> str:
-    """One bar a model, cut by the share of each part; the norms are too small to be seen."""
+    """Draw one bar per model, cut by the share of each part; the norms are too small to be seen."""
     left, width, height = 110, 440, 34
     drawn = []
     place = left
@@ -38,7 +38,7 @@ def parts() -> str:
 
 
 def decode() -> str:
-    """Megabytes a token for the two smaller models, in float32 and bfloat16, by the length of the cache."""
+    """Draw megabytes per token for the two smaller models, in float32 and bfloat16, by the length of the cache."""
     lengths = np.array([0, sizes["gpt2"].n_positions])
     plot = Plot(60, 26, 380, 200, (0, sizes["gpt2"].n_positions), (0, 1750))
     drawn = [

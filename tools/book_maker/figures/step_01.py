@@ -9,7 +9,7 @@ NAMES = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 
 
 def heads() -> str:
-    """The width of every published model to scale, one cell a head."""
+    """Draw the width of every published model to scale, one cell per head."""
     left, top, row, height, room = 104, 34, 62, 30, 520
     widest = max(GPT2Config.published(name).n_embd for name in NAMES)
     parts = [svg.text(left, 12, "one cell is one head", anchor="start", size="small", kind="muted")]

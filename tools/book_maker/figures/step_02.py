@@ -15,7 +15,7 @@ def _mask(rows: int, earlier: int) -> np.ndarray:  # -> [rows, rows + earlier]
 
 
 def masks() -> str:
-    """The mask of a sequence, and that of its last tokens after a cache."""
+    """Draw the mask of a sequence, and that of its last tokens after a cache."""
     cell, top = (44, 32), 70
     new = LENGTH - CACHED
     places = [f"token {place}" for place in range(LENGTH)]

@@ -10,7 +10,7 @@ from tools.book_maker.drawing import svg
 
 
 def epsilon() -> str:
-    """The divisor against the standard deviation, with the tokens of the check's input."""
+    """Draw the divisor against the standard deviation, with the tokens of the check's input."""
     reference = Reference(find_step("03").reference_file)
     eps = float(reference.config["layer_norm_epsilon"])
     variances = np.asarray(reference["input"].var(axis=-1)).reshape(-1)

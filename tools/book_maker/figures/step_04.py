@@ -11,7 +11,7 @@ from tools.book_maker.drawing import svg
 
 
 def network() -> str:
-    """One token widened, bent and brought back."""
+    """Draw one token widened, bent and brought back."""
     config = GPT2Config()
     width, inner = config.n_embd, config.n_inner
     assert inner is not None
@@ -38,7 +38,7 @@ def _by_tanh(x: np.ndarray) -> np.ndarray:
 
 
 def gelu() -> str:
-    """GELU and ReLU; below, the difference of the two GELUs."""
+    """Draw GELU and ReLU; below, the difference of the two GELUs."""
     x = np.linspace(-4, 4, 401)
     difference = 1e4 * (_by_tanh(x) - _exact(x))
     ticks = range(-4, 5, 2)

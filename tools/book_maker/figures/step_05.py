@@ -11,7 +11,7 @@ VOCABULARY, WIDTH = 6, 4
 
 
 def lookup() -> str:
-    """Four ids, a table, and the four rows."""
+    """Draw four ids, a table, and the four rows."""
     table = np.random.default_rng(5).normal(size=(VOCABULARY, WIDTH)).round(1)
     cell, top, middle = (40, 30), 56, 190
     right = middle + WIDTH * cell[0] + 100

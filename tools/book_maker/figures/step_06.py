@@ -16,7 +16,7 @@ FIRST = 8  # the first places have rows of their own kind (the chapter prints th
 
 
 def places() -> str:
-    """Token rows plus position rows."""
+    """Draw token rows plus position rows."""
     rng = np.random.default_rng(6)
     words = list(dict.fromkeys(TOKENS))
     table = rng.normal(size=(len(words), 3)).round(1)
@@ -38,20 +38,20 @@ def places() -> str:
 
 
 def _likeness(table: np.ndarray) -> np.ndarray:  # [places, embd] -> [FARTHEST]
-    """The mean cosine of two rows 1, 2, … FARTHEST places apart."""
+    """Return the mean cosine of two rows 1, 2, … FARTHEST places apart."""
     rows = table[FIRST:] / np.linalg.norm(table[FIRST:], axis=1, keepdims=True)
     cosines = rows @ rows.T
     return np.array([np.diag(cosines, apart).mean() for apart in range(1, FARTHEST + 1)])
 
 
 def _sinusoids(places: int, width: int) -> np.ndarray:  # -> [places, width]
-    """Vaswani et al. (2017), section 3.5: sines in one half of the channels, cosines in the other."""
+    """Return positions as in Vaswani et al. (2017), section 3.5: sines in half the channels, cosines in the other."""
     angles = np.arange(places)[:, None] / 10000 ** (np.arange(0, width, 2) / width)
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
 
 
 def likeness() -> str:
-    """The mean cosine of two places against their distance: learned, and by formula."""
+    """Draw the mean cosine of two places against their distance: learned, and by formula."""
     learned = load_file(ROOT / "models" / "moby-dick" / "model.safetensors")["transformer.wpe.weight"]
     apart = np.arange(1, FARTHEST + 1)
     by_formula = _likeness(_sinusoids(*learned.shape))

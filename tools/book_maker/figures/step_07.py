@@ -23,7 +23,7 @@ VALUE = np.array([[4, 0, 0, 1], [0, 4, 1, 0], [2, 2, 3, 3]])
 
 
 def _cells(x: float, y: float, values: np.ndarray) -> str:
-    """Numbers that name their token in the tens, in the color of that token."""
+    """Draw numbers that name their token in the tens, in the color of that token."""
     return "\n".join(
         svg.box(
             x + column * CELL[0],
@@ -40,7 +40,7 @@ def _cells(x: float, y: float, values: np.ndarray) -> str:
 
 
 def _heads(x: float, y: float, heads: np.ndarray) -> str:
-    """[head, seq, head_dim]: one head below the other."""
+    """Draw [head, seq, head_dim], one head below the other."""
     high = TOKENS * CELL[1] + 24
     return "\n".join(
         svg.text(x + CELL[0], y + at * high - 10, f"head {at}", size="small") + "\n" + _cells(x, y + at * high, head)
@@ -49,14 +49,14 @@ def _heads(x: float, y: float, heads: np.ndarray) -> str:
 
 
 def _step(x: float, y: float, width: float, words: str, kind: svg.Kind = "plain") -> str:
-    """An arrow with the name of an operation above it."""
+    """Draw an arrow with the name of an operation above it."""
     return svg.text(x + width / 2, y - 16, words, size="small", mono=True, kind=kind) + svg.arrow(
         x + 6, y, x + width - 6, y, kind=kind
     )
 
 
 def split_and_merge() -> str:
-    """Three tokens of four channels: into two heads and back, and what two reshapes make of them."""
+    """Draw three tokens of four channels: into two heads and back, and what two reshapes make of them."""
     x = 10 * np.arange(TOKENS)[:, None] + np.arange(WIDTH)
     cut = x.reshape(TOKENS, HEADS, HEAD_DIM)
     heads = split_heads(x, HEADS)
@@ -104,7 +104,7 @@ def split_and_merge() -> str:
 
 
 def heat_maps() -> str:
-    """The worked example: scores, scale, mask, softmax, values and the output, one head a row."""
+    """Draw the worked example: scores, scale, mask, softmax, values and the output, one head per row."""
     query, key, value = (split_heads(part, HEADS).astype(float) for part in (QUERY, KEY, VALUE))
     mask = lookback_mask(TOKENS)
     scores = query @ key.swapaxes(-2, -1)
@@ -147,7 +147,7 @@ def heat_maps() -> str:
 
 
 def module() -> str:
-    """The data flow of the whole module, with GPT-2 small's shapes."""
+    """Draw the data flow of the whole module, with GPT-2 small's shapes."""
     config = GPT2Config()
     width, heads, size = config.n_embd, config.n_head, config.head_dim
     shapes = {
@@ -159,7 +159,7 @@ def module() -> str:
     middle, note = 200.0, 418.0
 
     def row(y: float, words: str, shape: str, wide: float = 150, kind: svg.Kind = "plain") -> str:
-        """A part in the middle column and, right of it, the shape that leaves it."""
+        """Draw a part in the middle column and, right of it, the shape that leaves it."""
         return svg.box(middle - wide / 2, y, wide, 32, words, mono=True, kind=kind) + svg.text(
             note, y + 16, shape, anchor="start", size="small", mono=True
         )

@@ -12,10 +12,10 @@ VECTORS = 64  # over which a figure is averaged
 
 
 def pre_and_post() -> str:
-    """Pre-norm, as in GPT-2, and post-norm, as in the original transformer, side by side."""
+    """Draw pre-norm, as in GPT-2, and post-norm, as in the original transformer, side by side."""
 
     def block(middle: float, title: str, inside: list[str], above: list[str], kind: svg.Kind) -> str:
-        """A path that goes straight up beside a sublayer, with parts ``inside`` the bypass and ``above`` the sum."""
+        """Draw a path straight up beside a sublayer, with parts ``inside`` the bypass and ``above`` the sum."""
         y = 232.0
         fork = y - 14
         parts = [svg.text(middle, 14, title, bold=True), svg.text(middle, y + 12, "x", mono=True, bold=True)]
@@ -49,7 +49,7 @@ def pre_and_post() -> str:
 
 
 def depth() -> str:
-    """The cosine between the input and the stream, over random sublayers: pre-norm, post-norm, no residual."""
+    """Draw the cosine between the input and the stream, over random sublayers: pre-norm, post-norm, no residual."""
     last = 2 * GPT2Config().n_layer
     generator = np.random.default_rng(8)
     x = generator.standard_normal((VECTORS, WIDTH))
@@ -89,6 +89,6 @@ def _norm(x: np.ndarray) -> np.ndarray:
 
 
 def _cosine(x: np.ndarray, y: np.ndarray) -> float:
-    """The mean over rows."""
+    """Return the mean over rows."""
     lengths = np.linalg.norm(x, axis=-1) * np.linalg.norm(y, axis=-1)
     return float(((x * y).sum(axis=-1) / lengths).mean())

@@ -8,7 +8,7 @@ from tools.book_maker.values.arithmetic import parameters
 
 
 def block() -> str:
-    """The data flow of one block, from the bottom up, with the number of weights of each part in GPT-2 small."""
+    """Draw the data flow of one block, from the bottom up, with the number of weights of each part in GPT-2 small."""
     config = GPT2Config()
     counted = parameters(config)
     norm = 2 * config.n_embd  # a gain and a bias a channel
@@ -21,7 +21,7 @@ def block() -> str:
     middle, left, note = 170.0, 46.0, 290.0
 
     def half(bottom: float, norm_name: str, name: str, what: str, kind: svg.Kind) -> str:
-        """A norm and a sublayer with the residual around them; 170 high."""
+        """Draw a norm and a sublayer with the residual around them; 170 high."""
 
         def part(y: float, words: str, kind: svg.Kind = "plain") -> str:
             return svg.box(middle - 70, y, 140, 34, words, mono=True, kind=kind)

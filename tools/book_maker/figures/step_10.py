@@ -8,7 +8,7 @@ MIDDLE = LEFT + WIDTH / 2
 
 
 def stack() -> str:
-    """The tables, the blocks and the last norm of the small model, bottom up, with shapes on the right."""
+    """Draw the tables, the blocks and the last norm of the small model, bottom up, with shapes on the right."""
     stream = f"[batch, seq, {config.n_embd}]"
 
     def part(top: float, words: str, shape: str, kind: str) -> str:

@@ -9,7 +9,7 @@ STREAM = np.array([[0.9, -0.2], [0.1, 1.8], [2.0, 0.4]])  # [seq, embd]
 
 
 def head() -> str:
-    """The last row of the chapter's example times the table of the embeddings: one logit for every token."""
+    """Draw the last row of the chapter's example times the table of the embeddings: one logit for every token."""
     last = STREAM[-1:]
     logits = last @ ROWS.T
     words = ["token 0", "token 1", "token 2", "token 3"]

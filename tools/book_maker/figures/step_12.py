@@ -14,7 +14,7 @@ SHOWN = 5  # tokens
 
 
 def loop() -> str:
-    """From the sequence through the model and a choice, and back."""
+    """Draw the way from the sequence through the model and a choice, and back."""
     return figure(
         600,
         176,
@@ -35,13 +35,15 @@ def loop() -> str:
 
 @cache
 def _logits() -> np.ndarray:  # -> [vocab]
-    """What the small model gives for the token after the prompt."""
+    """Return what the small model gives for the token after the prompt."""
     from max.experimental import functional as F
     from max.experimental.tensor import Tensor
     from tokenizers import Tokenizer
 
+    from checker.max_adapter.runtime import prepare
     from solutions.solution_13 import load_pretrained
 
+    prepare()
     ids = Tokenizer.from_file(str(FOLDER / "tokenizer.json")).encode(PROMPT).ids
     with F.lazy():
         output = load_pretrained(FOLDER)(Tensor.from_dlpack(np.array([ids])))
@@ -49,7 +51,7 @@ def _logits() -> np.ndarray:  # -> [vocab]
 
 
 def temperature() -> str:
-    """Bars of the likeliest tokens' probabilities, one panel a temperature."""
+    """Draw bars of the likeliest tokens' probabilities, one panel per temperature."""
     from tokenizers import Tokenizer
 
     from solutions.solution_12 import next_token_probabilities

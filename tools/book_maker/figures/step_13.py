@@ -10,7 +10,7 @@ GPT2 = GPT2Config(n_layer=1)
 
 
 def names() -> str:
-    """The tensors of one layer of GPT-2 small: name and shape in the file, what is done, name in the model."""
+    """Draw the tensors of one layer of GPT-2 small: name and shape in the file, what is done, name in the model."""
     width, inner = GPT2.n_embd, GPT2.n_inner or 0
     published = {
         "wte.weight": (GPT2.vocab_size, width),

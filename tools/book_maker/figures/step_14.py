@@ -11,7 +11,7 @@ PROMPT = 4
 
 
 def slots() -> str:
-    """One row a call: the prompt fills the first slots, every later call one more and reads all before it."""
+    """Draw one row per call: the prompt fills the first slots, every later call one more and reads all before it."""
     cell, left, top, slots_there = 52.0, 110.0, 58.0, len(TOKENS) + 1
     parts = [svg.text(left + (at + 0.5) * cell, 34, str(at), size="small", mono=True) for at in range(slots_there)]
     parts.append(svg.text(left - 12, 34, "slot", anchor="end", size="small"))
@@ -44,7 +44,7 @@ def slots() -> str:
 
 
 def mask() -> str:
-    """The causal mask of seven tokens, and the rows of it that two new tokens have."""
+    """Draw the causal mask of seven tokens, and the rows of it that two new tokens have."""
     total, new = len(TOKENS), 2
     allowed = np.tril(np.ones((total, total)))
     words = np.where(allowed > 0, "0", f"{svg.MINUS}{svg.INFINITY}")

@@ -23,7 +23,7 @@ def _cell(x: float, y: float, words: object, kind: Kind) -> str:
 
 
 def ragged() -> str:
-    """Three requests, what is new of each, and all that is new in one row."""
+    """Draw three requests, what is new of each, and all that is new in one row."""
     left, top = 92, 34
     parts = [text(left, 14, "in the cache, and new", anchor="start", bold=True, size="small")]
     for request, (held, count) in enumerate(zip(HELD, COUNTS, strict=True)):
@@ -50,7 +50,7 @@ def ragged() -> str:
 
 
 def pages() -> str:
-    """The page table of each request, and the pool of pages with what lies in each."""
+    """Draw the page table of each request, and the pool of pages with what lies in each."""
     left, top = 92, 40
     parts = [text(left, 14, "page table", anchor="start", bold=True, size="small")]
     for request, row in enumerate(TABLE):
@@ -78,8 +78,8 @@ def pages() -> str:
 
 
 def throughput() -> str:
-    """Tokens a second with more and more clients, of this server and of Hugging Face's."""
-    measured = json.loads((ROOT / "benchmarks" / "serve.json").read_text())
+    """Draw tokens per second with more and more clients, of this server and of Hugging Face's."""
+    measured = json.loads((ROOT / "tools" / "benchmarks" / "figures" / "serve.json").read_text())
     parts, y = [], 0.0
     for model, servers in measured["tokens a second"].items():
         largest = max(rate for rates in servers.values() for rate in rates.values())

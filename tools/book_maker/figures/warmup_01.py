@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from solutions.warmup_01 import attention_scores, context_vectors, softmax
-from tests.test_warmup_01 import JOURNEY, SIX_WORDS
 from tools.book_maker.drawing import svg
+from tools.book_maker.values.worked_examples import JOURNEY, SIX_WORDS
 
 WORDS = ("Your", "journey", "starts", "with", "one", "step")
 ROW = 30  # height of one word's cells
 
 
 def journey() -> str:
-    """The scores of "journey", their softmax, and the sum of the six vectors by those weights."""
+    """Draw the scores of "journey", their softmax, and the sum of the six vectors by those weights."""
     x = np.array(SIX_WORDS)
     scores = attention_scores(x[JOURNEY : JOURNEY + 1], x)
     weights = softmax(scores)
@@ -39,7 +39,7 @@ def journey() -> str:
 
 
 def weights() -> str:
-    """Every word's weights, one row a query."""
+    """Draw every word's weights, one row per query."""
     x = np.array(SIX_WORDS)
     shares = softmax(attention_scores(x, x))
     return svg.figure(

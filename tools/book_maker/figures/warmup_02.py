@@ -13,7 +13,7 @@ KEYS, QUERIES = 8, 2000
 
 
 def projections() -> str:
-    """From one token vector to its context vector."""
+    """Draw the way from one token vector to its context vector."""
     width, height = 110, 36
     lefts: dict[svg.Kind, float] = {"query": 20, "key": 170, "value": 320}
     middle = {kind: left + width / 2 for kind, left in lefts.items()}
@@ -42,7 +42,7 @@ def projections() -> str:
 
 
 def _largest(width: int, scale: float) -> float:
-    """The mean largest weight among ``KEYS`` keys of random channels."""
+    """Return the mean largest weight among ``KEYS`` keys of random channels."""
     rng = np.random.default_rng(width)
     query, key = rng.standard_normal((QUERIES, 1, width)), rng.standard_normal((QUERIES, KEYS, width))
     scores = (query @ key.swapaxes(-2, -1)) * scale
@@ -50,7 +50,7 @@ def _largest(width: int, scale: float) -> float:
 
 
 def spread() -> str:
-    """How much the most attended of eight keys takes, with and without the scale."""
+    """Draw how much the most attended of eight keys takes, with and without the scale."""
     widths = [4**power for power in range(1, 6)]
     plain = [_largest(width, 1.0) for width in widths]
     scaled = [_largest(width, 1 / math.sqrt(width)) for width in widths]

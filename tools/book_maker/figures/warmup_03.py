@@ -13,7 +13,7 @@ WORDS = ("Your", "journey", "starts")
 
 
 def mask() -> str:
-    """Scores, masked scores, and the weights of three words."""
+    """Draw scores, masked scores, and the weights of three words."""
     x = np.array(SIX_WORDS[: len(WORDS)])
     looks_back = lookback_mask(len(x))
     scores = scaled_scores(x, x)

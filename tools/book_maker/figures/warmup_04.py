@@ -8,7 +8,7 @@ from solutions.warmup_04 import split_heads
 from tools.book_maker.drawing import svg
 
 TOKENS, WIDTH, HEADS = 3, 4, 2
-KINDS: tuple[svg.Kind, ...] = ("query", "key")  # one colour for the channels of each head
+KINDS: tuple[svg.Kind, ...] = ("query", "key")  # one color for the channels of each head
 CELL = (40, 32)
 
 
@@ -17,7 +17,7 @@ def _printed(numbers: np.ndarray) -> str:
 
 
 def _numbers(x: float, y: float, values: np.ndarray, rows: list[str] | None = None) -> str:
-    """A grid whose cells have the colour of the head that their channel belongs to."""
+    """Draw a grid whose cells have the color of the head that their channel belongs to."""
     parts = []
     for row, numbers in enumerate(values):
         if rows:
@@ -30,7 +30,7 @@ def _numbers(x: float, y: float, values: np.ndarray, rows: list[str] | None = No
 
 
 def split() -> str:
-    """Three tokens of four channels, each number naming its token and channel, in two heads."""
+    """Draw three tokens of four channels, each number naming its token and channel, in two heads."""
     x = 10 * np.arange(TOKENS)[:, None] + np.arange(WIDTH)
     right, wrong = split_heads(x, HEADS), x.reshape(HEADS, TOKENS, WIDTH // HEADS)
     start, high = 70, TOKENS * CELL[1]

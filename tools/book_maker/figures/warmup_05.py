@@ -20,7 +20,7 @@ def _shape(array: np.ndarray, times: str = "") -> str:
 
 
 def layer() -> str:
-    """From x to the mixed heads. The shapes are those of arrays that went through the solutions."""
+    """Draw the way from x to the mixed heads. The shapes are those of arrays that went through the solutions."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((BATCH, LENGTH, WIDTH))
     W_qkv, W_o = rng.standard_normal((WIDTH, 3 * WIDTH)), rng.standard_normal((WIDTH, WIDTH))

@@ -1,6 +1,6 @@
 """How large a GPT-2 is and what a token costs: the arithmetic of the chapter on sizes.
 
-``tests/dev/test_sizes.py`` compares every function here with models that Hugging Face or this course makes.
+``tests/dev/tools/test_sizes.py`` compares every function here with models that Hugging Face or this course makes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ FLOAT32 = 4  # bytes of one number
 
 
 def parameters(config: GPT2Config) -> dict[str, int]:
-    """The weights of a GPT-2 by part, over all layers, and their ``total``. The head is tied and adds none."""
+    """Return the weights of a GPT-2 by part, over all layers, and their ``total``. The head is tied and adds none."""
     width, inner, layers = config.n_embd, config.n_inner or 4 * config.n_embd, config.n_layer
     parts = {
         "wte": config.vocab_size * width,
@@ -24,24 +24,24 @@ def parameters(config: GPT2Config) -> dict[str, int]:
 
 
 def share(config: GPT2Config, *parts: str) -> float:
-    """The share that some parts have of all weights, from 0 to 1."""
+    """Return the share that some parts have of all weights, from 0 to 1."""
     counted = parameters(config)
     return sum(counted[part] for part in parts) / counted["total"]
 
 
 def matrix_weights(config: GPT2Config) -> int:
-    """The weights that every token is multiplied with: those of the linear layers and of the head, without biases."""
+    """Return how many weights every token is multiplied with: the linear layers' and the head's, without biases."""
     width, inner = config.n_embd, config.n_inner or 4 * config.n_embd
     return config.n_layer * (4 * width**2 + 2 * width * inner) + config.vocab_size * width
 
 
 def head_share(config: GPT2Config) -> float:
-    """The share of the head in :func:`matrix_weights`, from 0 to 1."""
+    """Return the share of the head in :func:`matrix_weights`, from 0 to 1."""
     return config.vocab_size * config.n_embd / matrix_weights(config)
 
 
 def attention_flops(config: GPT2Config, context: int) -> int:
-    """Floating-point operations of one token that looks at ``context`` tokens, itself among them, in all layers.
+    """Return floating-point operations of one token that looks at ``context`` tokens, itself among them, in all layers.
 
     A dot product of a query and a key, and a value times its weight, take ``2 * n_embd`` over all heads, each.
     """
@@ -49,20 +49,20 @@ def attention_flops(config: GPT2Config, context: int) -> int:
 
 
 def token_flops(config: GPT2Config, context: int) -> int:
-    """Floating-point operations of one token: a multiplication and an addition a weight, and attention.
+    """Return floating-point operations of one token: a multiplication and an addition per weight, and attention.
 
-    Biases, normalizations, softmax and GELU are left out; they are a few numbers a channel, not a row of a matrix.
+    Biases, normalizations, softmax and GELU are left out; they are a few numbers per channel, not a row of a matrix.
     """
     return 2 * matrix_weights(config) + attention_flops(config, context)
 
 
 def cache_bytes(config: GPT2Config, tokens: int = 1, number: int = FLOAT32) -> int:
-    """Bytes of the keys and values of ``tokens`` tokens in all layers, at ``number`` bytes a number."""
+    """Return bytes of the keys and values of ``tokens`` tokens in all layers, at ``number`` bytes per number."""
     return tokens * config.n_layer * 2 * config.n_embd * number
 
 
 def decode_bytes(config: GPT2Config, context: int, number: int = FLOAT32) -> int:
-    """Bytes read from memory to decode one token with a cache that holds ``context`` tokens.
+    """Return bytes read from memory to decode one token with a cache that holds ``context`` tokens.
 
     All weights, and the cache. Of ``wpe`` one row is read; ``wte`` is read whole, as the head.
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import tomllib
 from dataclasses import fields
 from functools import cache
 from typing import Any
@@ -100,56 +101,56 @@ config = GPT2Config(
 
 
 def blanks(step: str) -> int:
-    """How many blanks a step has."""
+    """Return how many blanks a step has."""
     return len(find_blanks(find_step(step).solution_file.read_text()))
 
 
 @cache
 def mistakes(step: str) -> int:
-    """How many mistakes the check of a step names."""
+    """Return how many mistakes the check of a step names."""
     return len(load_attempts(find_step(step)).mistakes)
 
 
 @cache
 def alternatives(step: str) -> int:
-    """How many other right solutions the check of a step is tried on."""
+    """Return how many other right solutions the check of a step is tried on."""
     return len(load_attempts(find_step(step)).alternatives)
 
 
 def heads() -> Any:
-    """What is measured of the small model's heads; it needs MAX, so it is imported when a chapter asks."""
+    """Return what is measured of the small model's heads; it needs MAX, so it is imported when a chapter asks."""
     from tools.book_maker.values import head_measurements as heads
 
     return heads
 
 
 def speed_table(part: str) -> str:
-    """One of the tables of ``./run bench``: ``attention``, ``forward``, ``generation``, ``memory`` or ``first``."""
+    """Return the table of ``./run bench`` for ``attention``, ``forward``, ``generation``, ``memory`` or ``first``."""
     from tools.benchmarks.speed import tables
 
     return tables(speed)[part]
 
 
 def serving_table(model: str) -> str:
-    """The table of ``./run bench-serve`` for a model."""
-    from tools.benchmarks.serving import table
+    """Return the table of ``./run bench-serve`` for a model."""
+    from tools.benchmarks.serving import tables
 
-    return table(serving, model)
+    return tables(serving)[model]
 
 
 def max_version() -> str:
-    """The version of MAX that the course is written for."""
-    pinned = (ROOT / "requirements" / "learn.txt").read_text().splitlines()
+    """Return the version of MAX that the course is written for."""
+    pinned = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     return next(line.removeprefix("max==") for line in pinned if line.startswith("max=="))
 
 
 def environment_gb() -> float:
-    """How large ``.venv`` becomes, as ``./run`` announces it."""
+    """Return how large ``.venv`` becomes, as ``./run`` announces it."""
     announced = re.search(r"([\d.]+) GB", (ROOT / "run").read_text())
     assert announced
     return float(announced[1])
 
 
 def needed_gb(what: str) -> float:
-    """How much free ``memory`` or ``disk`` the doctor asks for."""
+    """Return how much free ``memory`` or ``disk`` the doctor asks for."""
     return NEEDED_GB[what]

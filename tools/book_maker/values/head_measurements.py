@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from checker.course.paths import SMALL_MODEL
+from checker.max_adapter.runtime import prepare
 from play.attention_weights import attention_weights
 from play.pictures import visible
 from play.tokens import encode, load_tokenizer, token_texts
@@ -40,7 +41,8 @@ class Reading:
 
 
 def read(text: str, window: int | None = None) -> Reading:
-    """What the small model's heads look at in ``text``; a last window that is not full is left out."""
+    """Return what the small model's heads look at in ``text``; a last window that is not full is left out."""
+    prepare()
     tokenizer, model = load_tokenizer(SMALL_MODEL), load_pretrained(SMALL_MODEL)
     ids = encode(tokenizer, text, model.config)[0]
     window = window or len(ids)
@@ -51,18 +53,18 @@ def read(text: str, window: int | None = None) -> Reading:
 
 @cache
 def passage() -> Reading:
-    """The passage that everything is measured on."""
+    """Return the passage that everything is measured on."""
     return read(PASSAGE.read_text(encoding="utf-8"), WINDOW)
 
 
 @cache
 def sentence() -> Reading:
-    """The short sentence that is drawn."""
+    """Return the short sentence that is drawn."""
     return read(SENTENCE)
 
 
 def _places(ids: np.ndarray) -> dict[str, np.ndarray]:  # [window, seq] -> [window, query, key] of bool, by name
-    """Where each kind of key is, seen from each query. The first query sees only itself and counts for none."""
+    """Return where each kind of key is, seen from each query. The first query sees only itself and counts for none."""
     windows, length = ids.shape
     everywhere = np.ones((windows, 1, 1), bool)
     itself = np.eye(length, dtype=bool)
@@ -86,7 +88,7 @@ def _places(ids: np.ndarray) -> dict[str, np.ndarray]:  # [window, seq] -> [wind
 
 
 def _share(weights: np.ndarray, place: np.ndarray) -> np.ndarray:  # [window, …, query, key] -> […]
-    """The mean share of its attention that a query gives to a kind of key, over the queries that see such a key."""
+    """Return the mean share of its attention that a query gives to a kind of key, where it sees such a key."""
     there = place.any(axis=-1)
     middle = (slice(None), *[None] * (weights.ndim - 3))
     given = (weights * place[middle]).sum(axis=-1)
@@ -94,30 +96,30 @@ def _share(weights: np.ndarray, place: np.ndarray) -> np.ndarray:  # [window, �
 
 
 def measured(found: Reading) -> dict[str, np.ndarray]:  # kind of key -> [layer, head]
-    """How much attention every head gives to each kind of key in a text."""
+    """Return how much attention every head gives to each kind of key in a text."""
     return {name: _share(found.weights, place) for name, place in _places(found.ids).items() if place.any()}
 
 
 def measured_evenly(found: Reading) -> dict[str, float]:
-    """The same of a head that looks at everything alike."""
+    """Return the same of a head that looks at everything alike."""
     alike = np.broadcast_to(found.even, (len(found.ids), *found.even.shape))
     return {name: float(_share(alike, place)) for name, place in _places(found.ids).items() if place.any()}
 
 
 @cache
 def shares() -> dict[str, np.ndarray]:  # kind of key -> [layer, head]
-    """What is measured of the heads in the passage."""
+    """Return what is measured of the heads in the passage."""
     return measured(passage())
 
 
 @cache
 def even_shares() -> dict[str, float]:
-    """The same of a head that looks at everything alike."""
+    """Return the same of a head that looks at everything alike."""
     return measured_evenly(passage())
 
 
 def first_token() -> tuple[float, float]:
-    """The highest share that a head gives to the first token, in the sentence and in the passage.
+    """Return the highest share that a head gives to the first token, in the sentence and in the passage.
 
     Raises:
         ValueError: the two no longer make the page's point, that a short text misleads.
@@ -129,35 +131,35 @@ def first_token() -> tuple[float, float]:
 
 
 def by_layer(name: str) -> str:
-    """The share of the average head of each layer, from the lowest on: ``23%, 27% and 41%``."""
+    """Return the share of the average head of each layer, from the lowest on: ``23%, 27% and 41%``."""
     *most, last = [f"{share:.0%}" for share in shares()[name].mean(axis=1)]
     return f"{', '.join(most)} and {last}"
 
 
 def row(name: str) -> str:
-    """One row of the page's table: even attention, the mean of all heads, the highest and its head."""
+    """Return one row of the page's table: even attention, the mean of all heads, the highest and its head."""
     found = shares()[name]
     return f"{even_shares()[name]:.1%} | {found.mean():.1%} | {found.max():.1%} | {strongest(name)}"
 
 
 def taste(place: int) -> str:
-    """One row of the page's table of favorite tokens, from the clearest on."""
+    """Return one row of the page's table of favorite tokens, from the clearest on."""
     head, token, times, share = favorites(place + 1)[place]
     return f"{head} | `{token}` | {times} | {share:.1f}"
 
 
 def how_many(name: str, above: float) -> int:
-    """How many heads give more than this share to a kind of key."""
+    """Return how many heads give more than this share to a kind of key."""
     return int((shares()[name] > above).sum())
 
 
 def strongest(name: str) -> str:
-    """The head that gives most to a kind of key: ``layer 3, head 4``."""
+    """Return the head that gives most to a kind of key: ``layer 3, head 4``."""
     return named(int(shares()[name].argmax()))
 
 
 def favorites(rows: int) -> list[tuple[str, str, int, float]]:
-    """The heads with the clearest taste: head, token, how often it stands there, and how many times the even share.
+    """Return the heads with the clearest taste: head, token, how often it stands there, times the even share.
 
     For every head the token that it gives most to, compared with even attention, among those that stand in the
     passage at least ``OFTEN`` times.
@@ -186,13 +188,13 @@ def favorites(rows: int) -> list[tuple[str, str, int, float]]:
 
 
 def named(flat: int) -> str:
-    """A head, counted through all layers from 0, as a reader knows it: ``layer 3, head 4``."""
+    """Return a head, counted through all layers from 0, as a reader knows it: ``layer 3, head 4``."""
     layer, head = divmod(flat, sentence().weights.shape[2])
     return f"layer {layer + 1}, head {head + 1}"
 
 
 def decided() -> int:
-    """The head that is most decided on the sentence, counted through all layers from 0.
+    """Return the head that is most decided on the sentence, counted through all layers from 0.
 
     That is the head whose tokens, but the first, have the largest highest weight on average.
     """
@@ -200,7 +202,7 @@ def decided() -> int:
 
 
 def column() -> str:
-    """The token whose column has most weight in the head that is drawn large, compared with even attention."""
+    """Return the token whose column has most weight in the head that is drawn large, compared with even attention."""
     found = sentence()
     layer, head = divmod(decided(), found.weights.shape[2])
     times = found.weights[0, layer, head][1:].sum(axis=0) / found.even[1:].sum(axis=0)

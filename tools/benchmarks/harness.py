@@ -1,0 +1,131 @@
+"""What every benchmark shares: the machine in words, rounds in which ways take turns, medians, ratios and tables.
+
+A machine that slows down in the middle of a run must slow all that is compared. So the ways take turns, in an order
+that reverses from round to round; a figure is the median over the rounds, a ratio the median of the rounds' own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import statistics
+import sys
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+
+from checker.tasks import tasks
+
+Result = dict[str, Any]
+Row = dict[str, Any]
+Way = TypeVar("Way", bound=Hashable)
+
+
+def conditions(rounds: int) -> Result:
+    """Return the head of every result: the machine, its load before anything is timed, and how many rounds."""
+    return {"machine": machine(), "load": load(), "rounds": rounds}
+
+
+def machine() -> str:
+    """Return the processor, its architecture and cores, and Python's version in words."""
+    return f"{processor()}, {platform.machine()}, {cores()} cores, Python {platform.python_version()}"
+
+
+def processor() -> str:
+    """Return the processor's name, as far as the system tells it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.is_file() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def cores() -> int:
+    """Return the number of physical cores."""
+    return psutil.cpu_count(logical=False) or 1
+
+
+def load() -> float:
+    """Return how many processes wanted a core in the last minute, on average."""
+    return round(os.getloadavg()[0], 2)
+
+
+def say(line: str) -> None:
+    """Print progress, apart from the result."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def task_arguments(name: str) -> list[str]:
+    """Return what follows ``python`` in the line of a task of ``pixi.toml``."""
+    return shlex.split(tasks()[name]["cmd"])[1:]
+
+
+# ---------------------------------------------------------------- times
+
+
+def seconds_per_call(call: Callable[[], object], calls: int) -> float:
+    """Return the mean time of one of several calls in a row."""
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return (time.perf_counter() - start) / calls
+
+
+def take_turns(ways: Iterable[Way], rounds: int, measure: Callable[[Way], float]) -> dict[Way, list[float]]:
+    """Measure every way once per round; every second round runs backward. Return one figure per round for each."""
+    times: dict[Way, list[float]] = {way: [] for way in ways}
+    for turn in range(rounds):
+        for way in reversed(times) if turn % 2 else times:
+            times[way].append(measure(way))
+    return times
+
+
+def seconds(times: Sequence[float], digits: int = 3) -> float:
+    """Return the median of some times."""
+    return round(statistics.median(times), digits)
+
+
+def milliseconds(times: Sequence[float], digits: int = 3) -> float:
+    """Return the median of some times in seconds, as milliseconds."""
+    return round(1000 * statistics.median(times), digits)
+
+
+def ratio(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the median over the rounds of how many times longer one took than the other."""
+    return round(statistics.median(a / b for a, b in zip(one, other, strict=True)), 2)
+
+
+# ---------------------------------------------------------------- tables
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its title, which figure of a row it shows, and how."""
+
+    title: str
+    key: str
+    spec: str = ""  # as for format(); with "%", a share is shown as percent
+    rule: str = "---"  # below the title; "--:" aligns to the right
+
+    def cell(self, row: Mapping[str, Any]) -> str:
+        """Return the figure as it is printed, or nothing if the row has none."""
+        return format(row[self.key], self.spec).replace("%", " %") if self.key in row else ""
+
+
+def table(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows of figures as a Markdown table."""
+    lines = [[column.title for column in columns], *([column.cell(row) for column in columns] for row in rows)]
+    head, *body = ["| " + " | ".join(cells) + " |" for cells in lines]
+    return "\n".join([head, "|" + "|".join(column.rule for column in columns) + "|", *body])
+
+
+def finish(printed: str, result: Result, out: Path | None) -> None:
+    """Print the tables of a result, and write its figures as JSON where a path is given."""
+    print(printed)
+    if out:
+        out.write_text(json.dumps(result, indent=2) + "\n")

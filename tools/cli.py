@@ -1,0 +1,287 @@
+"""One command for each maintainer's task: parse, call, exit status.
+
+Only what parsing needs is imported here; a command imports the rest when it runs, so that ``--help`` answers at once
+and in an environment that lacks torch or a browser.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from checker.course.paths import SMALL_MODEL
+from checker.course.steps import Step, all_steps, find_step
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+class StepName(click.ParamType):
+    """A step as a person names it: ``07``, ``s07`` or ``w01``."""
+
+    name = "step"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Step:
+        """Return the step, or refuse the name with the names there are."""
+        try:
+            return value if isinstance(value, Step) else find_step(value)
+        except ValueError as error:
+            self.fail(str(error), param, context)
+
+
+class Several(click.ParamType):
+    """One or more values, with commas between them."""
+
+    def __init__(self, one: click.ParamType) -> None:
+        self.one, self.name = one, f"{one.name},…"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> list[Any]:
+        """Return the values as a list."""
+        parts = value.split(",") if isinstance(value, str) else value
+        return [self.one.convert(part, param, context) for part in parts]
+
+
+def timed(rounds: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command of a benchmark its two options, ``--rounds`` and ``--out``."""
+    how_often = click.option("--rounds", type=click.IntRange(min=1), default=rounds, show_default=True)
+    out = click.option("--out", type=FILE, help="Write the figures as JSON.")
+    return lambda command: how_often(out(command))
+
+
+def refuse_unknown(what: str, wanted: Iterable[str], there: Iterable[str]) -> None:
+    """Refuse names of parts, servers or figures that do not exist, with those that do."""
+    if unknown := [one for one in wanted if one not in there]:
+        raise click.UsageError(f"{', '.join(unknown)}: there is no such {what}; there are {', '.join(there)}")
+
+
+@click.group()
+def main() -> None:
+    """Run a maintainer's task; `./run` lists them beside the learner's."""
+
+
+# ---------------------------------------------------------------- benchmarks
+
+
+@main.command()
+@click.option(
+    "--only",
+    type=Several(click.STRING),
+    metavar="PARTS",
+    help="Some of peak,attention,forward,generation,memory,first,growth,gpu.",
+)
+@click.option("--quick", is_flag=True, help="Run few short cases, to see that all of it works.")
+@click.option("--cold", is_flag=True, help="Also time MAX's first result with an empty cache (minutes).")
+@click.option("--model", type=FOLDER, help="Load this checkpoint instead of seeded weights.")
+@timed(rounds=5)
+def bench(only: list[str] | None, quick: bool, cold: bool, model: Path | None, rounds: int, out: Path | None) -> None:
+    """Time the model beside Hugging Face's: --only forward, --quick; --help lists the rest"""
+    from tools.benchmarks.comparison import WrongOutput
+    from tools.benchmarks.speed import QUICK, Plan, run
+
+    refuse_unknown("part", only or [], Plan.parts)
+    plan = QUICK if quick else Plan()
+    try:
+        run(model, only or plan.parts, rounds, plan, cold, out)
+    except (WrongOutput, RuntimeError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.command()
+@click.option("--cold", is_flag=True, help="Also time the very first check, with an empty cache (minutes).")
+@click.option("--naive", is_flag=True, help="Also time the same check done the obvious way.")
+@timed(rounds=5)
+def bench_loop(cold: bool, naive: bool, rounds: int, out: Path | None) -> None:
+    """Time the learner's loop: how long each verdict takes"""
+    from tools.benchmarks.loop import run
+
+    run(rounds, cold, naive, out)
+
+
+@main.command()
+@timed(rounds=3)
+def bench_steps(rounds: int, out: Path | None) -> None:
+    """Time the check of every step"""
+    from tools.benchmarks.steps import run
+
+    run(rounds, out)
+
+
+@main.command()
+@click.option("--steps", type=Several(StepName()), default="02,07,09", show_default=True)
+@click.option("--pause", default=3.0, show_default=True, help="Seconds between a verdict and the next save.")
+@timed(rounds=20)
+def bench_watch(steps: list[Step], pause: float, rounds: int, out: Path | None) -> None:
+    """Time watch: how long after a save its verdict comes"""
+    from tools.benchmarks.save_to_verdict import run
+
+    run(steps, rounds, pause, out)
+
+
+@main.command()
+@click.option("--clients", type=Several(click.INT), default="1,8,32", show_default=True)
+@click.option("--servers", type=Several(click.STRING), help="Some servers, as max,transformers; default: all.")
+@click.option("--seconds", default=4.0, show_default=True, help="Length of a turn.")
+@click.option("--tokens", default=32, show_default=True, help="Tokens of each request.")
+@click.option("--large", is_flag=True, help="Also time GPT-2 small's architecture, with random weights.")
+@timed(rounds=3)
+def bench_serve(
+    clients: list[int],
+    servers: list[str] | None,
+    seconds: float,
+    tokens: int,
+    large: bool,
+    rounds: int,
+    out: Path | None,
+) -> None:
+    """Time the server at 1, 8 and 32 clients, beside Hugging Face's"""
+    from tools.benchmarks.serving import SERVERS, run
+
+    refuse_unknown("server", servers or [], SERVERS)
+    run(servers or list(SERVERS), clients, rounds, seconds, tokens, large, out)
+
+
+@main.command()
+@timed(rounds=21)
+def bench_projections(rounds: int, out: Path | None) -> None:
+    """Time one fused projection against three, in NumPy"""
+    from tools.benchmarks.projections import run
+
+    run(rounds, out)
+
+
+# ---------------------------------------------------------------- the book
+
+
+@main.command()
+@click.argument("chapters", nargs=-1)
+@click.option("--dry-run", is_flag=True, help="Print the differences and rewrite nothing.")
+def book_update(chapters: tuple[str, ...], dry_run: bool) -> None:
+    """Run again what the book shows, and rewrite it: step_07 …, or all chapters"""
+    from tools.book_maker.transcripts import update
+
+    sys.exit(update(_found(chapters), rewrite=not dry_run))
+
+
+@main.command()
+@click.argument("chapters", nargs=-1)
+def book_check(chapters: tuple[str, ...]) -> None:
+    """List the faults of chapters without building the book: step_07 …, or all"""
+    from tools.book_maker.preprocess import check
+
+    sys.exit(check(_found(chapters)))
+
+
+@main.command()
+@click.argument("out", type=FOLDER)
+@click.argument("chapters", nargs=-1)
+@click.option("--unfolded", is_flag=True, help="Open what a reader unfolds.")
+def book_pictures(out: Path, chapters: tuple[str, ...], unfolded: bool) -> None:
+    """Take pictures of the built book's pages: OUT, then step_07 … or all"""
+    from tools.book_maker.browser import take_pictures
+
+    take_pictures(out, _found(chapters), unfolded)
+
+
+@main.command()
+@click.argument("out", type=FOLDER)
+@click.argument("figures", nargs=-1)
+def book_figures(out: Path, figures: tuple[str, ...]) -> None:
+    """Draw figures without building the book: OUT, then step_07.heads … or all"""
+    from tools.book_maker.drawing.preview import names, preview
+
+    refuse_unknown("figure", figures, there := names())
+    preview(out, list(figures) or there)
+
+
+def _found(names: tuple[str, ...]) -> list[str]:
+    """Return the files of chapters as a person names them, or of all."""
+    from tools.book_maker.chapters import chapters, find_chapter
+
+    try:
+        return [find_chapter(name) for name in names] or [path.name for path in chapters()]
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+# ---------------------------------------------------------------- for those who change the course
+
+
+@main.command()
+def kernels() -> None:
+    """Grade every solution, alternative and mistake, and record which of MAX's kernels that takes"""
+    from tools.survey import record_kernels
+
+    sys.exit(record_kernels())
+
+
+@main.command()
+@click.argument("steps", nargs=-1, type=StepName())
+def mutants(steps: tuple[Step, ...]) -> None:
+    """Make small edits to solutions, and list those that the check accepts: 07 …, or all"""
+    from tools.mutants import report
+
+    for step in steps or all_steps():
+        report(step)
+
+
+@main.command()
+def references() -> None:
+    """Record Hugging Face's numbers anew"""
+    from tools.references import record
+
+    record()
+
+
+@main.command()
+def lock() -> None:
+    """Pin every package in requirements/ from pyproject.toml (needs uv)"""
+    from tools.lock import write_requirements
+
+    sys.exit(write_requirements())
+
+
+# ---------------------------------------------------------------- the small model
+
+
+@main.command()
+@click.option("--text", type=FILE, required=True, help="data.txt; models/moby-dick/README.md says how to get it.")
+@click.option("--out", type=FOLDER, default=SMALL_MODEL, help="The folder of the model.")
+@click.option("--steps", default=3600, show_default=True, help="End after so many steps,")
+@click.option("--minutes", default=24.0, show_default=True, help="or after so many minutes, if that is sooner.")
+@click.option("--threads", default=1, show_default=True)
+@click.option("--seed", default=1851, show_default=True)
+@click.option("--vocabulary", default=1024, show_default=True)
+@click.option("--dropout", default=0.15, show_default=True)
+def train(**options: Any) -> None:
+    """Train the small GPT-2 on Moby Dick: --text FILE (models/moby-dick/README.md says how to get it)"""
+    from tools.training.train import Options, train
+
+    train(Options(**options))
+
+
+@main.command()
+@click.option("--text", type=FILE, required=True, help="data.txt; models/moby-dick/README.md says how to get it.")
+@click.option("--model", type=FOLDER, default=SMALL_MODEL, help="A folder in Hugging Face's layout.")
+def evaluate(text: Path, model: Path) -> None:
+    """Measure how well the small GPT-2 predicts held-out text: --text FILE"""
+    from tools.training.evaluate import record_evaluation
+
+    record_evaluation(model, text)
+
+
+@main.command()
+@click.argument("prompt")
+@click.option("--model", type=FOLDER, default=SMALL_MODEL, help="A folder in Hugging Face's layout.")
+@click.option("--tokens", default=120, show_default=True, help="How many to add.")
+@click.option("--temperature", default=0.0, show_default=True, help="0 takes the likeliest token each time.")
+@click.option("--top-k", default=40, show_default=True, help="Sample from so many of the likeliest tokens.")
+@click.option("--seed", default=0, show_default=True)
+def sample(prompt: str, model: Path, tokens: int, temperature: float, top_k: int, seed: int) -> None:
+    """Write on from a prompt with Hugging Face's own generate: ./run sample \"Call me\""""
+    from tools.training.sample import write_on
+
+    print(write_on(prompt, model, tokens, temperature, top_k, seed))

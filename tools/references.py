@@ -1,0 +1,219 @@
+"""Record Hugging Face's numbers for every step that is compared with them.
+
+``tests/dev/tools/test_references.py`` runs the same functions and compares. Batch 2 and length 7 on the awkward
+configuration; nothing is one or zero.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import DynamicCache, GPT2LMHeadModel
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention
+
+from checker.course.steps import Step
+from checker.numeric.references import Array
+from tools.hugging_face import AWKWARD, Record, awkward_model, hugging_face_config, load, seeded
+
+
+def values(name: str, *shape: int) -> Array:
+    """Return standard normal float32 numbers that depend on nothing but ``name`` and ``shape``."""
+    seed = np.frombuffer(name.encode(), np.uint8)
+    return np.random.RandomState(seed).standard_normal(shape).astype(np.float32)
+
+
+def token_ids(name: str, *shape: int) -> Array:
+    """Return token ids of the awkward vocabulary that depend on nothing but ``name`` and ``shape``."""
+    seed = np.frombuffer(name.encode(), np.uint8)
+    return np.random.RandomState(seed).randint(0, AWKWARD["vocab_size"], shape, dtype=np.int64)
+
+
+def below(weights: Record, prefix: str) -> Record:
+    """Return the weights of one part of a model, by their names within it."""
+    return {name.removeprefix(prefix): array for name, array in weights.items() if name.startswith(prefix)}
+
+
+def recorded(weights: Record) -> Record:
+    """Return what every file has: the weights and the configuration."""
+    record = {f"weights/{name}": array for name, array in weights.items()}
+    return record | {f"config/{name}": np.array(value) for name, value in AWKWARD.items()}
+
+
+@torch.no_grad()
+def step_03() -> Record:
+    """Record layer normalization; one token hardly varies, so that epsilon matters."""
+    norm = torch.nn.LayerNorm(15, eps=AWKWARD["layer_norm_epsilon"])
+    record = recorded(seeded(norm, "layer_norm.")) | {"input": 2 * values("layer norm", 2, 7, 15) + 3}
+    record["input"][0, 3] = 0.7 + 0.01 * values("hardly varies", 15)
+    record["output"] = norm(torch.from_numpy(record["input"])).numpy()
+    return record
+
+
+@torch.no_grad()
+def step_04() -> Record:
+    """Record the feed-forward network at two widths; the inputs reach where the two GELUs differ most."""
+    record: Record = {}
+    for name, width in {"": 22, "wide_": 60}.items():
+        mlp = GPT2MLP(width, hugging_face_config(**AWKWARD))
+        weights = seeded(mlp, name)
+        record |= recorded(weights) if not name else {f"wide_weights/{key}": array for key, array in weights.items()}
+        record[f"{name}input"] = 2 * values(f"{name}mlp", 2, 7, 15)
+        record[f"{name}output"] = mlp(torch.from_numpy(record[f"{name}input"])).numpy()
+    return record
+
+
+@torch.no_grad()
+def step_05() -> Record:
+    """Record token embeddings."""
+    model, weights = awkward_model()
+    record = recorded(below(weights, "transformer.")) | {"input": token_ids("tokens", 2, 7)}
+    record = {name: array for name, array in record.items() if not name.startswith("weights/") or "wte" in name}
+    record["output"] = model.transformer.wte(torch.from_numpy(record["input"])).numpy()
+    return record
+
+
+@torch.no_grad()
+def step_06() -> Record:
+    """Record position embeddings."""
+    model, weights = awkward_model()
+    record = recorded({"wpe.weight": weights["transformer.wpe.weight"]})
+    record["output"] = model.transformer.wpe(torch.arange(13)).numpy()
+    return record
+
+
+@torch.no_grad()
+def step_07() -> Record:
+    """Record multi-head attention: what goes in and out of the module and of each of its parts."""
+    seen: dict[str, torch.Tensor] = {}
+
+    def recording_attention(module, query, key, value, attention_mask, **options):
+        output, weights = ALL_ATTENTION_FUNCTIONS["sdpa"](module, query, key, value, attention_mask, **options)
+        seen.update(query=query, key=key, value=value, attn_output=output.transpose(1, 2), merged=output.flatten(2))
+        return output, weights
+
+    attention = GPT2Attention(hugging_face_config(**AWKWARD), layer_idx=0)
+    small = GPT2Attention(hugging_face_config(n_embd=768, n_head=12), layer_idx=0)
+    record = recorded(seeded(attention, scale=1.5))
+    seeded(small)
+    for name, shape in {"long": (3, 11, 15), "single": (1, 1, 15)}.items():
+        record[f"{name}_input"] = values(name, *shape)
+        record[f"{name}_output"] = attention(torch.from_numpy(record[f"{name}_input"]))[0].numpy()
+    record["small_input"] = values("small", 1, 5, 768)
+    record["small_output"] = small(torch.from_numpy(record["small_input"]))[0].numpy()
+    record["input"] = values("input", 2, 7, 15)
+    hidden_states = torch.from_numpy(record["input"])
+    ALL_ATTENTION_FUNCTIONS.register("recording", recording_attention)
+    attention.config._attn_implementation = "recording"
+    record["output"] = attention(hidden_states)[0].numpy()
+    record["projected_query"] = attention.c_attn(hidden_states)[..., :15].numpy()
+    return record | {name: tensor.contiguous().numpy() for name, tensor in seen.items()}
+
+
+@torch.no_grad()
+def step_08() -> Record:
+    """Record the second half of a block: a normalized feed-forward network with its residual."""
+    model, weights = awkward_model()
+    block = model.transformer.h[1]
+    parts = below(weights, "transformer.h.1.")
+    record = recorded({name: array for name, array in parts.items() if name.startswith(("ln_2", "mlp"))})
+    record["input"] = values("residual", 2, 7, 15)
+    hidden_states = torch.from_numpy(record["input"])
+    record["output"] = (hidden_states + block.mlp(block.ln_2(hidden_states))).numpy()
+    return record
+
+
+@torch.no_grad()
+def step_09() -> Record:
+    """Record a block."""
+    model, weights = awkward_model()
+    record = recorded(below(weights, "transformer.h.2."))
+    for name, shape in {"": (2, 7, 15), "long_": (3, 11, 15)}.items():
+        record[f"{name}input"] = values(f"{name}block", *shape)
+        record[f"{name}output"] = model.transformer.h[2](torch.from_numpy(record[f"{name}input"])).numpy()
+    return record
+
+
+def on_tokens(module: Any, weights: Record) -> Record:
+    """Record what a model makes of token ids, at three shapes; the last fills the context."""
+    record = recorded(weights)
+    for name, shape in {"": (2, 7), "single_": (1, 1), "full_": (3, 13)}.items():
+        record[f"{name}input"] = token_ids(f"{name}model", *shape)
+        record[f"{name}output"] = module(torch.from_numpy(record[f"{name}input"]))[0].numpy()
+    return record
+
+
+@torch.no_grad()
+def step_10() -> Record:
+    """Record the model without its head."""
+    model, weights = awkward_model()
+    return on_tokens(model.transformer, below(weights, "transformer."))
+
+
+@torch.no_grad()
+def step_11() -> Record:
+    """Record the model with its head."""
+    return on_tokens(*awkward_model())
+
+
+@torch.no_grad()
+def step_12() -> Record:
+    """Record greedy text: what the model says after two prompts, up to a full context, and its logits on the way."""
+    model, weights = awkward_model()
+    record = recorded(weights) | {"input": token_ids("prompt", 2, 3)}
+    options: dict[str, Any] = {"do_sample": False, "max_new_tokens": 10, "eos_token_id": None, "pad_token_id": 0}
+    record["output"] = model.generate(torch.from_numpy(record["input"]), **options).numpy()
+    record["logits"] = model(torch.from_numpy(record["output"])).logits.numpy()
+    return {name: array for name, array in record.items() if not name.startswith("weights/")}
+
+
+@torch.no_grad()
+def step_14() -> Record:
+    """Record what its cache gives: attention of the last tokens, logits, and text after prompts of two lengths."""
+    model, weights = awkward_model()
+    record = recorded(weights)
+    record["hidden_states"] = values("cached attention", 2, 7, 15)
+    old, new = (part.contiguous() for part in torch.from_numpy(record["hidden_states"]).split([4, 3], dim=1))
+    attention, cache = model.transformer.h[0].attn, DynamicCache()
+    attention(old, past_key_values=cache)
+    layer: Any = cache.layers[0]
+    may_look = torch.ones(1, 1, 3, 7, dtype=torch.bool).tril(4)  # without it, sdpa takes the rows for the first three
+    record["attention"] = attention(new, past_key_values=cache, attention_mask=may_look)[0].numpy()
+    record["keys"], record["values"] = layer.keys.numpy(), layer.values.numpy()
+    record["input"] = token_ids("cached model", 2, 13)
+    cache, logits = DynamicCache(), []
+    for part in torch.from_numpy(record["input"]).split([5, 1, 2, 1, 1, 1, 1, 1], dim=-1):
+        logits.append(model(part, past_key_values=cache).logits)
+    record["output"] = torch.cat(logits, dim=1).numpy()
+    shallow, cache = GPT2LMHeadModel(hugging_face_config(**AWKWARD | {"n_layer": 2})), DynamicCache()
+    load(shallow, {name: array for name, array in weights.items() if not re.match(r"transformer\.h\.[23]", name)})
+    shallow(torch.from_numpy(record["input"][:, :5]), past_key_values=cache)
+    layers: Any = cache.layers
+    record["past"] = np.stack([[layer.keys.numpy(), layer.values.numpy()] for layer in layers])
+    record["next"] = shallow(torch.from_numpy(record["input"][:, 5:6]), past_key_values=cache).logits.numpy()
+    record["short_input"], record["long_input"] = token_ids("short", 3), token_ids("long", 6)
+    padded = np.stack([np.pad(record["short_input"], (3, 0)), record["long_input"]])
+    mask = np.arange(6) >= np.array([[3], [0]])
+    options: dict[str, Any] = {"do_sample": False, "max_new_tokens": 7, "eos_token_id": None, "pad_token_id": 0}
+    options |= {"return_dict_in_generate": True, "output_logits": True}
+    text = model.generate(torch.from_numpy(padded), attention_mask=torch.from_numpy(mask.astype(np.int64)), **options)
+    record["padded_tokens"] = text.sequences[:, 6:].numpy()
+    return record | {"padded_logits": torch.stack(text.logits, dim=1).numpy()}
+
+
+RECORDERS = {
+    recorder.__name__: recorder
+    for recorder in (step_03, step_04, step_05, step_06, step_07, step_08, step_09, step_10, step_11, step_12, step_14)
+}
+
+
+def record() -> None:
+    """Write every reference file."""
+    for name, recorder in RECORDERS.items():
+        path = Step(name).reference_file
+        arrays: dict[str, Any] = recorder()
+        np.savez_compressed(path, **arrays)
+        print(f"{path.name}: {path.stat().st_size:,} bytes")
