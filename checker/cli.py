@@ -177,9 +177,9 @@ def warm(steps: tuple[Step, ...], jobs: int | None) -> int:
 @main.command()
 def doctor() -> int:
     """Say what this machine has, as a block to paste into a bug report."""
-    from checker.companions.doctor import main as examine
+    from checker.companions.doctor import doctor
 
-    return examine()
+    return doctor()
 
 
 # ---------------------------------------------------------------- the finished model

@@ -6,31 +6,18 @@ and in an environment that lacks torch or a browser.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from checker.commands import Commands, StepName
 from checker.course.paths import SMALL_MODEL
-from checker.course.steps import Step, all_steps, find_step
+from checker.course.steps import Step, all_steps
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
-
-
-class StepName(click.ParamType):
-    """A step as a person names it: ``07``, ``s07`` or ``w01``."""
-
-    name = "step"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Step:
-        """Return the step, or refuse the name with the names there are."""
-        try:
-            return value if isinstance(value, Step) else find_step(value)
-        except ValueError as error:
-            self.fail(str(error), param, context)
 
 
 class Several(click.ParamType):
@@ -58,7 +45,7 @@ def refuse_unknown(what: str, wanted: Iterable[str], there: Iterable[str]) -> No
         raise click.UsageError(f"{', '.join(unknown)}: there is no such {what}; there are {', '.join(there)}")
 
 
-@click.group()
+@click.group(cls=Commands)
 def main() -> None:
     """Run a maintainer's task; `./run` lists them beside the learner's."""
 
@@ -159,20 +146,20 @@ def bench_projections(rounds: int, out: Path | None) -> None:
 @main.command()
 @click.argument("chapters", nargs=-1)
 @click.option("--dry-run", is_flag=True, help="Print the differences and rewrite nothing.")
-def book_update(chapters: tuple[str, ...], dry_run: bool) -> None:
+def book_update(chapters: tuple[str, ...], dry_run: bool) -> int:
     """Run again what the book shows, and rewrite it: step_07 …, or all chapters"""
     from tools.book_maker.transcripts import update
 
-    sys.exit(update(_found(chapters), rewrite=not dry_run))
+    return update(_found(chapters), rewrite=not dry_run)
 
 
 @main.command()
 @click.argument("chapters", nargs=-1)
-def book_check(chapters: tuple[str, ...]) -> None:
+def book_check(chapters: tuple[str, ...]) -> int:
     """List the faults of chapters without building the book: step_07 …, or all"""
     from tools.book_maker.preprocess import check
 
-    sys.exit(check(_found(chapters)))
+    return check(_found(chapters))
 
 
 @main.command()
@@ -211,11 +198,11 @@ def _found(names: tuple[str, ...]) -> list[str]:
 
 
 @main.command()
-def kernels() -> None:
+def kernels() -> int:
     """Grade every solution, alternative and mistake, and record which of MAX's kernels that takes"""
     from tools.survey import record_kernels
 
-    sys.exit(record_kernels())
+    return record_kernels()
 
 
 @main.command()
@@ -237,11 +224,21 @@ def references() -> None:
 
 
 @main.command()
-def lock() -> None:
+@click.argument("version")
+@click.argument("steps", nargs=-1, type=StepName())
+def try_max(version: str, steps: tuple[Step, ...]) -> int:
+    """Build an environment with another MAX, and say which checks it passes: ./run try-max 26.6.0"""
+    from tools.try_max import try_max
+
+    return try_max(version, steps=list(steps))
+
+
+@main.command()
+def lock() -> int:
     """Pin every package in requirements/ from pyproject.toml (needs uv)"""
     from tools.lock import write_requirements
 
-    sys.exit(write_requirements())
+    return write_requirements()
 
 
 # ---------------------------------------------------------------- the small model

@@ -27,10 +27,11 @@ import pytest
 
 from checker.claims.observation import observe
 from checker.claims.subjects import load_source
-from checker.claims.worker import import_for
+from checker.claims.worker import import_max
 from checker.course.blanks import Function, find_blanks, functions
 from checker.course.steps import Step, uses_max
-from checker.session.report import claims_of
+from checker.events import Claimed, Event, Started
+from checker.session.evidence import claims_of
 
 SECONDS = 20  # for one claim, what MAX compiles not counted
 SAID = "mutant "  # begins a line of the child's
@@ -213,7 +214,7 @@ def _exchanged(values: list[Any]) -> Iterator[list[Any]]:
         yield order
 
 
-def accepts(step: Step, source: str, tell: Callable[..., None]) -> bool:
+def accepts(step: Step, source: str) -> bool:
     """Return whether every claim of a step says yes to a source, the compiled ones too."""
     try:
         subject = load_source("graded.mutant", source, "mutant")
@@ -221,7 +222,7 @@ def accepts(step: Step, source: str, tell: Callable[..., None]) -> bool:
         return False
     heard: set[str] = set()
     for compiled in (False, True) if uses_max(step) else (False,):
-        said = observe(step, {"mutant": subject}, compiled=compiled, tell=tell).outcomes["mutant"]
+        said = observe(step, {"mutant": subject}, compiled=compiled, tell=_follow)["mutant"]
         if any(outcome.verdict != "yes" for outcome in said.values()):
             return False
         heard |= {claim.partition("[")[0] for claim in said}
@@ -232,23 +233,24 @@ def _late(signum: int, frame: FrameType | None) -> None:
     raise TimeoutError(f"a claim took more than {SECONDS} seconds")
 
 
-def _follow(event: str, **details: Any) -> None:
+def _follow(event: Event) -> None:
     """Keep time, and go no further with a mutant once a claim has refused it."""
-    if event == "start" or (event == "compiling" and details["seconds"] is not None):
-        signal.alarm(SECONDS)
-    else:
-        signal.alarm(0)
-    if event == "claim" and details["verdict"] != "yes":
+    signal.alarm(SECONDS if isinstance(event, Started) else 0)
+    if isinstance(event, Claimed) and event.verdict != "yes":
         pytest.exit("refused")
+
+
+def _wait_for_the_compiler(what: str, seconds: float | None) -> None:
+    signal.alarm(SECONDS if seconds is not None else 0)
 
 
 def grade(step: Step, first: int, end: int) -> None:
     """Say of every mutant from number ``first`` to before ``end`` whether it is accepted; 0 is the solution."""
-    import_for(step, _follow)
+    import_max(step, _wait_for_the_compiler)
     signal.signal(signal.SIGALRM, _late)
     made = enumerate(mutants(step.solution_file.read_text()))
     for number, (_, source) in itertools.islice(made, first, end):
-        print(SAID + json.dumps([number, accepts(step, source, _follow)]), flush=True)
+        print(SAID + json.dumps([number, accepts(step, source)]), flush=True)
 
 
 def accepted_of(step: Step, numbers: range) -> list[int]:

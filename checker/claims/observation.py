@@ -110,7 +110,7 @@ class Observer:
         if call.when == "call" or (call.when == "setup" and call.excinfo is not None):
             self.verify()
             name = subject_of(item)
-            path = self.subjects[name].__file__ or ""  # type: ignore[call-overload]
+            path = self.subjects[name].__file__ or ""  # type: ignore[index]
             outcome = outcome_of(item, call.excinfo, path)
             if outcome.verdict == "no" and (blank := self._known_to_fail(name, outcome, call, path)):
                 outcome = Outcome("waits", f"waits until {blank} works", about=outcome.about)

@@ -114,7 +114,8 @@ def close(step: Step, test_modules: Collection[str]) -> Seal:
     libraries = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
     ours = ("<frozen", str(ROOT / "checker"), *libraries)
     said: list[str] = []
-    closed, looking = [True], []
+    closed: list[bool] = [True]
+    looking: list[bool] = []
 
     def refuse(what: str) -> None:
         said.append(what)

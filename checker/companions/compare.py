@@ -18,9 +18,10 @@ from rich.text import Text
 from checker.course import progress
 from checker.course.blanks import Function, find_blanks, functions
 from checker.course.paths import relative_path
-from checker.course.static import readable_source
+from checker.course.static import Unreadable, parse, read_text
 from checker.course.steps import Step
 from checker.session.printer import Printer
+from checker.session.report import print_unreadable
 
 NO, UNUSABLE = 1, 2
 WIDEST = 240  # columns of a terminal that are used
@@ -154,8 +155,11 @@ def compare(step: Step, *, whole: bool, anyway: bool) -> int:
         printer.line(f"No check has said yes to {relative_path(step.learner_file)}: `./run {step.task}` checks it.")
         printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
         return NO
-    source = readable_source(step.learner_file, printer)
-    if source is None:
+    try:
+        source = read_text(step.learner_file)
+        parse(source, step.learner_file)
+    except Unreadable as error:
+        print_unreadable(error, printer)
         return UNUSABLE
     solution = step.solution_file.read_text()
     count = len(find_blanks(solution))

@@ -13,7 +13,7 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict, replace
 
 from checker.course.paths import ROOT
@@ -54,7 +54,7 @@ class Child:
             self.process.stdin.write(text.encode())
             self.process.stdin.flush()
 
-    def run(self, job: Job, wake: Sequence[int] = ()) -> Iterator[Event]:
+    def run(self, job: Job, wake: Sequence[int] = ()) -> Generator[Event]:
         """Carry out ``job`` and yield its events; when a descriptor of ``wake`` is readable, a ``Tick`` at once."""
         assert self.process.stdin is not None
         self._wake()

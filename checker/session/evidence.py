@@ -66,7 +66,7 @@ class Evidence:
             return [eval(code, {"__builtins__": {}, "reference": self.reference})]
         (named,) = [node.slice for node in ast.walk(part) if isinstance(node, ast.Subscript)]
         assert isinstance(named, ast.JoinedStr)
-        pieces = (re.escape(piece.value) if isinstance(piece, ast.Constant) else ".*" for piece in named.values)
+        pieces = (re.escape(str(piece.value)) if isinstance(piece, ast.Constant) else ".*" for piece in named.values)
         fits = re.compile("".join(pieces))
         return [self.reference[name] for name in self.reference if fits.fullmatch(name)]
 
