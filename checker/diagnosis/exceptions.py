@@ -17,7 +17,7 @@ class AnswerWasRead(ImportError):
 
 
 def error_in_words(error: BaseException) -> str:
-    """What to print about an exception: its kind, its message without MAX's internals, and advice."""
+    """Put an exception into words: its kind, its message without MAX's internals, and advice."""
     if isinstance(error, SystemExit):
         return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
     if isinstance(error, AnswerWasRead):
@@ -28,7 +28,7 @@ def error_in_words(error: BaseException) -> str:
 
 
 def signature_in_words(error: BaseException) -> str:
-    """Of a call with wrong arguments, how it is made: ``The signature is LayerNorm(dim, *, eps=1e-05).``"""
+    """Return how a call with wrong arguments is made: ``The signature is LayerNorm(dim, *, eps=1e-05).``"""
     called = re.match(r"(\w+(?:\.\w+)*?)(?:\.__init__)?\(\) (?:takes|missing|got)", str(error))
     if not isinstance(error, TypeError) or not called:
         return ""

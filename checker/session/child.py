@@ -13,7 +13,7 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from dataclasses import asdict, replace
 
 from checker.course.paths import ROOT
@@ -54,8 +54,8 @@ class Child:
             self.process.stdin.write(text.encode())
             self.process.stdin.flush()
 
-    def run(self, job: Job, wake: Sequence[int] = ()) -> Generator[Event]:
-        """Carry out ``job`` and yield its events; when a descriptor of ``wake`` is readable, a ``Tick`` at once."""
+    def run(self, job: Job) -> Generator[Event]:
+        """Carry out ``job`` and yield its events."""
         assert self.process.stdin is not None
         self._wake()
         self._write(json.dumps(asdict(job)))
@@ -63,7 +63,7 @@ class Child:
             self.process.stdin.close()
         self._wake()
         heard = False
-        for event in self._listen(wake=wake):
+        for event in self._listen():
             heard |= not isinstance(event, Tick)
             if not heard:
                 self._wake()  # it may have gone to rest just when it was woken
@@ -73,9 +73,9 @@ class Child:
                 event = replace(event, where=next(answers, ""))
             yield event
 
-    def _listen(self, patience: float | None = None, wake: Sequence[int] = ()) -> Iterator[Event]:
+    def _listen(self, patience: float | None = None) -> Iterator[Event]:
         assert self.process.stdout is not None
-        return listen(self.signs, self.reader, self.process.stdout.fileno(), patience, wake)
+        return listen(self.signs, self.reader, self.process.stdout.fileno(), patience)
 
     def _wake(self) -> None:
         """Let a child go on that was started ahead and has stopped itself until there is a job."""

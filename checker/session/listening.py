@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from checker.events import Compiling, Died, Ended, Event, Late, Printed, Sign, Tick, decode
 
@@ -13,6 +13,7 @@ from checker.events import Compiling, Died, Ended, Event, Late, Printed, Sign, T
 QUIET_SECONDS = float(os.environ.get("COURSE_QUIET_SECONDS", "10"))
 COMPILE_SECONDS = 900.0  # for one thing that MAX compiles
 START_SECONDS = 120.0  # for importing MAX from a cold disk
+TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys as often
 PRINTED_LINES = 200  # of the learner's own output
 
 
@@ -34,9 +35,7 @@ class _Lines:
         return lines
 
 
-def listen(
-    signs: Mapping[str, Sign], pipe: int, output: int, patience: float | None = None, wake: Sequence[int] = ()
-) -> Iterator[Event]:
+def listen(signs: Mapping[str, Sign], pipe: int, output: int, patience: float | None = None) -> Iterator[Event]:
     """Yield what a child says and prints, and a ``Tick`` several times per second.
 
     Args:
@@ -44,18 +43,15 @@ def listen(
         pipe: the descriptor of its events.
         output: the descriptor of its standard output.
         patience: seconds without an event until it is late, where it is not what the limits above say.
-        wake: descriptors that bring a ``Tick`` at once when they are readable.
     """
     told, printed, compiling, started = _Lines(pipe), 0, False, False
     with selectors.DefaultSelector() as selector:
         lines = {pipe: told, output: _Lines(output)}
-        for descriptor in (*lines, *wake):
+        for descriptor in lines:
             selector.register(descriptor, selectors.EVENT_READ)
         heard = time.monotonic()
         while told.open:
-            for key, _ in selector.select(timeout=0.2):
-                if key.fd in wake:
-                    continue
+            for key, _ in selector.select(timeout=TICK_SECONDS):
                 source = lines[key.fd]
                 for line in source.read():
                     if source is not told:

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -114,7 +115,7 @@ for file in {[relative(step.check_file) for step in all_steps()]}:
     except LookupError:
         print(file, "True")
 """
-    environment = {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
@@ -140,7 +141,7 @@ prepare()
 assert state() != before
 print("done")
 """
-    environment = {"PYTHONPATH": str(ROOT), "HOME": str(Path.home())}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )

@@ -6,7 +6,6 @@ A figure is the time from starting the process to the line that carries the verd
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from pathlib import Path
 from checker.course.paths import ROOT
 from checker.course.steps import Step, find_step
 from tools.benchmarks.harness import Column, Result, conditions, finish, seconds, table, take_turns, task_arguments
+from tools.course_copy import Course
 
 STEP = find_step("s07")
 CHECK = task_arguments(STEP.task)
@@ -70,9 +70,7 @@ def seconds_until(words: str, arguments: list[str], course: Path, cache: Path | 
 
 def course_with(source: str, folder: Path, step: Step = STEP) -> Path:
     """Make a copy of the course in which the learner's file of a step is ``source``."""
-    for part in ("checker", "solutions", "steps", "tests"):
-        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", "dev", "*.kept-*"))
-    (folder / "steps" / f"{step.name}.py").write_text(source)
+    Course(folder).write(step.task, source)
     return folder
 
 

@@ -80,7 +80,7 @@ def find() -> str | None:
 
 
 def _starts(path: str) -> bool:
-    """Whether it is more than a file: it may lack libraries, or be a script that only says what to install."""
+    """Return whether it is more than a file: it may lack libraries, or be a script that only says what to install."""
     command = [path, "--version"]
     with suppress(OSError, subprocess.TimeoutExpired):
         run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS, check=False)
@@ -113,7 +113,7 @@ def get(tell: Callable[[str], object]) -> str:
 
 
 def _ways() -> Iterator[tuple[str, list[list[str]]]]:
-    """What may install a browser, and by which commands; Playwright needs no rights, so it is the first."""
+    """Yield what may install a browser, and by which commands; Playwright needs no rights, so it is the first."""
     yield "Playwright", [[sys.executable, *DOWNLOAD]]
     for name, lines in MANAGERS.items():
         before = _rights(name) if shutil.which(name) else None
@@ -122,7 +122,7 @@ def _ways() -> Iterator[tuple[str, list[list[str]]]]:
 
 
 def _rights(manager: str) -> list[str] | None:
-    """What to put before a command of a package manager so that it may install, or None if it would have to ask."""
+    """Return what a command of a package manager must begin with to install, or None if it would have to ask."""
     root = os.geteuid() == 0
     if manager in FOR_ITS_USER:
         return None if root else []

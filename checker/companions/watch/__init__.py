@@ -1,4 +1,5 @@
-"""Check again at every save: keys and saves come in, verdicts come out on the screen.
+"""Check again at every save.
 
-The command line starts it; it uses ``session`` for each check and keeps the next child ready.
+In come keys and saves, as events of one queue; out go verdicts on the screen. The command line starts it; it uses
+``session`` for each check, and keeps the next child ready.
 """

@@ -21,7 +21,7 @@ from checker.companions import hint
 from checker.companions.status import list_all
 from checker.companions.watch.inputs import Inputs, Pressed, keys_of_terminal, saves_in, take
 from checker.course.blanks import find_blanks
-from checker.course.paths import ROOT, relative_path
+from checker.course.paths import ROOT, SOLUTIONS, TESTS, relative_path
 from checker.course.standing import first_to_do, standing, title
 from checker.course.steps import Step, all_steps
 from checker.events import Decided
@@ -83,7 +83,7 @@ class ReadyChild:
 
 def newest_change() -> int:
     """Return the time of the last change of a file that a child imports beforehand, in nanoseconds."""
-    folders = (ROOT / "checker", ROOT / "solutions", ROOT / "tests")
+    folders = (ROOT / "checker", SOLUTIONS, TESTS)
     return max(path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*.py"))
 
 

@@ -38,7 +38,7 @@ class Server:
     def __init__(self, *arguments, root=ROOT):
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        command = [sys.executable, "-m", "play.serve", "--port", str(self.port), *arguments]
+        command = [sys.executable, "-m", "checker", "serve", "--port", str(self.port), *arguments]
         self.process = subprocess.Popen(
             command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
@@ -100,7 +100,7 @@ def server():
 
 def test_the_text_is_that_of_generate(server):
     for prompt in ("Call me", "Captain Ahab", LONG):
-        command = [sys.executable, "-m", "play.generate", prompt, "--temperature", "0", "--max-new-tokens", "40"]
+        command = [sys.executable, "-m", "checker", "generate", prompt, "--temperature", "0", "--max-new-tokens", "40"]
         run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=True)
         for _ in range(2):  # the second time, the pages of a long prompt are in the cache
             assert prompt + server.text(prompt, max_tokens=40) + "\n" == run.stdout
@@ -252,7 +252,7 @@ def test_a_killed_worker_ends_the_server():
 )
 def test_what_cannot_be_served_is_said(arguments, said, course):
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", "play.serve", *arguments]
+    command = [sys.executable, "-m", "checker", "serve", *arguments]
     run = subprocess.run(command, cwd=course.root, env=environment, capture_output=True, text=True, timeout=120)
     assert run.returncode == 2
     assert said in run.stderr
@@ -260,7 +260,7 @@ def test_what_cannot_be_served_is_said(arguments, said, course):
 
 
 def test_a_taken_port_is_said(server):
-    command = [sys.executable, "-m", "play.serve", "--port", str(server.port)]
+    command = [sys.executable, "-m", "checker", "serve", "--port", str(server.port)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert run.returncode == 2
     assert f"127.0.0.1:{server.port} cannot be served at" in run.stderr
@@ -281,7 +281,7 @@ def test_mine_is_what_is_served(course):
     for number in range(1, 16):
         course.write(f"{number:02}")
     course.write("15", edits={"        transformer = self.transformer\n": "        raise ValueError('this is mine')\n"})
-    command = [sys.executable, "-m", "play.serve", "--mine", "--port", "0"]
+    command = [sys.executable, "-m", "checker", "serve", "--mine", "--port", "0"]
     run = subprocess.run(command, cwd=course.root, capture_output=True, text=True, timeout=300)
     assert run.returncode == 1
     assert "ValueError: this is mine" in run.stderr + run.stdout
