@@ -139,6 +139,60 @@ spec.loader.exec_module(importlib.util.module_from_spec(spec))
     "the attempts": "open('tests/attempts/warmup_01.py')\n",
 }
 
+#: Objects that lie about themselves, returned in place of the scores.
+LIARS = {
+    "equal to everything": """
+class Liar:
+    shape, dtype, ndim, size = (1, 6), np.dtype(float), 2, 6
+    __eq__ = __bool__ = __le__ = __ge__ = lambda self, *other: True
+    __ne__ = __lt__ = __gt__ = lambda self, other: False
+    __float__ = lambda self: 0.0
+    __sub__ = __rsub__ = __abs__ = lambda self, *other: np.zeros((1, 6))
+""",
+    "another array each time": """
+class Liar:
+    shape, dtype = (1, 6), np.dtype(float)
+    __array__ = lambda self, dtype=None, copy=None: np.zeros((1, 6))
+""",
+    "another memory than its shape": """
+class Liar:
+    shape, dtype = (1, 6), np.dtype(float)
+    __dlpack__ = lambda self, **options: np.zeros((1, 6)).__dlpack__()
+    __dlpack_device__ = lambda self: (1, 0)
+""",
+    "an array whose arithmetic lies": """
+class Liar(np.ndarray):
+    def __new__(kind):
+        return np.zeros((1, 6)).view(kind)
+    __array_ufunc__ = lambda self, *arguments, **options: np.ones((1, 6), bool)
+    __array_function__ = lambda self, *arguments, **options: True
+    __eq__ = __le__ = lambda self, other: np.ones((1, 6), bool)
+    __sub__ = __rsub__ = lambda self, other: np.zeros((1, 6))
+""",
+}
+
+#: For step 01, where plain values are compared: in place of the width, and of a message.
+LYING_VALUES = {
+    "a number": "class Liar(int):\n    __eq__ = lambda self, other: True\n    __ne__ = lambda self, other: False\n"
+    "    __hash__ = int.__hash__\n",
+    "anything": "class Liar:\n    def __init__(self, value): pass\n    __eq__ = lambda self, other: True\n"
+    "    __ne__ = lambda self, other: False\n    __mul__ = __rmul__ = lambda self, other: self\n",
+}
+
+#: For step 07, in which MAX computes.
+IN_MAX = {
+    "np.from_dlpack": "import numpy\nnumpy.from_dlpack = lambda tensor: numpy.zeros([int(size) for size in tensor.shape])\n",
+    "MAX's softmax": "from max.experimental import functional\nfunctional.softmax = lambda x, axis=-1: x\n",
+    "MAX's Module.compile": "from max.experimental.nn import Module\nModule.compile = lambda self, *types: self\n",
+    "MAX's Tensor": "from max.experimental.tensor import Tensor\nTensor.__add__ = lambda self, other: self\n",
+    "the builder of modules": """
+import checker.claims.modules as modules
+modules.run = lambda function, *arrays: arrays[0]
+modules.build = lambda *arguments, **options: None
+""",
+    "the recorded numbers": "import numpy\nnumpy.load('tests/references/step_07.npz')\n",
+}
+
 #: Known not to be kept out: what a process can do because its user can, and what no look at objects can see.
 READ_ALL_THE_SAME = {
     "the answer, by a program": (
@@ -204,6 +258,39 @@ def assert_refused(run):
 @pytest.mark.parametrize("attack", AT_IMPORT.values(), ids=AT_IMPORT)
 def test_it_is_refused(check_wrong_answer, attack):
     assert_refused(check_wrong_answer(first=attack))
+
+
+@pytest.mark.parametrize("liar", LIARS.values(), ids=LIARS)
+def test_a_liar_is_refused(check_wrong_answer, liar):
+    source = f"import numpy as np\n{liar}"
+    assert_refused(check_wrong_answer(first=source, wrong=f"    return Liar()\n{RIGHT}"))
+
+
+@pytest.mark.parametrize("liar", LYING_VALUES.values(), ids=LYING_VALUES)
+def test_a_lying_value_is_refused(course, liar):
+    source = find_step("s01").solution_file.read_text()
+    width = "self.n_inner = 4 * self.n_embd"
+    assert source.count(FUTURE) == source.count(width) == 1
+    course.write("s01", source.replace(FUTURE, FUTURE + liar).replace(width, "self.n_inner = Liar(7)"))
+    assert_refused(course.check("s01"))
+
+
+def test_a_lying_message_is_refused(course):
+    liar = "class Liar(str):\n    __contains__ = lambda self, part: True\n"
+    liar += "class Lie(ValueError):\n    __str__ = lambda self: Liar('no')\n"
+    source = find_step("s01").solution_file.read_text()
+    assert source.count("raise ValueError(") >= 1
+    course.write("s01", source.replace(FUTURE, FUTURE + liar).replace("raise ValueError(", "raise Lie("))
+    assert_refused(course.check("s01"))
+
+
+@pytest.mark.parametrize("attack", IN_MAX.values(), ids=IN_MAX)
+def test_it_is_refused_where_max_computes(course, attack):
+    source = find_step("s07").solution_file.read_text()
+    scale = " / math.sqrt(int(value.shape[-1]))"
+    assert source.count(FUTURE) == source.count(scale) == 1
+    course.write("s07", source.replace(FUTURE, FUTURE + attack).replace(scale, ""))
+    assert_refused(course.check("s07"))
 
 
 @pytest.mark.parametrize("attack", ANSWERS.values(), ids=ANSWERS)
