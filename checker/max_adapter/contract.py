@@ -262,9 +262,7 @@ CONTRACT = (
         GRAPHS,
         "each module is compiled by itself",
         {
-            "max.experimental.compilation._session": "()",
             "max.engine.InferenceSession.compile_reusing_mefs": "(model, *, custom_extensions=…, tile_based_fusion=…)",
-            "max.engine.InferenceSession.init": "(compiled, *, weights_registry=…)",
             "max.engine.InferenceSession.init_all": "(compiled, *, weights_registry=…)",
             "max._core.Value._from_cmlir": "callable",
             "max._core.Operation.from_bytecode": "callable",

@@ -2,7 +2,7 @@
 
 MAX compiles a graph's matrix products anew for every graph, and they take most of the time; all graphs in one
 module take hardly longer than three of them one by one. ``checker.claims.staging`` has them compiled so. A check
-whose module stages one of these graphs finds it (:class:`Session`), whoever wrote the module; any other graph is
+whose module stages one of these graphs finds it (:class:`Part`), whoever wrote the module; any other graph is
 compiled when it is met, as MAX does, and kept by MAX.
 
 MAX sets up all graphs of a file or none, and wants the weights of all. The weights of the others are zeros, since
@@ -66,78 +66,49 @@ class Part:
         return getattr(self.compile(), name)
 
 
-class Session(InferenceSession):
-    """MAX's session, which takes a graph from those compiled together where it is one of them.
-
-    Args:
-        devices: as MAX's own session has them.
-        lost: called when the kept graphs cannot be used; MAX then compiles the graph itself.
-    """
-
-    def __init__(self, devices: Iterable[Any], lost: Lost) -> None:
-        super().__init__(devices=devices)
-        self.lost = lost
-
-    def compile_reusing_mefs(self, model: Any, **options: Any) -> Any:
-        """Return the compiled graph, or the :class:`Part` that stands for it."""
-        compile_it = super().compile_reusing_mefs
-        try:
-            if isinstance(model, Graph) and (kept := _kept()) and (name := fingerprint(model)) in kept.names:
-                return Part(model, name, kept, cache(lambda: compile_it(model, **options)))
-        except Exception as error:
-            self.lost(error)
-        return compile_it(model, **options)
-
-    def init(self, compiled: Any, *, weights_registry: Mapping[str, Any] | None = None) -> Model:
-        """Return the model, with its weights."""
-        if not isinstance(compiled, Part):
-            return super().init(compiled, weights_registry=weights_registry)
-        shapes = compiled.together.shapes
-        weights: dict[str, Any] = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
-        weights |= {f"{compiled.name}/{name}": value for name, value in (weights_registry or {}).items()}
-        try:
-            return self.init_all(self.compile(compiled.together.file), weights_registry=weights)[compiled.name]
-        except Exception as error:  # the file was cut short, say
-            self.lost(error)
-            forget()
-            return super().init(compiled.compile(), weights_registry=weights_registry)
-
-
-class _Staging(InferenceSession):
-    """A session that compiles nothing: it notes the graph, and ends the claim that brought it."""
-
-    def __init__(self, note: Callable[[Graph], None]) -> None:
-        self.note = note
-
-    def compile_reusing_mefs(self, model: Any, **_: Any) -> Any:
-        self.note(model)
-        raise StagedError
-
-
 class StagedError(Exception):
     """A graph was staged, which is all that was wanted."""
 
 
 def install(lost: Lost) -> None:
-    """Let modules compile in a :class:`Session`.
+    """Let MAX's sessions take a graph from those compiled together where it is one of them.
+
+    Args:
+        lost: called when the kept graphs cannot be used after all; MAX then compiles the graph itself.
 
     Raises:
-        AttributeError, ImportError, TypeError: this MAX has no such place to hook into; nothing is changed.
+        AttributeError, TypeError: this MAX has no such place to hook into; nothing is changed.
     """
-    from max.experimental import compilation
+    compile_any, init_any = InferenceSession.compile_reusing_mefs, InferenceSession.init_all
+    inspect.signature(compile_any).bind("session", "model")
+    inspect.signature(init_any).bind("session", "compiled", weights_registry={})
 
-    inspect.signature(compilation._session).bind()
-    inspect.signature(InferenceSession.compile_reusing_mefs).bind("self", "model")
-    inspect.signature(InferenceSession.init).bind("self", "compiled", weights_registry={})
+    def compile_or_find(session: InferenceSession, model: Any, **options: Any) -> Any:
+        try:
+            if isinstance(model, Graph) and (kept := _kept()) and (name := fingerprint(model)) in kept.names:
+                return Part(model, name, kept, cache(lambda: compile_any(session, model, **options)))
+        except Exception as error:
+            lost(error)
+        return compile_any(session, model, **options)
 
-    @cache  # MAX's own makes one session too, when it is first needed
-    def session() -> Session:
-        devices = scan_available_devices()  # where there is an accelerator, the CPU need not be among them
-        if (cpu := DeviceSpec.cpu()) not in devices:
-            devices.append(cpu)
-        return Session(load_devices(devices), lost)
+    def init_part(
+        session: InferenceSession, compiled: Any, *, weights_registry: Mapping[str, Any] | None = None
+    ) -> dict[str, Model]:
+        if not isinstance(compiled, Part):
+            return init_any(session, compiled, weights_registry=weights_registry)
+        shapes = compiled.together.shapes
+        weights: dict[str, Any] = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+        weights |= {f"{compiled.name}/{name}": value for name, value in (weights_registry or {}).items()}
+        try:
+            models = init_any(session, session.compile(compiled.together.file), weights_registry=weights)
+            return {compiled.name: models[compiled.name]}
+        except Exception as error:  # the file was cut short, say
+            lost(error)
+            forget()
+            return init_any(session, compiled.compile(), weights_registry=weights_registry)
 
-    compilation._session = session
+    InferenceSession.compile_reusing_mefs = compile_or_find  # type: ignore[method-assign, assignment]
+    InferenceSession.init_all = init_part  # type: ignore[method-assign]
 
 
 def _index() -> Path | None:
@@ -167,7 +138,6 @@ def compile_together(graphs: Iterable[Graph], index: Path | None = None) -> None
     """Compile graphs in one module, into which they move; ``index`` will say where it is, and what is in it."""
     from max import _core
     from max._mlir_context import default_mlir_context
-    from max.experimental import compilation
 
     index = index or _index()
     assert index is not None
@@ -183,7 +153,10 @@ def compile_together(graphs: Iterable[Graph], index: Path | None = None) -> None
     code = io.BytesIO()  # from the one Python interface of MAX's graphs to the other
     module.operation.write_bytecode(code)
     operation = _core.Operation.from_bytecode(code.getvalue(), default_mlir_context())
-    compiled = compilation._session().compile(Module(operation))
+    devices = scan_available_devices()  # where there is an accelerator, the CPU need not be among them
+    if (cpu := DeviceSpec.cpu()) not in devices:
+        devices.append(cpu)
+    compiled = InferenceSession(devices=load_devices(devices)).compile(Module(operation))
     file = index.with_name(f"{index.stem}-{_digest(' '.join(sorted(names)))}.mef")
     with written(file) as unfinished:
         compiled.export_mef(unfinished)
@@ -203,15 +176,18 @@ def _weights(operation: Any) -> Iterator[Any]:
 
 def staged_by(stage: Callable[[], None]) -> list[Graph]:
     """Return the graphs that ``stage`` would have compiled, without compiling any."""
-    from max.experimental import compilation
-
     staged: list[Graph] = []
-    before = compilation._session
-    compilation._session = lambda: _Staging(staged.append)
+    compile_any = InferenceSession.compile_reusing_mefs
+
+    def note(session: InferenceSession, model: Any, **_: Any) -> Any:
+        staged.append(model)
+        raise StagedError  # ends the claim that brought it
+
+    InferenceSession.compile_reusing_mefs = note  # type: ignore[method-assign, assignment]
     try:
         stage()
     finally:
-        compilation._session = before
+        InferenceSession.compile_reusing_mefs = compile_any  # type: ignore[method-assign]
     return staged
 
 

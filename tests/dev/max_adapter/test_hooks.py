@@ -1,0 +1,85 @@
+"""Without any one of the hooks into MAX, checks are right, and say once that they are slower."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from checker.course.paths import ROOT
+from checker.max_adapter import runtime
+
+#: What another MAX might lack → the hook that does not fit it then.
+LACKING = {
+    "from max._interpreter_ops import gc_compile; del gc_compile.registered_families": "kernels",
+    "from max._interpreter_ops import gc_compile; gc_compile.compile_single_target = lambda family: None": "kernels",
+    "sys.modules['max._interpreter_ops'] = None": "kernels",
+    "from max.engine import InferenceSession; InferenceSession.init_all = lambda session: None": "graphs",
+    "from max.engine import InferenceSession; del InferenceSession.compile_reusing_mefs": "graphs",
+    "from max.experimental import executor; del executor.InterpreterExecutor": "interpreter",
+    "import signal; signal.signal = lambda number: None": "interrupts",
+}
+GRADE = """
+import sys
+{lacking}
+import json
+from checker.max_adapter import runtime
+runtime.prepare()
+import numpy as np
+{check}
+print(json.dumps(runtime.notices))
+"""
+ADD = """
+from max.experimental import functional as F
+one = runtime.tensor(np.ones([1, 1], np.float32))
+with F.lazy():
+    two = one + one
+assert np.from_dlpack(two) == 2
+"""
+STEP_08 = """
+import pytest
+status = pytest.main(["-q", "-p", "checker.claims.plugin", "--no-compile", "tests/test_step_08.py"])
+assert status == 0, status
+"""
+
+
+def notices(lacking: str, check: str) -> list[str]:
+    command = [sys.executable, "-c", GRADE.format(lacking=lacking, check=check)]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stdout + said.stderr
+    return json.loads(said.stdout.splitlines()[-1])
+
+
+def test_with_all_hooks_there_is_nothing_to_say():
+    assert notices("", ADD) == []
+
+
+@pytest.mark.parametrize(("lacking", "hook"), LACKING.items())
+def test_a_hook_that_does_not_fit_is_said_once(lacking, hook):
+    (notice,) = notices(lacking, "")
+    assert notice.startswith(f"The hook for {hook} does not fit this MAX (")
+    assert notice.endswith("The verdict is the same.")
+
+
+def test_each_hook_is_removed_by_one_of_these():
+    assert set(LACKING.values()) == {hook.name for hook in runtime.HOOKS}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "from checker.max_adapter import kernels; kernels.RECORDED_KERNELS = None",
+        "from checker.max_adapter import kernels; kernels.cache_path = None",
+    ],
+)
+def test_recorded_kernels_that_cannot_be_loaded_are_compiled_as_max_does(broken):
+    (notice,) = notices(broken, ADD)
+    assert notice.startswith("The hook for kernels does not fit this MAX (")
+
+
+@pytest.mark.skipif("NIGHTLY" not in os.environ, reason="compiles for minutes; set NIGHTLY=1 to run it")
+@pytest.mark.parametrize(("lacking", "hook"), LACKING.items())
+def test_step_08_is_right_without_a_hook(lacking, hook):
+    (notice,) = notices(lacking, STEP_08)
+    assert hook in notice
