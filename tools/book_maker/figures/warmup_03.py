@@ -6,8 +6,8 @@ import numpy as np
 
 from solutions.warmup_02 import scaled_scores
 from solutions.warmup_03 import attention_weights, lookback_mask
-from tests.test_warmup_01 import SIX_WORDS
 from tools.book_maker.drawing import svg
+from tools.book_maker.values.worked_examples import SIX_WORDS
 
 WORDS = ("Your", "journey", "starts")
 
