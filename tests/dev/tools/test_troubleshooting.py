@@ -11,7 +11,7 @@ SOURCES = "\n".join(
     path.read_text()
     for path in [
         ROOT / "run",
-        *(path for folder in ("checker", "play", "solutions") for path in (ROOT / folder).glob("*.py")),
+        *(path for folder in ("checker", "play", "solutions") for path in (ROOT / folder).rglob("*.py")),
     ]
 )
 
