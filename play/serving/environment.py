@@ -6,11 +6,9 @@ import functools
 import importlib.metadata
 import os
 
+from checker.course.installed import needed_version
 from checker.course.steps import Step
 from play.modules import use_mine
-
-#: The interfaces have moved with every release so far; another version needs another look at ``play/serving/max``.
-MAX_VERSION = "26.7.0"
 
 #: In the environment of the server and of the processes that it starts: whose modules run, if not the reference's.
 MODULES = "GPT2_MODULES"
@@ -22,21 +20,21 @@ class CannotServe(Exception):
 
 
 def check_version() -> None:
-    """Refuse a MAX that ``play/serving/max`` was not written for.
+    """Refuse a MAX that ``play/serving/max`` was not written for: its interfaces have moved with every release so far.
 
     Raises:
         CannotServe: another version is installed, or MAX without its server.
     """
-    version = importlib.metadata.version("max")
-    if version != MAX_VERSION:
+    version, needed = importlib.metadata.version("max"), needed_version()
+    if version != needed:
         raise CannotServe(
-            f"play/serving is written for MAX {MAX_VERSION}, and {version} is installed; "
-            f"install max[serve]=={MAX_VERSION}, or bring play/serving up to date"
+            f"play/serving is written for MAX {needed}, and {version} is installed; "
+            f"install max[serve]=={needed}, or bring play/serving up to date"
         )
     try:
         importlib.metadata.version("fastapi")
     except importlib.metadata.PackageNotFoundError as error:
-        raise CannotServe(f"MAX's server is not installed; `./run serve` installs max[serve]=={MAX_VERSION}") from error
+        raise CannotServe(f"MAX's server is not installed; `./run serve` installs max[serve]=={needed}") from error
 
 
 @functools.cache

@@ -128,9 +128,12 @@ def test_no_import_patches_max():
     """Only ``prepare()`` changes how MAX runs, and how this process takes Ctrl-C."""
     script = """
 import importlib, os, signal
-from max.experimental import compilation, executor
+from max.engine import InferenceSession
+from max.experimental import executor
 def state():
-    return (compilation._session, executor.default_executor, signal.getsignal(signal.SIGINT), dict(os.environ))
+    default = executor._default_executor.get(None) if hasattr(executor, "_default_executor") else None
+    hooked = (InferenceSession.compile_reusing_mefs, InferenceSession.init_all, default)
+    return (*hooked, signal.getsignal(signal.SIGINT), dict(os.environ))
 before = state()
 for name in ("checker.max_adapter.runtime", "checker.max_adapter.kernels", "checker.max_adapter.graphs",
              "checker.claims.modules", "play.engine", "play.attention_weights"):

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-import tomllib
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,6 @@ import pytest
 
 from checker.course.paths import ROOT
 from play.serving import environment
-from play.serving.environment import MAX_VERSION
 from play.serving.validation import LARGEST_BODY, InvalidRequest, ModelLimits, validated
 
 openai = pytest.importorskip("openai")
@@ -270,11 +268,6 @@ def test_another_version_of_max_is_named(monkeypatch):
     monkeypatch.setattr(environment.importlib.metadata, "version", lambda name: "26.8.0")
     with pytest.raises(environment.CannotServe, match=r"written for MAX 26\.7\.0, and 26\.8\.0 is installed"):
         environment.check_version()
-
-
-def test_the_version_is_the_one_that_is_installed():
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        assert f"max=={MAX_VERSION}" in tomllib.load(file)["project"]["dependencies"]
 
 
 def test_mine_is_what_is_served(course):
