@@ -32,8 +32,8 @@ def standing(step: Step) -> Standing:
         text = read_text(step.learner_file)
     except Missing:
         return Standing(step, "missing", "missing: `./run skeletons` writes it anew")
-    except Unreadable:
-        return Standing(step, "in progress", f"in progress (cannot be read: `./run {step.task}` says why)")
+    except Unreadable as error:
+        return Standing(step, "in progress", f"in progress ({error.short})")
     if text == skeleton(solution):
         return Standing(step, "untouched", "untouched")
     yes = progress.yes_to(step)
@@ -46,7 +46,7 @@ def standing(step: Step) -> Standing:
         written = f"{blanks - len(unwritten(parse(text, step.learner_file), solution))} of {blanks} blanks"
     except Unreadable as error:
         line = re.match(r"Line \d+", str(error))
-        written = f"{line[0].lower()} is not Python" if line else "not Python"
+        written = f"{line[0].lower()} is not Python" if line else error.short
     if yes:
         return Standing(step, "changed", f"done, but changed since ({written})")
     return Standing(step, "in progress", f"in progress ({written})")

@@ -17,12 +17,16 @@ class Unreadable(Exception):
     """A file that cannot be graded: a sentence that ends with what to do.
 
     Attributes:
+        short: the reason in a few words, for a list.
         is_python: False where it was read and is no Python.
         code: the lines to show, the second of which points into the first.
     """
 
-    def __init__(self, sentence: str, *, is_python: bool = True, code: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, sentence: str, short: str = "not Python", *, is_python: bool = True, code: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(sentence)
+        self.short = short
         self.is_python = is_python
         self.code = code
 
@@ -59,22 +63,29 @@ def read_text(path: Path) -> str:
     try:
         found = path.stat()
         if stat.S_ISDIR(found.st_mode):
-            raise Unreadable("This is a folder, not a file. Move it away; `./run skeletons` writes the file anew.")
+            raise Unreadable(
+                "This is a folder, not a file. Move it away; `./run skeletons` writes the file anew.", "a folder"
+            )
         if not stat.S_ISREG(found.st_mode):
-            raise Unreadable("This is not a regular file. Move it away; `./run skeletons` writes the file anew.")
+            raise Unreadable(
+                "This is not a regular file. Move it away; `./run skeletons` writes the file anew.", "no file"
+            )
         if found.st_size > MOST_BYTES:
             raise Unreadable(
-                f"The file has {found.st_size:,} bytes, and a step has a few thousand. Is it the right file?"
+                f"The file has {found.st_size:,} bytes, and a step has a few thousand. Is it the right file?",
+                "too large",
             )
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise Missing("The file is missing. `./run skeletons` writes it anew.") from None
     except UnicodeDecodeError as error:
         byte = f"byte {error.start} is {error.object[error.start]:#04x}"
-        raise Unreadable(f"The file is not UTF-8 text: {byte}. Save it as UTF-8.") from None
+        raise Unreadable(f"The file is not UTF-8 text: {byte}. Save it as UTF-8.", "not UTF-8 text") from None
     except OSError as error:  # a link in a circle, a file that may not be read
         why = (error.strerror or str(error)).lower()
-        raise Unreadable(f"The file cannot be read: {why}. Move it away; `./run skeletons` writes it anew.") from None
+        raise Unreadable(
+            f"The file cannot be read: {why}. Move it away; `./run skeletons` writes it anew.", "cannot be read"
+        ) from None
 
 
 def parse(source: str, path: Path) -> ast.Module:

@@ -107,9 +107,9 @@ def test_hints_are_asked_for_at_a_terminal(told):
     for answer, seen in (("\n", False), ("n\n", False), ("y\n", True)):
         terminal = Terminal(told.root, "-m", "checker", "hint", "w01")
         terminal.expect("It gives away what to write. Show it? [y/N] ")
-        terminal.press(answer)
+        terminal.send(answer)
         assert ("return np.exp" in terminal.rest()) is seen
-        assert terminal.process.returncode == 0
+        assert terminal.exitstatus == 0
         terminal.close()
 
 
@@ -319,7 +319,7 @@ def test_reset_asks_at_a_terminal(course):
         terminal = Terminal(course.root, "-m", "checker", "reset", "--all")
         asked = " ".join(terminal.expect("[y/N] ").split())
         assert "in place of steps/warmup_01.py, steps/step_07.py. What is there now is kept" in asked
-        terminal.press(answer)
+        terminal.send(answer)
         assert ("Nothing was changed." in terminal.rest()) is not reset
         assert ((course.root / "steps" / "step_07.py").read_text() == before) is not reset
         terminal.close()

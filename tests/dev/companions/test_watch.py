@@ -292,32 +292,32 @@ def test_keys(course, watching):
     chapter.write_text("## Hints\n" + "".join(tiers))
     terminal = watching("w01")
     terminal.expect(READY)
-    terminal.press("h")
+    terminal.send("h")
     terminal.expect("Hint 1 of 2: idea")
-    terminal.press("h")
+    terminal.send("h")
     terminal.expect("It gives away what to write. Press y to see it.")
-    terminal.press("\x1b[A")  # an arrow is no letter
-    terminal.press("x")  # no key of ours: the offer is over
-    terminal.press("y")
-    terminal.press("h")
+    terminal.send("\x1b[A")  # an arrow is no letter
+    terminal.send("x")  # no key of ours: the offer is over
+    terminal.send("y")
+    terminal.send("h")
     assert "line!" not in terminal.expect("Press y to see it.")
-    terminal.press("y")
+    terminal.send("y")
     terminal.expect("line!")
-    terminal.press("h")
+    terminal.send("h")
     terminal.expect("You have seen all 2 hints")
-    terminal.press("l")
+    terminal.send("l")
     listed = terminal.expect(READY)
     assert re.search(r"^> w01  untouched ", listed, re.MULTILINE)
     assert re.search(r"^  w02  untouched ", listed, re.MULTILINE)
-    terminal.press("r")
+    terminal.send("r")
     assert terminal.expect(READY).lstrip().startswith("steps/warmup_01.py")
-    terminal.press("n")
+    terminal.send("n")
     assert terminal.expect(READY).lstrip().startswith("steps/warmup_02.py")
-    terminal.press("h")
+    terminal.send("h")
     terminal.expect("book/src/warmup_02.md, where the hints are, is missing.")
-    terminal.press("q")
+    terminal.send("q")
     terminal.rest()
-    assert terminal.process.returncode == 0
+    assert terminal.exitstatus == 0
 
 
 def test_next_leaves_out_what_is_done_and_comes_round(course, watching):
@@ -325,12 +325,12 @@ def test_next_leaves_out_what_is_done_and_comes_round(course, watching):
     assert course.check("w02").returncode == 0
     terminal = watching("w01")
     terminal.expect(READY)
-    terminal.press("n")
+    terminal.send("n")
     assert terminal.expect(READY).lstrip().startswith("steps/warmup_03.py")
-    terminal.press("n" * (len(all_steps()) - 3))
+    terminal.send("n" * (len(all_steps()) - 3))
     while "steps/" + all_steps()[-1].name not in terminal.expect(READY):
         pass
-    terminal.press("n")
+    terminal.send("n")
     assert terminal.expect(READY).lstrip().startswith("steps/warmup_01.py")
 
 
@@ -357,7 +357,7 @@ def test_a_reset_elsewhere_is_shown(course, watching):
 
 def wait_for_a_resting_child(terminal):
     """Wait until the next child is ready, and stopped."""
-    watch = psutil.Process(terminal.process.pid)
+    watch = psutil.Process(terminal.pid)
     deadline = time.monotonic() + 60
     while not any(child.status() == psutil.STATUS_STOPPED for child in watch.children()):
         assert time.monotonic() < deadline, "no child got ready"
@@ -370,10 +370,10 @@ def gone(processes):
 
 
 ENDS = {
-    "q": (lambda terminal: terminal.press("q"), 0),
-    "Ctrl-C": (lambda terminal: terminal.process.send_signal(signal.SIGINT), 130),
-    "terminated": (lambda terminal: terminal.process.terminate(), 143),
-    "hung up": (lambda terminal: terminal.process.send_signal(signal.SIGHUP), 129),
+    "q": (lambda terminal: terminal.send("q"), 0),
+    "Ctrl-C": (lambda terminal: terminal.kill(signal.SIGINT), 130),
+    "terminated": (lambda terminal: terminal.kill(signal.SIGTERM), 143),
+    "hung up": (lambda terminal: terminal.kill(signal.SIGHUP), 129),
 }
 
 
@@ -389,11 +389,11 @@ def test_it_leaves_nothing_behind(course, watching, end, status, during):
     if during == "a check":
         save(course, "w01", beginning_with("print('endless', flush=True)\nwhile True: pass\n"))
         terminal.expect("| endless")
-    children = psutil.Process(terminal.process.pid).children(recursive=True)
+    children = psutil.Process(terminal.pid).children(recursive=True)
     assert children
     end(terminal)
     shown = terminal.rest()
-    assert terminal.process.returncode == status
+    assert terminal.exitstatus == status
     assert gone(children)
     assert terminal.settings() == before
     assert "Traceback" not in shown
@@ -405,10 +405,10 @@ def test_ctrl_c_typed_while_a_task_runs(course, watching, monkeypatch):
     with contextlib.closing(Terminal(course.root, "-m", "checker.tasks", "watch", "w01")) as terminal:
         before = terminal.settings()
         terminal.expect(READY)
-        children = psutil.Process(terminal.process.pid).children(recursive=True)
-        terminal.press("\x03")
+        children = psutil.Process(terminal.pid).children(recursive=True)
+        terminal.send("\x03")
         assert "Stopped. `./run watch` goes on" in terminal.rest()
-        assert terminal.process.returncode == 130
+        assert terminal.exitstatus == 130
         assert gone(children)
         assert terminal.settings() == before
 
@@ -418,8 +418,8 @@ def test_a_killed_watch_leaves_no_child(course, watching):
     terminal = watching("w01")
     terminal.expect(READY)
     wait_for_a_resting_child(terminal)
-    children = psutil.Process(terminal.process.pid).children(recursive=True)
-    terminal.process.kill()
+    children = psutil.Process(terminal.pid).children(recursive=True)
+    terminal.kill(signal.SIGKILL)
     assert gone(children)
 
 
@@ -429,9 +429,9 @@ def test_it_comes_back_from_the_background(course, watching):
     before = terminal.settings()
     terminal.expect(READY)
     ours = terminal.settings()
-    terminal.process.send_signal(signal.SIGSTOP)
+    terminal.kill(signal.SIGSTOP)
     terminal.set(before)
-    terminal.process.send_signal(signal.SIGCONT)
+    terminal.kill(signal.SIGCONT)
     deadline = time.monotonic() + 20
     while terminal.settings() != ours and time.monotonic() < deadline:
         time.sleep(0.05)
