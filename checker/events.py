@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 
 REPORT, SEALED = "report", "sealed"  # what a signature is for: an event, or the verdict of the sealed child
-UNSIGNED = "-"
+NO_SIGNATURE = "-"
 
 Sign = Callable[[bytes], str]
 
@@ -175,16 +175,19 @@ class Died:
     """The child ended before it had said all."""
 
 
+SIGNED = (
+    Started, Claimed, Decided, Tampered, MistakeNamed, Unloadable, MaxUnusable, Notice, SubjectGraded, KernelsUsed,
+    Ended,
+)  # fmt: skip
+UNSIGNED = (Compiling, Busy, Hanging)
+
+#: All that a report can hear; a new event of the child's belongs to one of the two tuples as well.
 Event = (
     Started | Claimed | Decided | Tampered | MistakeNamed | Unloadable | MaxUnusable | Notice | SubjectGraded
     | KernelsUsed | Ended | Compiling | Busy | Hanging | Printed | Tick | Late | Died
 )  # fmt: skip
 
-NEEDS_NO_SIGNATURE = (Compiling, Busy, Hanging)
-FROM_A_CHILD = {
-    kind.__name__: kind
-    for kind in (Started, Claimed, Tampered, MistakeNamed, Unloadable, MaxUnusable, Notice, SubjectGraded, KernelsUsed)
-} | {kind.__name__: kind for kind in (Decided, Ended, *NEEDS_NO_SIGNATURE)}
+FROM_A_CHILD = {kind.__name__: kind for kind in (*SIGNED, *UNSIGNED)}
 
 
 def signer(key: bytes, purpose: str) -> Sign:
@@ -202,7 +205,7 @@ def signer(key: bytes, purpose: str) -> Sign:
 def encode(event: Event, sign: Sign | None = None) -> bytes:
     """Return an event as a line: its signature, if it needs one, and the event as JSON."""
     text = json.dumps({"event": type(event).__name__, **asdict(event)}).encode()
-    return f"{sign(text) if sign else UNSIGNED} ".encode() + text + b"\n"
+    return f"{sign(text) if sign else NO_SIGNATURE} ".encode() + text + b"\n"
 
 
 def decode(line: bytes, signs: Mapping[str, Sign]) -> Event | None:
@@ -216,7 +219,7 @@ def decode(line: bytes, signs: Mapping[str, Sign]) -> Event | None:
         event: Event = kind(**fields)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    if not isinstance(event, NEEDS_NO_SIGNATURE):
+    if isinstance(event, SIGNED):
         purpose = SEALED if isinstance(event, Decided) else REPORT
         if signature != signs[purpose](text).encode():
             return None

@@ -224,7 +224,7 @@ def test_a_child_that_is_started_before_has_seen_no_answer(course):
 import sys
 from checker.claims import worker
 from checker.course.steps import find_step
-worker.prepare(find_step(sys.argv[1]), lambda *arguments, **details: None)
+worker.prepare_ahead(find_step(sys.argv[1]), lambda what, seconds: None)
 print(*sorted(name for name in sys.modules if name.startswith(("solutions.", "graded."))))
 """
     for task, seen in (("w03", ""), ("s07", "solutions.solution_01"), ("s03", "")):
@@ -244,7 +244,8 @@ def test_a_change_of_the_check_itself_is_noticed(course, watching):
 
 @pytest.mark.parametrize("folder", ["checker/claims", "solutions", "tests/attempts"])
 def test_a_change_in_any_folder_that_a_child_imports_from_is_noticed(tmp_path, monkeypatch, folder):
-    monkeypatch.setattr(follow, "ROOT", tmp_path)
+    for name, place in (("ROOT", tmp_path), ("SOLUTIONS", tmp_path / "solutions"), ("TESTS", tmp_path / "tests")):
+        monkeypatch.setattr(follow, name, place)
     for name in ("checker", "solutions", "tests", folder):
         (tmp_path / name).mkdir(exist_ok=True)
     for name in ("checker/cli.py", f"{folder}/changed.py"):
@@ -276,7 +277,7 @@ def test_where_the_system_has_no_watches_left(tmp_path, monkeypatch):
     with inputs.saves_in(tmp_path, came):
         while (saved := inputs.take(came, seconds=0.5)) is None and time.monotonic() < deadline:
             (tmp_path / "step_07.py").write_text(str(time.monotonic()))
-    assert saved == inputs.Saved(frozenset({"step_07.py"}))
+    assert "step_07.py" in saved.names
 
 
 # ---------------------------------------------------------------- keys
