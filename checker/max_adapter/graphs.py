@@ -108,7 +108,7 @@ def install(lost: Lost) -> None:
             return init_any(session, compiled.compile(), weights_registry=weights_registry)
 
     InferenceSession.compile_reusing_mefs = compile_or_find  # type: ignore[method-assign, assignment]
-    InferenceSession.init_all = init_part  # type: ignore[method-assign]
+    InferenceSession.init_all = init_part  # type: ignore[method-assign, assignment]
 
 
 def _index() -> Path | None:
