@@ -130,10 +130,10 @@ def try_steps(folder: Path, course: Path, steps: list[Step]) -> Iterator[Tried]:
 
 
 def first_no(output: str) -> str:
-    """Return the first claim that a verdict denies, or its last line if it denies none."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()] or ["it said nothing"]
-    denied = [line for line in lines if NO.match(line)]
-    return " ".join((denied or lines[-1:])[0].split()).replace("|", "\\|")
+    """Return the first claim that a verdict denies, or its last paragraph if it denies none."""
+    denied = [line for line in output.splitlines() if NO.match(line)]
+    said = denied[0] if denied else output.strip().rpartition("\n\n")[2] or "it said nothing"
+    return " ".join(said.split()).replace("|", "\\|")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import psutil
 
 from checker.course.installed import installed_version, why_not_usable
 from checker.course.paths import ROOT
-from checker.course.steps import all_steps
+from checker.course.steps import all_steps, uses_max
 
 NEEDED_GB = {"memory": 4.0, "disk": 2.0}
 CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does
@@ -114,12 +114,10 @@ def gpu() -> str:
 
 
 def kernels() -> str:
-    """Return whether the kernels that the checks need are compiled already, by running the last check."""
+    """Return whether the kernels that the checks need are compiled already: any check that runs MAX loads them all."""
     if contract_said()[0] == CANNOT_IMPORT:
         return NO_MAX
-    step = max(
-        (one for one in all_steps() if one.name.startswith("step")), key=lambda one: one.reference_file.is_file()
-    )
+    step = next(step for step in all_steps() if uses_max(step))
     start = time.monotonic()
     status, said = ask("checker", step.task, "--solution", "--no-compile", seconds=CACHED_SECONDS)
     if status is None:

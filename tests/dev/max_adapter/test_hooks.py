@@ -78,8 +78,16 @@ def test_recorded_kernels_that_cannot_be_loaded_are_compiled_as_max_does(broken)
     assert notice.startswith("The hook for kernels does not fit this MAX (")
 
 
-@pytest.mark.skipif("NIGHTLY" not in os.environ, reason="compiles for minutes; set NIGHTLY=1 to run it")
-@pytest.mark.parametrize(("lacking", "hook"), LACKING.items())
-def test_step_08_is_right_without_a_hook(lacking, hook):
-    (notice,) = notices(lacking, STEP_08)
-    assert hook in notice
+REMOVE = """
+import dataclasses
+from checker.max_adapter import runtime
+def fail(lost): raise AttributeError("removed")
+runtime.HOOKS = [dataclasses.replace(one, install=fail) if one.name == {hook!r} else one for one in runtime.HOOKS]
+"""
+
+
+@pytest.mark.skipif("NIGHTLY" not in os.environ, reason="compiles for minutes; NIGHTLY=1 runs it")
+@pytest.mark.parametrize("hook", [hook.name for hook in runtime.HOOKS])
+def test_step_08_is_right_without_a_hook(hook):
+    (notice,) = notices(REMOVE.format(hook=hook), STEP_08)
+    assert notice.startswith(f"The hook for {hook} does not fit this MAX (AttributeError: removed), so ")

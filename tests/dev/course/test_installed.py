@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from checker.course import installed
 from checker.course.paths import ROOT
-from checker.max_adapter import installed
 
 NEEDED = installed.needed_version()
 
@@ -56,7 +56,7 @@ def test_no_max_is_named_and_what_to_do(monkeypatch):
     "module",
     [
         "checker.companions.doctor",
-        "checker.max_adapter.installed",
+        "checker.course.installed",
         "checker.max_adapter.messages",
         "checker.max_adapter.contract",
     ],
@@ -67,7 +67,7 @@ def test_these_start_without_max(module):
 
 
 def test_doctor_calls_a_broken_max_broken(broken_max):
-    said = python("-m", "checker.companions.doctor", PYTHONPATH=broken_max)
+    said = python("-m", "checker", "doctor", PYTHONPATH=broken_max)
     assert said.returncode == 1
     broken = f"no: MAX {NEEDED} is installed, but it cannot be imported (ImportError: libMSupport.so: cannot open"
     assert broken in said.stdout
