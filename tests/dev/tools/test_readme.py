@@ -26,6 +26,8 @@ NOT_IN_CI = {
     "bench": "compiles the 124M model four times and wants an idle machine; test_benchmarks.py runs its parts on small ones",
     "bench-serve": "takes many minutes, and wants an idle machine",
     "bench-watch": "wants an idle machine; test_watch.py saves files and waits for verdicts",
+    "nightly": "compiles for minutes, on top of all that ./run test does",
+    "try-max": "builds another environment and compiles everything in it",
     "kernels": "grades what test_checks.py grades, and writes the file that it compares",
     "references": "writes the files that test_references.py compares; that test runs the same functions",
     "lock": "needs uv and looks for newer versions",
