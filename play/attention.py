@@ -30,12 +30,14 @@ def show_attention(
     """
     for step in use_mine(fill_in=fill_in) if mine else []:
         tell(f"the reference stands in for {step.task}")
-    from checker.max_adapter.runtime import prepare
+    from checker.max_adapter.runtime import notices, prepare
     from play import pictures
     from play.attention_weights import read_attention
 
     prepare()
     attention = read_attention(text_to_read, model)
+    for notice in notices:
+        tell(notice)
     layers, heads = attention.weights.shape[:2]
     if not (1 <= layer <= layers and 1 <= head <= heads):
         raise ValueError(f"there is no layer {layer}, head {head}: there are {layers} of {heads}")

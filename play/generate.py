@@ -41,11 +41,13 @@ def generate(
     started = time.perf_counter()
     for step in use_mine(fill_in=fill_in) if mine else []:
         tell(f"the reference stands in for {step.task}")
-    from checker.max_adapter.runtime import prepare
+    from checker.max_adapter.runtime import notices, prepare
     from play.engine import Settings, Writer
 
     prepare()
     writer = Writer(model, device, cache=not no_cache)
+    for notice in notices:
+        tell(notice)
     seed = secrets.randbelow(2**31) if seed is None else seed
     settings = Settings(max_new_tokens, temperature, top_k or None, seed)
     tell(f"ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")
