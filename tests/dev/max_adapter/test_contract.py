@@ -1,6 +1,7 @@
 """The adapters use no other names of MAX than those of the contract, and the installed MAX has them all."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -130,7 +131,8 @@ def test_the_files_of_the_contract_exist():
 def test_the_installed_max_keeps_the_contract():
     """In a process of its own: here the hooks are in place already."""
     command = [sys.executable, "-m", "checker.max_adapter.contract"]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    environment = dict(os.environ)  # else a child gets what MAX's libraries set behind Python's back, and no .venv
+    said = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert said.returncode == 0, said.stdout + said.stderr
     assert "names are as expected" in said.stdout
 

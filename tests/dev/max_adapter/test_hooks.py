@@ -46,7 +46,8 @@ assert status == 0, status
 
 def notices(lacking: str, check: str) -> list[str]:
     command = [sys.executable, "-c", GRADE.format(lacking=lacking, check=check)]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    environment = dict(os.environ)  # else a child gets what MAX's libraries set behind Python's back, and no .venv
+    said = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert said.returncode == 0, said.stdout + said.stderr
     return json.loads(said.stdout.splitlines()[-1])
 
