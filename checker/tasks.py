@@ -83,7 +83,7 @@ def main() -> int:
     name, *given = sys.argv[1:] or ["--help"]
     known = tasks()
     if name in ("-h", "--help"):
-        print(f"./run TASK [ARGUMENT …]; ./run TASK --help says which\n\n{listing(known)}")
+        print(f"./run TASK [ARGUMENT …]\n\n{listing(known)}")
         return 0
     try:
         return run(name, given, known)
