@@ -21,6 +21,7 @@ from checker.events import Claimed, Compiling, Died, Ended, Event, Job, Late, Ma
 from checker.session.child import run
 from checker.session.printer import Printer
 
+QUIET_SECONDS = 120.0  # for one claim on a solution, on a machine that compiles
 TOLD_AFTER = 3.0  # seconds; what comes from the cache takes less
 
 TOGETHER = [sys.executable, "-m", "checker.claims.staging"]  # in a process of its own: this one stays free of MAX
@@ -34,7 +35,7 @@ def check_all(steps: list[Step], jobs: int) -> Iterator[Heard]:
 
     def check(step: Step) -> None:
         job = Job(step.name, "solution", step.solution_file.read_text(), str(step.solution_file), naming=False)
-        for event in run(job):
+        for event in run(job, QUIET_SECONDS):
             heard.put((step, event))
 
     with ThreadPoolExecutor(jobs) as pool:

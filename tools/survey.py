@@ -19,6 +19,8 @@ from checker.course.steps import Step, all_steps
 from checker.events import Claimed, Died, Ended, Event, Job, KernelsUsed, Late, MaxUnusable, MistakeNamed, SubjectGraded
 from checker.session.child import run
 
+QUIET_SECONDS = 120.0  # for one claim: this is no learner's code, and the machine may be busy
+
 Tell = Callable[[Event], None]
 
 
@@ -58,7 +60,7 @@ def survey(step: Step, tell: Tell = lambda event: None) -> Iterator[Surveyed]:
     """
     job = Job(step.name, "survey", "", str(step.solution_file), compile=False)
     subject: Surveyed | None = None
-    for event in run(job):
+    for event in run(job, QUIET_SECONDS):
         match event:
             case SubjectGraded() | Ended():
                 if subject:

@@ -19,7 +19,7 @@ from dataclasses import asdict, replace
 from checker.course.paths import ROOT
 from checker.course.steps import Step
 from checker.events import REPORT, SEALED, Event, Hanging, Job, Late, Tick, signer
-from checker.session.listening import listen
+from checker.session.listening import QUIET_SECONDS, listen
 
 ANSWER_SECONDS = 1  # for the child to say where it hangs
 
@@ -54,8 +54,8 @@ class Child:
             self.process.stdin.write(text.encode())
             self.process.stdin.flush()
 
-    def run(self, job: Job) -> Generator[Event]:
-        """Carry out ``job`` and yield its events."""
+    def run(self, job: Job, quiet_seconds: float = QUIET_SECONDS) -> Generator[Event]:
+        """Carry out ``job`` and yield its events; ``quiet_seconds`` without one are too many."""
         assert self.process.stdin is not None
         self._wake()
         self._write(json.dumps(asdict(job)))
@@ -63,19 +63,21 @@ class Child:
             self.process.stdin.close()
         self._wake()
         heard = False
-        for event in self._listen():
+        for event in self._listen(quiet_seconds):
             heard |= not isinstance(event, Tick)
             if not heard:
                 self._wake()  # it may have gone to rest just when it was woken
             if isinstance(event, Late):
                 self.process.send_signal(signal.SIGVTALRM)
-                answers = (said.where for said in self._listen(ANSWER_SECONDS) if isinstance(said, Hanging))
+                answers = (
+                    said.where for said in self._listen(ANSWER_SECONDS, started=True) if isinstance(said, Hanging)
+                )
                 event = replace(event, where=next(answers, ""))
             yield event
 
-    def _listen(self, patience: float | None = None) -> Iterator[Event]:
+    def _listen(self, quiet_seconds: float, *, started: bool = False) -> Iterator[Event]:
         assert self.process.stdout is not None
-        return listen(self.signs, self.reader, self.process.stdout.fileno(), patience)
+        return listen(self.signs, self.reader, self.process.stdout.fileno(), quiet_seconds, started)
 
     def _wake(self) -> None:
         """Let a child go on that was started ahead and has stopped itself until there is a job."""
@@ -93,10 +95,10 @@ class Child:
                 pipe.close()
 
 
-def run(job: Job) -> Iterator[Event]:
+def run(job: Job, quiet_seconds: float = QUIET_SECONDS) -> Iterator[Event]:
     """Run one job in a child process and yield its events as they come; the last is ``Ended``, ``Late`` or ``Died``."""
     child = Child()
     try:
-        yield from child.run(job)
+        yield from child.run(job, quiet_seconds)
     finally:
         child.stop()

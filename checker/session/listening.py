@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from checker.events import Compiling, Died, Ended, Event, Late, Printed, Sign, Tick, decode
 
-#: Seconds without an event, while nothing is being compiled.
+#: Seconds without an event of a learner's file, while nothing is being compiled; tests shorten it.
 QUIET_SECONDS = float(os.environ.get("COURSE_QUIET_SECONDS", "10"))
 COMPILE_SECONDS = 900.0  # for one thing that MAX compiles
 START_SECONDS = 120.0  # for importing MAX from a cold disk
@@ -35,16 +35,17 @@ class _Lines:
         return lines
 
 
-def listen(signs: Mapping[str, Sign], pipe: int, output: int, patience: float | None = None) -> Iterator[Event]:
+def listen(signs: Mapping[str, Sign], pipe: int, output: int, quiet_seconds: float, started: bool) -> Iterator[Event]:
     """Yield what a child says and prints, and a ``Tick`` several times per second.
 
     Args:
         signs: makes the signatures that its events must have, by what they are for.
         pipe: the descriptor of its events.
         output: the descriptor of its standard output.
-        patience: seconds without an event until it is late, where it is not what the limits above say.
+        quiet_seconds: seconds without an event until it is late, while nothing is being compiled.
+        started: it has been heard before; at its start it may take longer.
     """
-    told, printed, compiling, started = _Lines(pipe), 0, False, False
+    told, printed, compiling = _Lines(pipe), 0, False
     with selectors.DefaultSelector() as selector:
         lines = {pipe: told, output: _Lines(output)}
         for descriptor in lines:
@@ -70,7 +71,7 @@ def listen(signs: Mapping[str, Sign], pipe: int, output: int, patience: float | 
                         return
                 if not source.open:
                     selector.unregister(key.fd)
-            limit = patience or (COMPILE_SECONDS if compiling else QUIET_SECONDS if started else START_SECONDS)
+            limit = COMPILE_SECONDS if compiling else quiet_seconds if started else START_SECONDS
             if time.monotonic() - heard > limit:
                 yield Late(limit, "")
                 return

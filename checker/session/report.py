@@ -30,8 +30,9 @@ def print_static(static: StaticVerdict, printer: Printer) -> None:
         printer.row("to write", one.blank.label, what_to_do(one))
     if not static.can_be_tried:
         count = f"{static.blanks} blanks are" if static.blanks > 1 else "One blank is"
-        how = f"Put code in the place of one `raise NotImplementedError`, and {printer.again}."
-        printer.line(f"\n{count} to write. {how}")
+        printer.line(
+            f"\n{count} to write. Put code in the place of one `raise NotImplementedError`, and {printer.again}."
+        )
 
 
 class Report:
