@@ -22,7 +22,7 @@ class Commands(click.Group):
     """A group of commands that return their exit status, listed in the order of their definition."""
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command that the arguments name; Ctrl-C ends it, whoever started this program."""
+        """Run the command that the arguments name; Ctrl-C ends it, even where the caller ignores Ctrl-C."""
         interrupts.restore()
         return super().main(*arguments, **options)
 

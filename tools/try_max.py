@@ -159,9 +159,3 @@ def run(folder: Path, course: Path, module: str, *arguments: str, limit: float) 
             for one in [*psutil.Process(process.pid).children(recursive=True), process]:
                 one.kill()  # the check's own child compiles on, else
             return Told(None, "")
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("try-max: say which version: ./run try-max 26.6.0")
-    sys.exit(try_max(sys.argv[1]))

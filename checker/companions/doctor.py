@@ -168,6 +168,3 @@ FACTS: dict[str, Callable[[], str]] = {
     **({"metal": metal} if sys.platform == "darwin" else {}),
     "kernels": kernels,
 }
-
-if __name__ == "__main__":
-    sys.exit(doctor())
