@@ -19,7 +19,10 @@ Sign = Callable[[bytes], str]
 
 @dataclass(frozen=True)
 class Job:
-    """The work of a child. ``kind`` is ``learner``, ``solution`` or ``survey``; ``step`` is a name, ``step_07``."""
+    """The work of a child. ``kind`` is ``learner``, ``solution`` or ``survey``; ``step`` is a name, ``step_07``.
+
+    A survey takes its subjects in an order that ``seed`` gives, and leaves out those of ``without``.
+    """
 
     step: str
     kind: str
@@ -28,6 +31,8 @@ class Job:
     compile: bool = True
     naming: bool = True
     device: str | None = None
+    seed: int = 0
+    without: tuple[str, ...] = ()
 
 
 # ---------------------------------------------------------------- what a child says
@@ -35,9 +40,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Started:
-    """A claim is being tried."""
+    """A claim is being tried, on the learner's file or on the ``subject`` of a survey."""
 
     sentence: str
+    subject: str
 
 
 @dataclass(frozen=True)
@@ -109,10 +115,11 @@ class Notice:
 
 @dataclass(frozen=True)
 class SubjectGraded:
-    """In a survey: the claims that follow are about another subject."""
+    """In a survey: the claims that follow are about another subject; ``happened`` is what else it did, in words."""
 
     name: str
     kind: str
+    happened: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,44 @@
-"""What the check files share."""
+"""What the check files share, and the options of ``./run test``."""
+
+from __future__ import annotations
+
+import re
 
 import pytest
+
+LEFT_OUT = {
+    "slow": "./run test --fast leaves it out: a server, a browser, a live Hugging Face, or many compilations",
+    "nightly": "./run nightly alone runs it: minutes for one test",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the choice of tests."""
+    group = parser.getgroup("course")
+    group.addoption("--fast", action="store_true", help="leave out what is slow, and grade a sample of the mistakes")
+    group.addoption("--nightly", action="store_true", help="run everything, however long it takes")
+    group.addoption("--seed", type=int, default=1, help="of what is shuffled or drawn by lot")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the markers known."""
+    for name, meaning in LEFT_OUT.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Let ``-k s07`` find all that is about step 07: its claims, and what is done for every step."""
+    for kind, number in re.findall(r"(step|warmup)_(\d\d)\b", item.nodeid):
+        item.extra_keyword_matches.add(kind[0] + number)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what was not asked for."""
+    fast, nightly = config.getoption("fast", False), config.getoption("nightly", False)
+    names = ["slow", "nightly"] if fast else [] if nightly else ["nightly"]
+    left_out = [item for item in items if any(map(item.get_closest_marker, names))]
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,24 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
 
 from checker.course.paths import RECORDED_KERNELS as RECORD
 from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
-from checker.events import Claimed, Died, Ended, Event, Job, KernelsUsed, Late, MaxUnusable, MistakeNamed, SubjectGraded
+from checker.events import (
+    Claimed,
+    Died,
+    Event,
+    Job,
+    KernelsUsed,
+    Late,
+    MaxUnusable,
+    MistakeNamed,
+    Started,
+    SubjectGraded,
+)
 from checker.session.child import run
 
 QUIET_SECONDS = 120.0  # for one claim: this is no learner's code, and the machine may be busy
@@ -30,6 +41,7 @@ class Surveyed:
 
     name: str
     kind: str
+    happened: str = ""  # that no subject may do: end the process, replace what decides
     verdicts: dict[str, str] = field(default_factory=dict)
     help: dict[str, str] = field(default_factory=dict)
     named: list[str] = field(default_factory=list)
@@ -42,6 +54,8 @@ class Surveyed:
     @property
     def problem(self) -> str:
         """What the check got wrong about it, or nothing."""
+        if self.happened:
+            return self.happened
         if self.kind == "mistake":
             if self.accepted:
                 return "a mistake was accepted"
@@ -50,31 +64,54 @@ class Surveyed:
         return "" if self.accepted else f"refused: {'; '.join(refused) or 'no claim was made'}"
 
 
-def survey(step: Step, tell: Tell = lambda event: None) -> Iterator[Surveyed]:
+def survey(
+    step: Step,
+    tell: Tell = lambda event: None,
+    *,
+    seed: int = 0,
+    without: Collection[str] = (),
+    quiet_seconds: float = QUIET_SECONDS,
+) -> Iterator[Surveyed]:
     """Grade the solution, the alternatives and the spoiled solutions of a step in one child.
 
-    What the child says besides, of compiling for example, goes to ``tell``; last, the kernels that were used.
+    Where a subject ends the child, or lets it hear nothing for too long, that is its problem: another child grades
+    the rest.
+
+    Args:
+        step: whose attempts.
+        tell: hears what the child says besides, of compiling for example; last, the kernels that were used.
+        seed: of the order in which they are graded.
+        without: the names of those to leave out.
+        quiet_seconds: how long one claim may take.
 
     Raises:
-        RuntimeError: the child ended before it had graded them all.
+        RuntimeError: the child ended while it was at none of them.
     """
-    job = Job(step.name, "survey", "", str(step.solution_file), compile=False)
-    subject: Surveyed | None = None
-    for event in run(job, QUIET_SECONDS):
+    left_out, running = list(without), ""
+    job = Job(step.name, "survey", "", str(step.solution_file), compile=False, seed=seed)
+    graded: list[Surveyed] = []
+    events = run(replace(job, without=tuple(left_out)), quiet_seconds)
+    while event := next(events, None):
         match event:
-            case SubjectGraded() | Ended():
-                if subject:
-                    yield subject
-                subject = Surveyed(event.name, event.kind) if isinstance(event, SubjectGraded) else None
-            case Claimed() if subject:
-                subject.verdicts[event.claim] = event.verdict
-                subject.help[event.claim] = event.help
-            case MistakeNamed() if subject:
-                subject.named.append(event.sentence)
+            case Started():
+                running = event.subject
+            case SubjectGraded():
+                graded.append(Surveyed(event.name, event.kind, event.happened))
+            case Claimed():
+                graded[-1].verdicts[event.claim] = event.verdict
+                graded[-1].help[event.claim] = event.help
+            case MistakeNamed():
+                graded[-1].named.append(event.sentence)
+            case Late() | Died() if running and not graded:
+                yield Surveyed(running, "unknown", f"it ended the survey: {event}")
+                left_out.append(running)
+                running = ""
+                events = run(replace(job, without=tuple(left_out)), quiet_seconds)
             case Late() | Died() | MaxUnusable():
-                raise RuntimeError(f"the survey of {step.name} ended early ({event}) at {subject}")
+                raise RuntimeError(f"the survey of {step.name} ended early: {event}")
             case _:
                 tell(event)
+    yield from graded
 
 
 def record_kernels() -> int:

@@ -23,7 +23,15 @@ Tell = Callable[[Event], None]
 Load = Callable[[Collection[str]], Mapping[str, ModuleType]]  # the modules of the claims -> the subjects by name
 
 MOST_EVIDENCE = 1 << 22  # bytes of the arrays of one claim that are told
-UNUSED_PLUGINS = ("terminal", "cacheprovider", "logging", "faulthandler", "unraisableexception", "threadexception")
+UNUSED_PLUGINS = (
+    "terminal",
+    "cacheprovider",
+    "logging",
+    "faulthandler",
+    "unraisableexception",
+    "threadexception",
+    "legacypath",
+)
 
 SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
 
@@ -100,9 +108,9 @@ class Observer:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Tell which claim comes next."""
+        """Tell which claim comes next, and of which subject."""
         vocabulary.evidence.clear()
-        self.tell(Started(sentence_of(item)))
+        self.tell(Started(sentence_of(item), subject_of(item)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:

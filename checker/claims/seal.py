@@ -109,6 +109,25 @@ def kept_below(roots: Iterable[str], but: Iterable[str] = ()) -> Kept:
     return found
 
 
+def guarded(test_modules: Collection[str]) -> Kept:
+    """Return what decides, as it is now, in the modules of the check and in those that they use."""
+    roots = [*HIDDEN, *test_modules, *QUICK, *SLOW, *SLOW_OF_MAX]
+    return [kept_of(builtins, "builtins"), *kept_below(roots, LEFT_OUT)]
+
+
+def put_back(kept: Kept) -> str:
+    """Put back what was replaced since; return the name of the first such object, or nothing."""
+    replaced = [
+        (owner, f"{name}.{key}", key, value)
+        for owner, name, keys, values in kept
+        for key, value in zip(keys, values, strict=True)
+        if vars(owner).get(key) is not value
+    ]
+    for owner, _, key, value in replaced:
+        setattr(owner, key, value)
+    return replaced[0][1] if replaced else ""
+
+
 def close(step: Step, test_modules: Collection[str]) -> Seal:
     """Close the seal around the claims of ``step``; ``test_modules`` are the names of the modules that hold them."""
     all_, map_, vars_, is_, modules, frame_of = all, map, vars, operator.is_, sys.modules, sys._getframe

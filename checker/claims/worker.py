@@ -15,6 +15,7 @@ import functools
 import gc
 import json
 import os
+import random
 import select
 import signal
 import sys
@@ -46,6 +47,7 @@ from checker.events import (
     MistakeNamed,
     Notice,
     Sign,
+    Started,
     SubjectGraded,
     Tampered,
     Unloadable,
@@ -177,25 +179,57 @@ def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], Non
         graded.run(compiled=True)
 
 
-def grade_attempts(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -> None:
-    """Grade the solution, every alternative and every spoiled solution of a step, all in one session."""
-    diagnosis = Diagnosis(step, busy)
-    attempts = diagnosis.attempts
-    subjects: dict[str, tuple[str, Mapping[str, str]]] = {"the solution": ("solution", {})}
-    subjects |= {name: ("alternative", edits) for name, edits in attempts.alternatives.items()}
-    subjects |= {name: ("mistake", edits) for name, edits in attempts.mistakes.items()}
-    modules = {
-        name: load_source(f"graded.{step.name}_{number}", edited(diagnosis.solution, edits), f"subject_{number}")
-        for number, (name, (_, edits)) in enumerate(subjects.items())
-    }
-    graded = observe(step, modules, tell=lambda event: busy())
-    for name, (kind, _) in subjects.items():
-        tell(SubjectGraded(name, kind))
-        for claim, outcome in graded[name].items():
+def grade_attempts(step: Step, job: Job, tell: Tell) -> None:
+    """Grade the solution, every alternative and every spoiled solution of a step, in one session.
+
+    Their order is shuffled. What one of them replaces is put back before the next is graded, and before each is
+    loaded or tried it is told which, for one that ends the process or never ends.
+    """
+    attempts, solution = load_attempts(step), step.solution_file.read_text()
+    kinds = {"the solution": "solution"}
+    kinds |= dict.fromkeys(attempts.alternatives, "alternative") | dict.fromkeys(attempts.mistakes, "mistake")
+    subjects = [name for name in kinds if name not in job.without]
+    random.Random(job.seed).shuffle(subjects)
+    edits = attempts.alternatives | attempts.mistakes
+    happened: dict[str, str] = {}
+    guarded: seal.Kept = []
+    running = ""
+
+    def put_back() -> None:
+        if replaced := seal.put_back(guarded):
+            happened.setdefault(running, f"it replaces {replaced}")
+
+    def take(event: Event) -> None:
+        nonlocal running
+        if isinstance(event, Started):
+            if event.subject != running:
+                put_back()
+                running = event.subject
+            tell(event)
+
+    def load(test_modules: Collection[str]) -> Mapping[str, ModuleType]:
+        guarded[:] = seal.guarded(test_modules)
+        modules = {}
+        for number, name in enumerate(subjects):
+            take(Started("It is loaded.", name))
+            try:
+                modules[name] = load_source(
+                    f"graded.{step.name}_{number}", edited(solution, edits.get(name, {})), f"subject_{number}"
+                )
+            except BaseException as error:
+                happened[name] = f"it cannot be loaded: {error_in_words(error)}"
+        return modules
+
+    graded = observe(step, subjects, tell=take, load=load)
+    put_back()
+    mistakes = [name for name in attempts.mistakes if name in graded]
+    for name in subjects:
+        tell(SubjectGraded(name, kinds[name], happened.get(name, "")))
+        outcomes = graded.get(name, {})
+        for claim, outcome in outcomes.items():
             tell(Claimed(claim, outcome.about, "", outcome.verdict, outcome.sentence, outcome.where))
-        if any(outcome.verdict == "no" for outcome in graded[name].values()):
-            named = name_mistakes(graded[name], list(attempts.mistakes), lambda names, claims: graded)
-            for claim, sentence in named.items():
+        if any(outcome.verdict == "no" for outcome in outcomes.values()):
+            for claim, sentence in name_mistakes(outcomes, mistakes, lambda names, claims: graded).items():
                 tell(MistakeNamed(claim, sentence))
 
 
@@ -264,7 +298,7 @@ def main() -> None:
     tell_where_when_asked(job.path, unsigned)
     unsigned(Busy())
     if job.kind == "survey":
-        grade_attempts(step, job, tell, lambda: unsigned(Busy()))
+        grade_attempts(step, job, tell)
         if runtime:
             tell(KernelsUsed(sorted(runtime.kernels.used)))
     else:

@@ -58,7 +58,7 @@ class Heard:
     def hear(self, event: Event) -> None:
         """Take in one event."""
         match event:
-            case Started(sentence):
+            case Started(sentence, _):
                 self.running = sentence
             case Claimed():
                 self.claims[event.claim] = event

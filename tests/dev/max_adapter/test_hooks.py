@@ -87,7 +87,7 @@ runtime.HOOKS = [dataclasses.replace(one, install=fail) if one.name == {hook!r} 
 """
 
 
-@pytest.mark.skipif("NIGHTLY" not in os.environ, reason="compiles for minutes; NIGHTLY=1 runs it")
+@pytest.mark.nightly
 @pytest.mark.parametrize("hook", [hook.name for hook in runtime.HOOKS])
 def test_step_08_is_right_without_a_hook(hook):
     (notice,) = notices(REMOVE.format(hook=hook), STEP_08)

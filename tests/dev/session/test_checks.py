@@ -1,10 +1,13 @@
 """Unsolved fails, solved passes, spoiled is refused by name: proven for every step."""
 
 import ast
+import random
 import re
+from collections import Counter
 
 import pytest
 
+from checker.course.attempts import edited, load_attempts
 from checker.course.blanks import Blank, find_blanks, unwritten
 from checker.course.skeletons import expected
 from checker.course.steps import Step, all_steps
@@ -27,6 +30,17 @@ def blanks_of(step: Step) -> list[Blank]:
     return find_blanks(step.solution_file.read_text())
 
 
+MOST_IN_FAST = 20  # mistakes of a step that --fast grades
+THROUGH_THE_COMMAND = 5
+
+
+@pytest.fixture
+def drawn(request):
+    """Draws some of many by lot, the same ones for the same --seed."""
+    lot = random.Random(f"{request.config.option.seed} {request.node.name}")
+    return lambda names, count: lot.sample(list(names), min(count, len(names)))
+
+
 every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
 
 
@@ -35,17 +49,78 @@ def test_there_are_steps_to_prove():
 
 
 @every_step
-def test_solved_passes_and_spoiled_is_refused_by_name(step: Step):
-    told: list[Event] = []
-    surveyed = list(survey(step, told.append))
-    kinds = [subject.kind for subject in surveyed]
-    assert kinds.count("solution") == 1
+def test_a_check_knows_enough_mistakes_and_alternatives(step: Step):
+    attempts = load_attempts(step)
     mistakes, alternatives = at_least(step)
-    assert kinds.count("mistake") >= mistakes
-    assert kinds.count("alternative") >= alternatives
+    assert len(attempts.mistakes) >= mistakes
+    assert len(attempts.alternatives) >= alternatives
+
+
+@every_step
+def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, drawn, pytestconfig):
+    """All of them in one process, in an order drawn by lot."""
+    told: list[Event] = []
+    attempts = load_attempts(step)
+    left_out = (
+        set(attempts.mistakes) - set(drawn(attempts.mistakes, MOST_IN_FAST)) if pytestconfig.option.fast else set()
+    )
+    surveyed = list(survey(step, told.append, seed=pytestconfig.option.seed, without=left_out))
     assert [f"{subject.name}: {subject.problem}" for subject in surveyed if subject.problem] == []
+    kinds = Counter(subject.kind for subject in surveyed)
+    mistakes = len(attempts.mistakes) - len(left_out)
+    assert kinds == {"solution": 1, "mistake": mistakes, "alternative": len(attempts.alternatives)}
     used = next((event.used for event in told if isinstance(event, KernelsUsed)), [])
-    assert used == kernels.recorded().get(step.name, []), "run ./run kernels"
+    assert left_out or used == kernels.recorded().get(step.name, []), "run ./run kernels"
+
+
+@every_step
+def test_a_mistake_is_named_by_the_command_too(step: Step, drawn, course, pytestconfig):
+    """Through processes, events and printing, for those drawn by lot."""
+    mistakes = load_attempts(step).mistakes
+    for sentence in mistakes if pytestconfig.option.nightly else drawn(mistakes, THROUGH_THE_COMMAND):
+        course.write(step.task, edited(step.solution_file.read_text(), mistakes[sentence]))
+        run = course.check(step.task, "--no-compile")
+        assert run.returncode == 1
+        assert sentence in " ".join(run.stdout.split()), run.stdout
+
+
+DISTURBING = """
+WELL = "return query @ np.swapaxes(key, -2, -1)"
+
+def first(line):
+    return {WELL: f"{line}; {WELL}"}
+
+MISTAKES = {
+    "The keys are compared with themselves.": {WELL: WELL.replace("query @", "key @")},
+    "It ends.": first("import os; os._exit(0)"),
+    "It never ends.": {WELL: "while True: pass"},
+    "It cannot be loaded.": {"import numpy as np": "import nunpy as np"},
+    "It ends where it is loaded.": {"import numpy as np": "import numpy as np, os; os._exit(0)"},
+    "It patches.": first("np.allclose = np.isfinite"),
+}
+ALTERNATIVES = {"with a name": {WELL: WELL.replace("return", "dots =") + "; return dots"}}
+"""
+SURVEY = """
+from checker.course.steps import find_step
+from tools.survey import survey
+print({one.name: one.problem for one in survey(find_step("w01"), seed=%d, quiet_seconds=1)})
+"""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_subject_that_ends_hangs_or_patches_does_not_spoil_the_rest(course, seed):
+    (course.root / "tests" / "attempts" / "warmup_01.py").write_text(DISTURBING)
+    run = course.python("-c", SURVEY % seed)
+    assert ast.literal_eval(run.stdout) == {
+        "the solution": "",
+        "with a name": "",
+        "The keys are compared with themselves.": "",
+        "It ends.": "it ended the survey: Died()",
+        "It never ends.": "it ended the survey: Late(seconds=1, where='')",
+        "It cannot be loaded.": "it cannot be loaded: ModuleNotFoundError: No module named 'nunpy'",
+        "It ends where it is loaded.": "it ended the survey: Died()",
+        "It patches.": "it replaces numpy.allclose",
+    }
 
 
 @every_step
