@@ -194,7 +194,9 @@ def test_the_python_that_is_named_makes_the_environment(tmp_path, python, said):
     for tool in ("sh", "dirname", "cmp"):
         (tmp_path / tool).symlink_to(f"/usr/bin/{tool}")
     environment = {"PATH": str(tmp_path), "NO_PIXI": "1", "PYTHON": python}
-    done = subprocess.run(["/bin/sh", "run"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["/bin/sh", "run"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
