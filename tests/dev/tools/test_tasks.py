@@ -183,7 +183,9 @@ def test_setup_says_what_is_missing_without_python(tmp_path):
     assert "no Python 3.11, 3.12 or 3.13 found" in done.stderr
 
 
-@pytest.mark.parametrize(("python", "said"), [("ours", "run: ours cannot make .venv"), ("none", "found as none.")])
+@pytest.mark.parametrize(
+    ("python", "said"), [("ours", "run: ours cannot make .venv"), ("none", "found. PYTHON is none.")]
+)
 def test_the_python_that_is_named_makes_the_environment(tmp_path, python, said):
     (tmp_path / "requirements").mkdir()
     (tmp_path / "requirements" / "learn.txt").write_text("")
