@@ -227,7 +227,10 @@ def references() -> None:
 @click.argument("version")
 @click.argument("steps", nargs=-1, type=StepName())
 def try_max(version: str, steps: tuple[Step, ...]) -> int:
-    """Build an environment with another MAX, and say which checks it passes: ./run try-max 26.6.0"""
+    """Build an environment with another MAX, and say which checks it passes: ./run try-max 26.6.0
+
+    VERSION may be `next`, the newest that pip finds, pre-releases included.
+    """
     from tools.try_max import try_max
 
     return try_max(version, steps=list(steps))

@@ -6,6 +6,7 @@ in a copy of the course whose ``pyproject.toml`` asks for that version, so nothi
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -24,6 +25,8 @@ from checker.course.steps import Step, all_steps, uses_max
 
 FIRST_SECONDS = 900.0  # for the first check that runs MAX, which compiles the recorded kernels
 EACH_SECONDS = 300.0
+
+NEXT = "next"
 
 #: The packages that belong together with a version of MAX.
 OF_MAX = re.compile(r"(max|mojo)\b")
@@ -50,13 +53,17 @@ def try_max(version: str, *, steps: list[Step] | None = None) -> int:
     """Check every solution with MAX ``version``, and print the answers as a table in Markdown.
 
     Args:
-        version: as on PyPI, ``26.6.0``.
+        version: as on PyPI, ``26.6.0``; or ``next``, the newest that pip finds.
         steps: those to check; all when there are none.
 
     Returns:
-        The exit status: 0 if every check says yes and the contract holds, 1 if not, 2 if there is no environment.
+        The exit status: 0 if every check says yes and the contract holds, or there is no next version; 1 if not;
+        2 if there is no environment.
     """
     try:
+        if version == NEXT and (version := newest()) == needed_version():
+            print(f"MAX {version} is the newest: there is no next one to try.")
+            return 0
         folder = environment(version)
     except CannotTry as error:
         print(f"try-max: {error}", file=sys.stderr)
@@ -70,6 +77,19 @@ def try_max(version: str, *, steps: list[Step] | None = None) -> int:
         right &= tried.answer == "yes"
         print(f"| {tried.step.task} | {tried.answer} | {tried.seconds:.0f} | {tried.why} |", flush=True)
     return 0 if right else 1
+
+
+def newest() -> str:
+    """Return the newest version of MAX that pip finds in its indexes, pre-releases included.
+
+    Raises:
+        CannotTry: pip finds none.
+    """
+    dry = ["--dry-run", "--ignore-installed", "--no-deps", "--pre", "--quiet", "--report", "-"]
+    asked = subprocess.run([sys.executable, "-m", "pip", "install", *dry, "max"], stdout=subprocess.PIPE, check=False)
+    if asked.returncode:
+        raise CannotTry("pip cannot say which MAX is the newest; it says why above. Is there a network?")
+    return json.loads(asked.stdout)["install"][0]["metadata"]["version"]
 
 
 def environment(version: str) -> Path:

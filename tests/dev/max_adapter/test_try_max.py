@@ -1,5 +1,6 @@
 """What ``try-max`` makes of an answer; that it builds an environment is tried by running it."""
 
+import subprocess
 import sys
 
 from checker.course.installed import needed_version
@@ -36,3 +37,20 @@ def test_what_runs_too_long_is_ended_with_all_that_it_started(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to(sys.executable)
     assert try_max.run(tmp_path, ROOT, "http.server", "0", limit=1).status is None
+
+
+def test_without_a_next_version_nothing_is_tried(monkeypatch, capsys):
+    monkeypatch.setattr(try_max, "newest", needed_version)
+    assert try_max.try_max(try_max.NEXT) == 0
+    assert f"MAX {needed_version()} is the newest" in capsys.readouterr().out
+
+
+def test_the_next_version_is_the_one_that_pip_would_install(monkeypatch):
+    monkeypatch.setattr(
+        try_max.subprocess,
+        "run",
+        lambda command, **options: subprocess.CompletedProcess(
+            command, 0, b'{"install": [{"metadata": {"name": "max", "version": "99.1.0.dev1"}}]}'
+        ),
+    )
+    assert try_max.newest() == "99.1.0.dev1"

@@ -183,6 +183,25 @@ def test_setup_says_what_is_missing_without_python(tmp_path):
     assert "no Python 3.11, 3.12 or 3.13 found" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("python", "said"), [("ours", "run: ours cannot make .venv"), ("none", "found. PYTHON is none.")]
+)
+def test_the_python_that_is_named_makes_the_environment(tmp_path, python, said):
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "learn.txt").write_text("")
+    (tmp_path / "run").write_bytes((ROOT / "run").read_bytes())
+    for name in ("ours", "python3.13"):  # fits, and cannot make .venv
+        (tmp_path / name).write_text('#!/bin/sh\n[ "$1" = -c ]\n')
+        (tmp_path / name).chmod(0o755)
+    for tool in ("sh", "dirname", "cmp"):
+        (tmp_path / tool).symlink_to(f"/usr/bin/{tool}")
+    environment = {"PATH": str(tmp_path), "NO_PIXI": "1", "PYTHON": python}
+    done = subprocess.run(
+        ["/bin/sh", "run"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
 def test_an_interrupted_setup_is_taken_up_again(tmp_path):
     """A .venv without its stamp is completed, not taken for finished."""
     (tmp_path / "requirements").mkdir()
