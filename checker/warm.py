@@ -1,35 +1,141 @@
-"""Compile everything that a right answer needs, for every step, so that no check waits later.
+"""Compile everything that a learner's command needs, so that none waits later.
 
-First come the kernels, all at once, then the graphs of all solutions, all at once (``checker/max_adapter/graphs.py``),
-at last the check of each solution. Where steps are named, only those are checked, and their graphs compiled one by one.
+First what MAX compiles together, each in a process of its own, as many at once as there are processors: kernels,
+graphs, the model that writes, the one that is served. Then the check of each solution. What has been compiled is
+kept, so a warm-up that was stopped goes on where it was.
+
+Where steps are named, only those are checked, and their graphs compiled one by one.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import queue
+import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO
+
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from checker.course.paths import ROOT, relative_path
-from checker.course.steps import Step, all_steps, uses_max
-from checker.events import Claimed, Compiling, Died, Ended, Event, Job, Late, MaxUnusable, Printed
+from checker.course.steps import Step, all_steps
+from checker.events import Claimed, Died, Ended, Event, Job, Late, MaxUnusable
 from checker.session.child import run
 from checker.session.printer import Printer
+from play.serving.environment import CannotServe, check_version
 
 QUIET_SECONDS = 120.0  # for one claim on a solution, on a machine that compiles
-TOLD_AFTER = 3.0  # seconds; what comes from the cache takes less
-
-TOGETHER = [sys.executable, "-m", "checker.claims.staging"]  # in a process of its own: this one stays free of MAX
+LOOK_SECONDS = 0.1
+CHECK_SHARE = 1  # of the whole work, as the shares below
 
 Heard = tuple[Step, Event]
 
 
-def check_all(steps: list[Step], jobs: int) -> Iterator[Heard]:
+@dataclass(frozen=True)
+class Work:
+    """Something that MAX compiles, by ``python -m COMMAND`` in a process of its own.
+
+    ``share`` is how much of the whole it is: about its seconds, alone on two cores.
+    """
+
+    what: str
+    command: tuple[str, ...]
+    share: int
+
+
+@dataclass
+class Running:
+    """A work that has been started."""
+
+    work: Work
+    process: subprocess.Popen[bytes]
+    said: IO[bytes]
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return time.perf_counter() - self.started
+
+
+KERNELS = Work("the kernels that the checks use", ("checker.claims.staging", "kernels"), 65)
+GRAPHS = Work("the graphs of the solutions", ("checker.claims.staging", "graphs"), 125)
+WRITING = Work("the model that writes", ("play.staging", "writing"), 65)
+SERVING = Work("the model that is served", ("play.staging", "serving"), 75)
+
+
+class Warming:
+    """The progress of a warm-up: a bar in a terminal, else a line for everything that is done."""
+
+    def __init__(self, printer: Printer, works: Sequence[Work], steps: Sequence[Step]) -> None:
+        self.printer, self.left, self.seconds = printer, [work.what for work in works], dict[str, float]()
+        columns = (
+            BarColumn(30),
+            TextColumn("{task.percentage:3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+        )
+        self.bar = Progress(*columns, console=printer.console, disable=not printer.console.is_terminal, transient=True)
+        self.task = self.bar.add_task("", total=sum(work.share for work in works) + CHECK_SHARE * len(steps))
+
+    def running(self, works: Sequence[str]) -> None:
+        """Say what is being done, and what is left."""
+        later = [what for what in self.left if what not in works]
+        self.bar.update(self.task, description=", ".join(works) + (f"; then {', '.join(later)}" if later else ""))
+
+    def done(self, what: str, seconds: float, share: int) -> None:
+        """Say that something is done."""
+        self.seconds[what] = seconds
+        self.left = [other for other in self.left if other != what]
+        self.bar.advance(self.task, share)
+        self.printer.line(f"  {what} ({seconds:.0f} s)")
+
+    def report(self) -> None:
+        """Print what took how long, the longest first."""
+        self.printer.line("\nseconds  what")
+        for what, seconds in sorted(self.seconds.items(), key=lambda one: -one[1]):
+            self.printer.line(f"{seconds:7.1f}  {what}")
+
+
+def start(work: Work) -> Running:
+    """Start a work, in a process group of its own; what it says is kept."""
+    said = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process is)
+    process = subprocess.Popen(
+        [sys.executable, "-m", *work.command], cwd=ROOT, stdout=said, stderr=said, start_new_session=True
+    )
+    return Running(work, process, said)
+
+
+def carry_out(works: Sequence[Work], jobs: int, warming: Warming) -> Iterator[tuple[Work, str]]:
+    """Carry out works, ``jobs`` at once; yield those that failed, and what they said."""
+    waiting, running = list(works), list[Running]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                running.append(start(waiting.pop(0)))
+                warming.running([one.work.what for one in running])
+            time.sleep(LOOK_SECONDS)
+            for one in [one for one in running if one.process.poll() is not None]:
+                running.remove(one)
+                warming.done(one.work.what, one.seconds, one.work.share)
+                if one.process.returncode:
+                    one.said.seek(0)
+                    yield one.work, one.said.read().decode(errors="replace")
+    finally:
+        for one in running:
+            with suppress(ProcessLookupError):
+                os.killpg(one.process.pid, signal.SIGKILL)
+            one.process.wait()
+
+
+def check_all(steps: Sequence[Step], jobs: int) -> Iterator[Heard]:
     """Check the solutions of several steps at once, each in a child of its own; yield their events as they come."""
     heard: queue.Queue[Heard] = queue.Queue()
 
@@ -38,7 +144,8 @@ def check_all(steps: list[Step], jobs: int) -> Iterator[Heard]:
         for event in run(job, QUIET_SECONDS):
             heard.put((step, event))
 
-    with ThreadPoolExecutor(jobs) as pool:
+    pool = ThreadPoolExecutor(jobs)
+    try:
         for step in steps:
             pool.submit(check, step)
         left = len(steps)
@@ -46,41 +153,58 @@ def check_all(steps: list[Step], jobs: int) -> Iterator[Heard]:
             step, event = heard.get()
             left -= isinstance(event, Ended | Late | Died)
             yield step, event
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-def warm(named: list[Step], jobs: int | None = None) -> int:
-    """Warm the steps named, or all; return the exit status, 1 when a solution was refused.
+def all_work(*, checks_only: bool) -> list[Work]:
+    """Return what is to be compiled together, the longest first; the server's only where it is installed."""
+    if checks_only:
+        return [GRAPHS, KERNELS]
+    with suppress(CannotServe):
+        check_version()
+        return [GRAPHS, SERVING, KERNELS, WRITING]
+    return [GRAPHS, KERNELS, WRITING]
+
+
+def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = False, report: bool = False) -> int:
+    """Warm the steps named, or everything; return the exit status, 1 when a solution was refused.
 
     Args:
-        named: the steps, or none for all.
+        named: the steps, or none for everything.
         jobs: how many at once; as many as processors, if not said.
+        checks_only: leave out what only the finished model needs.
+        report: print at the end what took how long, the longest first.
     """
-    steps = named or all_steps()
-    printer, start = Printer(), time.perf_counter()
-    printer.line("MAX compiles what the checks need, and keeps it; the first time takes some minutes.")
-
-    if not named and subprocess.run(TOGETHER, cwd=ROOT, check=False).returncode:
-        printer.line("The graphs could not be compiled together; they are compiled one by one, which takes longer.")
-    first = [step for step in steps if uses_max(step)][:1]  # its check brings the kernels, for all
-    rest = [step for step in steps if step not in first]
-    wrong = set()
-    for step, event in itertools.chain(check_all(first, 1), check_all(rest, jobs or os.cpu_count() or 1)):
-        match event:
-            case Printed(text):
-                printer.printed(text)
-            case Compiling() if (event.seconds or 0) > TOLD_AFTER:
-                printer.line(f"  {step.task}: compiled {event.what} in {event.seconds:.0f} s")
-            case Claimed() if event.verdict != "yes":
-                wrong.add(step)
-                printer.line(f"  {step.task}: {event.sentence} {event.help}")
-            case MaxUnusable(sentence):
-                wrong.add(step)
-                printer.line(f"  {step.task}: {sentence}")
-            case Late() | Died():
-                wrong.add(step)
-                printer.line(f"  {step.task}: its check ended early ({type(event).__name__})")
-            case Ended():
-                printer.line(f"{relative_path(step.solution_file)} ({time.perf_counter() - start:.0f} s)")
-    if wrong and not named:
-        subprocess.run([*TOGETHER, "--forget"], cwd=ROOT, check=False)  # in case it was they that were wrong
+    steps, works = named or all_steps(), [] if named else all_work(checks_only=checks_only)
+    jobs, printer, started = jobs or os.cpu_count() or 1, Printer(), dict[Step, float]()
+    printer.line("MAX compiles what is not there yet, and keeps it; the first time takes some minutes.")
+    printer.line("Ctrl-C stops it; the next time it goes on from there.")
+    warming, wrong = Warming(printer, works, steps), set[Step]()
+    with warming.bar:
+        for work, said in carry_out(works, jobs, warming):
+            printer.line(f"  {work.what}: this failed, so MAX compiles them when they are needed. It said:")
+            printer.line(said)
+        warming.running(["the checks of the solutions"])
+        for step, event in check_all(steps, jobs):
+            started.setdefault(step, time.perf_counter())
+            match event:
+                case Claimed() if event.verdict != "yes":
+                    wrong.add(step)
+                    printer.line(f"  {step.task}: {event.sentence} {event.help}")
+                case MaxUnusable(sentence):
+                    wrong.add(step)
+                    printer.line(f"  {step.task}: {sentence}")
+                case Late() | Died():
+                    wrong.add(step)
+                    printer.line(f"  {step.task}: its check ended early ({type(event).__name__})")
+                case Ended():
+                    seconds = time.perf_counter() - started[step]
+                    warming.done(relative_path(step.solution_file), seconds, CHECK_SHARE)
+    if report:
+        warming.report()
+    if wrong and GRAPHS in works:
+        subprocess.run(
+            [sys.executable, "-m", GRAPHS.command[0], "forget"], cwd=ROOT, check=False
+        )  # in case it was they
     return 1 if wrong else 0

@@ -30,12 +30,14 @@ def show_attention(
     """
     for step in use_mine(fill_in=fill_in) if mine else []:
         tell(f"the reference stands in for {step.task}")
-    from checker.max_adapter.runtime import notices, prepare
+    from checker.max_adapter.runtime import listeners, notices, prepare
+    from checker.session.waiting import telling_of_compiling
     from play import pictures
     from play.attention_weights import read_attention
 
     prepare()
-    attention = read_attention(text_to_read, model)
+    with telling_of_compiling(listeners):
+        attention = read_attention(text_to_read, model)
     for notice in notices:
         tell(notice)
     layers, heads = attention.weights.shape[:2]

@@ -14,7 +14,7 @@ from max.experimental.nn import Module
 from max.experimental.tensor import Tensor, TensorType
 
 from checker.course.paths import SMALL_MODEL
-from checker.max_adapter.runtime import open_device, tensor
+from checker.max_adapter.runtime import compiling, open_device, tensor
 from play.tokens import encode, end_of_text, load_tokenizer
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_12 import Model, stream_tokens
@@ -69,7 +69,8 @@ class Writer:
         target = open_device(device)
         if device != "cpu":
             model.to(target)
-        self.model: Model = compile_cached(model, target) if cache else compile_whole(model, target)
+        with compiling(f"the model for {device}"):
+            self.model: Model = compile_cached(model, target) if cache else compile_whole(model, target)
         self.end = end_of_text(self.tokenizer)
 
     def encode(self, text: str) -> np.ndarray:  # -> [1, seq]

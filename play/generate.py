@@ -41,11 +41,13 @@ def generate(
     started = time.perf_counter()
     for step in use_mine(fill_in=fill_in) if mine else []:
         tell(f"the reference stands in for {step.task}")
-    from checker.max_adapter.runtime import notices, prepare
+    from checker.max_adapter.runtime import listeners, notices, prepare
+    from checker.session.waiting import telling_of_compiling
     from play.engine import Settings, Writer
 
     prepare()
-    writer = Writer(model, device, cache=not no_cache)
+    with telling_of_compiling(listeners):
+        writer = Writer(model, device, cache=not no_cache)
     for notice in notices:
         tell(notice)
     seed = secrets.randbelow(2**31) if seed is None else seed

@@ -1,14 +1,14 @@
-"""The graphs of the solutions: compiled together, once for every machine, and loaded from one file.
+"""Graphs that are compiled together, once for every machine, and loaded from one file: a set.
 
 MAX compiles a graph's matrix products anew for every graph, and they take most of the time; all graphs in one
-module take hardly longer than three of them one by one. ``checker.claims.staging`` has them compiled so. A check
-whose module stages one of these graphs finds it (:class:`Part`), whoever wrote the module; any other graph is
-compiled when it is met, as MAX does, and kept by MAX.
+module take hardly longer than three of them one by one. ``checker.claims.staging`` has the graphs of the solutions
+compiled so, and ``play.staging`` those of the small model. Whoever stages one of these graphs finds it
+(:class:`Part`), whoever wrote the module; any other graph is compiled when it is met, as MAX does, and kept by MAX.
 
 MAX sets up all graphs of a file or none, and wants the weights of all. The weights of the others are zeros, since
 nobody calls them. That costs little because the references are recorded on a tiny configuration: 241 weights of all
 solutions are 0.15 MB and are made in 0.4 ms, and setting all twelve graphs up takes 0.07 s and 20 MB, where
-compiling one takes up to a minute. A model of real size has no business in that file.
+compiling one takes up to a minute. A model of real size has no business in the set of a check.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from checker.max_adapter.cache_files import cache_path, written
 
 Lost = Callable[[Exception], None]
 
+SETS = ("solutions", "play")
+
 
 def fingerprint(graph: Graph) -> str:
     """Return the name of a graph among those compiled together, from MAX's own text of it."""
@@ -45,8 +47,9 @@ def _digest(text: str) -> str:
 
 @dataclass(frozen=True)
 class Together:
-    """A file of graphs, each under its fingerprint, and the shapes of all their weights, as fingerprint/name."""
+    """A set: its file, the fingerprints of its graphs, and the shapes of all their weights, as fingerprint/name."""
 
+    of: str
     file: Path
     names: frozenset[str]
     shapes: Mapping[str, list[int]]
@@ -85,7 +88,7 @@ def install(lost: Lost) -> None:
 
     def compile_or_find(session: InferenceSession, model: Any, **options: Any) -> Any:
         try:
-            if isinstance(model, Graph) and (kept := _kept()) and (name := fingerprint(model)) in kept.names:
+            if isinstance(model, Graph) and (kept := _holding(name := fingerprint(model))):
                 return Part(model, name, kept, cache(lambda: compile_any(session, model, **options)))
         except Exception as error:
             lost(error)
@@ -104,43 +107,53 @@ def install(lost: Lost) -> None:
             return {compiled.name: models[compiled.name]}
         except Exception as error:  # the file was cut short, say
             lost(error)
-            forget()
+            forget(compiled.together.of)
             return init_any(session, compiled.compile(), weights_registry=weights_registry)
 
     InferenceSession.compile_reusing_mefs = compile_or_find  # type: ignore[method-assign, assignment]
     InferenceSession.init_all = init_part  # type: ignore[method-assign, assignment]
 
 
-def _index() -> Path | None:
-    return cache_path("graphs", suffix=".json")
+def _index(of: str) -> Path | None:
+    return cache_path(f"graphs-{of}", suffix=".json")
 
 
 @cache
-def _kept() -> Together | None:
-    """Return what this machine has, if it has been compiled."""
-    index = _index()
+def _kept(of: str) -> Together | None:
+    """Return what this machine has of a set, if it has been compiled."""
+    index = _index(of)
     try:
         read = json.loads(index.read_text()) if index else {}
-        kept = Together(Path(read["file"]), frozenset(read["graphs"]), read["shapes"])
+        kept = Together(of, Path(read["file"]), frozenset(read["graphs"]), read["shapes"])
     except (OSError, ValueError, KeyError):
         return None
     return kept if kept.file.is_file() else None
 
 
-def forget() -> None:
-    """Compile every graph when it is met, until all are compiled together again."""
-    if index := _index():
+def _holding(name: str) -> Together | None:
+    """Return the set that has a graph, if one of this machine's has."""
+    return next((kept for kept in map(_kept, SETS) if kept and name in kept.names), None)
+
+
+def forget(of: str) -> None:
+    """Compile every graph of a set when it is met, until they are compiled together again."""
+    if index := _index(of):
         index.unlink(missing_ok=True)
     _kept.cache_clear()
 
 
-def compile_together(graphs: Iterable[Graph], index: Path | None = None) -> None:
+def compile_set(of: str, stage: Callable[[], None]) -> None:
+    """Compile together what ``stage`` would have compiled, unless this machine has it, or keeps nothing."""
+    staged, index, kept = staged_by(stage), _index(of), _kept(of)
+    if index and not (kept and kept.names >= set(map(fingerprint, staged))):
+        compile_together(staged, index)
+
+
+def compile_together(graphs: Iterable[Graph], index: Path) -> None:
     """Compile graphs in one module, into which they move; ``index`` will say where it is, and what is in it."""
     from max import _core
     from max._mlir_context import default_mlir_context
 
-    index = index or _index()
-    assert index is not None
     module, names, shapes = mlir.Module.create(mlir.Location.unknown()), [], {}
     for name, graph in {fingerprint(graph): graph for graph in graphs}.items():
         for weight in _weights(graph._mlir_op):
@@ -175,7 +188,7 @@ def _weights(operation: Any) -> Iterator[Any]:
 
 
 def staged_by(stage: Callable[[], None]) -> list[Graph]:
-    """Return the graphs that ``stage`` would have compiled, without compiling any."""
+    """Return the graphs that ``stage`` would have compiled, without compiling any: it meets a StagedError for each."""
     staged: list[Graph] = []
     compile_any = InferenceSession.compile_reusing_mefs
 
@@ -189,9 +202,3 @@ def staged_by(stage: Callable[[], None]) -> list[Graph]:
     finally:
         InferenceSession.compile_reusing_mefs = compile_any  # type: ignore[method-assign]
     return staged
-
-
-def are_compiled(staged: Iterable[Graph]) -> bool:
-    """Return whether this machine has all these graphs, or keeps none."""
-    kept = _kept()
-    return _index() is None or (kept is not None and kept.names >= set(map(fingerprint, staged)))

@@ -14,7 +14,7 @@ from rich.text import Text
 from checker.events import Compiling, Tick
 
 STYLES = {"yes": "green", "no": "bold red", "to write": "yellow", "waits": "dim"}
-SHOW_COMPILING_AFTER = 3.0  # seconds; what comes from the cache takes less
+SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
 WIDTH = 110
 
 
@@ -32,8 +32,8 @@ def asked(question: str) -> bool | None:
 class Printer:
     """Writes the lines of a verdict as they become known, and a progress line while MAX compiles."""
 
-    def __init__(self, labels: Iterable[str] = (), widest: int = WIDTH) -> None:
-        self.console = Console(highlight=False, markup=False, emoji=False)
+    def __init__(self, labels: Iterable[str] = (), widest: int = WIDTH, *, stderr: bool = False) -> None:
+        self.console = Console(highlight=False, markup=False, emoji=False, stderr=stderr)
         self.console.width = min(self.console.width, widest) if self.console.is_terminal else WIDTH
         self.label_width = max(map(len, labels), default=12)
         self.compiling: tuple[str, float] | None = None

@@ -54,7 +54,7 @@ def kept(index, monkeypatch):
             raise LookupError("this one is not among those compiled together")
         return compile_any(session, model, **options)
 
-    monkeypatch.setattr(graphs, "_index", lambda: index)
+    monkeypatch.setattr(graphs, "_index", lambda of: index)
     monkeypatch.setattr(InferenceSession, "compile", compile_another)
     graphs._kept.cache_clear()
     yield index

@@ -1,0 +1,46 @@
+"""Tell of what MAX compiles while a command waits for it: a moving line in a terminal, else a plain one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from checker.events import Compiling, Tick
+from checker.session.printer import Printer
+
+TICK_SECONDS = 0.1
+
+Listener = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
+
+
+@contextmanager
+def telling_of_compiling(listeners: list[Listener]) -> Iterator[None]:
+    """Tell on standard error what takes longer than a moment to compile while this is open.
+
+    Args:
+        listeners: those of MAX's adapter, one of which this is for so long.
+    """
+    printer, lock, over = Printer(stderr=True), threading.Lock(), threading.Event()
+
+    def tell(event: Compiling | Tick) -> None:
+        with lock:
+            printer.progress(event)
+
+    def listen(what: str, seconds: float | None) -> None:
+        tell(Compiling(what, seconds))
+
+    def tick() -> None:
+        while not over.wait(TICK_SECONDS):
+            tell(Tick())
+
+    thread = threading.Thread(target=tick)
+    listeners.append(listen)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        listeners.remove(listen)
+        printer.close()
