@@ -1,9 +1,12 @@
 """What the tests of the tool share."""
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,11 +21,18 @@ interrupts.restore()  # what the tests start, and send signals to, is to begin a
 NEED_BROWSER = "COURSE_TESTS_NEED_BROWSER"  # not empty: a test that looks at pages fails where it would be left out
 BROWSER = pytest.StashKey[str]()
 NO_BROWSER = pytest.StashKey[str]()
-LEFT_OUT = pytest.StashKey[int]()
+LEFT_OUT = "left out for want of a browser"  # of a report: why
+ONE_AT_A_TIME = Path(tempfile.gettempdir()) / "course-tests-get-a-browser"
 
 
 def looks_at_pages(test: pytest.Item) -> bool:
     return "browser_path" in getattr(test, "fixturenames", ())
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave out what looks at pages where time matters."""
+    if looks_at_pages(item):
+        item.add_marker("slow")
 
 
 @pytest.hookimpl(trylast=True)
@@ -32,10 +42,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     from tools.book_maker import browser
 
-    try:
-        session.config.stash[BROWSER] = browser.get(session.config.get_terminal_writer().line)
-    except browser.NoBrowser as error:
-        session.config.stash[NO_BROWSER] = str(error)
+    captured = session.config.pluginmanager.getplugin("capturemanager")
+    with captured.global_and_fixture_disabled(), ONE_AT_A_TIME.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            session.config.stash[BROWSER] = browser.get(lambda what: print(what, file=sys.stderr))
+        except browser.NoBrowser as error:
+            session.config.stash[NO_BROWSER] = str(error)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -44,14 +57,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if why and looks_at_pages(item):
         if os.environ.get(NEED_BROWSER):
             pytest.fail(f"{why} ({NEED_BROWSER} is set, so this test is not left out.)", pytrace=False)
-        item.config.stash[LEFT_OUT] = item.config.stash.get(LEFT_OUT, 0) + 1
+        item.user_properties.append((LEFT_OUT, why))
         pytest.skip(why)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say at the end what the tests did not look at."""
-    if count := config.stash.get(LEFT_OUT, 0):
-        why = config.stash[NO_BROWSER]
+    skipped = [dict(report.user_properties) for report in terminalreporter.stats.get("skipped", ())]
+    for why, count in Counter(properties[LEFT_OUT] for properties in skipped if LEFT_OUT in properties).items():
         terminalreporter.write_line(f"{count} tests that look at pages were left out: {why}", yellow=True)
 
 

@@ -138,6 +138,7 @@ def test_the_cache_changes_no_word():
     assert with_cache.stdout == without.stdout
 
 
+@pytest.mark.slow
 def test_two_hundred_greedy_ids_are_equal_with_cache_without_and_at_hugging_face(writer, without_cache, theirs):
     torch = pytest.importorskip("torch")
     from solutions.solution_12 import generate_tokens
@@ -162,6 +163,7 @@ def test_text_slides_beyond_a_full_context_as_without_a_cache(writer, without_ca
     np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_greedy_ids_are_hugging_faces_for_twenty_prompts(writer, theirs):
     torch = pytest.importorskip("torch")
     from solutions.solution_12 import generate_tokens

@@ -33,12 +33,13 @@ def test_at_import(course, source):
 WHILE_ATTENDING = {
     "import sys; sys.exit(0)": "Your code ends the program",
     "import os; os._exit(0)": "The process ended while this was tried: Given query",
-    "while True: pass": "Nothing was heard for 10 seconds while this was tried: Given query",
+    "while True: pass": "Nothing was heard for 3 seconds while this was tried: Given query",
 }
 
 
 @pytest.mark.parametrize(("line", "advice"), WHILE_ATTENDING.items())
-def test_while_attending(course, line, advice):
+def test_while_attending(course, monkeypatch, line, advice):
+    monkeypatch.setenv("COURSE_QUIET_SECONDS", "3")  # instead of 10
     course.write(
         "s07", edits={"        weights = F.softmax(scores)": f"        {line}\n        weights = F.softmax(scores)"}
     )

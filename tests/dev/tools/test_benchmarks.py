@@ -19,6 +19,8 @@ from tools.book_maker.figures import growth
 torch = pytest.importorskip("torch")
 hugging_face = pytest.importorskip("tools.hugging_face")
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("benchmarks")]
+
 ATTENTION = Workload("attention", "MAX", 2, 7)
 TEXT = Workload("text", "MAX", 1, 4, 3)
 

@@ -16,6 +16,7 @@ hugging_face = pytest.importorskip("tools.hugging_face")
 PROMPT = np.random.RandomState(124).randint(0, 50257, (1, 16))
 
 
+@pytest.mark.nightly
 def test_logits_and_greedy_ids_are_hugging_faces():
     from max.experimental import functional as F
 
