@@ -184,6 +184,14 @@ def book_figures(out: Path, figures: tuple[str, ...]) -> None:
     preview(out, list(figures) or there)
 
 
+@main.command()
+def readme_picture() -> None:
+    """Draw the verdict that README.md shows, as the check prints it now"""
+    from tools.book_maker.drawing.terminal import draw
+
+    draw()
+
+
 def _found(names: tuple[str, ...]) -> list[str]:
     """Return the files of chapters as a person names them, or of all."""
     from tools.book_maker.chapters import chapters, find_chapter

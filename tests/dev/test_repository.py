@@ -113,5 +113,5 @@ def test_the_container_is_warm():
 
 @pytest.mark.parametrize("path", [*ROOT.glob("*.md"), *GITHUB.glob("*.md")], ids=lambda path: path.name)
 def test_relative_links_lead_somewhere(path):
-    for link in re.findall(r"\]\((?!https?:|\.\./\.\./security/|#)([^)#]+)", path.read_text()):
+    for link in re.findall(r"\]\((?!https?:|\.\./\.\./(?:security|issues)/|#)([^)#]+)", path.read_text()):
         assert (path.parent / link).exists(), link

@@ -1,5 +1,5 @@
 """Timings, each beside something else in the same run, as ratios.
 
-In come the course and its peers; out go tables, and JSON files under ``figures/`` that README and book show.
-Only ``tools`` and tests import it.
+In come the course and its peers; out go tables, and JSON files under ``figures/`` that the book shows.
+Only ``tools`` and tests import it. CONTRIBUTING.md says how to take figures.
 """

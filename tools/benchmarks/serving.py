@@ -3,7 +3,7 @@
 Every client sends one request after the other and waits for the whole text; a figure is the tokens per second that
 all of them get together. A server that has no turn waits for requests, which takes next to no time. Beside
 ``./run serve`` stands ``transformers serve`` of the same checkpoint, with and without its continuous batching.
-What else runs on the machine slows PyTorch's threads more than MAX's: believe figures of a quiet one.
+CONTRIBUTING.md says how to take figures.
 """
 
 from __future__ import annotations

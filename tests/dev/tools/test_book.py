@@ -1,6 +1,7 @@
 """The book: what its chapters must have, what its pages lead to, and that everything it shows is still so."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -22,15 +23,16 @@ from checker.course.steps import all_steps
 from checker.tasks import tasks
 from tests import test_warmup_01
 from tests.dev.tools.test_readme import CI, NOT_IN_CI
+from tools.benchmarks import loop, speed
 from tools.book_maker.chapters import SRC, chapters, fences, prose
-from tools.book_maker.directives import BLOCK, INLINE
+from tools.book_maker.directives import BLOCK, INLINE, expand
 from tools.book_maker.drawing.preview import names as figure_names
 from tools.book_maker.formulas import TOKEN
 from tools.book_maker.transcripts import differences
 from tools.book_maker.values import worked_examples
 from tools.course_copy import Course
 
-OTHER_CHAPTERS = ["introduction", "setup", "heads", "sizes", "cheat_sheet", "glossary", "troubleshooting"]
+OTHER_CHAPTERS = ["introduction", "setup", "heads", "sizes", "speed", "cheat_sheet", "glossary", "troubleshooting"]
 HEADINGS = [
     "The idea",
     "By hand",
@@ -44,6 +46,9 @@ HEADINGS = [
     "Next",
 ]
 HINTS = ["Hint 1 of 3: the idea", "Hint 2 of 3: the operation", "Hint 3 of 3: the line"]
+
+FIGURES = ROOT / "tools" / "benchmarks" / "figures"
+PARTS = ("forward", "generation", "attention", "memory", "first")  # of ./run bench, on the page on speed
 
 #: Whither the book may link: primary sources alone.
 HOSTS = {
@@ -260,6 +265,16 @@ def test_every_figure_is_in_the_chapter_it_is_drawn_for():
     for name in figure_names():
         chapter = name.partition(".")[0]
         assert f"{{{{figure {name}:" in source(f"{chapter}.md"), name
+
+
+def test_the_page_on_speed_has_the_tables_and_the_machines_of_the_last_benchmarks():
+    made = expand("speed.md", source("speed.md"), faults := [])
+    assert not faults
+    last = {name: json.loads((FIGURES / f"{name}.json").read_text()) for name in ("loop", "speed", "serve")}
+    for table in (loop.as_markdown(last["loop"]), *map(speed.tables(last["speed"]).get, PARTS)):
+        assert table in made
+    for result in last.values():
+        assert result["machine"] in made
 
 
 # ---------------------------------------------------------------- pages

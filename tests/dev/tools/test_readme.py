@@ -2,6 +2,7 @@
 
 import json
 import re
+from xml.etree import ElementTree
 
 import pytest
 
@@ -9,11 +10,10 @@ from checker.course.attempts import load_attempts
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps, find_step
 from checker.tasks import tasks
-from tools.benchmarks.loop import as_markdown
-from tools.benchmarks.speed import tables
+from tools.book_maker.drawing.terminal import MISTAKE, PICTURE, STEP
 
-FIGURES = ROOT / "tools" / "benchmarks" / "figures"
 README = (ROOT / "README.md").read_text()
+SVG = "{http://www.w3.org/2000/svg}"
 PAGES = {name: (ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md")}
 
 CI = (ROOT / ".ci" / "run").read_text()
@@ -30,6 +30,7 @@ NOT_IN_CI = {
     "book-check": "finds what book-build finds, without building",
     "book-pictures": "needs a browser; test_book_browser.py looks at the same pages",
     "book-figures": "draws what book-build draws, as files",
+    "readme-picture": "writes the file that test_readme.py compares",
     "mutants": "takes hours; test_mutants.py makes and grades some",
     "evaluate": "needs the text of Moby Dick, and minutes; test_models.py compares what it recorded",
     "sample": "writes with Hugging Face's generate, for the model's card",
@@ -76,20 +77,41 @@ def test_ci_begins_with_the_first_command_and_ends_with_the_tests_and_installs_n
     assert not re.search(r"\b(apt|apt-get|sudo|curl|pip install|uv|playwright)\b", CI)
 
 
-def test_the_tables_are_the_last_benchmarks():
-    assert as_markdown(json.loads((FIGURES / "loop.json").read_text())) in README
-    speed = json.loads((FIGURES / "speed.json").read_text())
-    for part in ("forward", "generation", "attention"):
-        assert tables(speed)[part] in README
-    assert speed["machine"] in README
+def test_it_is_short():
+    assert len(README.splitlines()) <= 80
 
 
-def test_the_shown_verdict_is_what_the_check_says(course):
-    course.write("s07", edits={"scores = scores + causal_mask": "_ = scores + causal_mask"})
-    said = in_one_line(course.check("s07").stdout)
-    shown = re.search(r"```text\n(.*?)```", README, re.DOTALL)[1]
-    for block in shown.strip().split("\n\n"):
-        assert in_one_line(block) in said
+@pytest.fixture
+def said(course):
+    course.spoil(STEP, MISTAKE)
+    return in_one_line(course.check(STEP).stdout)
+
+
+def test_the_picture_is_what_the_check_says(said):
+    drawn = [element.text for element in ElementTree.parse(PICTURE).iter(f"{SVG}text")]
+    assert in_one_line(" ".join(drawn)) == f"$ ./run {STEP} {said}", "If that is right: ./run readme-picture"
+    (alternative,) = re.findall(rf"!\[(.*)\]\({PICTURE.relative_to(ROOT)}\)", README)
+    assert alternative.partition("the mistake: ")[2] in said
+
+
+def test_the_picture_loads_nothing_and_has_colors_for_light_and_for_dark():
+    drawn = PICTURE.read_text()
+    assert re.findall(r"https?://[^\"]*", drawn) == ["http://www.w3.org/2000/svg"]
+    assert not re.search(r"@import|@font-face|href|url\((?!#)", drawn)
+    light, dark = drawn[: drawn.index("</style>")].split("@media (prefers-color-scheme: dark)")
+    rule = r"\.([\w-]+)(?: > rect)? \{ fill: (#\w+)"
+    light, dark = (dict(re.findall(rule, colors)) for colors in (light, dark))
+    assert set(dark) - set(light) == {"terminal-chrome"}  # on a light page the window has its color as an attribute
+    assert all(dark[name] != color for name, color in light.items())
+
+
+def test_the_times_are_measured():
+    measured = json.loads((ROOT / "tools" / "benchmarks" / "figures" / "loop.json").read_text())["seconds"]
+    assert "Within two seconds" in README
+    for verdict in ("the numeric verdict on a right answer", "the mistake in a wrong answer is named"):
+        assert measured[verdict] < 2
+    assert "once, in about a minute" in README
+    assert round(measured["the very first numeric verdict, nothing cached"] / 60) == 1
 
 
 def test_the_counts_are_those_of_the_tables():

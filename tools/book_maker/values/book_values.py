@@ -44,6 +44,7 @@ __all__ = [
     "evaluation",
     "head_share",
     "loop",
+    "loop_table",
     "math",
     "matrix_weights",
     "max_version",
@@ -122,6 +123,13 @@ def heads() -> Any:
     from tools.book_maker.values import head_measurements as heads
 
     return heads
+
+
+def loop_table() -> str:
+    """Return the table of ``./run bench-loop``."""
+    from tools.benchmarks.loop import as_markdown
+
+    return as_markdown(loop)
 
 
 def speed_table(part: str) -> str:
