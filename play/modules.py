@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -10,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from checker.course.blanks import unwritten
+from checker.course.static import Unreadable, read_statically
 from checker.course.steps import Step, all_steps
 
 
@@ -23,10 +22,9 @@ def incomplete(steps: Sequence[Step]) -> list[Step]:
 
     def is_incomplete(step: Step) -> bool:
         try:
-            tree = ast.parse(step.learner_file.read_text())
-        except (OSError, SyntaxError, ValueError):
+            return bool(read_statically(step, step.learner_file).to_write)
+        except Unreadable:
             return True
-        return bool(unwritten(tree, step.solution_file.read_text()))
 
     return [step for step in steps if is_incomplete(step)]
 

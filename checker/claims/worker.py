@@ -190,7 +190,7 @@ def grade_attempts(step: Step, job: Job, tell: Tell) -> None:
     kinds |= dict.fromkeys(attempts.alternatives, "alternative") | dict.fromkeys(attempts.mistakes, "mistake")
     subjects = [name for name in kinds if name not in job.without]
     random.Random(job.seed).shuffle(subjects)
-    edits = attempts.alternatives | attempts.mistakes
+    edits = {**attempts.alternatives, **attempts.mistakes}
     happened: dict[str, str] = {}
     guarded: seal.Kept = []
     running = ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from checker.course import progress
 from checker.course.paths import relative_path
-from checker.course.skeletons import expected, keep
+from checker.course.skeletons import expected, is_untouched, keep
 from checker.course.steps import Step
 from checker.session.printer import Printer, asked
 
@@ -23,7 +23,7 @@ def reset(steps: list[Step], *, sure: bool) -> None:
         CannotReset: there is nobody to ask, or a file cannot be written.
     """
     printer = Printer()
-    touched = [step for step in steps if not _is_untouched(step)]
+    touched = [step for step in steps if not is_untouched(step)]
     for step in touched:
         if not step.learner_file.is_file():
             printer.line(f"{relative_path(step.learner_file)} is missing and will be written anew.")
@@ -40,14 +40,6 @@ def reset(steps: list[Step], *, sure: bool) -> None:
     if not touched:
         one = f"{relative_path(steps[0].learner_file)} is" if len(steps) == 1 else "Every file in steps/ is"
         printer.line(f"{one} untouched.")
-
-
-def _is_untouched(step: Step) -> bool:
-    """Return whether the learner's file is the skeleton, to the letter."""
-    try:
-        return step.learner_file.read_text(encoding="utf-8") == expected(step)
-    except (FileNotFoundError, UnicodeDecodeError):
-        return False
 
 
 def _is_agreed(replaced: list[Step]) -> bool:

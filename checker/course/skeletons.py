@@ -6,16 +6,17 @@ git has is first copied beside itself.
 
 from __future__ import annotations
 
-import ast
 import itertools
 import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
-from checker.course.blanks import find_blanks, skeleton, unwritten
+from checker.course.blanks import find_blanks, skeleton
 from checker.course.paths import ROOT, relative_path
+from checker.course.static import Unreadable, read_statically, read_text
 from checker.course.steps import Step, all_steps
 
 
@@ -31,15 +32,20 @@ def committed(step: Step) -> str | None:
     return answer.stdout if answer.returncode == 0 else None
 
 
+def is_untouched(step: Step) -> bool:
+    """Return whether the learner's file is the skeleton, to the letter."""
+    with suppress(Unreadable):
+        return read_text(step.learner_file) == expected(step)
+    return False
+
+
 def is_begun(step: Step) -> bool:
-    """Return whether the learner's file has work in it: a blank that is written, or one that is started."""
-    text = step.learner_file.read_text()
-    solution = step.solution_file.read_text()
+    """Return whether the learner's file has work in it: a blank that is written or started, or what cannot be read."""
     try:
-        missing = unwritten(ast.parse(text), solution)
-    except SyntaxError:
+        verdict = read_statically(step, step.learner_file)
+    except Unreadable:
         return True
-    return len(missing) < len(find_blanks(solution)) or any(one.started or one.line is None for one in missing)
+    return verdict.can_be_tried or any(one.started or one.line is None for one in verdict.to_write)
 
 
 def keep(path: Path) -> Path:
@@ -62,12 +68,12 @@ def write_all() -> int:
     steps = all_steps()
     for step in steps:
         path = step.learner_file
-        if path.is_file() and path.read_text() == expected(step):
+        if is_untouched(step):
             continue
-        if path.is_file() and is_begun(step):
+        if path.exists() and is_begun(step):
             print(f"{relative_path(path)} is left alone: it has work of yours in it")
             continue
-        if path.is_file() and path.read_text() != committed(step):
+        if path.exists() and read_text(path) != committed(step):
             print(f"{relative_path(path)} was changed and is kept as {relative_path(keep(path))}")
         path.write_text(expected(step))
         print(f"{relative_path(path)} written")
@@ -77,9 +83,7 @@ def write_all() -> int:
 def check_all() -> int:
     """Say which skeletons are not as the solution makes them; return 1 if there are any."""
     steps = all_steps()
-    wrong = [
-        step for step in steps if not step.learner_file.is_file() or step.learner_file.read_text() != expected(step)
-    ]
+    wrong = [step for step in steps if not is_untouched(step)]
     for step in wrong:
         file, solution = relative_path(step.learner_file), relative_path(step.solution_file)
         print(f"{file} is not what `skeletons` makes of {solution}: run ./run skeletons")

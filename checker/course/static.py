@@ -75,7 +75,7 @@ def read_text(path: Path) -> str:
                 f"The file has {found.st_size:,} bytes, and a step has a few thousand. Is it the right file?",
                 "too large",
             )
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a byte order mark
     except FileNotFoundError:
         raise Missing("The file is missing. `./run skeletons` writes it anew.") from None
     except UnicodeDecodeError as error:

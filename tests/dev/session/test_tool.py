@@ -205,6 +205,21 @@ def test_skeletons_never_overwrite_work(course):
     assert run.returncode == 1
 
 
+def test_skeletons_leave_alone_what_they_cannot_read(course):
+    path = course.root / "steps" / "step_07.py"
+    path.write_bytes(b"x = '\xe9'")
+    run = course.python("-m", "checker", "skeletons")
+    assert run.returncode == 0, run.stderr
+    assert path.read_bytes() == b"x = '\xe9'"
+    assert "steps/step_07.py is left alone" in run.stdout
+
+
+def test_a_file_as_windows_editors_write_it_is_accepted(course):
+    path = course.root / "steps" / "warmup_01.py"
+    path.write_bytes(b"\xef\xbb\xbf" + find_step("w01").solution_file.read_bytes().replace(b"\n", b"\r\n"))
+    assert course.check("w01").returncode == 0
+
+
 def test_skeletons_keep_a_copy_of_anything_else(course):
     path = course.root / "steps" / "step_02.py"
     path.write_text(path.read_text() + "\n# a note of mine\n")
