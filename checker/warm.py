@@ -125,14 +125,17 @@ def carry_out(works: Sequence[Work], jobs: int, warming: Warming) -> Iterator[tu
             for one in [one for one in running if one.process.poll() is not None]:
                 running.remove(one)
                 warming.done(one.work.what, one.seconds, one.work.share)
+                with one.said as said:
+                    said.seek(0)
+                    text = said.read().decode(errors="replace")
                 if one.process.returncode:
-                    one.said.seek(0)
-                    yield one.work, one.said.read().decode(errors="replace")
+                    yield one.work, text
     finally:
         for one in running:
             with suppress(ProcessLookupError):
                 os.killpg(one.process.pid, signal.SIGKILL)
             one.process.wait()
+            one.said.close()
 
 
 def check_all(steps: Sequence[Step], jobs: int) -> Iterator[Heard]:

@@ -1,0 +1,45 @@
+"""What a command says while MAX compiles for it."""
+
+import time
+
+import pytest
+
+from checker.session import printer
+from checker.session.waiting import telling_of_compiling
+
+
+def test_it_is_said_within_two_seconds_and_how_long_it_took(capsys):
+    listeners = []
+    with telling_of_compiling(listeners):
+        (listen,) = listeners
+        listen("a thing", None)
+        time.sleep(2)
+        assert "MAX compiles what it has not run on this machine before" in capsys.readouterr().err
+        listen("a thing", 2.0)
+        assert capsys.readouterr().err == "  compiled a thing in 2 s\n"
+    assert listeners == []
+
+
+@pytest.mark.parametrize("took", [0.0, 0.3])
+def test_what_comes_from_the_cache_is_not_worth_a_word(took, capsys):
+    listeners = []
+    with telling_of_compiling(listeners):
+        listeners[0]("a thing", None)
+        time.sleep(took)
+        listeners[0]("a thing", took)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_error_leaves_nothing_behind(monkeypatch, capsys):
+    monkeypatch.setattr(printer, "SHOW_COMPILING_AFTER", 0.0)
+    listeners = []
+
+    def interrupted():
+        with telling_of_compiling(listeners):
+            listeners[0]("a thing", None)
+            time.sleep(0.3)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert listeners == []
