@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
 import threading
 import time
 import urllib.request
@@ -133,12 +134,16 @@ def serve(options: Options, tell: Callable[[str], None]) -> None:
     address = f"http://{options.host}:{options.port}"
 
     def tell_when_ready() -> None:
-        answered = False
+        answered, moving = False, sys.stderr.isatty()
         while not answered:
             time.sleep(0.1)
+            seconds = time.perf_counter() - started
+            if moving:
+                print(f"\r{seconds:.0f} s ", end="", file=sys.stderr, flush=True)
             with contextlib.suppress(OSError), urllib.request.urlopen(f"{address}/health", timeout=5):
                 answered = True
-        seconds = time.perf_counter() - started
+        if moving:
+            print("\r", end="", file=sys.stderr)
         tell(f"ready after {seconds:.0f} s at {address}/v1, where the model is called {name}; Ctrl-C ends it")
 
     threading.Thread(target=tell_when_ready, daemon=True).start()

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from checker.course.paths import SMALL_MODEL
-from checker.max_adapter.runtime import prepare
+from checker.max_adapter.runtime import listeners, prepare
+from checker.session.waiting import telling_of_compiling
 from play.attention_weights import attention_weights
 from play.pictures import visible
 from play.tokens import encode, load_tokenizer, token_texts
@@ -47,7 +48,8 @@ def read(text: str, window: int | None = None) -> Reading:
     ids = encode(tokenizer, text, model.config)[0]
     window = window or len(ids)
     cut = ids[: len(ids) // window * window].reshape(-1, window)
-    weights = np.stack([attention_weights(model, part[None]) for part in cut])
+    with telling_of_compiling(listeners):
+        weights = np.stack([attention_weights(model, part[None]) for part in cut])
     return Reading(cut, [token_texts(tokenizer, part) for part in cut], weights)
 
 
