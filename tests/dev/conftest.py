@@ -61,6 +61,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(why)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say at the end what the tests did not look at."""
     skipped = [dict(report.user_properties) for report in terminalreporter.stats.get("skipped", ())]

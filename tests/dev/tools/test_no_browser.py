@@ -138,8 +138,8 @@ def test_run_test_passes_without_a_browser_unless_one_is_demanded(tmp_path):
     assert python == "python"
     command = [sys.executable, *arguments, "-p", "no:cacheprovider", *LOOK_AT_PAGES]
     runs = [
-        subprocess.Popen(command, cwd=ROOT, env=environment | more, stdout=subprocess.PIPE, text=True)
-        for more in ({}, {NEED_BROWSER: "1"})
+        subprocess.Popen([*command, "-n", count], cwd=ROOT, env=environment | more, stdout=subprocess.PIPE, text=True)
+        for count, more in (("1", {}), ("0", {NEED_BROWSER: "1"}))
     ]
     left_out, failed = [run.communicate(timeout=300)[0] for run in runs]
     assert runs[0].returncode == 0, left_out
