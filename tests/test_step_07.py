@@ -65,7 +65,7 @@ def test_attn(bare, reference):
 
 @about("_attn")
 def test_first_token_sees_only_itself(bare, reference):
-    """The first token can look at nothing but itself, so its row is its own value."""
+    """A token that is alone looks at itself, so it returns its own value."""
     output = run(bare._attn, reference["query"][:, :, :1], reference["key"][:, :, :1], reference["value"][:, :, :1])
     equal(output, reference["value"][:, :, :1], HEAD_AXES, what="_attn of one token")
 
