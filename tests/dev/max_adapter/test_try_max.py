@@ -1,7 +1,10 @@
 """What ``try-max`` makes of an answer; that it builds an environment is tried by running it."""
 
+import re
 import subprocess
 import sys
+
+import pytest
 
 from checker.course.installed import needed_version
 from checker.course.paths import ROOT
@@ -54,3 +57,11 @@ def test_the_next_version_is_the_one_that_pip_would_install(monkeypatch):
         ),
     )
     assert try_max.newest() == "99.1.0.dev1"
+
+
+@pytest.mark.nightly
+def test_the_version_before_this_one_passes_the_steps_that_contributing_says(capsys):
+    """26.6.0 has no graph inputs in a list, so step 14 says no; an environment of its own is built for it."""
+    assert try_max.try_max("26.6.0", steps=[find_step(name) for name in ("w01", "s02", "s14")]) == 1
+    answers = dict(re.findall(r"^\| (\w\d\d) \| ([\w ]+) \|", capsys.readouterr().out, re.MULTILINE))
+    assert answers == {"w01": "yes", "s02": "yes", "s14": "no"}
