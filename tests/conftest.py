@@ -7,7 +7,7 @@ import re
 import pytest
 
 LEFT_OUT = {
-    "slow": "./run test --fast leaves it out: a server, a browser, a live Hugging Face, or many compilations",
+    "slow": "./run test --fast leaves it out: a server, a browser, a live Hugging Face, all that the book shows, compiling",
     "nightly": "./run nightly alone runs it: minutes for one test",
 }
 

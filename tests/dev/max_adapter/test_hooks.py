@@ -67,6 +67,7 @@ def test_each_hook_is_removed_by_one_of_these():
     assert set(LACKING.values()) == {hook.name for hook in runtime.HOOKS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "broken",
     [

@@ -15,6 +15,7 @@ from checker.max_adapter.runtime import open_device
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
 
 
+@pytest.mark.slow
 def test_what_the_interpreter_refuses_is_compiled_and_said_to_be():
     told = []
     runtime.listeners.append(lambda what, seconds: told.append((what, seconds)))

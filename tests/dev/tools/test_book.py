@@ -250,6 +250,7 @@ def copy(tmp_path_factory):
     return Course(tmp_path_factory.mktemp("book") / "course")
 
 
+@pytest.mark.slow
 @every_chapter
 def test_what_a_chapter_shows_is_what_is_printed_now(chapter, copy):
     different = differences(chapter, copy)
