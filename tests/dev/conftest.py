@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def browser_path(pytestconfig: pytest.Config) -> str:
     """Where the browser is; a test that asks for it is left out where there is none (see above)."""
     return pytestconfig.stash[BROWSER]
+
+
+@pytest.fixture(scope="module")  # not "session": where Playwright's event loop runs, MAX cannot run its own
+def browser(browser_path: str) -> Iterator[object]:
+    """The one browser of a module."""
+    from tools.book_maker.browser import chromium
+
+    with chromium(browser_path) as started:
+        yield started
 
 
 @pytest.fixture
