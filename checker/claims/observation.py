@@ -190,12 +190,17 @@ def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] |
 
 
 def place_in(error: BaseException, path: str) -> tuple[str, int]:
-    """Return the innermost function and line of the file ``path`` that an exception passed through."""
+    """Return the innermost function and line of the file ``path`` that an exception passed through.
+
+    A comprehension belongs to the function that it stands in, as it does in Python since 3.12.
+    """
     function, line = "", 0
     trace = error.__traceback__
     while trace:
-        if trace.tb_frame.f_code.co_filename == path:
-            function, line = trace.tb_frame.f_code.co_name, trace.tb_lineno
+        code = trace.tb_frame.f_code
+        if code.co_filename == path:
+            line = trace.tb_lineno
+            function = function if code.co_name.startswith("<") else code.co_name
         trace = trace.tb_next
     return function, line
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def browser_path(pytestconfig: pytest.Config) -> str:
     """Where the browser is; a test that asks for it is left out where there is none (see above)."""
     return pytestconfig.stash[BROWSER]
+
+
+@pytest.fixture(scope="module")  # not "session": where Playwright's event loop runs, MAX cannot run its own
+def browser(browser_path: str) -> Iterator[object]:
+    """The one browser of a module."""
+    from tools.book_maker.browser import chromium
+
+    with chromium(browser_path) as started:
+        yield started
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from checker.course.paths import ROOT
 
 HTML = ROOT / "book" / "html"
-WIDTHS = {1280: 900, 390: 844}  # of a window on a desk and of a phone, with their heights
+WIDTHS = {390: 844, 1280: 900}  # of a phone and of a window on a desk, with their heights
 THEMES = ("light", "navy")
 FLAGS = (
     "--no-sandbox",

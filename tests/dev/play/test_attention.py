@@ -11,7 +11,7 @@ import pytest
 
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
-from tools.book_maker.browser import chromium
+from tests.dev.axe import complaints
 
 TEXT = (
     "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse, "
@@ -84,42 +84,49 @@ def test_the_page_needs_no_other_file(page):
     assert not re.search(r"""(src|href)\s*=|@import|url\(|https?:""", source)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_tells_query_key_and_weight(browser_path, page, read, scheme):
-    with chromium(browser_path) as browser:
-        tab = browser.new_page(color_scheme=scheme, viewport={"width": 390, "height": 844})
-        said = []
-        tab.on("console", lambda message: said.append(message.text))
-        tab.on("pageerror", lambda error: said.append(str(error)))
-        tab.goto(page.as_uri())
-        assert tab.evaluate("document.scrollingElement.scrollWidth") <= 390
-        buttons = tab.locator("#heads button")
-        layers, heads, length, _ = read.weights.shape
-        assert buttons.count() == layers * heads
-        assert tab.locator("#which").inner_text().startswith("Layer 2, head 3")
-        tab.locator("#large").focus()
-        for _ in range(2):  # the first press chooses the last query and first key
-            tab.keyboard.press("ArrowRight")
-        weight = read.weights[1, 2, length - 1, 1]
-        assert f"{weight:.3f}" in tab.locator("#said").inner_text()
-        assert f"query {length - 1}, key 1" in tab.locator("#said").inner_text()
-        buttons.nth(0).click()
-        tab.keyboard.press("ArrowDown")
-        assert tab.locator("#which").inner_text().startswith("Layer 2, head 1")
-        corner = tab.evaluate("margin + CELL / 2")
-        tab.locator("#large").scroll_into_view_if_needed()
-        tab.locator("#large").hover(position={"x": corner, "y": corner}, force=True)
-        assert "takes 1.0000 from" in tab.locator("#said").inner_text()
-        assert said == []
+@pytest.fixture(scope="module", params=["light", "dark"])
+def tab(request, read, page, browser):  # MAX reads before the browser starts: it cannot beside Playwright's event loop
+    """The page on a phone in a color scheme, and what it said in its console."""
+    tab = browser.new_page(color_scheme=request.param, viewport={"width": 390, "height": 844})
+    tab.said = []
+    tab.on("console", lambda message: tab.said.append(message.text))
+    tab.on("pageerror", lambda error: tab.said.append(str(error)))
+    tab.goto(page.as_uri())
+    yield tab
+    tab.close()
 
 
-def test_light_and_dark_differ(browser_path, page):
+def test_the_page_tells_query_key_and_weight(tab, read):
+    assert tab.evaluate("document.scrollingElement.scrollWidth") <= 390
+    buttons = tab.locator("#heads button")
+    layers, heads, length, _ = read.weights.shape
+    assert buttons.count() == layers * heads
+    assert tab.locator("#which").inner_text().startswith("Layer 2, head 3")
+    tab.locator("#large").focus()
+    for _ in range(2):  # the first press chooses the last query and first key
+        tab.keyboard.press("ArrowRight")
+    weight = read.weights[1, 2, length - 1, 1]
+    assert f"{weight:.3f}" in tab.locator("#said").inner_text()
+    assert f"query {length - 1}, key 1" in tab.locator("#said").inner_text()
+    buttons.nth(0).click()
+    tab.keyboard.press("ArrowDown")
+    assert tab.locator("#which").inner_text().startswith("Layer 2, head 1")
+    corner = tab.evaluate("margin + CELL / 2")
+    tab.locator("#large").scroll_into_view_if_needed()
+    tab.locator("#large").hover(position={"x": corner, "y": corner}, force=True)
+    assert "takes 1.0000 from" in tab.locator("#said").inner_text()
+    assert tab.said == []
+
+
+def test_axe_has_no_complaint_about_the_page(tab):
+    assert complaints(tab) == []
+
+
+def test_light_and_dark_differ(tab):
     backgrounds = set()
-    with chromium(browser_path) as browser:
-        for scheme in ("light", "dark"):
-            tab = browser.new_page(color_scheme=scheme)
-            tab.goto(page.as_uri())
-            backgrounds.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
+    for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme=scheme)
+        backgrounds.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert len(backgrounds) == 2
 
 

@@ -1,14 +1,18 @@
-"""The book as a reader sees it: every page in headless Chromium, on a desk and on a phone, light and dark."""
+"""The book as a reader sees it: every page in headless Chromium, on a phone and on a desk, light and dark.
 
-import json
-import re
+A page is loaded once, on a phone. For the other views its window is widened, its sidebar opened, its theme changed.
+"""
+
+import itertools
 
 import pytest
 
-from tools.book_maker.browser import THEMES, WIDTHS, chromium, open_page, served
+from tests.dev.axe import complaints
+from tools.book_maker.browser import THEMES, WIDTHS, open_page, served
 from tools.book_maker.chapters import chapters
 
-PAGES = [f"{path.stem}.html" for path in chapters()]
+PAGES = [path.stem for path in chapters()]
+PHONE, DESK = WIDTHS
 
 OVERFLOW = "document.scrollingElement.scrollWidth - window.innerWidth"
 
@@ -20,51 +24,17 @@ WIDE = """() => [...document.querySelectorAll('main *')].filter(each => {
     return true;
 }).map(each => each.outerHTML.slice(0, 120))"""
 
-#: Every word of a figure whose contrast with what lies below it is too small, and every one that is cut off.
-FIGURES = """() => {
-    const parse = colour => {
-        const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number);
-        return [r, g, b, a];
+#: By how much every word of a figure sticks out of it, and how high its letters are.
+FIGURES = """() => [...document.querySelectorAll('svg.figure text')].map(text => {
+    const svg = text.ownerSVGElement, frame = svg.getBoundingClientRect(), place = text.getBoundingClientRect();
+    return {
+        title: svg.querySelector('title').textContent,
+        words: text.textContent,
+        outside: Math.max(frame.left - place.left, place.right - frame.right, frame.top - place.top,
+                          place.bottom - frame.bottom),
+        height: parseFloat(getComputedStyle(text).fontSize) * frame.width / svg.viewBox.baseVal.width,
     };
-    const over = (below, [r, g, b], share) => below.map((value, at) => value * (1 - share) + [r, g, b][at] * share);
-    const luminance = colour => {
-        const [r, g, b] = colour.map(value => value / 255).map(
-            value => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const found = [];
-    for (const svg of document.querySelectorAll('svg.figure')) {
-        let page = [255, 255, 255];
-        const around = [];
-        for (let up = svg; up; up = up.parentElement) around.unshift(getComputedStyle(up).backgroundColor);
-        for (const colour of around) { const [r, g, b, a] = parse(colour); page = over(page, [r, g, b], a); }
-        const frame = svg.getBoundingClientRect();
-        const drawn = [...svg.querySelectorAll('rect, circle, text')];
-        drawn.forEach((text, at) => {
-            if (text.tagName != 'text') return;
-            const place = text.getBoundingClientRect();
-            const x = (place.left + place.right) / 2, y = (place.top + place.bottom) / 2;
-            let below = page;
-            for (const shape of drawn.slice(0, at)) {
-                if (shape.tagName == 'text') continue;
-                const box = shape.getBoundingClientRect();
-                if (x < box.left || x > box.right || y < box.top || y > box.bottom) continue;
-                const style = getComputedStyle(shape), [r, g, b, a] = parse(style.fill);
-                below = over(below, [r, g, b], a * Number(style.fillOpacity));
-            }
-            const [one, other] = [luminance(parse(getComputedStyle(text).fill).slice(0, 3)), luminance(below)];
-            const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-            const words = text.textContent;
-            found.push({
-                words, contrast, title: svg.querySelector('title').textContent,
-                outside: Math.max(frame.left - place.left, place.right - frame.right, frame.top - place.top,
-                                  place.bottom - frame.bottom),
-                height: parseFloat(getComputedStyle(text).fontSize) * frame.width / svg.viewBox.baseVal.width,
-            });
-        });
-    }
-    return found;
-}"""
+})"""
 
 #: Words of a figure that are drawn over other words, or across the edge of a box.
 OVERLAPS = """() => {
@@ -91,39 +61,19 @@ OVERLAPS = """() => {
     return found;
 }"""
 
-#: Words of a page whose contrast with their background is too small.
-PROSE = """() => {
-    const parse = colour => { const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number); return [r, g, b, a]; };
-    const luminance = colour => {
-        const [r, g, b] = colour.map(value => value / 255).map(
-            value => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const found = {};
-    for (const each of document.querySelectorAll('main *:not(svg *)')) {
-        if (![...each.childNodes].some(node => node.nodeType == 3 && node.textContent.trim())) continue;
-        const around = [];
-        for (let up = each; up; up = up.parentElement) around.unshift(getComputedStyle(up).backgroundColor);
-        let below = [255, 255, 255];
-        for (const colour of around) {
-            const [r, g, b, a] = parse(colour);
-            below = below.map((value, at) => value * (1 - a) + [r, g, b][at] * a);
-        }
-        const [one, other] = [luminance(parse(getComputedStyle(each).color).slice(0, 3)), luminance(below)];
-        const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-        const name = `${each.tagName}.${each.className} ${getComputedStyle(each).color} on ${below.map(Math.round)}`;
-        if (contrast < 4.5) found[name] = contrast;
-    }
-    return found;
+#: Chooses a theme, opens or closes the sidebar as a page loaded that wide does, unfolds all, and lets all settle.
+SHOW = """async theme => {
+    document.getElementById(`mdbook-theme-${theme}`).click();
+    const sidebar = document.getElementById('mdbook-sidebar-toggle-anchor');
+    if (sidebar.checked != innerWidth >= 1080) document.getElementById('mdbook-sidebar-toggle').click();
+    document.querySelectorAll('details').forEach(each => each.open = true);
+    document.getAnimations().forEach(each => each.finish());
+    await new Promise(requestAnimationFrame);
+    for (const style of document.querySelectorAll('link[rel=stylesheet]'))
+        if (!style.disabled && !style.sheet) await new Promise(loaded => style.onload = loaded);
 }"""
 
 SMALLEST = 7  # pixels: the height of a figure's letters on a phone
-
-
-@pytest.fixture(scope="module")  # not "session": Playwright's event loop would run beside every later test
-def browser(browser_path):
-    with chromium(browser_path) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -132,68 +82,77 @@ def address(book):
         yield where
 
 
-@pytest.fixture(scope="module", params=[(width, theme) for width in WIDTHS for theme in THEMES], ids=str)
-def window(request, browser, address):
-    """A window, and what went wrong in it: errors in its console, requests that fail or leave this machine."""
-    page = open_page(browser, *request.param)
+@pytest.fixture(scope="module")
+def window(browser, address):
+    """A phone's window, and what went wrong in it: errors in its console, requests that fail or leave this machine."""
+    page = open_page(browser, PHONE, "light")
     page.wrong = []
     page.on("console", lambda message: message.type == "error" and page.wrong.append(message.text))
     page.on("pageerror", lambda error: page.wrong.append(str(error)))
     page.on("requestfailed", lambda asked: page.wrong.append(f"{asked.url} failed"))
     page.on("response", lambda answer: answer.status >= 400 and page.wrong.append(f"{answer.url}: {answer.status}"))
-
-    def stay_here(route):
-        if not route.request.url.startswith(address):
-            page.wrong.append(f"{route.request.url} is not on this machine")
-            route.abort()
-        else:
-            route.continue_()
-
-    page.route(re.compile("^http"), stay_here)
+    page.on("request", lambda asked: asked.url.startswith(address) or page.wrong.append(f"{asked.url} is elsewhere"))
     yield page
     page.context.close()
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_whole_and_readable(window, address, name):
+@pytest.fixture(scope="module", params=PAGES)
+def page(request, window, address):
+    """A page as it is loaded on a phone, once for all tests."""
     window.wrong.clear()
-    window.goto(f"{address}/{name}")
-    window.wait_for_load_state("networkidle")
-    assert window.wrong == []
-    assert window.evaluate(OVERFLOW) <= 0, window.evaluate(WIDE)
-    assert window.evaluate("document.querySelectorAll('details[open]').length") == 0, "folded at first"
-    window.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-    assert window.evaluate(OVERFLOW) <= 0, window.evaluate(WIDE)
-    assert window.evaluate(WIDE) == []
-    assert window.evaluate(PROSE) == {}
-    figures = window.evaluate(FIGURES)
-    assert [figure for figure in figures if figure["contrast"] < 4.5] == []
-    assert [figure for figure in figures if figure["outside"] > 1] == []
-    assert [figure for figure in figures if figure["height"] < SMALLEST] == []
-    assert window.evaluate(OVERLAPS) == []
+    window.set_viewport_size({"width": PHONE, "height": WIDTHS[PHONE]})
+    window.goto(f"{address}/{request.param}.html")
+    assert window.locator("details[open]").count() == 0, "folded at first"
+    window.name = request.param
+    return window
 
 
-@pytest.fixture
-def phone(browser, address):
-    page = open_page(browser, 390, "light")
-    yield page
-    page.context.close()
+@pytest.fixture(params=itertools.product(WIDTHS, THEMES), ids=str)
+def view(request, page):
+    """A page in a window of some width, in a theme, unfolded."""
+    width, theme = request.param
+    page.set_viewport_size({"width": width, "height": WIDTHS[width]})
+    page.evaluate(SHOW, theme)
+    return page
 
 
-STEPS = [name for name in PAGES if name.startswith(("step", "warmup"))]
+def test_what_is_folded_opens_on_a_click(page):
+    folded = page.locator("main summary").all()
+    opened = page.locator("main summary + :visible")
+    if page.name.startswith(("step", "warmup")):
+        assert len(folded) == 5  # three hints, the solution, the mistakes
+    assert opened.count() == 0
+    for count, summary in enumerate(folded, start=1):
+        summary.click()
+        assert opened.count() == count
 
 
-@pytest.mark.parametrize("name", STEPS)
-def test_hints_and_solution_open_on_a_click(phone, address, name):
-    phone.goto(f"{address}/{name}")
-    folded = phone.locator("main details")
-    assert folded.count() == 5  # three hints, the solution, the mistakes
-    for at in range(folded.count()):
-        one = folded.nth(at)
-        inside = one.locator("> :not(summary)").first
-        assert not inside.is_visible()
-        one.locator("summary").click()
-        assert inside.is_visible()
+def test_a_figure_is_read_aloud_and_has_a_caption(page):
+    for figure in page.locator("figure").all():  # axe asks what has the role for its title
+        assert figure.locator("svg").get_attribute("role") == "img"
+        assert figure.locator("figcaption").inner_text().strip()
+
+
+def test_a_page_is_whole_and_as_wide_as_its_window(view):
+    for unfolded in (False, True):
+        view.evaluate(
+            "unfolded => document.querySelectorAll('details').forEach(each => each.open = unfolded)", unfolded
+        )
+        assert view.evaluate(OVERFLOW) <= 0, view.evaluate(WIDE)
+    assert view.evaluate(WIDE) == []
+    assert view.wrong == []
+
+
+@pytest.mark.parametrize("view", [(PHONE, "light"), (DESK, "navy")], indirect=True, ids=str)
+def test_axe_has_no_complaint(view):  # no color depends on the width, no place on the theme
+    assert complaints(view) == []
+
+
+def test_the_words_of_figures_are_in_their_place_and_large_enough(view):
+    words = view.evaluate(FIGURES)
+    assert [word for word in words if word["outside"] > 1] == []
+    assert [word for word in words if word["height"] < SMALLEST] == []
+    assert view.evaluate(OVERLAPS) == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -212,25 +171,27 @@ def test_search_finds_causal_and_leads_to_it(browser, address, width):
 
 
 def test_the_theme_can_be_chosen_and_is_kept(browser, address):
-    page = open_page(browser, 1280, "light")
-    page.goto(f"{address}/{PAGES[0]}")
+    page = browser.new_page()
+    page.goto(f"{address}/index.html")
     light = page.evaluate("getComputedStyle(document.body).color")
     page.locator("#mdbook-theme-toggle").click()
     page.locator("#mdbook-theme-navy").click()
-    assert page.evaluate("getComputedStyle(document.body).color") != light
+    dark = page.evaluate("getComputedStyle(document.body).color")
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.body).color") == dark != light
     page.context.close()
 
 
-def test_a_figure_is_read_aloud_by_its_title(browser, address):
-    page = open_page(browser, 1280, "light")
-    for name in PAGES:
-        page.goto(f"{address}/{name}")
-        figures = page.evaluate(
-            "[...document.querySelectorAll('figure svg')].map(svg => [svg.getAttribute('role'), "
-            "svg.querySelector('title').textContent, svg.parentElement.querySelector('figcaption').textContent])"
-        )
-        for role, title, caption in figures:
-            assert role == "img"
-            assert title.strip(), json.dumps(caption)
-            assert caption.strip(), title
+def test_keys_reach_what_scrolls_and_the_sidebar(browser, address):
+    page = open_page(browser, PHONE, "light")
+    page.goto(f"{address}/step_07.html")
+    listing = page.locator("main > pre > code[tabindex='0']").first
+    listing.press("ArrowRight")
+    page.wait_for_function("listing => listing.scrollLeft > 0", arg=listing.element_handle())
+    assert page.url == f"{address}/step_07.html"
+    switch = page.get_by_role("button", name="Toggle Table of Contents")
+    assert switch.get_attribute("aria-expanded") == "false"
+    switch.press("Enter")
+    assert switch.get_attribute("aria-expanded") == "true"
+    assert page.get_by_role("navigation", name="Table of contents").is_visible()
     page.context.close()

@@ -1,0 +1,46 @@
+"""What axe-core finds wrong with a page that is open in the browser."""
+
+from axe_playwright_python.base import AXE_SCRIPT
+
+#: A line for each complaint. What axe leaves undecided, for it knows no fill of a figure, nothing below what is scrolled
+#: out of its box, and no sign that is not a letter, is decided here: by axe's arithmetic, on all below a word's middle.
+COMPLAINTS = """async () => {
+    const {violations, incomplete} = await axe.run({elementRef: true, resultTypes: ['violations', 'incomplete']});
+    const {Color, flattenColors, getContrast} = axe.commons.color;
+    const color = css => new Color().parseString(css);
+    const beneath = (word, shapes) => {
+        const {left, right, top, bottom} = word.getBoundingClientRect();
+        const x = (left + right) / 2, y = (top + bottom) / 2;
+        const colors = shapes.filter(({box}) => box.left <= x && x <= box.right && box.top <= y && y <= box.bottom)
+            .map(shape => shape.color);
+        for (let up = word; up; up = up.parentElement) colors.unshift(color(getComputedStyle(up).backgroundColor));
+        return colors.reduce((below, above) => flattenColors(above, below), color('white'));
+    };
+    const faint = (word, ink, shapes = []) => {
+        const contrast = getContrast(beneath(word, shapes), color(getComputedStyle(word)[ink]));
+        return contrast < 4.5 ? [`Contrast ${contrast.toFixed(2)}: ${word.textContent}`] : [];
+    };
+    const words = incomplete.filter(rule => rule.id == 'color-contrast').flatMap(rule => rule.nodes)
+        .map(node => node.element).filter(word => !word.ownerSVGElement);
+    const found = words.flatMap(word => faint(word, 'color'));
+    for (const svg of document.querySelectorAll('svg.figure')) {
+        const shapes = [];  // drawn up to here
+        for (const drawn of svg.querySelectorAll('rect, circle, text')) {
+            if (drawn.tagName == 'text') {
+                found.push(...faint(drawn, 'fill', shapes));
+                continue;
+            }
+            const {fill, fillOpacity} = getComputedStyle(drawn), shape = color(fill);
+            shape.alpha *= fillOpacity;
+            shapes.push({box: drawn.getBoundingClientRect(), color: shape});
+        }
+    }
+    return [...violations.flatMap(rule => rule.nodes.map(node => `${rule.help}: ${node.html}`)), ...found];
+}"""
+
+
+def complaints(page):
+    """Return a line for everything that axe finds wrong."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    return page.evaluate(COMPLAINTS)
