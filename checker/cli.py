@@ -86,10 +86,12 @@ def check(step: Step, solution: bool, no_compile: bool, device: str | None) -> i
     """Grade a step and print the verdict; only a yes is 0."""
     from checker.course.blanks import find_blanks
     from checker.session.check import grade
+    from checker.session.child import Child
     from checker.session.printer import Printer
 
     printer = Printer(blank.label for blank in find_blanks(step.solution_file.read_text()))
-    return grade(step, printer, solution=solution, compile_=not no_compile, device=device)
+    with click.get_current_context().obj or Child() as child:
+        return grade(child, step, printer, solution=solution, compile_=not no_compile, device=device)
 
 
 # ---------------------------------------------------------------- beside you

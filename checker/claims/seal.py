@@ -71,9 +71,11 @@ class Seal:
     open: Callable[[], str]
 
 
-def is_below(name: str, roots: Iterable[str]) -> bool:
-    """Return whether a module is one of ``roots``, or inside one."""
-    return any(name == root or name.startswith(f"{root}.") for root in roots)
+def below(roots: Iterable[str]) -> dict[str, ModuleType]:
+    """Return the modules that are loaded by now, by name: those of ``roots``, and all inside them."""
+    roots = frozenset(roots)
+    inside = tuple(f"{root}." for root in roots)
+    return {name: module for name, module in sys.modules.items() if name in roots or name.startswith(inside)}
 
 
 def answers_to(step: Step) -> dict[tuple[int, int], str]:
@@ -101,8 +103,9 @@ def kept_of(owner: Any, name: str) -> tuple[Any, str, tuple[str, ...], tuple[Any
 def kept_below(roots: Iterable[str], but: Iterable[str] = ()) -> Kept:
     """Return what the modules below ``roots`` and their classes hold now."""
     found: Kept = []
-    for name, module in list(sys.modules.items()):
-        if is_below(name, roots) and not is_below(name, but):
+    left_out = below(but)
+    for name, module in below(roots).items():
+        if name not in left_out:
             found.append(kept_of(module, name))
             own = {value for value in vars(module).values() if isinstance(value, type) and value.__module__ == name}
             found += [kept_of(kind, f"{name}.{kind.__qualname__}") for kind in own]
@@ -131,7 +134,7 @@ def put_back(kept: Kept) -> str:
 def close(step: Step, test_modules: Collection[str]) -> Seal:
     """Close the seal around the claims of ``step``; ``test_modules`` are the names of the modules that hold them."""
     all_, map_, vars_, is_, modules, frame_of = all, map, vars, operator.is_, sys.modules, sys._getframe
-    hidden = {name: modules.pop(name) for name in list(modules) if is_below(name, [*HIDDEN, *test_modules])}
+    hidden = {name: modules.pop(name) for name in below([*HIDDEN, *test_modules])}
     main, modules["__main__"] = modules["__main__"], ModuleType("__main__")  # it holds the modules of the check
     answers = answers_to(step)
     libraries = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))

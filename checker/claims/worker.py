@@ -27,7 +27,6 @@ from checker.claims.observation import Tell, line_in_words, observe, place_in
 from checker.claims.plugin import read_reference
 from checker.claims.subjects import load_source
 from checker.course.attempts import Attempts, edited, load_attempts
-from checker.course.installed import in_words
 from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Outcome, Outcomes, name_mistakes
@@ -292,6 +291,8 @@ def main() -> None:
         step = Step(job.step)
         runtime = import_max(step, compiling)
     except ImportError as error:
+        from checker.course.installed import in_words
+
         tell(MaxUnusable(in_words(error)))
         tell(Ended())
         return

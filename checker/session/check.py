@@ -10,7 +10,7 @@ from checker.course.paths import relative_path
 from checker.course.static import Unreadable, read_statically
 from checker.course.steps import Step
 from checker.events import Job
-from checker.session.child import run
+from checker.session.child import Child
 from checker.session.printer import Printer
 from checker.session.report import Report, print_static, print_unreadable
 from checker.session.verdict import NO, YES
@@ -76,13 +76,13 @@ def open_check(
     return Check(step, job, report)
 
 
-def grade(step: Step, printer: Printer, *, solution: bool, compile_: bool, device: str | None) -> int:
-    """Check a step once, print its verdict and return the exit status."""
+def grade(child: Child, step: Step, printer: Printer, *, solution: bool, compile_: bool, device: str | None) -> int:
+    """Check a step once by a child, print its verdict and return the exit status."""
     check = open_check(step, printer, time.perf_counter(), solution=solution, compile_=compile_, device=device)
     if isinstance(check, int):
         return check
     try:
-        for event in run(check.job):
+        for event in child.run(check.job):
             check.report.hear(event)
     except KeyboardInterrupt:
         return check.report.interrupt()

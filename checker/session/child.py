@@ -48,6 +48,12 @@ class Child:
         os.close(writer)
         self._write(f"{key.hex()}\n")
 
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
     def _write(self, text: str) -> None:
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # a dead child is told of by its events
@@ -84,7 +90,10 @@ class Child:
         self.process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
-        """End the child and whatever it started; it has said what it had to say."""
+        """End the child and whatever it started; it has said what it had to say. A second time does nothing."""
+        assert self.process.stdout is not None
+        if self.process.stdout.closed:
+            return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -97,8 +106,5 @@ class Child:
 
 def run(job: Job, quiet_seconds: float = QUIET_SECONDS) -> Iterator[Event]:
     """Run one job in a child process and yield its events as they come; the last is ``Ended``, ``Late`` or ``Died``."""
-    child = Child()
-    try:
+    with Child() as child:
         yield from child.run(job, quiet_seconds)
-    finally:
-        child.stop()

@@ -44,6 +44,11 @@ class Evidence:
         self.file = step.reference_file
         self.compared = {claim.name: list(_recorded(claim)) for claim in _claims(step)} if self.file.is_file() else {}
 
+    def load(self) -> None:
+        """Load NumPy and the recorded arrays now: later, the child needs all processors for its claims."""
+        if self.compared:
+            _ = self.reference
+
     @cached_property
     def reference(self) -> Reference:
         """Hugging Face's numbers, read by the parent."""

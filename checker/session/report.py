@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 
-from checker.course.installed import why_not_usable
 from checker.course.paths import relative_path
 from checker.course.static import StaticVerdict, Unreadable, what_to_do
 from checker.course.steps import Step, uses_max
-from checker.events import Claimed, Compiling, Decided, Event, Printed, Tick, Unloadable
+from checker.events import Busy, Claimed, Compiling, Decided, Event, Printed, Tick, Unloadable
 from checker.session.evidence import Evidence, claims_of
 from checker.session.printer import Printer
 from checker.session.verdict import INTERRUPTED, YES, Explanation, Heard, Verdict, decide
@@ -67,6 +66,8 @@ class Report:
                 self.printer.printed(text)
             case Compiling() | Tick():
                 self.printer.progress(event)
+            case Busy():
+                self.evidence.load()
             case Claimed():
                 self._print_claim(event)
                 if self.evidence.disputes(event):
@@ -90,8 +91,11 @@ class Report:
     def conclude(self) -> Verdict:
         """Decide, print the last words, and return the verdict."""
         verdict = decide(self.heard, self.required, self.to_write, gpu_decides=self.gpu_decides)
-        if verdict.status != YES and uses_max(self.step) and (why := why_not_usable()):
-            verdict = Verdict(verdict.status, (Explanation(why),))
+        if verdict.status != YES and uses_max(self.step):
+            from checker.course.installed import why_not_usable  # a yes need not wait for it
+
+            if why := why_not_usable():
+                verdict = Verdict(verdict.status, (Explanation(why),))
         for explanation in verdict.explanations:
             self._explain(explanation)
         for words in verdict.words:
