@@ -6,6 +6,10 @@ import re
 
 import pytest
 
+#: Files whose tests share what takes long to make: a server, a compiled model. One worker runs all tests of such a file.
+TOGETHER = ("test_serve.py", "test_play.py", "test_graphs.py", "test_benchmarks.py")
+PAGES = "test_book_browser.py"  # here one worker runs all tests of a page, which is the last parameter
+
 LEFT_OUT = {
     "slow": "./run test --fast leaves it out: a server, a browser, a live Hugging Face, all that the book shows, compiling",
     "nightly": "./run nightly alone runs it: minutes for one test",
@@ -39,6 +43,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if any(map(item.get_closest_marker, names))]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Give each worker the next test, but tests that share something to one (see above)."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            if file.endswith(PAGES):
+                return file + nodeid.rpartition("[")[2]
+            return file if file.endswith(TOGETHER) else nodeid
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="module")

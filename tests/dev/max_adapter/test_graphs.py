@@ -13,7 +13,7 @@ from max.graph import Graph
 from checker.claims.modules import build, compiled
 from checker.max_adapter import graphs
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("graphs")]
+pytestmark = pytest.mark.slow
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
 WEIGHTS = {"weight": np.random.RandomState(1).standard_normal((4, 3)).astype(np.float32)}

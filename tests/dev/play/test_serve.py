@@ -20,7 +20,7 @@ from play.serving.validation import LARGEST_BODY, InvalidRequest, ModelLimits, v
 
 openai = pytest.importorskip("openai")
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("server")]
+pytestmark = pytest.mark.slow
 
 START_SECONDS = 900  # MAX compiles the model and its sampler where it has not before
 END_SECONDS = 10

@@ -19,7 +19,7 @@ from tools.book_maker.figures import growth
 torch = pytest.importorskip("torch")
 hugging_face = pytest.importorskip("tools.hugging_face")
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("benchmarks")]
+pytestmark = pytest.mark.slow
 
 ATTENTION = Workload("attention", "MAX", 2, 7)
 TEXT = Workload("text", "MAX", 1, 4, 3)

@@ -96,7 +96,7 @@ def window(browser, address):
     page.context.close()
 
 
-@pytest.fixture(scope="module", params=[pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in PAGES])
+@pytest.fixture(scope="module", params=PAGES)
 def page(request, window, address):
     """A page as it is loaded on a phone, once for all tests."""
     window.wrong.clear()
