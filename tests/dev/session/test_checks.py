@@ -30,7 +30,7 @@ def blanks_of(step: Step) -> list[Blank]:
     return find_blanks(step.solution_file.read_text())
 
 
-MOST_IN_FAST = 6  # mistakes of a step that --fast grades
+MOST_IN_FAST = 3  # mistakes of a step that --fast grades, and alternatives
 THROUGH_THE_COMMAND = 5
 
 
@@ -61,24 +61,24 @@ def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, drawn, pytestc
     """All of them in one process, in an order drawn by lot."""
     told: list[Event] = []
     attempts = load_attempts(step)
-    left_out = (
-        set(attempts.mistakes) - set(drawn(attempts.mistakes, MOST_IN_FAST)) if pytestconfig.option.fast else set()
-    )
+    mistakes, alternatives = set(attempts.mistakes), set(attempts.alternatives)
+    if pytestconfig.option.fast:
+        mistakes, alternatives = (set(drawn(sorted(some), MOST_IN_FAST)) for some in (mistakes, alternatives))
+    left_out = {*attempts.mistakes, *attempts.alternatives} - mistakes - alternatives
     surveyed = list(survey(step, told.append, seed=pytestconfig.option.seed, without=left_out))
     assert [f"{subject.name}: {subject.problem}" for subject in surveyed if subject.problem] == []
     kinds = Counter(subject.kind for subject in surveyed)
-    mistakes = len(attempts.mistakes) - len(left_out)
-    assert kinds == {"solution": 1, "mistake": mistakes, "alternative": len(attempts.alternatives)}
+    assert kinds == {"solution": 1, "mistake": len(mistakes), "alternative": len(alternatives)}
     used = next((event.used for event in told if isinstance(event, KernelsUsed)), [])
     assert left_out or used == kernels.recorded().get(step.name, []), "run ./run kernels"
 
 
+@pytest.mark.slow
 @every_step
 def test_a_mistake_is_named_by_the_command_too(step: Step, drawn, course, pytestconfig):
     """Through processes, events and printing, for those drawn by lot."""
     mistakes = load_attempts(step).mistakes
-    count = len(mistakes) if pytestconfig.option.nightly else 1 if pytestconfig.option.fast else THROUGH_THE_COMMAND
-    for sentence in drawn(mistakes, count):
+    for sentence in drawn(mistakes, len(mistakes) if pytestconfig.option.nightly else THROUGH_THE_COMMAND):
         course.write(step.task, edited(step.solution_file.read_text(), mistakes[sentence]))
         run = course.check(step.task, "--no-compile")
         assert run.returncode == 1
