@@ -94,10 +94,9 @@ def _kind(value: Any, *, in_class: bool) -> str:
         return "property"
     if isinstance(value, staticmethod | classmethod):
         value, in_class = value.__func__, isinstance(value, classmethod)
-    try:
-        parameters = list(inspect.signature(value).parameters.values())
-    except (TypeError, ValueError):  # written in C++
+    if not inspect.isfunction(inspect.unwrap(value)):  # written in C++: Python 3.13 makes up a signature for it
         return "callable" if callable(value) else type(value).__name__
+    parameters = list(inspect.signature(value).parameters.values())
     bare = [one.replace(annotation=one.empty) for one in parameters[in_class:]]
     shown = [one if one.default is one.empty else one.replace(default=...) for one in bare]
     return str(inspect.Signature(shown)).replace("Ellipsis", "…")
