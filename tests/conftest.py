@@ -8,7 +8,7 @@ import pytest
 
 #: Files whose tests share what takes long to make: a server, a compiled model. One worker runs all tests of such a file.
 TOGETHER = ("test_serve.py", "test_play.py", "test_graphs.py", "test_benchmarks.py")
-PAGES = "test_book_browser.py"  # here one worker runs all tests of a page, which is the last parameter
+PAGES = "test_book_browser.py"  # here one worker runs all tests of a page, which is the first parameter
 
 LEFT_OUT = {
     "slow": "./run test --fast leaves it out: a server, a browser, a live Hugging Face, all that the book shows, compiling",
@@ -54,7 +54,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
             if file.endswith(PAGES):
-                return file + nodeid.rpartition("[")[2]
+                return file + re.split(r"[-\]]", nodeid.partition("[")[2])[0]
             return file if file.endswith(TOGETHER) else nodeid
 
     return Scheduling(config, log)
