@@ -117,7 +117,7 @@ def run(rounds: int, cold: bool, naive: bool, out: Path | None) -> None:
         if cold:
             first = seconds_until(NUMBERS, CHECK, solved, folder / "cold")
             times["the very first numeric verdict, nothing cached"] = [first]
-            everything = seconds_until("", [*task_arguments("warm"), "--checks"], ROOT, folder / "everything")
+            everything = seconds_until("", task_arguments("warm"), ROOT, folder / "everything")
             times["all steps compiled by `./run warm`, nothing cached"] = [everything]
             files = [file for file in (folder / "everything").rglob("*") if file.is_file()]
             kept["megabytes kept"] = round(sum(file.stat().st_size for file in files) / 1e6)
