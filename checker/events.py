@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 REPORT, SEALED = "report", "sealed"  # what a signature is for: an event, or the verdict of the sealed child
 NO_SIGNATURE = "-"
@@ -21,7 +21,8 @@ Sign = Callable[[bytes], str]
 class Job:
     """The work of a child. ``kind`` is ``learner``, ``solution`` or ``survey``; ``step`` is a name, ``step_07``.
 
-    A survey takes its subjects in an order that ``seed`` gives, and leaves out those of ``without``.
+    A survey grades ``subjects``, each given by its edits of the solution, in an order that ``seed`` gives; if it is to
+    ``record``, it keeps what the known mistakes answer.
     """
 
     step: str
@@ -32,7 +33,8 @@ class Job:
     naming: bool = True
     device: str | None = None
     seed: int = 0
-    without: tuple[str, ...] = ()
+    subjects: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    record: bool = False
 
 
 # ---------------------------------------------------------------- what a child says
@@ -84,11 +86,18 @@ class Tampered:
 
 
 @dataclass(frozen=True)
-class MistakeNamed:
-    """A claim has given a known mistake away."""
+class Explained:
+    """Why a claim says no: the function that is to blame, the known mistake if it is one, what was seen, and where.
+
+    ``verdict`` is ``no``, or ``waits`` if what the claim is about is right and only another function is not.
+    """
 
     claim: str
-    sentence: str
+    about: str
+    verdict: str
+    mistake: str
+    help: str
+    where: str
 
 
 @dataclass(frozen=True)
@@ -118,7 +127,6 @@ class SubjectGraded:
     """In a survey: the claims that follow are about another subject; ``happened`` is what else it did, in words."""
 
     name: str
-    kind: str
     happened: str = ""
 
 
@@ -183,14 +191,14 @@ class Died:
 
 
 SIGNED = (
-    Started, Claimed, Decided, Tampered, MistakeNamed, Unloadable, MaxUnusable, Notice, SubjectGraded, KernelsUsed,
+    Started, Claimed, Decided, Tampered, Explained, Unloadable, MaxUnusable, Notice, SubjectGraded, KernelsUsed,
     Ended,
 )  # fmt: skip
 UNSIGNED = (Compiling, Busy, Hanging)
 
 #: All that a report can hear; a new event of the child's belongs to one of the two tuples as well.
 Event = (
-    Started | Claimed | Decided | Tampered | MistakeNamed | Unloadable | MaxUnusable | Notice | SubjectGraded
+    Started | Claimed | Decided | Tampered | Explained | Unloadable | MaxUnusable | Notice | SubjectGraded
     | KernelsUsed | Ended | Compiling | Busy | Hanging | Printed | Tick | Late | Died
 )  # fmt: skip
 

@@ -207,10 +207,10 @@ def _found(names: tuple[str, ...]) -> list[str]:
 
 @main.command()
 def kernels() -> int:
-    """Grade every solution, alternative and mistake, and record which of MAX's kernels that takes"""
-    from tools.survey import record_kernels
+    """Grade every solution, alternative and mistake, and record their answers and the kernels that takes"""
+    from tools.survey import record
 
-    return record_kernels()
+    return record()
 
 
 @main.command()

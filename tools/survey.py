@@ -3,16 +3,20 @@
 The solution and every alternative must be accepted; every spoiled solution must be refused, with the
 sentence of its own mistake: ``tests/dev/session/test_checks.py`` demands it.
 
-``./run kernels`` does that for every step and records which of MAX's kernels it took.
+``./run kernels`` does that for every step, and records which of MAX's kernels it took and what every mistake answers.
 """
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
+import random
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from checker.course.attempts import Edits, edited, load_attempts, places
 from checker.course.paths import RECORDED_KERNELS as RECORD
 from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
@@ -20,17 +24,19 @@ from checker.events import (
     Claimed,
     Died,
     Event,
+    Explained,
     Job,
     KernelsUsed,
     Late,
     MaxUnusable,
-    MistakeNamed,
     Started,
     SubjectGraded,
 )
 from checker.session.child import run
 
 QUIET_SECONDS = 120.0  # for one claim: this is no learner's code, and the machine may be busy
+THE_SOLUTION = "the solution"
+MOST_PAIRS = 150  # of mistakes, of one step
 
 Tell = Callable[[Event], None]
 
@@ -40,11 +46,10 @@ class Surveyed:
     """What the check said of one subject: the solution, an alternative or a spoiled solution."""
 
     name: str
-    kind: str
     happened: str = ""  # that no subject may do: end the process, replace what decides
     verdicts: dict[str, str] = field(default_factory=dict)
     help: dict[str, str] = field(default_factory=dict)
-    named: list[str] = field(default_factory=list)
+    named: list[str] = field(default_factory=list)  # the known mistakes that it makes, by its explanation
 
     @property
     def accepted(self) -> bool:
@@ -52,61 +57,109 @@ class Surveyed:
         return bool(self.verdicts) and set(self.verdicts.values()) == {"yes"}
 
     @property
-    def problem(self) -> str:
-        """What the check got wrong about it, or nothing."""
+    def refused(self) -> str:
+        """Which claims say no, and what they say."""
+        said = [f"{claim}: {self.help[claim]}" for claim, verdict in self.verdicts.items() if verdict != "yes"]
+        return "" if self.accepted else "; ".join(said) or "no claim was made"
+
+    def problem(self, mistakes: Collection[str]) -> str:
+        """Return what the check got wrong about it, if it makes these mistakes, or nothing."""
         if self.happened:
             return self.happened
-        if self.kind == "mistake":
-            if self.accepted:
-                return "a mistake was accepted"
-            return "" if self.named == [self.name] else f"named as {self.named or 'nothing'}"
-        refused = [f"{claim}: {self.help[claim]}" for claim, verdict in self.verdicts.items() if verdict != "yes"]
-        return "" if self.accepted else f"refused: {'; '.join(refused) or 'no claim was made'}"
+        if not mistakes:
+            return "" if self.accepted else f"refused: {self.refused}"
+        if self.accepted:
+            return "a mistake was accepted"
+        return "" if set(self.named) == set(mistakes) else f"named as {self.named or 'nothing'}"
+
+
+def subjects_of(step: Step) -> dict[str, Edits]:
+    """Return what a survey looks at unless it is told otherwise: the solution, the alternatives, the mistakes."""
+    attempts = load_attempts(step)
+    return {THE_SOLUTION: {}, **attempts.alternatives, **attempts.mistakes}
+
+
+def pairs_of(step: Step, count: int, seed: int) -> dict[tuple[str, str], Edits]:
+    """Return pairs of known mistakes, each of which lies wholly in a blank of its own, drawn by lot.
+
+    A mistake that spoils several functions has no place here, and a pair whose edits touch the same text neither.
+    """
+    solution, mistakes = step.solution_file.read_text(), load_attempts(step).mistakes
+    places_of = {name: places(solution, edits) for name, edits in mistakes.items()}
+    possible = [
+        (one, other)
+        for one, other in itertools.combinations(mistakes, 2)
+        if len(places_of[one]) == len(places_of[other]) == 1 and places_of[one] != places_of[other]
+    ]
+    random.Random(seed).shuffle(possible)
+    drawn: dict[tuple[str, str], Edits] = {}
+    for one, other in possible:
+        edits = {**mistakes[one], **mistakes[other]}
+        if len(drawn) < count and len(edits) == len(mistakes[one]) + len(mistakes[other]):
+            with contextlib.suppress(ValueError):
+                edited(solution, edits)
+                drawn[one, other] = edits
+    return drawn
+
+
+def survey_pairs(
+    step: Step, pairs: Mapping[tuple[str, str], Edits], seed: int
+) -> Iterator[tuple[tuple[str, str], Surveyed]]:
+    """Grade pairs of something, in one child, and return what was said of each."""
+    numbers = {str(number): pair for number, pair in enumerate(pairs)}
+    for surveyed in survey(step, {number: pairs[pair] for number, pair in numbers.items()}, seed=seed):
+        yield numbers[surveyed.name], surveyed
 
 
 def survey(
     step: Step,
+    subjects: Mapping[str, Edits],
     tell: Tell = lambda event: None,
     *,
     seed: int = 0,
-    without: Collection[str] = (),
+    record: bool = False,
     quiet_seconds: float = QUIET_SECONDS,
 ) -> Iterator[Surveyed]:
-    """Grade the solution, the alternatives and the spoiled solutions of a step in one child.
+    """Grade what edits make of a step's solution, all of it in one child.
 
     Where a subject ends the child, or lets it hear nothing for too long, that is its problem: another child grades
     the rest.
 
     Args:
-        step: whose attempts.
+        step: whose solution.
+        subjects: the edits of each, by its name.
         tell: hears what the child says besides, of compiling for example; last, the kernels that were used.
         seed: of the order in which they are graded.
-        without: the names of those to leave out.
+        record: keep what the known mistakes answer; they are all among the subjects.
         quiet_seconds: how long one claim may take.
 
     Raises:
         RuntimeError: the child ended while it was at none of them.
     """
-    left_out, running = list(without), ""
-    job = Job(step.name, "survey", "", str(step.solution_file), compile=False, seed=seed)
+    left, running = dict(subjects), ""
+    path = str(step.solution_file)
+    job = Job(step.name, "survey", "", path, compile=False, seed=seed, subjects=left, record=record)
     graded: list[Surveyed] = []
-    events = run(replace(job, without=tuple(left_out)), quiet_seconds)
+    events = run(job, quiet_seconds)
     while event := next(events, None):
         match event:
             case Started():
                 running = event.subject
             case SubjectGraded():
-                graded.append(Surveyed(event.name, event.kind, event.happened))
+                graded.append(Surveyed(event.name, event.happened))
             case Claimed():
                 graded[-1].verdicts[event.claim] = event.verdict
                 graded[-1].help[event.claim] = event.help
-            case MistakeNamed():
-                graded[-1].named.append(event.sentence)
+            case Explained():
+                graded[-1].verdicts[event.claim] = event.verdict
+                graded[-1].help[event.claim] = event.help
+                if event.mistake and event.mistake not in graded[-1].named:
+                    graded[-1].named.append(event.mistake)
             case Late() | Died() if running and not graded:
-                yield Surveyed(running, "unknown", f"it ended the survey: {event}")
-                left_out.append(running)
+                yield Surveyed(running, f"it ended the survey: {event}")
+                del left[running]
                 running = ""
-                events = run(replace(job, without=tuple(left_out)), quiet_seconds)
+                events = run(replace(job, subjects=left), quiet_seconds)
             case Late() | Died() | MaxUnusable():
                 raise RuntimeError(f"the survey of {step.name} ended early: {event}")
             case _:
@@ -114,8 +167,8 @@ def survey(
     yield from graded
 
 
-def record_kernels() -> int:
-    """Survey every step and record the kernels. Return 1 when a check got something wrong, as exit status."""
+def record() -> int:
+    """Survey every step; record kernels and answers. Return 1 when a check got something wrong, as exit status."""
     used, wrong = {}, 0
 
     for step in all_steps():
@@ -124,10 +177,11 @@ def record_kernels() -> int:
             if isinstance(event, KernelsUsed):
                 used[name] = event.used
 
-        for subject in survey(step, note):
-            if subject.problem:
+        mistakes = load_attempts(step).mistakes
+        for subject in survey(step, subjects_of(step), note, record=True):
+            if problem := subject.problem({subject.name} & mistakes.keys()):
                 wrong += 1
-                print(f"{step.name}: {subject.name} was {subject.problem}", file=sys.stderr)
+                print(f"{step.name}: {subject.name} was {problem}", file=sys.stderr)
         print(f"{relative_path(step.check_file)}: {len(used.get(step.name, []))} kernels", flush=True)
     RECORD.write_text(json.dumps(used, indent=1) + "\n")
     return 1 if wrong else 0

@@ -39,7 +39,7 @@ SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
 def observe(
     step: Step,
     subjects: Mapping[str, ModuleType] | Collection[str],
-    claims: Collection[str] | None = None,
+    claims: Collection[str] | Mapping[str, Collection[str]] | None = None,
     *,
     compiled: bool = False,
     device: str | None = None,
@@ -52,7 +52,7 @@ def observe(
     Args:
         step: whose claims.
         subjects: the modules to grade by name, or only their names where they are loaded later.
-        claims: the claims to run, all where it is None.
+        claims: the claims to run, of all subjects or by subject; all where it is None.
         compiled: run the compiled claims instead of those about numbers.
         device: compile for this device alone.
         tell: hears of every claim as it comes and goes.
@@ -75,7 +75,7 @@ class Observer:
     """A pytest plugin: puts the subjects in place of ``step`` and keeps what each claim says of them."""
 
     subjects: Mapping[str, ModuleType] | Collection[str]
-    claims: Collection[str] | None
+    claims: Collection[str] | Mapping[str, Collection[str]] | None
     compiled: bool
     tell: Tell
     load: Load | None
@@ -92,7 +92,8 @@ class Observer:
 
         def wanted(item: pytest.Item) -> bool:
             compiled = item.get_closest_marker("compiled") is not None
-            return compiled == self.compiled and (self.claims is None or claim_of(item) in self.claims)
+            claims = self.claims.get(subject_of(item), ()) if isinstance(self.claims, Mapping) else self.claims
+            return compiled == self.compiled and (claims is None or claim_of(item) in claims)
 
         items[:] = [item for item in items if wanted(item)]
 
@@ -180,7 +181,8 @@ def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] |
         return Outcome("yes", about=about)
     error = failure.value
     if isinstance(error, Refusal):
-        return Outcome("no", error.sentence, observed=error.observed, about=about)
+        observed = error.observed if isinstance(error.observed, np.ndarray | str) else repr(error.observed)
+        return Outcome("no", error.sentence, observed=observed, about=about)
     function, line = place_in(error, path)
     if isinstance(error, NotImplementedError) and function:
         return Outcome("waits", f"waits until {function} is written", about=about)

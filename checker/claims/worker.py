@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import gc
 import json
 import os
-import random
 import select
 import signal
 import sys
@@ -26,15 +24,14 @@ from checker.claims import seal
 from checker.claims.observation import Tell, line_in_words, observe, place_in
 from checker.claims.plugin import read_reference
 from checker.claims.subjects import load_source
-from checker.course.attempts import Attempts, edited, load_attempts
+from checker.claims.surveying import diagnosis_of, grade_subjects
 from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
-from checker.diagnosis.mistakes import Outcome, Outcomes, name_mistakes
+from checker.diagnosis.mistakes import Outcomes
 from checker.events import (
     REPORT,
     SEALED,
     Busy,
-    Claimed,
     Compiling,
     Decided,
     Ended,
@@ -43,11 +40,8 @@ from checker.events import (
     Job,
     KernelsUsed,
     MaxUnusable,
-    MistakeNamed,
     Notice,
     Sign,
-    Started,
-    SubjectGraded,
     Tampered,
     Unloadable,
     encode,
@@ -78,45 +72,6 @@ def tell_where_when_asked(path: str, tell: Tell) -> None:
         tell(Hanging(line_in_words(path, frame.f_lineno) if frame else ""))
 
     signal.signal(signal.SIGVTALRM, answer)
-
-
-class Diagnosis:
-    """Names the mistakes behind a no; every spoiled solution runs at most once per claim."""
-
-    def __init__(self, step: Step, busy: Callable[[], None]) -> None:
-        self.step = step
-        self.busy = busy
-        self.spoiled: dict[str, ModuleType] = {}
-        self.seen: dict[str, dict[str, Outcome]] = {}
-
-    @functools.cached_property
-    def attempts(self) -> Attempts:
-        """The mistakes and alternatives of the step."""
-        return load_attempts(self.step)
-
-    @functools.cached_property
-    def solution(self) -> str:
-        """The source that the edits of a mistake apply to."""
-        return self.step.solution_file.read_text()
-
-    def mistakes_behind(self, said: Outcomes) -> dict[str, str]:
-        """Return the claims that give a mistake away, and its sentence."""
-        return name_mistakes(said, list(self.attempts.mistakes), self.observe_spoiled)
-
-    def observe_spoiled(self, names: list[str], claims: list[str]) -> dict[str, dict[str, Outcome]]:
-        """Return the outcomes of some claims on some spoiled solutions."""
-        for name in names:
-            if name not in self.spoiled:
-                number = f"spoiled_{len(self.spoiled)}"
-                source = edited(self.solution, self.attempts.mistakes[name])
-                self.spoiled[name] = load_source(f"graded.{number}", source, number)
-                self.seen[name] = {}
-        missing = {name: self.spoiled[name] for name in names if not self.seen[name].keys() >= set(claims)}
-        if missing:
-            found = observe(self.step, missing, claims, tell=lambda event: self.busy())
-            for name, outcomes in found.items():
-                self.seen[name] |= outcomes
-        return {name: self.seen[name] for name in names}
 
 
 class Graded:
@@ -167,69 +122,24 @@ class Graded:
 
 
 def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], None]) -> None:
-    """Tell what every claim says of the learner's file; then which mistake it is, or what compiling gives."""
+    """Tell what every claim says of the learner's file; then why it says no, or what compiling gives."""
     graded = Graded(step, job, tell, decide)
     outcomes = graded.run(compiled=False)
     verdicts = {outcome.verdict for outcome in outcomes.values()}
     if "no" in verdicts and job.naming:
-        for claim, sentence in Diagnosis(step, busy).mistakes_behind(outcomes).items():
-            tell(MistakeNamed(claim, sentence))
+        silence()
+        for explained in diagnosis_of(step, busy).explain(outcomes, job.source, job.path):
+            tell(explained)
     elif job.compile and verdicts == {"yes"}:
         graded.run(compiled=True)
 
 
-def grade_attempts(step: Step, job: Job, tell: Tell) -> None:
-    """Grade the solution, every alternative and every spoiled solution of a step, in one session.
-
-    Their order is shuffled. What one of them replaces is put back before the next is graded, and before each is
-    loaded or tried it is told which, for one that ends the process or never ends.
-    """
-    attempts, solution = load_attempts(step), step.solution_file.read_text()
-    kinds = {"the solution": "solution"}
-    kinds |= dict.fromkeys(attempts.alternatives, "alternative") | dict.fromkeys(attempts.mistakes, "mistake")
-    subjects = [name for name in kinds if name not in job.without]
-    random.Random(job.seed).shuffle(subjects)
-    edits = {**attempts.alternatives, **attempts.mistakes}
-    happened: dict[str, str] = {}
-    guarded: seal.Kept = []
-    running = ""
-
-    def put_back() -> None:
-        if replaced := seal.put_back(guarded):
-            happened.setdefault(running, f"it replaces {replaced}")
-
-    def take(event: Event) -> None:
-        nonlocal running
-        if isinstance(event, Started):
-            if event.subject != running:
-                put_back()
-                running = event.subject
-            tell(event)
-
-    def load(test_modules: Collection[str]) -> Mapping[str, ModuleType]:
-        guarded[:] = seal.guarded(test_modules)
-        modules = {}
-        for number, name in enumerate(subjects):
-            take(Started("It is loaded.", name))
-            try:
-                modules[name] = load_source(
-                    f"graded.{step.name}_{number}", edited(solution, edits.get(name, {})), f"subject_{number}"
-                )
-            except BaseException as error:
-                happened[name] = f"it cannot be loaded: {error_in_words(error)}"
-        return modules
-
-    graded = observe(step, subjects, tell=take, load=load)
-    put_back()
-    mistakes = [name for name in attempts.mistakes if name in graded]
-    for name in subjects:
-        tell(SubjectGraded(name, kinds[name], happened.get(name, "")))
-        outcomes = graded.get(name, {})
-        for claim, outcome in outcomes.items():
-            tell(Claimed(claim, outcome.about, "", outcome.verdict, outcome.sentence, outcome.where))
-        if any(outcome.verdict == "no" for outcome in outcomes.values()):
-            for claim, sentence in name_mistakes(outcomes, mistakes, lambda names, claims: graded).items():
-                tell(MistakeNamed(claim, sentence))
+def silence() -> None:
+    """Drop what is printed from now on: an explanation runs the learner's file again, which has printed it already."""
+    sys.stdout.flush()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
 
 
 def import_max(step: Step, compiling: Callable[[str, float | None], None]) -> ModuleType | None:
@@ -299,7 +209,7 @@ def main() -> None:
     tell_where_when_asked(job.path, unsigned)
     unsigned(Busy())
     if job.kind == "survey":
-        grade_attempts(step, job, tell)
+        grade_subjects(step, job, tell, lambda: unsigned(Busy()))
         if runtime:
             tell(KernelsUsed(sorted(runtime.kernels.used)))
     else:

@@ -6,9 +6,11 @@ Such a file defines two tables, ``MISTAKES`` (a sentence -> the edits that spoil
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from checker.course.blanks import find_blanks, functions
 from checker.course.paths import relative_path
 from checker.course.steps import Step
 
@@ -47,6 +49,20 @@ def _is_table(found: object) -> bool:
         and all(isinstance(old, str) and isinstance(new, str) for old, new in edits.items())
         for name, edits in found.items()
     )
+
+
+def places(solution: str, edits: Edits) -> set[str]:
+    """Return the functions with a blank that edits change, by their qualified names."""
+    bodies = functions(ast.parse(solution))
+    found = set()
+    for old in edits:
+        before = solution.partition(old)[0]
+        first, last = before.count("\n") + 1, (before + old.rstrip("\n")).count("\n") + 1
+        for blank in find_blanks(solution):
+            body = bodies[blank.function]
+            if body.lineno <= last and first <= (body.end_lineno or 0):
+                found.add(blank.function)
+    return found
 
 
 def edited(source: str, edits: Edits) -> str:

@@ -60,6 +60,11 @@ class Step:
         """Hugging Face's numbers, recorded."""
         return REFERENCES / f"{self.name}.npz"
 
+    @property
+    def answers_file(self) -> Path:
+        """What every known mistake answers to the claims, recorded."""
+        return REFERENCES / "mistakes" / f"{self.name}.npz"
+
 
 def all_steps() -> list[Step]:
     """Return every step there is a solution for, warm-ups first, in the order of the tutorial."""

@@ -12,6 +12,8 @@ from checker.session.evidence import Evidence, claims_of
 from checker.session.printer import Printer
 from checker.session.verdict import INTERRUPTED, YES, Explanation, Heard, Verdict, decide
 
+HOLD_SECONDS = 2.0  # a no is printed at the latest so long after it was heard, explained or not
+
 
 def print_unreadable(error: Unreadable, printer: Printer) -> None:
     """Print why a file cannot be graded."""
@@ -56,6 +58,9 @@ class Report:
         self.started = started
         self.heard = Heard()
         self.evidence = Evidence(step)
+        self.held: list[str] = []  # claims whose rows are not printed yet
+        self.held_since = 0.0
+        self.waiting: set[str] = set()  # blanks whose row says that they wait
         self.required = claims_of(step, compiled=compile_)
         self.more_to_come = self.required != claims_of(step, compiled=False)
 
@@ -65,11 +70,13 @@ class Report:
             case Printed(text):
                 self.printer.printed(text)
             case Compiling() | Tick():
+                if self.held and time.perf_counter() - self.held_since > HOLD_SECONDS:
+                    self._print_held()
                 self.printer.progress(event)
             case Busy():
                 self.evidence.load()
             case Claimed():
-                self._print_claim(event)
+                self._take(event)
                 if self.evidence.disputes(event):
                     self.heard.disputed.append(event.claim)
             case Unloadable():
@@ -78,24 +85,42 @@ class Report:
         if isinstance(event, Decided) and not event.compiled and self.more_to_come and self.heard.numbers_are_right:
             self.printer.line(f"\nYes: the numbers are Hugging Face's ({self.seconds()}).")
 
+    def _take(self, event: Claimed) -> None:
+        """Print a claim, or hold it from the first no on: its explanation may say that it only waits for another."""
+        if event.verdict == "no" and not self.held:
+            self.held_since = time.perf_counter()
+        if event.verdict == "no" or self.held:
+            self.held.append(event.claim)
+        else:
+            self._print_claim(event)
+
+    def _print_held(self) -> None:
+        for claim in self.held:
+            self._print_claim(self.heard.claims[claim])
+        self.held.clear()
+
     def _print_claim(self, event: Claimed) -> None:
-        about, waits = event.about, event.verdict == "waits"
-        before = self.heard.claims.values()
+        about = event.about
         if about in self.to_write:
             return  # a blank that is still to write has its line already
-        if not waits:
+        if event.verdict != "waits":
             self.printer.row(event.verdict, about, event.sentence)
-        elif not any(other.about == about and other.verdict == "waits" for other in before):
+        elif about not in self.waiting:
+            self.waiting.add(about)
             self.printer.row("waits", about, event.help)
 
     def conclude(self) -> Verdict:
         """Decide, print the last words, and return the verdict."""
+        self._print_held()
         verdict = decide(self.heard, self.required, self.to_write, gpu_decides=self.gpu_decides)
         if verdict.status != YES and uses_max(self.step):
             from checker.course.installed import why_not_usable  # a yes need not wait for it
 
             if why := why_not_usable():
                 verdict = Verdict(verdict.status, (Explanation(why),))
+        wrong = list(dict.fromkeys(explanation.about for explanation in verdict.explanations))
+        if len(wrong) > 1:
+            self.printer.line(f"\n{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}.")
         for explanation in verdict.explanations:
             self._explain(explanation)
         for words in verdict.words:
@@ -110,6 +135,7 @@ class Report:
     def interrupt(self) -> int:
         """Print the last words after Ctrl-C, and return the exit status."""
         self.printer.close()
+        self._print_held()
         known = "the numbers are right, the compiled verdict is missing"
         known = known if self.heard.numbers_are_right else "there is no verdict"
         self.printer.line(f"\nInterrupted: {known}. Run it again; what MAX has compiled is kept.")

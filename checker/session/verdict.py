@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from checker.events import (
     Claimed,
@@ -11,9 +11,9 @@ from checker.events import (
     Died,
     Ended,
     Event,
+    Explained,
     Late,
     MaxUnusable,
-    MistakeNamed,
     Notice,
     Started,
     Tampered,
@@ -46,7 +46,7 @@ class Heard:
     """All that a child has said so far."""
 
     claims: dict[str, Claimed] = field(default_factory=dict)
-    mistakes: dict[str, str] = field(default_factory=dict)  # claim -> the mistake that it gives away
+    explained: list[Explained] = field(default_factory=list)
     sealed: dict[str, str] = field(default_factory=dict)  # claim -> the verdict that the sealed child signed
     numbers_decided: bool = False
     ended: bool = False
@@ -65,8 +65,9 @@ class Heard:
             case Decided(compiled, verdicts):
                 self.sealed |= verdicts
                 self.numbers_decided |= not compiled
-            case MistakeNamed(claim, sentence):
-                self.mistakes[claim] = sentence
+            case Explained(claim, _, verdict, _, help, where):
+                self.claims[claim] = replace(self.claims[claim], verdict=verdict, help=help, where=where)
+                self.explained.append(event)
             case Notice(sentence):
                 self.notices.append(sentence)
             case Ended():
@@ -77,6 +78,8 @@ class Heard:
                 self.stopped = Explanation(f"No verdict: {sentence}")
             case Tampered(sentence):
                 self.stopped = Explanation(f"No verdict: your file {sentence}, which the check relies on. Remove that.")
+            case Late() | Died() if self.refused:
+                pass  # while it was looked for why: the verdict stands
             case Late(seconds, where):
                 said = f"Nothing was heard for {seconds:g} seconds"
                 self.stopped = self.no_verdict(said, "Look for a loop that never ends.", where)
@@ -89,9 +92,26 @@ class Heard:
         return Explanation(f"No verdict: {happened} {during} {advice}", where=where)
 
     @property
+    def refused(self) -> bool:
+        """Whether the sealed child has signed a no."""
+        return "no" in self.sealed.values()
+
+    @property
     def numbers_are_right(self) -> bool:
         """Whether every claim about numbers was made, held, and is not disputed."""
         return self.numbers_decided and not self.disputed and set(self.sealed.values()) == {"yes"}
+
+
+def explain(heard: Heard, failed: Mapping[str, Claimed]) -> list[Explanation]:
+    """Return the explanations of the claims that failed: one for a function that makes a known mistake, else each."""
+    told = [one for one in heard.explained if one.verdict == "no"]
+    if not told:  # compiled claims, or the child ended before it could explain
+        told = [Explained(name, one.about, "no", "", one.help, one.where) for name, one in failed.items()]
+    explanations: dict[tuple[str, str], Explanation] = {}
+    for one in told:
+        sentence = f"{one.mistake} {one.help}".strip()
+        explanations.setdefault((one.about, one.mistake or sentence), Explanation(sentence, one.about, one.where))
+    return list(explanations.values())
 
 
 def decide(heard: Heard, required: Collection[str], to_write: Collection[str], *, gpu_decides: bool = False) -> Verdict:
@@ -106,14 +126,7 @@ def decide(heard: Heard, required: Collection[str], to_write: Collection[str], *
     if heard.stopped:
         return Verdict(NO, (heard.stopped,))
     failed = {name: claim for name, claim in heard.claims.items() if claim.verdict == "no"}
-    explanations = [
-        Explanation(f"{mistake} {failed[name].help}", failed[name].about, failed[name].where)
-        for name, mistake in heard.mistakes.items()
-        if name in failed
-    ]
-    if failed and not explanations:
-        first = next(iter(failed.values()))
-        explanations = [Explanation(first.help, first.about, first.where)]
+    explanations = explain(heard, failed)
     said = {name: claim.verdict for name, claim in heard.claims.items()} | heard.sealed
     decisive = {
         name: "no" if name in failed else verdict

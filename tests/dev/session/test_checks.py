@@ -3,7 +3,6 @@
 import ast
 import random
 import re
-from collections import Counter
 
 import pytest
 
@@ -11,9 +10,10 @@ from checker.course.attempts import edited, load_attempts
 from checker.course.blanks import Blank, find_blanks, unwritten
 from checker.course.skeletons import expected
 from checker.course.steps import Step, all_steps
+from checker.diagnosis.answers import read_answers
 from checker.events import Event, KernelsUsed
 from checker.max_adapter import kernels
-from tools.survey import survey
+from tools.survey import MOST_PAIRS, THE_SOLUTION, pairs_of, subjects_of, survey, survey_pairs
 
 NAMES = [f"warmup_{number:02}" for number in range(1, 6)] + [f"step_{number:02}" for number in range(1, 16)]
 
@@ -32,6 +32,7 @@ def blanks_of(step: Step) -> list[Blank]:
 
 MOST_IN_FAST = 3  # mistakes of a step that --fast grades, and alternatives
 THROUGH_THE_COMMAND = 5
+PAIRS = 5  # of mistakes, of a step
 
 
 @pytest.fixture
@@ -60,17 +61,33 @@ def test_a_check_knows_enough_mistakes_and_alternatives(step: Step):
 def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, drawn, pytestconfig):
     """All of them in one process, in an order drawn by lot."""
     told: list[Event] = []
-    attempts = load_attempts(step)
-    mistakes, alternatives = set(attempts.mistakes), set(attempts.alternatives)
+    attempts, subjects = load_attempts(step), subjects_of(step)
     if pytestconfig.option.fast:
-        mistakes, alternatives = (set(drawn(sorted(some), MOST_IN_FAST)) for some in (mistakes, alternatives))
-    left_out = {*attempts.mistakes, *attempts.alternatives} - mistakes - alternatives
-    surveyed = list(survey(step, told.append, seed=pytestconfig.option.seed, without=left_out))
-    assert [f"{subject.name}: {subject.problem}" for subject in surveyed if subject.problem] == []
-    kinds = Counter(subject.kind for subject in surveyed)
-    assert kinds == {"solution": 1, "mistake": len(mistakes), "alternative": len(alternatives)}
+        few = {THE_SOLUTION, *drawn(attempts.mistakes, MOST_IN_FAST), *drawn(attempts.alternatives, MOST_IN_FAST)}
+        subjects = {name: edits for name, edits in subjects.items() if name in few}
+    surveyed = list(survey(step, subjects, told.append, seed=pytestconfig.option.seed))
+    problems = {subject.name: subject.problem({subject.name} & attempts.mistakes.keys()) for subject in surveyed}
+    assert problems == dict.fromkeys(subjects, "")
     used = next((event.used for event in told if isinstance(event, KernelsUsed)), [])
-    assert left_out or used == kernels.recorded().get(step.name, []), "run ./run kernels"
+    assert pytestconfig.option.fast or used == kernels.recorded().get(step.name, []), "run ./run kernels"
+
+
+@every_step
+def test_what_every_mistake_answers_is_recorded(step: Step):
+    recorded = read_answers(step)
+    assert recorded is not None, "run ./run kernels"
+    assert recorded.keys() == load_attempts(step).mistakes.keys()
+
+
+@pytest.mark.parametrize("step", [step for step in all_steps() if len(blanks_of(step)) > 1], ids=lambda step: step.name)
+def test_two_mistakes_at_once_are_both_named(step: Step, pytestconfig):
+    """Pairs drawn by lot, each mistake in a function of its own; ``./run pairs`` counts many more."""
+    option = pytestconfig.option
+    pairs = pairs_of(step, MOST_PAIRS if option.nightly else 1 if option.fast else PAIRS, option.seed)
+    surveyed = dict(survey_pairs(step, pairs, seed=option.seed))
+    assert [pair for pair, subject in surveyed.items() if subject.accepted or subject.happened] == []
+    unnamed = {pair: subject.named for pair, subject in surveyed.items() if not {*pair} <= {*subject.named}}
+    assert len(unnamed) <= 0.05 * max(len(pairs), 20), unnamed
 
 
 @pytest.mark.slow
@@ -102,9 +119,13 @@ MISTAKES = {
 ALTERNATIVES = {"with a name": {WELL: WELL.replace("return", "dots =") + "; return dots"}}
 """
 SURVEY = """
+from checker.course.attempts import load_attempts
 from checker.course.steps import find_step
-from tools.survey import survey
-print({one.name: one.problem for one in survey(find_step("w01"), seed=%d, quiet_seconds=1)})
+from tools.survey import subjects_of, survey
+step = find_step("w01")
+mistakes = load_attempts(step).mistakes
+surveyed = survey(step, subjects_of(step), seed=%d, quiet_seconds=1)
+print({one.name: one.problem({one.name} & mistakes.keys()) for one in surveyed})
 """
 
 

@@ -104,10 +104,11 @@ def test_every_part_of_the_tool_knows_it(with_step):
     assert "return x + x" in course.python("-m", "checker", "compare", "98").stdout
     assert "s98" in course.python("-m", "checker.tasks").stdout
 
-    surveyed = "from checker.course.steps import find_step; from tools.survey import survey; "
-    surveyed += "print(sorted((one.kind, one.problem) for one in survey(find_step('98'))))"
+    surveyed = "from checker.course.steps import find_step; from tools.survey import subjects_of, survey; "
+    surveyed += "step = find_step('98'); said = list(survey(step, subjects_of(step), record=True)); "
+    surveyed += "print(sum(one.accepted for one in said), *(one.named for one in said if not one.accepted))"
     said = course.python("-c", surveyed).stdout
-    assert said == "[('alternative', ''), ('mistake', ''), ('solution', '')]\n"
+    assert said == "2 ['The numbers are squared, not doubled.']\n"
     pytest_run = course.python("-m", "pytest", "-q", "tests/test_step_98.py")
     assert pytest_run.returncode == 0, pytest_run.stdout
 

@@ -1,0 +1,88 @@
+"""Grade many subjects of a step in one session: the solution, and whatever edits make of it."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable, Collection, Mapping
+from types import CodeType, ModuleType
+
+from checker.claims import seal
+from checker.claims.observation import Tell, observe
+from checker.claims.subjects import load_code, load_source
+from checker.course.attempts import edited, load_attempts
+from checker.course.steps import Step
+from checker.diagnosis.answers import read_answers, write_answers
+from checker.diagnosis.exceptions import error_in_words
+from checker.diagnosis.explanation import Diagnosis
+from checker.diagnosis.mistakes import Outcomes
+from checker.events import Claimed, Event, Job, Started, SubjectGraded
+
+
+def diagnosis_of(step: Step, busy: Callable[[], None]) -> Diagnosis:
+    """Return what explains a no of a step; ``busy`` is called whenever a claim has been tried for it."""
+
+    def try_(codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None) -> Mapping[str, Outcomes]:
+        modules = {}
+        for number, (name, code) in enumerate(codes.items()):
+            with contextlib.suppress(Exception, SystemExit):  # it has no outcomes then
+                modules[name] = load_code(f"graded.tried_{number}", code)
+        return observe(step, modules, claims, tell=lambda event: busy())
+
+    return Diagnosis(step, try_)
+
+
+def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -> None:
+    """Grade every subject of a job, and explain every no.
+
+    Their order is shuffled. What one of them replaces is put back before the next is graded, and before each is
+    loaded or tried it is told which, for one that ends the process or never ends.
+    """
+    solution = step.solution_file.read_text()
+    sources = {name: edited(solution, edits) for name, edits in job.subjects.items()}
+    subjects = list(sources)
+    random.Random(job.seed).shuffle(subjects)
+    paths = {name: f"subject_{number}" for number, name in enumerate(subjects)}
+    happened: dict[str, str] = {}
+    guarded: seal.Kept = []
+    running = ""
+
+    def put_back() -> None:
+        if replaced := seal.put_back(guarded):
+            happened.setdefault(running, f"it replaces {replaced}")
+
+    def take(event: Event) -> None:
+        nonlocal running
+        if isinstance(event, Started):
+            if event.subject != running:
+                put_back()
+                running = event.subject
+            tell(event)
+
+    def load(test_modules: Collection[str]) -> Mapping[str, ModuleType]:
+        guarded[:] = seal.guarded(test_modules)
+        modules = {}
+        for name in subjects:
+            take(Started("It is loaded.", name))
+            try:
+                modules[name] = load_source(f"graded.{step.name}_{paths[name]}", sources[name], paths[name])
+            except BaseException as error:
+                happened[name] = f"it cannot be loaded: {error_in_words(error)}"
+        return modules
+
+    graded = observe(step, subjects, tell=take, load=load)
+    put_back()
+    answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
+    if job.record:
+        write_answers(step, answers)
+    diagnosis = diagnosis_of(step, busy)
+    if answers and not read_answers(step):
+        diagnosis.answers = answers
+    for name in subjects:
+        tell(SubjectGraded(name, happened.get(name, "")))
+        outcomes = graded.get(name, {})
+        for claim, outcome in outcomes.items():
+            tell(Claimed(claim, outcome.about, "", outcome.verdict, outcome.sentence, outcome.where))
+        if any(outcome.verdict == "no" for outcome in outcomes.values()):
+            for explained in diagnosis.explain(outcomes, sources[name], paths[name]):
+                tell(explained)

@@ -1,0 +1,196 @@
+"""Explain a no: judge each function alone, and look up which known mistake it makes.
+
+The verdict on the whole file stands. To explain it, the claims about one function are tried again with the
+solution's code in all other functions that are wrong or missing, so that no function is blamed for another.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Collection, Mapping
+from types import CodeType
+
+from checker.course.attempts import edited, load_attempts, places
+from checker.course.blanks import find_blanks, unwritten
+from checker.course.steps import Step
+from checker.diagnosis.answers import read_answers
+from checker.diagnosis.grafting import compile_grafted
+from checker.diagnosis.mistakes import Answers, Outcome, Outcomes, agrees, telling_apart, that_agree
+from checker.events import Explained
+
+#: Runs each of some modules, given as code by name, and then those claims of it that are asked for.
+Try = Callable[[Mapping[str, CodeType], Mapping[str, Collection[str]] | None], Mapping[str, Outcomes]]
+
+MISSING = ("AttributeError", "NameError", "TypeError")  # what the solution's code beside the learner's may lead to
+
+
+class Diagnosis:
+    """Explains what the claims of a step said, of one file or of many.
+
+    Args:
+        step: whose claims.
+        try_: runs modules and claims.
+    """
+
+    def __init__(self, step: Step, try_: Try) -> None:
+        self.step = step
+        self.try_ = try_
+        self.solution = step.solution_file.read_text()
+        self.functions = {blank.label: blank.function for blank in find_blanks(self.solution)}
+
+    @functools.cached_property
+    def answers(self) -> Answers:
+        """What every known mistake answers: recorded, or else found out now, which takes seconds."""
+        recorded = read_answers(self.step)
+        if recorded is not None:
+            return recorded
+        spoiled = {
+            name: compile(edited(self.solution, edits), f"spoiled_{number}", "exec")
+            for number, (name, edits) in enumerate(load_attempts(self.step).mistakes.items())
+        }
+        return self.try_(spoiled, None)
+
+    @functools.cached_property
+    def lies_in(self) -> Mapping[str, set[str]]:
+        """The functions with a blank that each mistake spoils, by their labels."""
+        labels = {function: label for label, function in self.functions.items()}
+        mistakes = load_attempts(self.step).mistakes
+        return {name: {labels[one] for one in places(self.solution, edits)} for name, edits in mistakes.items()}
+
+    def explain(self, said: Outcomes, source: str, path: str) -> list[Explained]:
+        """Return what each no of a file comes from, the function to mend first at the front.
+
+        Args:
+            said: what the claims said of it.
+            source: the file.
+            path: where it lies.
+        """
+        refused = {claim: outcome for claim, outcome in said.items() if outcome.verdict == "no"}
+        alone = Alone(self, source, path)
+        wrong: dict[str, dict[str, Outcome]] = {}
+        for claim, outcome in said.items():
+            if outcome.verdict != "yes" and outcome.about not in alone.missing:
+                wrong.setdefault(outcome.about, {})[claim] = outcome
+        possible = [name for name in self.answers if not self.lies_in[name] & alone.missing]
+        known = next(iter(that_agree(said, self.answers, possible)), "")
+        lies_in = self.lies_in.get(known, set())
+        if known and len(lies_in & wrong.keys()) != 1:
+            return _all_from(refused, known)
+
+        found = {label: wrong[label] for label in lies_in}
+        questions = {label: claims for label, claims in wrong.items() if label not in lies_in}
+        found |= alone.judge(questions, wrong.keys() | alone.missing)
+        if alone.doubtful:  # a function whose own claims hold may be behind it
+            others = self.functions.keys() - wrong.keys() - alone.missing
+            found |= alone.judge(dict.fromkeys(others, alone.doubtful), self.functions.keys())
+        blamed = {label: noes for label, seen in found.items() if (noes := _noes(seen))}
+        if not blamed:
+            return _all_from(refused, "Each function is right alone, and together they are not.")
+
+        order = list(dict.fromkeys(outcome.about for outcome in said.values()))
+        explained = []
+        for label in sorted(blamed, key=order.index):
+            own = {claim: outcome for claim, outcome in said.items() if outcome.about == label}
+            mistake = known if label in lies_in else self._mistake_of(label, found[label], own, alone)
+            for claim, outcome in blamed[label].items():
+                explained.append(Explained(claim, label, "no", mistake, outcome.sentence, outcome.where))
+        answered = {one.claim for one in explained}
+        for claim, outcome in refused.items():
+            if claim not in answered:
+                waited_for = [label for label in blamed if label != outcome.about] or list(blamed)
+                explained.append(_waits(claim, outcome.about, waited_for))
+        return explained
+
+    def _mistake_of(self, label: str, found: Outcomes, own: Outcomes, alone: Alone) -> str:
+        """Return the known mistake that one function makes, or nothing.
+
+        Args:
+            label: the function.
+            found: what the claims that failed say of it alone.
+            own: what the claims about it said of the whole file.
+            alone: tries more claims where these do not tell.
+        """
+        possible = [name for name in self.answers if self.lies_in[name] <= {label}]
+        candidates = that_agree({**own, **found}, self.answers, possible)
+        ask = telling_apart(candidates, self.answers)
+        if not candidates:  # what held of the whole file may not hold alone
+            candidates, ask = that_agree(found, self.answers, possible), list(own.keys() - found.keys())
+        if candidates and ask:
+            seen = alone.try_({label: self.functions.keys() - {label}}, {label: ask}).get(label, {})
+            candidates = that_agree(seen, self.answers, candidates)
+        return candidates[0] if candidates else ""
+
+
+class Alone:
+    """The functions of one file, each judged beside the solution's code in others.
+
+    Attributes:
+        missing: the labels of those that are still to write.
+        doubtful: claims that failed when they were judged, and not for the function that they are about alone.
+    """
+
+    def __init__(self, diagnosis: Diagnosis, source: str, path: str) -> None:
+        self.diagnosis, self.source, self.path = diagnosis, source, path
+        self.missing = {one.blank.label for one in unwritten(ast.parse(source), diagnosis.solution)}
+        self.doubtful: dict[str, Outcome] = {}
+
+    def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> dict[str, dict[str, Outcome]]:
+        """Return what claims say of single functions.
+
+        Each is tried with the solution's code in the other ``wrong`` functions; where a claim fails even so, with the
+        solution's code in all others. That code may lack a name which the learner's functions share; then the
+        claim keeps what it said before.
+
+        Args:
+            questions: by function, the claims and what they said of the whole file.
+            wrong: the labels of the functions that cannot be relied on.
+        """
+        functions = self.diagnosis.functions.keys()
+        found = {label: dict(claims) for label, claims in questions.items()}
+        beside_right = {label: (functions & set(wrong)) - {label} for label in questions}
+        for label, outcomes in self.try_(beside_right, questions).items():
+            found[label] |= {claim: one for claim, one in outcomes.items() if not _lacks_a_name(one)}
+        failed = {label: noes for label, outcomes in found.items() if (noes := _noes(outcomes))}
+        beside_none = {label: functions - {label} for label in failed if functions - {label} != beside_right[label]}
+        for label, outcomes in self.try_(beside_none, failed).items():
+            for claim, one in outcomes.items():
+                if not _lacks_a_name(one) and not agrees(one, found[label][claim]):
+                    self.doubtful[claim] = found[label][claim]
+                    found[label][claim] = one
+        return found
+
+    def try_(
+        self, replaced: Mapping[str, Collection[str]], claims: Mapping[str, Collection[str]]
+    ) -> Mapping[str, Outcomes]:
+        """Return what claims say of single functions, with the solution's code in ``replaced`` ones."""
+        codes = {label: self._code(labels) for label, labels in replaced.items() if labels}
+        return self.diagnosis.try_(codes, {label: list(claims[label]) for label in codes}) if codes else {}
+
+    def _code(self, labels: Collection[str]) -> CodeType:
+        """Return the file with the solution's code in some functions."""
+        theirs = [self.diagnosis.functions[label] for label in labels]
+        solution_file = str(self.diagnosis.step.solution_file)
+        return compile_grafted(self.source, self.path, self.diagnosis.solution, solution_file, theirs)
+
+
+def _noes(outcomes: Outcomes) -> dict[str, Outcome]:
+    return {claim: outcome for claim, outcome in outcomes.items() if outcome.verdict == "no"}
+
+
+def _lacks_a_name(outcome: Outcome) -> bool:
+    return isinstance(outcome.observed, str) and outcome.observed.partition(":")[0] in MISSING
+
+
+def _all_from(refused: Outcomes, sentence: str) -> list[Explained]:
+    """Return the explanation of a file in which one thing, which no single function does, is behind every no."""
+    (first, outcome), *others = refused.items()
+    return [
+        Explained(first, outcome.about, "no", sentence, outcome.sentence, outcome.where),
+        *(_waits(claim, one.about, [outcome.about]) for claim, one in others if one.about != outcome.about),
+    ]
+
+
+def _waits(claim: str, about: str, labels: Collection[str]) -> Explained:
+    works = "work" if len(labels) > 1 else "works"
+    return Explained(claim, about, "waits", "", f"waits until {' and '.join(labels)} {works}", "")
