@@ -208,16 +208,24 @@ def _found(names: tuple[str, ...]) -> list[str]:
 @main.command()
 def kernels() -> int:
     """Grade every solution, alternative and mistake, and record their answers and the kernels that takes"""
-    from tools.survey import record
+    from tools.surveys.survey import record
 
     return record()
+
+
+@main.command()
+def pairs() -> None:
+    """Make two mistakes at once in every step, and count how often both are named"""
+    from tools.surveys.pairs import record
+
+    record()
 
 
 @main.command()
 @click.argument("steps", nargs=-1, type=StepName())
 def mutants(steps: tuple[Step, ...]) -> None:
     """Make small edits to solutions, and list those that the check accepts: 07 …, or all"""
-    from tools.mutants import report
+    from tools.surveys.mutants import report
 
     for step in steps or all_steps():
         report(step)

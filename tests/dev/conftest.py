@@ -92,9 +92,21 @@ def course(tmp_path: Path) -> Course:
 
 
 @pytest.fixture(scope="session")
-def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the book as mdBook builds it now; a fault in a chapter, or a warning, fails here."""
-    folder = tmp_path_factory.mktemp("book")
+def book(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
+    """The folder of the book as mdBook builds it now, once for all workers; a fault in a chapter, or a warning, fails."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if hasattr(pytestconfig, "workerinput") else folder) / "book"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.is_dir():
+            made = tmp_path_factory.mktemp("made") / "book"
+            build_book(made)
+            made.rename(folder)
+    return folder
+
+
+def build_book(folder: Path) -> None:
+    """Have mdBook build the book in a folder."""
     tools = Path(sys.executable).parent
     environment = os.environ | {"PATH": os.pathsep.join([str(tools), os.environ.get("PATH", "")])}
     command = [shutil.which("mdbook", path=environment["PATH"]) or "mdbook", "build", "book", "--dest-dir", str(folder)]
@@ -102,4 +114,3 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     said = run.stdout + run.stderr
     assert run.returncode == 0, said
     assert "WARN" not in said, said
-    return folder

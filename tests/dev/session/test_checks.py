@@ -13,7 +13,8 @@ from checker.course.steps import Step, all_steps
 from checker.diagnosis.answers import read_answers
 from checker.events import Event, KernelsUsed
 from checker.max_adapter import kernels
-from tools.survey import MOST_PAIRS, THE_SOLUTION, pairs_of, subjects_of, survey, survey_pairs
+from tools.surveys.pairs import MOST, pairs_of, survey_pairs
+from tools.surveys.survey import THE_SOLUTION, subjects_of, survey
 
 NAMES = [f"warmup_{number:02}" for number in range(1, 6)] + [f"step_{number:02}" for number in range(1, 16)]
 
@@ -30,9 +31,10 @@ def blanks_of(step: Step) -> list[Blank]:
     return find_blanks(step.solution_file.read_text())
 
 
-MOST_IN_FAST = 3  # mistakes of a step that --fast grades, and alternatives
+MOST_IN_FAST = 2  # mistakes of a step that --fast grades, and alternatives
 THROUGH_THE_COMMAND = 5
 PAIRS = 5  # of mistakes, of a step
+PAIRS_IN_FAST = ("warmup_05", "step_07", "step_12")
 
 
 @pytest.fixture
@@ -79,11 +81,19 @@ def test_what_every_mistake_answers_is_recorded(step: Step):
     assert recorded.keys() == load_attempts(step).mistakes.keys()
 
 
-@pytest.mark.parametrize("step", [step for step in all_steps() if len(blanks_of(step)) > 1], ids=lambda step: step.name)
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(step, marks=[] if step.name in PAIRS_IN_FAST else pytest.mark.slow)
+        for step in all_steps()
+        if len(blanks_of(step)) > 1
+    ],
+    ids=lambda step: step.name,
+)
 def test_two_mistakes_at_once_are_both_named(step: Step, pytestconfig):
     """Pairs drawn by lot, each mistake in a function of its own; ``./run pairs`` counts many more."""
     option = pytestconfig.option
-    pairs = pairs_of(step, MOST_PAIRS if option.nightly else 1 if option.fast else PAIRS, option.seed)
+    pairs = pairs_of(step, MOST if option.nightly else PAIRS, option.seed)
     surveyed = dict(survey_pairs(step, pairs, seed=option.seed))
     assert [pair for pair, subject in surveyed.items() if subject.accepted or subject.happened] == []
     unnamed = {pair: subject.named for pair, subject in surveyed.items() if not {*pair} <= {*subject.named}}
@@ -121,7 +131,7 @@ ALTERNATIVES = {"with a name": {WELL: WELL.replace("return", "dots =") + "; retu
 SURVEY = """
 from checker.course.attempts import load_attempts
 from checker.course.steps import find_step
-from tools.survey import subjects_of, survey
+from tools.surveys.survey import subjects_of, survey
 step = find_step("w01")
 mistakes = load_attempts(step).mistakes
 surveyed = survey(step, subjects_of(step), seed=%d, quiet_seconds=1)
@@ -161,6 +171,7 @@ def test_the_untouched_skeleton_imports(step: Step, course):
     assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.slow
 @every_step
 def test_the_solution_is_accepted_as_a_learners_file(step: Step, course):
     course.write(step.task)

@@ -104,7 +104,7 @@ def test_every_part_of_the_tool_knows_it(with_step):
     assert "return x + x" in course.python("-m", "checker", "compare", "98").stdout
     assert "s98" in course.python("-m", "checker.tasks").stdout
 
-    surveyed = "from checker.course.steps import find_step; from tools.survey import subjects_of, survey; "
+    surveyed = "from checker.course.steps import find_step; from tools.surveys.survey import subjects_of, survey; "
     surveyed += "step = find_step('98'); said = list(survey(step, subjects_of(step), record=True)); "
     surveyed += "print(sum(one.accepted for one in said), *(one.named for one in said if not one.accepted))"
     said = course.python("-c", surveyed).stdout

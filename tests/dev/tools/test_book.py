@@ -223,6 +223,7 @@ def free_port():
         return bound.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_the_book_is_served_on_this_machine(tmp_path):
     port = free_port()
     server = subprocess.Popen(

@@ -3,7 +3,7 @@
 import ast
 
 from checker.course.steps import find_step
-from tools.mutants import accepted_of, mutants
+from tools.surveys.mutants import accepted_of, mutants
 
 STEP = find_step("w01")
 MADE = list(mutants(STEP.solution_file.read_text()))

@@ -127,6 +127,7 @@ def test_a_download_that_hangs_is_ended(tools, monkeypatch):
     assert set(psutil.Process().children(recursive=True)) <= before
 
 
+@pytest.mark.slow
 def test_run_test_passes_without_a_browser_unless_one_is_demanded(tmp_path):
     """Nothing on PATH, and a network that refuses."""
     if any(path.exists() for path in browser.APPLICATIONS):

@@ -5,7 +5,7 @@ exchanged, a number, a comparison or a name replaced, a statement removed. Every
 file is, and those that are accepted are printed. Each is either equivalent to the solution for every caller, or
 shows what the check does not look at.
 
-``python -m tools.mutants STEP FIRST END`` is the child that grades them.
+``python -m tools.surveys.mutants STEP FIRST END`` is the child that grades them.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def accepted_of(step: Step, numbers: range) -> list[int]:
     accepted: list[int] = []
     done = numbers.start
     while done < numbers.stop:
-        command = [sys.executable, "-m", "tools.mutants", step.name, str(done), str(numbers.stop)]
+        command = [sys.executable, "-m", "tools.surveys.mutants", step.name, str(done), str(numbers.stop)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
             for line in child.stdout or []:
                 if line.startswith(SAID):

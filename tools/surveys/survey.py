@@ -8,15 +8,12 @@ sentence of its own mistake: ``tests/dev/session/test_checks.py`` demands it.
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import json
-import random
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from checker.course.attempts import Edits, edited, load_attempts, places
+from checker.course.attempts import Edits, load_attempts
 from checker.course.paths import RECORDED_KERNELS as RECORD
 from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
@@ -36,7 +33,6 @@ from checker.session.child import run
 
 QUIET_SECONDS = 120.0  # for one claim: this is no learner's code, and the machine may be busy
 THE_SOLUTION = "the solution"
-MOST_PAIRS = 150  # of mistakes, of one step
 
 Tell = Callable[[Event], None]
 
@@ -77,38 +73,6 @@ def subjects_of(step: Step) -> dict[str, Edits]:
     """Return what a survey looks at unless it is told otherwise: the solution, the alternatives, the mistakes."""
     attempts = load_attempts(step)
     return {THE_SOLUTION: {}, **attempts.alternatives, **attempts.mistakes}
-
-
-def pairs_of(step: Step, count: int, seed: int) -> dict[tuple[str, str], Edits]:
-    """Return pairs of known mistakes, each of which lies wholly in a blank of its own, drawn by lot.
-
-    A mistake that spoils several functions has no place here, and a pair whose edits touch the same text neither.
-    """
-    solution, mistakes = step.solution_file.read_text(), load_attempts(step).mistakes
-    places_of = {name: places(solution, edits) for name, edits in mistakes.items()}
-    possible = [
-        (one, other)
-        for one, other in itertools.combinations(mistakes, 2)
-        if len(places_of[one]) == len(places_of[other]) == 1 and places_of[one] != places_of[other]
-    ]
-    random.Random(seed).shuffle(possible)
-    drawn: dict[tuple[str, str], Edits] = {}
-    for one, other in possible:
-        edits = {**mistakes[one], **mistakes[other]}
-        if len(drawn) < count and len(edits) == len(mistakes[one]) + len(mistakes[other]):
-            with contextlib.suppress(ValueError):
-                edited(solution, edits)
-                drawn[one, other] = edits
-    return drawn
-
-
-def survey_pairs(
-    step: Step, pairs: Mapping[tuple[str, str], Edits], seed: int
-) -> Iterator[tuple[tuple[str, str], Surveyed]]:
-    """Grade pairs of something, in one child, and return what was said of each."""
-    numbers = {str(number): pair for number, pair in enumerate(pairs)}
-    for surveyed in survey(step, {number: pairs[pair] for number, pair in numbers.items()}, seed=seed):
-        yield numbers[surveyed.name], surveyed
 
 
 def survey(

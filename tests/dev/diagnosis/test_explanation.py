@@ -1,0 +1,127 @@
+"""Every no gets a reason of its own, whatever is wrong beside it."""
+
+import re
+
+from checker.course.attempts import edited, load_attempts
+from checker.course.steps import find_step
+
+SOURCE_FORM = """\
+import numpy as np
+
+
+def softmax(x):
+    powers = np.exp(x - x.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def generate_next_token(model, input_ids, temperature=1.0, do_sample=True, *, top_k=None, rng=None):
+    rng = rng or np.random.default_rng()
+    logits = model(input_ids)[:, 0]
+    if not do_sample or temperature == 0:
+        return logits.argmax(axis=-1)
+    return np.array([rng.choice(len(row), p=row) for row in softmax(logits)])
+
+
+def generate_tokens(
+    model, input_ids, max_new_tokens=10, temperature=1.0, do_sample=True, *, top_k=None, rng=None, n_positions=1024
+):
+    for _ in range(max_new_tokens):
+        next_ids = generate_next_token(model, input_ids, temperature, do_sample)
+        input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)
+    return input_ids
+"""
+
+
+def rows(printed: str) -> set[tuple[str, ...]]:
+    """The verdicts by function, as they were printed."""
+    return {tuple(line.split()[:2]) for line in printed.splitlines() if re.match(r"  (yes|no|waits) ", line)}
+
+
+def said(run) -> str:
+    """What was printed, in one line."""
+    return " ".join(run.stdout.split())
+
+
+def test_what_only_follows_from_another_function_waits_for_it(course):
+    course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": "return -(query @ np.swapaxes(key, -2, -1))"})
+    run = course.check("w01")
+    assert ("no", "attention_scores") in rows(run.stdout)
+    assert ("no", "simple_self_attention") not in rows(run.stdout)
+    assert "waits until attention_scores works" in said(run)
+
+
+def test_two_wrong_functions_are_both_explained_and_the_first_is_said(course):
+    step = find_step("w01")
+    mistakes = load_attempts(step).mistakes
+    chosen = [next(name for name in mistakes if word in name) for word in ("softmax", "transposed")]
+    source = step.solution_file.read_text()
+    for name in chosen:
+        source = edited(source, mistakes[name])
+    course.write("w01", source)
+    run = course.check("w01")
+    assert all(name in said(run) for name in chosen)
+    assert re.search(r"(\w+) and (\w+) are each wrong\. Begin with \1\.", said(run))
+
+
+def test_a_name_that_only_the_learners_functions_share_is_no_mistake(course):
+    """Judged beside the solution's ``__init__``, ``forward`` would lack what the learner's ``__init__`` sets."""
+    course.write(
+        "s07",
+        edits={
+            "self.c_proj = Linear(self.embed_dim, self.embed_dim)": "self.c_proj = Linear(self.embed_dim, "
+            "self.embed_dim, bias=False)\n        self.blocks = 3",
+            "[self.split_size] * 3": "[self.split_size] * self.blocks",
+        },
+    )
+    run = course.check("s07", "--no-compile")
+    assert "c_proj has no bias; GPT-2's projections do." in said(run)
+    assert "no attribute 'blocks'" not in said(run)
+    assert ("no", "forward") not in rows(run.stdout)
+
+
+def test_a_mistake_in_a_function_whose_own_claims_hold_is_found_there(course):
+    course.write(
+        "s07",
+        edits={
+            "self.num_heads = config.n_head": "self.num_heads = 12",
+            "return weights @ value": "return weights @ key",
+        },
+    )
+    run = course.check("s07", "--no-compile")
+    assert "_attn: The weights are multiplied with the keys" in said(run)
+    assert "__init__: 12 heads are written into the code" in said(run)
+
+
+def test_functions_that_are_right_alone_and_not_together(course):
+    """One leaves a trace that another stumbles over; the solution's functions neither leave it nor mind it."""
+    course.write(
+        "w01",
+        edits={
+            "import numpy as np\n": "import numpy as np\n\nTRACE = []\n",
+            "    largest = ": "    scores = scores + len(TRACE) * np.arange(scores.shape[-1])\n    largest = ",
+            "    weights = softmax": "    TRACE.append(1)\n    weights = softmax",
+        },
+    )
+    run = course.check("w01")
+    assert run.returncode == 1
+    assert "simple_self_attention: Each function is right alone, and together they are not." in said(run)
+
+
+def test_a_file_in_the_source_tutorials_form_is_told_what_is_missing_and_what_is_wrong(course):
+    course.write("s12", SOURCE_FORM)
+    run = course.check("s12")
+    assert run.returncode == 1
+    for missing in ("check_settings", "next_token_probabilities", "stream_tokens"):
+        assert run.stdout.count(f"there is no {missing} in the file") == 1
+    assert "has no attribute" not in run.stdout
+    assert {("no", "generate_next_token"), ("no", "generate_tokens")} <= rows(run.stdout)
+    assert said(run).count("generate_next_token: ") >= 1
+    assert "generate_tokens of an empty prompt is accepted, and must raise ValueError." in said(run)
+
+
+def test_what_is_printed_is_printed_once(course):
+    source = find_step("w01").solution_file.read_text().replace("return query @", "return -query @")
+    course.write("w01", f"{source}\nprint('once')\n")
+    run = course.check("w01")
+    assert run.returncode == 1
+    assert run.stdout.count("| once") == 1

@@ -1,0 +1,84 @@
+"""A learner's file with the solution's code in some of its functions."""
+
+import traceback
+
+import pytest
+
+from checker.diagnosis.grafting import compile_grafted
+
+SOLUTION = '''\
+"""A step."""
+
+from __future__ import annotations
+
+import math
+from functools import partial, reduce
+
+UNIT = 10
+
+
+def check(size):
+    return size > 0
+
+
+class Thing:
+    def __init__(self, size):
+        self.size = size
+
+    def area(self):
+        return math.pi * self.size
+
+    def broken(self):
+        raise ValueError("theirs")
+
+
+def last(things):
+    return partial(max)(things) * UNIT
+'''
+LEARNER = """\
+from functools import partial as part, reduce
+
+def mine(size):
+    return 100 * size
+
+class Thing:
+    def __init__(self, size):
+        self.size = mine(size)
+
+    def area(self):
+        return reduce(int.__add__, [self.size])
+
+    def broken(self):
+        raise ValueError("mine")
+"""
+
+
+def grafted(*theirs: str) -> dict:
+    namespace: dict = {"__name__": "grafted"}
+    exec(compile_grafted(LEARNER, "learner.py", SOLUTION, "solution.py", theirs), namespace)
+    return namespace
+
+
+def test_only_what_was_asked_for_is_the_solutions():
+    assert grafted()["Thing"](2).area() == 200
+    assert grafted("Thing.__init__")["Thing"](2).area() == 2
+    assert round(grafted("Thing.area")["Thing"](2).area()) == 628
+
+
+def test_what_the_learner_lacks_is_added_and_their_own_stays():
+    made = grafted()
+    assert made["mine"](3) == 300
+    assert made["check"](1)
+    assert made["part"] is made["partial"]
+    assert made["last"]([1, 2]) == 20  # their constant, and the half of an import that was missing
+
+
+@pytest.mark.parametrize(
+    ("theirs", "file", "source"), [((), "learner.py", LEARNER), (("Thing.broken",), "solution.py", SOLUTION)]
+)
+def test_a_traceback_shows_the_lines_of_each_file_as_its_own(theirs, file, source):
+    with pytest.raises(ValueError, match="mine|theirs") as caught:
+        grafted(*theirs)["Thing"](1).broken()
+    frame = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert frame.filename == file
+    assert source.splitlines()[frame.lineno - 1].strip().startswith("raise ValueError")
