@@ -46,6 +46,18 @@ def test_positions(step):
         equal(positions, np.arange(earlier, earlier + length), ("place",), what=f"position_ids({length}, {earlier})")
 
 
+@about("position_ids")
+def test_device(step):
+    """The positions are made on the device that is asked for."""
+    try:
+        step.position_ids(3, device=object())
+    except NotImplementedError:
+        raise
+    except Exception:  # where there is one device, another can only be seen to be refused
+        return
+    require(False, "position_ids takes no notice of device; give it to Tensor.arange.")
+
+
 @about("__init__")
 def test_table(embeddings, config):
     """wpe has n_positions rows of n_embd numbers."""

@@ -84,12 +84,14 @@ def test_config_without_n_inner(step, folder, reference):
 
 @about("read_config")
 def test_other_architectures_are_refused(step, folder):
-    """A checkpoint of another architecture is a ValueError that names it; a missing or damaged config.json is one too."""
+    """A checkpoint of another architecture is a ValueError that names it; so is a missing or damaged config.json."""
     path = folder / "config.json"
     for other in ("llama", "bert", "gpt_neo"):
         path.write_text(json.dumps({"model_type": other, "hidden_size": 64}))
         message = error_of(f"a {other} checkpoint", lambda: step.read_config(folder))
         require(other in message, f"The message is {message!r}, and must name {other}.")
+    path.write_text(json.dumps({"n_embd": 768}))
+    error_of("a config.json without model_type", lambda: step.read_config(folder))
     for what, spoil in (("cut short", lambda: path.write_text("{")), ("that is missing", path.unlink)):
         spoil()
         message = error_of(f"a config.json {what}", lambda: step.read_config(folder))

@@ -23,6 +23,7 @@ DEEPER = ("transformer.h.2", "transformer.h.3")
 LOGITS = ("batch", "token", "vocab")
 SLOTS = ("batch", "head", "slot", "channel")
 PADDED = -1e9
+HIDES = -50  # what is added to a score; from here down, exp leaves nothing that the tolerance could see
 DRAWN = np.random.RandomState(14)
 QUERY, KEYS, VALUES = (DRAWN.standard_normal((2, 3, size, 5)).astype(np.float32) for size in (3, 13, 13))
 MASK = np.where(np.arange(7) <= np.arange(4, 7)[:, None], 0, -np.inf).astype(np.float32)[None, None].repeat(2, axis=0)
@@ -307,12 +308,22 @@ def test_positions_and_padding(step, config):
     ):
         real = np.array(tokens) >= 0
         equal(positions[real], np.array(tokens)[real], ("token",), what="the positions", whose="they should be")
-        expected = np.zeros((2, slots), np.float32)
-        expected[0, :2] = 1
-        hidden = (mask < -1e4).astype(np.float32)
-        equal(hidden, expected, ("batch", "token"), what="where the mask is large and negative", whose="it should be")
+        is_value("the shape of the padding mask", mask.shape, (2, slots))
         require(
             bool(np.isfinite(mask).all()), "Padding is masked with minus infinity; 0/0 would spread from there.", mask
+        )
+        is_padding = np.arange(slots) < np.array([[2], [0]])
+        wrong = np.where(is_padding, mask > HIDES, mask != 0)
+        row, token = np.unravel_index(int(wrong.argmax()), wrong.shape)
+        wanted = (
+            "it is padding: give it a large negative number, -1e9"
+            if is_padding[row, token]
+            else "it is none: give it 0"
+        )
+        require(
+            not wrong.any(),
+            f"The padding mask of token {token} in row {row} is {mask[row, token]:g}, and {wanted}.",
+            mask,
         )
 
 

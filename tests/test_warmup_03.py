@@ -179,6 +179,13 @@ def test_causal_attention(step, x, matrices):
 
 
 @about("causal_attention")
+def test_one_sequence(step, x, matrices):
+    """One sequence without a batch in front is attended as well: [seq, d_in] -> [seq, d_out]."""
+    result = step.causal_attention(x[0], *matrices)
+    equal(result, expected_attention(x, matrices)[0], ("token", "channel"), what="causal_attention(x[0], ...)")
+
+
+@about("causal_attention")
 def test_the_future_cannot_change_the_past(step, x, matrices):
     """Another last token leaves every earlier row as it was."""
     changed = drawn("x", BATCH, LENGTH, WIDTH)

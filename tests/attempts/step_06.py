@@ -26,6 +26,9 @@ MISTAKES = {
         COUNT: "return (num_tokens + sequence_length - 1) - Tensor.arange(0, Dim(sequence_length), out_dim=sequence_length, dtype=DType.int64, device=device)"
     },
     "Positions are int32; token ids and positions are int64 here.": {"dtype=DType.int64": "dtype=DType.int32"},
+    "The device that is asked for is not used; give it to Tensor.arange.": {
+        COUNT: COUNT.replace(", device=device", "")
+    },
     "Every position is the same: count with arange.": {
         COUNT: "return Tensor.full([sequence_length], num_tokens, dtype=DType.int64, device=device)"
     },

@@ -12,6 +12,9 @@ MISTAKES = {
     "The residual is taken from the normalized input; add x as it came.": {
         SUM: "x = norm(x)\n    return x + sublayer(x)"
     },
+    "The residual is norm(x); it must be x as it came: x + sublayer(norm(x)).": {
+        SUM: "return norm(x) + sublayer(norm(x))"
+    },
     "The input is added twice.": {SUM: "return x + x + sublayer(norm(x))"},
     "There is no residual: add x to what the sublayer returns.": {SUM: "return sublayer(norm(x))"},
     "The sublayer gets x as it came; normalize it first.": {SUM: "return x + sublayer(x)"},

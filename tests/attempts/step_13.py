@@ -14,6 +14,9 @@ MISTAKES = {
     "The message about another architecture does not say which it is.": {
         "holds a {values.get('model_type')} model": "holds another model"
     },
+    'A config.json without model_type is a KeyError; ask for values.get("model_type"), so that it is a ValueError too.': {
+        GPT2: 'if values["model_type"] != "gpt2":'
+    },
     "The configuration is always GPT-2 small's; take the values of config.json.": {
         "GPT2Config(**{name: values[name] for name in names if name in values})": "GPT2Config()"
     },

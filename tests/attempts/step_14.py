@@ -152,6 +152,9 @@ MISTAKES = {
     "Padding is masked with minus infinity: its own rows can look at nothing, and 0/0 spreads from there.": {
         BLOCKED: "padding_mask = np.where(is_token, 0, -np.inf).astype(np.float32)"
     },
+    "The padding mask is too weak: exp(-1) still leaves the padding a third of a token's weight; make it -1e9.": {
+        BLOCKED: "padding_mask = np.where(is_token, 0, -1).astype(np.float32)"
+    },
     "The tokens are masked and the padding is not: the conditions of np.where have changed places.": {
         BLOCKED: "padding_mask = np.where(is_token, -1e9, 0).astype(np.float32)"
     },
@@ -213,4 +216,6 @@ ALTERNATIVES = {
     },
     "padding by np.clip": {POSITIONS: "position_ids = np.clip(is_token.cumsum(axis=-1) - 1, 0, None)"},
     "-1e5 as the mask": {BLOCKED: "padding_mask = np.where(is_token, 0.0, -1e5).astype(np.float32)"},
+    "-1e4 as the mask": {BLOCKED: "padding_mask = np.where(is_token, 0, -1e4).astype(np.float32)"},
+    "-100 as the mask": {BLOCKED: "padding_mask = np.where(is_token, 0, -100).astype(np.float32)"},
 }

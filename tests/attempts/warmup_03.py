@@ -65,6 +65,9 @@ MISTAKES = {
     "There is no mask: every token also looks at the tokens after it.": {
         WEIGHTS_OF: "weights = attention_weights(query, key)"
     },
+    "The length is taken from axis 1, which is d_in where there is no batch; it is x.shape[-2].": {
+        WEIGHTS_OF: "weights = attention_weights(query, key, lookback_mask(x.shape[1]))"
+    },
     "The mask is transposed here: give lookback_mask(seq) as it is.": {
         WEIGHTS_OF: "weights = attention_weights(query, key, lookback_mask(x.shape[-2]).T)"
     },

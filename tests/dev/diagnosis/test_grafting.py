@@ -77,7 +77,7 @@ def test_what_the_learner_lacks_is_added_and_their_own_stays():
     ("theirs", "file", "source"), [((), "learner.py", LEARNER), (("Thing.broken",), "solution.py", SOLUTION)]
 )
 def test_a_traceback_shows_the_lines_of_each_file_as_its_own(theirs, file, source):
-    with pytest.raises(ValueError, match="mine|theirs") as caught:
+    with pytest.raises(ValueError, match=r"mine|theirs") as caught:
         grafted(*theirs)["Thing"](1).broken()
     frame = traceback.extract_tb(caught.value.__traceback__)[-1]
     assert frame.filename == file
