@@ -43,6 +43,7 @@ model_options = each(
     ),
     click.option("--mine", is_flag=True, help="Run your own steps instead of the reference."),
     click.option("--fill-in", is_flag=True, help="Let the reference stand in for steps you have not written."),
+    click.option("--anyway", is_flag=True, help="With --mine, also run steps to which the last check said no."),
 )
 writing_options = each(
     model_options,

@@ -20,16 +20,18 @@ def show_attention(
     model: str | Path,
     mine: bool,
     fill_in: bool,
+    anyway: bool,
 ) -> None:
     """Draw the heads on a text, to standard output or to files; ``tell`` which.
 
     Raises:
         NotWritten: steps are not complete, and the reference is not to stand in.
+        WasRefused: a check said no to a step, which is not to run anyway.
         OSError: a file cannot be written.
         ValueError: the checkpoint cannot be read, the text is too long, or there is no such head.
     """
-    for step in use_mine(fill_in=fill_in) if mine else []:
-        tell(f"the reference stands in for {step.task}")
+    for words in use_mine(fill_in=fill_in, anyway=anyway) if mine else []:
+        tell(words)
     from checker.max_adapter.runtime import listeners, notices, prepare
     from checker.session.waiting import telling_of_compiling
     from play import pictures

@@ -25,6 +25,7 @@ def generate(
     model: str | Path,
     mine: bool,
     fill_in: bool,
+    anyway: bool,
     max_new_tokens: int,
     temperature: float,
     top_k: int,
@@ -36,11 +37,12 @@ def generate(
 
     Raises:
         NotWritten: steps are not complete, and the reference is not to stand in.
+        WasRefused: a check said no to a step, which is not to run anyway.
         ValueError: the checkpoint cannot be read, there is no such device, or a setting makes no sense.
     """
     started = time.perf_counter()
-    for step in use_mine(fill_in=fill_in) if mine else []:
-        tell(f"the reference stands in for {step.task}")
+    for words in use_mine(fill_in=fill_in, anyway=anyway) if mine else []:
+        tell(words)
     from checker.max_adapter.runtime import listeners, notices, prepare
     from checker.session.waiting import telling_of_compiling
     from play.engine import Settings, Writer

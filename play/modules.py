@@ -9,12 +9,17 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from checker.course.standing import standing
 from checker.course.static import Unreadable, read_statically
 from checker.course.steps import Step, all_steps
 
 
 class NotWritten(ValueError):
     """Steps that were asked for are not complete; the message names them."""
+
+
+class WasRefused(ValueError):
+    """A check said no to steps that were asked for; the message names them."""
 
 
 def incomplete(steps: Sequence[Step]) -> list[Step]:
@@ -43,16 +48,19 @@ class _Mine(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, file) if file else None
 
 
-def use_mine(*, fill_in: bool) -> list[Step]:
-    """Let the import of a solution import the learner's step; return the steps that stay the reference's.
-
-    Call it before any solution is imported.
+def use_mine(*, fill_in: bool, anyway: bool) -> list[str]:
+    """Let the import of a solution import the learner's step. Call it before any solution is imported.
 
     Args:
         fill_in: let the reference stand in for steps that are not complete.
+        anyway: also run steps to which the last check said no.
+
+    Returns:
+        What to tell first: which steps stay the reference's, and to which no check has said yes.
 
     Raises:
         NotWritten: steps are not complete, and ``fill_in`` is false.
+        WasRefused: a check said no to a step, and ``anyway`` is false.
     """
     steps = [step for step in all_steps() if step.name.startswith("step")]
     missing = incomplete(steps)
@@ -61,7 +69,17 @@ def use_mine(*, fill_in: bool) -> list[Step]:
         raise NotWritten(
             f"these steps are not written yet: {names}. Write them, or add --fill-in to let the reference stand in"
         )
+    mine = [step for step in steps if step not in missing]
+    standings = [standing(step) for step in mine]
+    refused = [one.step.task for one in standings if one.refused]
+    if refused and not anyway:
+        raise WasRefused(
+            f"the last check said no to {', '.join(refused)}; `./run {refused[0]}` says why. "
+            "Add --anyway to run them all the same"
+        )
     loaded = [name for name in sys.modules if name.startswith("solutions.")]
     assert not loaded, f"{loaded} were imported too early"
-    sys.meta_path.insert(0, _Mine([step for step in steps if step not in missing]))
-    return missing
+    sys.meta_path.insert(0, _Mine(mine))
+    told = [f"the reference stands in for {step.task}" for step in missing]
+    unchecked = [one.step.task for one in standings if one.state != "done"]
+    return [*told, *([f"no check has said yes to {', '.join(unchecked)}"] if unchecked else [])]

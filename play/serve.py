@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from play.serving.environment import FILL_IN, MINE, MODULES, CannotServe, check_version, choose_modules
+from play.serving.environment import ANYWAY, FILL_IN, MINE, MODULES, CannotServe, check_version, choose_modules
 
 
 def serve(
@@ -16,6 +16,7 @@ def serve(
     model: str | Path,
     mine: bool,
     fill_in: bool,
+    anyway: bool,
     host: str,
     port: int,
     device: str,
@@ -27,15 +28,16 @@ def serve(
     Raises:
         CannotServe: MAX's server is missing or another, the port cannot be had, or there is no such device.
         NotWritten: steps are not complete, and the reference is not to stand in.
+        WasRefused: a check said no to a step, which is not to run anyway.
         ValueError: the checkpoint cannot be found or read.
         SystemExit: the server ended; status 1 where its model worker could not go on.
     """
     try:
         check_version()
         if mine:
-            os.environ[MODULES] = FILL_IN if fill_in else MINE
-        for step in choose_modules():
-            tell(f"the reference stands in for {step.task}")
+            os.environ[MODULES] = " ".join([MINE, *[FILL_IN] * fill_in, *[ANYWAY] * anyway])
+        for words in choose_modules():
+            tell(words)
         if batch < 1:
             raise CannotServe(f"--batch {batch} lets no request run; give 1 or more")
         from play.serving.max import server

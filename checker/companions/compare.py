@@ -18,6 +18,7 @@ from rich.text import Text
 from checker.course import progress
 from checker.course.blanks import Function, find_blanks, functions
 from checker.course.paths import relative_path
+from checker.course.standing import standing
 from checker.course.static import Unreadable, parse, read_text
 from checker.course.steps import Step
 from checker.session.printer import Printer
@@ -145,14 +146,17 @@ def compare(step: Step, *, whole: bool, anyway: bool) -> int:
     Args:
         step: the step.
         whole: show whole functions, with what was given.
-        anyway: show it even if no check has said yes.
+        anyway: show it even if no check has said yes to the file as it is.
 
     Returns:
-        The exit status: 1 when there has been no yes yet, 2 when the file cannot be compared.
+        The exit status: 1 when the file has no yes, 2 when the file cannot be compared.
     """
     printer = Printer(widest=WIDEST)
-    if not anyway and progress.yes_to(step) is None:
-        printer.line(f"No check has said yes to {relative_path(step.learner_file)}: `./run {step.task}` checks it.")
+    if not anyway and standing(step).state != "done":
+        again = " as it is now" if progress.yes_to(step) else ""
+        printer.line(
+            f"No check has said yes to {relative_path(step.learner_file)}{again}: `./run {step.task}` checks it."
+        )
         printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
         return NO
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.course.paths import relative_path
-from checker.course.standing import first_to_do, standing, title
+from checker.course.standing import next_to_do, standing, title
 from checker.course.steps import Step, all_steps
 from checker.session.printer import Printer
 
@@ -24,7 +24,7 @@ def list_all(printer: Printer, current: Step | None = None) -> None:
 
 
 def say_what_is_next(printer: Printer) -> None:
-    """Print which step is the first that is not done, and what checks it."""
-    step = first_to_do(all_steps())
+    """Print which step to go on with, and what checks it."""
+    step = next_to_do(all_steps())
     if step:
         printer.line(f"Next: {relative_path(step.learner_file)}, checked by `./run {step.task}`.")

@@ -1,4 +1,4 @@
-"""What cannot be seen in the learner's files: which hints were read, and which file had a yes.
+"""What cannot be seen in the learner's files: which hints were read, and what the last check said of which file.
 
 All of it is in one file that git ignores. It may be deleted at any time: hints begin anew, and a check
 says again what is done.
@@ -6,6 +6,7 @@ says again what is done.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import fcntl
 import hashlib
@@ -35,18 +36,32 @@ def digest_of_check(step: Step) -> str:
     return digest(*(path.read_bytes() if path.is_file() else b"" for path in files))
 
 
+def digest_of_code(source: str) -> str:
+    """Return the digest of what a file means to Python: comments and the layout of lines change nothing."""
+    return digest(ast.dump(ast.parse(source)))
+
+
 def read() -> dict[str, dict[str, Any]]:
-    """Return all that is kept: ``hints`` (step -> how many seen), ``yes`` (step -> digests of file and check).
+    """Return all that is kept.
 
     A file that is missing or cannot be understood is as good as an empty one.
+
+    Returns:
+        ``hints``: by step, how many were seen. ``yes``: by step, the digests of the ``code`` and of the ``check``, and
+        whether it was ``compiled`` too. ``no``: by step, the digest of the code that was refused last.
     """
     try:
         kept = json.loads(FILE.read_text())
         hints = {str(step): int(seen) for step, seen in kept["hints"].items()}
-        yes = {str(step): {name: str(one[name]) for name in ("file", "check")} for step, one in kept["yes"].items()}
+        yes = {
+            str(step): {"code": str(one["code"]), "check": str(one["check"]), "compiled": bool(one["compiled"])}
+            for step, one in kept["yes"].items()
+            if "code" in one  # earlier versions kept something else
+        }
+        no = {str(step): str(code) for step, code in kept.get("no", {}).items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return {"hints": {}, "yes": {}}
-    return {"hints": hints, "yes": yes}
+        return {"hints": {}, "yes": {}, "no": {}}
+    return {"hints": hints, "yes": yes, "no": no}
 
 
 @contextlib.contextmanager
@@ -66,15 +81,32 @@ def changing() -> Iterator[dict[str, dict[str, Any]]]:
         os.replace(new, FILE)
 
 
-def note_yes(step: Step, source: str) -> None:
-    """Keep that the check said yes to exactly this ``source``."""
+def note_yes(step: Step, source: str, *, compiled: bool) -> None:
+    """Keep that the check said yes to this ``source``, and whether it did so once MAX had compiled it."""
     with changing() as kept:
-        kept["yes"][step.name] = {"file": digest(source), "check": digest_of_check(step)}
+        yes = {"code": digest_of_code(source), "check": digest_of_check(step)}
+        before = kept["yes"].get(step.name, {})
+        was_compiled = bool(before.get("compiled")) and {**before, **yes} == before
+        kept["yes"][step.name] = {**yes, "compiled": compiled or was_compiled}
+        kept["no"].pop(step.name, None)
 
 
-def yes_to(step: Step) -> dict[str, str] | None:
-    """Return the digests of the last yes, of the ``file`` and of the ``check``; None if there was none."""
+def note_no(step: Step, source: str) -> None:
+    """Keep that the check said no to this ``source``."""
+    with changing() as kept:
+        code = kept["no"][step.name] = digest_of_code(source)
+        if kept["yes"].get(step.name, {}).get("code") == code:
+            del kept["yes"][step.name]  # it was compiled by now, or its check is another
+
+
+def yes_to(step: Step) -> dict[str, Any] | None:
+    """Return what is kept of the last yes (see :func:`read`); None if there was none."""
     return read()["yes"].get(step.name)
+
+
+def said_no_to(step: Step, source: str) -> bool:
+    """Return whether the last check of this ``source``, or of one that means the same, was a no."""
+    return read()["no"].get(step.name) == digest_of_code(source)
 
 
 def hints_seen(step: Step) -> int:
@@ -89,7 +121,7 @@ def note_hints(step: Step, seen: int) -> None:
 
 
 def forget(step: Step) -> None:
-    """Begin a step anew: no hint seen, no yes."""
+    """Begin a step anew: no hint seen, no verdict."""
     with changing() as kept:
-        kept["hints"].pop(step.name, None)
-        kept["yes"].pop(step.name, None)
+        for part in kept.values():
+            part.pop(step.name, None)

@@ -1,7 +1,7 @@
 """How far a step is.
 
-A step is untouched, in progress, done, or done but changed since. It is read from the files; that a check
-said yes, which no file shows, comes from ``progress``, and only for exactly the file it said it to.
+A step is untouched, in progress, done, or done but changed since. It is read from the files; what a check said,
+which no file shows, comes from ``progress``, and only for a file that means what the checked one meant.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from checker.course.steps import Step
 
 @dataclass(frozen=True)
 class Standing:
-    """Where one step stands: ``state`` is ``untouched``, ``missing``, ``in progress``, ``done`` or ``changed``."""
+    """Where one step stands: ``state`` is ``untouched``, ``missing``, ``in progress``, ``done`` or ``changed``.
+
+    ``refused`` says that the last check said no to the file as it is.
+    """
 
     step: Step
     state: str
     words: str
+    refused: bool = False
 
 
 def standing(step: Step) -> Standing:
@@ -37,24 +41,43 @@ def standing(step: Step) -> Standing:
     if text == skeleton(solution):
         return Standing(step, "untouched", "untouched")
     yes = progress.yes_to(step)
-    if yes and yes["file"] == progress.digest(text):
-        if yes["check"] == progress.digest_of_check(step):
-            return Standing(step, "done", "done")
-        return Standing(step, "changed", "done, but its check has changed since")
-    blanks = len(find_blanks(solution))
+    before = "changed since its yes" if yes else "in progress"
+    state = "changed" if yes else "in progress"
     try:
-        written = f"{blanks - len(unwritten(parse(text, step.learner_file), solution))} of {blanks} blanks"
+        tree = parse(text, step.learner_file)
     except Unreadable as error:
         line = re.match(r"Line \d+", str(error))
-        written = f"{line[0].lower()} is not Python" if line else error.short
-    if yes:
-        return Standing(step, "changed", f"done, but changed since ({written})")
-    return Standing(step, "in progress", f"in progress ({written})")
+        return Standing(step, state, f"{before} ({f'{line[0].lower()} is not Python' if line else error.short})")
+    if yes and yes["code"] == progress.digest_of_code(text):
+        if yes["check"] != progress.digest_of_check(step):
+            return Standing(step, "changed", "done, but its check has changed since")
+        return Standing(step, "done", "done" if yes["compiled"] else "yes, not compiled")
+    blanks = len(find_blanks(solution))
+    to_write = len(unwritten(tree, solution))
+    refused = progress.said_no_to(step, text)
+    checked = "last check: no" if refused else "not checked" if yes or not to_write else ""
+    written = f"{blanks - to_write} of {blanks} blanks" if to_write or not yes else ""
+    details = ", ".join(filter(None, [written, checked]))
+    return Standing(step, state, f"{before} ({details})", refused)
 
 
 def first_to_do(steps: list[Step]) -> Step | None:
     """Return the first of these steps that is not done."""
     return next((step for step in steps if standing(step).state != "done"), None)
+
+
+def next_to_do(steps: list[Step]) -> Step | None:
+    """Return the step to go on with: the one being worked on, else the first to do after the last that is done.
+
+    So a learner who leaves the warm-ups out is not sent back to them before everything else is done.
+    """
+    standings = [standing(step) for step in steps]
+    begun = [one.step for one in standings if one.state in ("in progress", "changed")]
+    if begun:
+        return max(begun, key=lambda step: step.learner_file.lstat().st_mtime)
+    done = [number for number, one in enumerate(standings) if one.state == "done"]
+    after = done[-1] + 1 if done else 0
+    return first_to_do([*steps[after:], *steps[:after]])
 
 
 def title(step: Step) -> str:

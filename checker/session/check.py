@@ -25,12 +25,15 @@ class Check:
     report: Report
 
     def conclude(self) -> int:
-        """Print the last words and return the exit status; keep a yes without reserve for ``status``."""
+        """Print the last words and return the exit status; keep the verdict for ``status``."""
         verdict = self.report.conclude()
         job = self.job
-        if verdict.status == YES and job.kind == "learner" and job.compile and job.device != "gpu":
+        if job.kind == "learner" and job.device != "gpu":
             try:
-                progress.note_yes(self.step, job.source)
+                if verdict.status == YES:
+                    progress.note_yes(self.step, job.source, compiled=not self.report.left_out)
+                elif self.report.heard.claims:
+                    progress.note_no(self.step, job.source)
             except OSError as error:
                 file = relative_path(progress.FILE)
                 self.report.printer.line(f"(`status` will not know of it: {file} cannot be written, {error.strerror}.)")

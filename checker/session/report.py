@@ -63,6 +63,7 @@ class Report:
         self.waiting: set[str] = set()  # blanks whose row says that they wait
         self.required = claims_of(step, compiled=compile_)
         self.more_to_come = self.required != claims_of(step, compiled=False)
+        self.left_out = claims_of(step, compiled=True) - self.required  # what a yes leaves open
 
     def hear(self, event: Event) -> None:
         """Take in one event, and print what it says."""
@@ -126,8 +127,13 @@ class Report:
         for words in verdict.words:
             self.printer.line(words if verdict.status == YES else f"\n{words}")
         if verdict.status == YES:
-            answer = relative_path(self.step.solution_file)
-            self.printer.line(f"\nYes ({self.seconds()}). Compare with {answer}.")
+            compare = f"Compare with {relative_path(self.step.solution_file)}."
+            if self.left_out:
+                self.printer.line(
+                    f"\nYes ({self.seconds()}), not compiled: --no-compile left that verdict out. {compare}"
+                )
+            else:
+                self.printer.line(f"\nYes ({self.seconds()}). {compare}")
         for notice in self.heard.notices:
             self.printer.line(f"({notice})")
         return verdict

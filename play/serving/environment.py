@@ -7,12 +7,11 @@ import importlib.metadata
 import os
 
 from checker.course.installed import needed_version
-from checker.course.steps import Step
 from play.modules import use_mine
 
 #: In the environment of the server and of the processes that it starts: whose modules run, if not the reference's.
 MODULES = "GPT2_MODULES"
-MINE, FILL_IN = "mine", "fill-in"
+MINE, FILL_IN, ANYWAY = "mine", "fill-in", "anyway"
 
 
 class CannotServe(Exception):
@@ -38,13 +37,14 @@ def check_version() -> None:
 
 
 @functools.cache
-def choose_modules() -> list[Step]:
-    """Let solutions mean the learner's steps if the environment says so; return the steps that stay the reference's.
+def choose_modules() -> list[str]:
+    """Let solutions mean the learner's steps if the environment says so; return what to tell of that.
 
     Call it in every process of the server, before any solution is imported.
 
     Raises:
         NotWritten: steps are not complete, and the reference is not to stand in.
+        WasRefused: a check said no to a step, which is not to run anyway.
     """
-    chosen = os.environ.get(MODULES)
-    return use_mine(fill_in=chosen == FILL_IN) if chosen else []
+    chosen = os.environ.get(MODULES, "").split()
+    return use_mine(fill_in=FILL_IN in chosen, anyway=ANYWAY in chosen) if chosen else []

@@ -169,7 +169,7 @@ def states(course):
 def test_every_state_of_a_step(course):
     assert states(course) == {step.task: "untouched" for step in all_steps()}
     course.write("w01")
-    assert states(course)["w01"] == "in progress (4 of 4 blanks)"
+    assert states(course)["w01"] == "in progress (4 of 4 blanks, not checked)"
     assert course.check("w01").returncode == 0
     course.fill("s07", "_split_heads", "_attn")
     course.write("s02", edits={"def causal_mask(": "def causal_mask(("})
@@ -185,7 +185,7 @@ def test_every_state_of_a_step(course):
     assert after["s05"] == "in progress (not Python)"
     assert after["s06"] == "untouched"
     listed = run(course, "status").stdout
-    assert f"\n1 of {len(all_steps())} done.\nNext: steps/warmup_02.py, checked by `./run w02`.\n" in listed
+    assert f"\n1 of {len(all_steps())} done.\nNext: steps/step_05.py, checked by `./run s05`.\n" in listed
 
 
 def test_done_is_said_of_exactly_the_file_that_had_a_yes(course):
@@ -193,7 +193,12 @@ def test_done_is_said_of_exactly_the_file_that_had_a_yes(course):
     course.check("w01")
     solved = (course.root / "steps" / "warmup_01.py").read_text()
     course.write("w01", solved + "# a note\n")
-    assert states(course)["w01"] == "done, but changed since (4 of 4 blanks)"
+    assert states(course)["w01"] == "done"  # it means the same
+    course.write("w01", solved + "NOTE = 1\n")
+    assert states(course)["w01"] == "changed since its yes (not checked)"
+    course.write("w01", solved.replace("return query @ ", "return 2 * query @ "))
+    course.check("w01")
+    assert states(course)["w01"] == "changed since its yes (last check: no)"
     course.write("w01", solved)
     assert states(course)["w01"] == "done"
     check = course.root / "tests" / "test_warmup_01.py"
@@ -203,17 +208,41 @@ def test_done_is_said_of_exactly_the_file_that_had_a_yes(course):
     assert states(course)["w01"] == "done"
 
 
-@pytest.mark.parametrize("arguments", [["--solution"], ["--no-compile"]], ids=" ".join)
-def test_a_yes_with_a_reserve_makes_nothing_done(course, arguments):
+def test_a_yes_to_the_solution_makes_nothing_done(course):
     course.write("w01")
-    assert course.check("w01", *arguments).returncode == 0
-    assert states(course)["w01"] == "in progress (4 of 4 blanks)"
+    assert course.check("w01", "--solution").returncode == 0
+    assert states(course)["w01"] == "in progress (4 of 4 blanks, not checked)"
+
+
+def test_a_yes_without_compiling_says_so_and_is_kept_as_that(course):
+    course.write("s02")
+    assert "not compiled: --no-compile left that verdict out. Compare" in course.check("s02", "--no-compile").stdout
+    assert states(course)["s02"] == "yes, not compiled"
+    assert "not compiled" not in course.check("s02").stdout
+    assert states(course)["s02"] == "done"
+    course.check("s02", "--no-compile")
+    assert states(course)["s02"] == "done"  # it was compiled before, and has not changed
+
+
+def test_what_an_earlier_version_kept_is_no_loss(told):
+    kept = told.root / ".course" / "progress.json"
+    kept.parent.mkdir()
+    kept.write_text('{"hints": {"warmup_01": 1}, "yes": {"warmup_01": {"file": "0", "check": "0"}}}')
+    assert run(told, "hint", "w01").stdout.startswith("Hint 2")
+
+
+def test_the_next_step_is_the_one_being_worked_on_or_comes_after_the_last_done(course):
+    course.write("s02")
+    course.check("s02", "--no-compile")
+    assert "Next: steps/step_03.py" in run(course, "status").stdout
+    course.fill("s07", "_attn")
+    assert "Next: steps/step_07.py" in run(course, "status").stdout
 
 
 def test_a_no_makes_nothing_done(course):
     course.write("w01", edits={"return query @ ": "return 2 * query @ "})
     assert course.check("w01").returncode == 1
-    assert states(course)["w01"] == "in progress (4 of 4 blanks)"
+    assert states(course)["w01"] == "in progress (4 of 4 blanks, last check: no)"
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"hints": 3, "yes": {}}', '{"hints": {"a": "b"}, "yes": {}}'])
@@ -223,7 +252,7 @@ def test_damaged_progress_is_as_good_as_none(told, content):
     kept.write_text(content)
     assert set(states(told).values()) == {"untouched"}
     assert run(told, "hint", "w01").stdout.startswith("Hint 1")
-    assert json.loads(kept.read_text()) == {"hints": {"warmup_01": 1}, "yes": {}}
+    assert json.loads(kept.read_text()) == {"hints": {"warmup_01": 1}, "yes": {}, "no": {}}
 
 
 def test_a_yes_is_a_yes_even_if_it_cannot_be_kept(told):

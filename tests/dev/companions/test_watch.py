@@ -69,13 +69,13 @@ def test_it_goes_on_where_the_learner_is(course, watching):
     course.write("w01")
     assert course.check("w01").returncode == 0
     assert watching().expect(READY).startswith("steps/warmup_02.py")
-    course.write("w01", RIGHT + "# changed\n")
+    course.write("w01", RIGHT + "CHANGED = True\n")
     assert watching().expect(READY).startswith("steps/warmup_01.py")
 
 
 def test_when_everything_is_done_it_says_so(course):
     script = "from checker.course import progress, steps\nfor step in steps.all_steps():\n"
-    script += "    step.learner_file.write_text('mine')\n    progress.note_yes(step, 'mine')"
+    script += "    step.learner_file.write_text('mine')\n    progress.note_yes(step, 'mine', compiled=True)"
     assert course.python("-c", script).returncode == 0
     done = course.python("-m", "checker", "watch")
     assert (done.returncode, done.stdout[:33]) == (0, "Every step and warm-up is done. `")
@@ -478,7 +478,7 @@ def wait_for(log, words):
 
 def test_without_a_terminal_it_ends_when_nothing_is_left(course):
     last = all_steps()[-1]
-    script = f"from checker.course import progress, steps\nprogress.note_yes(steps.Step({last.name!r}), 'mine')"
+    script = f"from checker.course import progress, steps\nprogress.note_yes(steps.Step({last.name!r}), 'mine', compiled=True)"
     assert course.python("-c", script).returncode == 0
     course.write("w05")
     for step in all_steps()[5:]:

@@ -93,6 +93,19 @@ def test_mine_names_what_is_not_written(course):
     assert filled.returncode == 0, filled.stderr
     assert "stands in for s02" in filled.stderr
     assert "stands in for s03" not in filled.stderr
+    assert "no check has said yes to s03" in filled.stderr
+
+
+def test_mine_with_a_step_that_was_refused_is_asked_for(course):
+    course.write("s08", edits={"return x + sublayer(norm(x))": "return norm(x + sublayer(x))"})
+    assert course.check("s08").returncode == 1
+    run = generate("Call me", "--mine", "--fill-in", root=course.root)
+    assert run.returncode == 2
+    assert "the last check said no to s08; `./run s08` says why. Add --anyway" in run.stderr
+    options = ("--mine", "--fill-in", "--anyway", "--max-new-tokens", "3", "--seed", "1")
+    forced = generate("Call me", *options, root=course.root)
+    assert forced.returncode == 0, forced.stderr
+    assert "no check has said yes to s08" in forced.stderr
 
 
 def test_mine_is_what_runs(course):
