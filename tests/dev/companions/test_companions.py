@@ -214,6 +214,7 @@ def test_a_yes_to_the_solution_makes_nothing_done(course):
     assert states(course)["w01"] == "in progress (4 of 4 blanks, not checked)"
 
 
+@pytest.mark.slow
 def test_a_yes_without_compiling_says_so_and_is_kept_as_that(course):
     course.write("s02")
     assert "not compiled: --no-compile left that verdict out. Compare" in course.check("s02", "--no-compile").stdout

@@ -164,6 +164,7 @@ def test_a_save_during_a_check_begins_it_anew(course, watching):
     assert "No verdict" not in shown
 
 
+@pytest.mark.slow
 def test_an_endless_loop_is_told_and_survived(course, watching, monkeypatch):
     monkeypatch.setenv("COURSE_QUIET_SECONDS", "3")
     terminal = watching("w01")

@@ -128,6 +128,7 @@ def test_the_files_of_the_contract_exist():
     assert {entry.used_by for entry in contract.CONTRACT} <= {str(path.relative_to(ROOT)) for path in ADAPTERS}
 
 
+@pytest.mark.slow
 def test_the_installed_max_keeps_the_contract():
     """In a process of its own: here the hooks are in place already."""
     command = [sys.executable, "-m", "checker.max_adapter.contract"]

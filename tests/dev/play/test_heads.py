@@ -57,6 +57,7 @@ def test_even_attention_is_measured_like_a_head():
         assert share[0, 0] == pytest.approx(measured_evenly(text)[name])
 
 
+@pytest.mark.slow
 def test_the_passage_is_read_in_full_windows_and_the_layers_sum_to_one():
     found = heads.passage()
     assert found.ids.shape[1] == heads.WINDOW

@@ -49,6 +49,7 @@ def test_standard_output_is_the_text_alone_and_the_seed_decides():
     assert "--seed 1" in one.stderr
 
 
+@pytest.mark.slow
 def test_a_seed_that_was_chosen_is_told():
     first = generate("Call me", "--max-new-tokens", "12")
     seed = first.stderr.rpartition("--seed ")[2].strip()
@@ -144,6 +145,7 @@ def theirs():
     return transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL).eval()
 
 
+@pytest.mark.slow
 def test_the_cache_changes_no_word():
     arguments = ("Call me", "--seed", "1", "--max-new-tokens", "40")
     with_cache, without = generate(*arguments), generate(*arguments, "--no-cache")

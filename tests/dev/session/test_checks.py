@@ -34,7 +34,7 @@ def blanks_of(step: Step) -> list[Blank]:
 MOST_IN_FAST = 2  # mistakes of a step that --fast grades, and alternatives
 THROUGH_THE_COMMAND = 5
 PAIRS = 5  # of mistakes, of a step
-PAIRS_IN_FAST = ("warmup_05", "step_07", "step_12")
+ENOUGH_IN_FAST = ("warmup_05", "step_07", "step_12")  # of the steps with several blanks
 
 
 @pytest.fixture
@@ -45,6 +45,15 @@ def drawn(request):
 
 
 every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
+several_blanks = pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(step, marks=[] if step.name in ENOUGH_IN_FAST else pytest.mark.slow)
+        for step in all_steps()
+        if len(blanks_of(step)) > 1
+    ],
+    ids=lambda step: step.name,
+)
 
 
 def test_there_are_steps_to_prove():
@@ -81,15 +90,7 @@ def test_what_every_mistake_answers_is_recorded(step: Step):
     assert recorded.keys() == load_attempts(step).mistakes.keys()
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        pytest.param(step, marks=[] if step.name in PAIRS_IN_FAST else pytest.mark.slow)
-        for step in all_steps()
-        if len(blanks_of(step)) > 1
-    ],
-    ids=lambda step: step.name,
-)
+@several_blanks
 def test_two_mistakes_at_once_are_both_named(step: Step, pytestconfig):
     """Pairs drawn by lot, each mistake in a function of its own; ``./run pairs`` counts many more."""
     option = pytestconfig.option
@@ -139,7 +140,7 @@ print({one.name: one.problem({one.name} & mistakes.keys()) for one in surveyed})
 """
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_subject_that_ends_hangs_or_patches_does_not_spoil_the_rest(course, seed):
     (course.root / "tests" / "attempts" / "warmup_01.py").write_text(DISTURBING)
     run = course.python("-c", SURVEY % seed)
@@ -165,9 +166,8 @@ def test_the_untouched_skeleton_is_refused_at_once(step: Step, course):
     assert "MAX" not in run.stderr
 
 
-@every_step
-def test_the_untouched_skeleton_imports(step: Step, course):
-    run = course.python("-c", f"import steps.{step.name}")
+def test_the_untouched_skeletons_import(course):
+    run = course.python("-c", f"import {', '.join(f'steps.{step.name}' for step in all_steps())}")
     assert run.returncode == 0, run.stderr
 
 
@@ -181,7 +181,7 @@ def test_the_solution_is_accepted_as_a_learners_file(step: Step, course):
     assert f"Compare with solutions/{step.solution_file.name}" in run.stdout
 
 
-@pytest.mark.parametrize("step", [step for step in all_steps() if len(blanks_of(step)) > 1], ids=lambda step: step.name)
+@several_blanks
 def test_every_blank_alone_is_tried_and_nothing_else_is_a_yes(step: Step, course):
     blanks = blanks_of(step)
     for blank in blanks:

@@ -163,6 +163,7 @@ def test_a_blank_left_raising_below_its_code_is_pointed_out(course):
     assert f"line {at + 3} still says raise NotImplementedError: delete that line" in course.check("s07").stdout
 
 
+@pytest.mark.slow
 def test_blanks_turn_green_one_by_one(course):
     written = []
     for label in ("_split_heads", "_merge_heads", "_attn", "__init__"):

@@ -113,6 +113,7 @@ def test_every_part_of_the_tool_knows_it(with_step):
     assert pytest_run.returncode == 0, pytest_run.stdout
 
 
+@pytest.mark.slow
 def test_the_book_has_its_chapter(with_step, tmp_path):
     tools = Path(sys.executable).parent
     environment = os.environ | {"PATH": os.pathsep.join([str(tools), os.environ.get("PATH", "")])}
