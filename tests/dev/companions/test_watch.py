@@ -416,6 +416,7 @@ def test_ctrl_c_typed_while_a_task_runs(course, watching, monkeypatch):
         assert terminal.settings() == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can tie a process to its parent")
 def test_a_killed_watch_leaves_no_child(course, watching):
     terminal = watching("w01")
@@ -508,6 +509,7 @@ def test_steps_that_are_missing_altogether(course):
 # ---------------------------------------------------------------- with MAX
 
 
+@pytest.mark.slow
 def test_with_max(course, watching):
     """A step in MAX, from wrong to right and compiled, in children that have imported MAX before."""
     terminal = watching("s02")

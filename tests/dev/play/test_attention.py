@@ -178,6 +178,7 @@ def test_a_text_that_is_too_long_is_refused():
     assert "256" in run.stderr
 
 
+@pytest.mark.slow
 def test_mine_shows_the_learners_own_heads(course, tmp_path):
     for step in all_steps():
         if step.name.startswith("step"):

@@ -97,6 +97,7 @@ def test_mine_names_what_is_not_written(course):
     assert "no check has said yes to s03" in filled.stderr
 
 
+@pytest.mark.slow
 def test_mine_with_a_step_that_was_refused_is_asked_for(course):
     course.write("s08", edits={"return x + sublayer(norm(x))": "return norm(x + sublayer(x))"})
     assert course.check("s08").returncode == 1
@@ -109,6 +110,7 @@ def test_mine_with_a_step_that_was_refused_is_asked_for(course):
     assert "no check has said yes to s08" in forced.stderr
 
 
+@pytest.mark.slow
 def test_mine_is_what_runs(course):
     for step in STEPS:
         course.write(step.task)

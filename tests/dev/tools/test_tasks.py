@@ -202,6 +202,7 @@ def test_the_python_that_is_named_makes_the_environment(tmp_path, python, said):
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.slow
 def test_an_interrupted_setup_is_taken_up_again(tmp_path):
     """A .venv without its stamp is completed, not taken for finished."""
     (tmp_path / "requirements").mkdir()
