@@ -31,7 +31,7 @@ def blanks_of(step: Step) -> list[Blank]:
     return find_blanks(step.solution_file.read_text())
 
 
-MOST_IN_FAST = 2  # mistakes of a step that --fast grades, and alternatives
+MOST_IN_FAST = 1  # mistakes of a step that --fast grades, and alternatives
 THROUGH_THE_COMMAND = 5
 PAIRS = 5  # of mistakes, of a step
 ENOUGH_IN_FAST = ("warmup_05", "step_07", "step_12")  # of the steps with several blanks
