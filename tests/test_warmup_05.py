@@ -80,7 +80,7 @@ def test_the_causal_mask_is_honored(step, x, W_qkv, W_o):
     before = step.multi_head_attention(x, W_qkv, W_o, HEADS, mask)
     expected = naive.multi_head_attention(x, W_qkv, W_o, HEADS, mask)
     equal(before, expected, what="multi_head_attention under the causal mask")
-    changed = drawn("x", BATCH, LENGTH, WIDTH)
+    changed = drawn("x", BATCH, LENGTH, WIDTH).copy()
     changed[:, -1] += 1
     after = step.multi_head_attention(changed, W_qkv, W_o, HEADS, mask=mask)
     equal(after[:, :-1], before[:, :-1], what="the rows before the changed token", whose="what it was before")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 import traceback
 
-from checker.max_adapter.messages import advice_on, without_internals
+from checker.diagnosis import numpy_messages
+from checker.max_adapter import messages
+from checker.max_adapter.messages import without_internals
 
 LONGEST = 300  # characters of a message
 
@@ -23,8 +26,16 @@ def error_in_words(error: BaseException) -> str:
     if isinstance(error, AnswerWasRead):
         return f"Your file {error}. Write your own, and compare with it when the check says yes."
     message = _shortened(without_internals(str(error))) or "without a message"
-    said = [f"{type(error).__name__}: {message}", advice_on(message) or signature_in_words(error)]
-    return ". ".join(filter(None, said))
+    return ". ".join(filter(None, [f"{type(error).__name__}: {message}", _advice(error, message)]))
+
+
+def _advice(error: BaseException, message: str) -> str:
+    """Return what to write instead: the signature of what was called, or what its library calls what was meant."""
+    signature = signature_in_words(error)
+    if signature and "axis" not in signature and "unexpected keyword" in message:
+        return signature  # the library's word for the argument would be refused as well
+    of_numpy = "numpy" in message or "max.experimental" not in sys.modules
+    return (numpy_messages if of_numpy else messages).advice_on(message) or signature
 
 
 def signature_in_words(error: BaseException) -> str:

@@ -21,6 +21,8 @@ class Reference(Mapping[str, Array]):
     def __init__(self, path: Path) -> None:
         with np.load(path) as file:
             self._arrays = {name: file[name] for name in file.files}
+        for array in self._arrays.values():
+            array.setflags(write=False)  # a function that changes what it is given is told so
         self.weights = self._below("weights/")
         self.config = {name: value.item() for name, value in self._below("config/").items()}
 

@@ -24,8 +24,13 @@ equal_to_four_decimals = functools.partial(claims.equal, tolerance=6e-5, whose="
 
 
 def drawn(name, *shape):
-    """Return random numbers of about unit size, another draw for every ``name``; the same on every machine."""
-    return np.random.RandomState(list(name.encode())).standard_normal(shape)
+    """Return random numbers of about unit size, another draw for every ``name``; the same on every machine.
+
+    They are read-only: a function that changes what it is given is told so.
+    """
+    numbers = np.random.RandomState(list(name.encode())).standard_normal(shape)
+    numbers.setflags(write=False)
+    return numbers
 
 
 def product(one, other):
