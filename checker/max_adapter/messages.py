@@ -20,9 +20,15 @@ ADVICE = {
     r"transpose\(\) takes \d+ positional arguments": "transpose swaps two axes; permute([0, 2, 1, 3]) orders all.",
     r"reshape\(\) takes \d+ positional arguments": "reshape takes one list: reshape([2, 3]).",
     r"permute\(\) takes \d+ positional arguments": "permute takes one list: permute([0, 2, 1]).",
-    r"(Symbol|Algebra)icDim' and|and '(Symbol|Algebra)icDim'|type (Symbol|Algebra)icDim|dims to index into a list": (
-        "A size taken from a shape is no number but may be a symbol; where a number is needed and the size is always "
-        "the same, as the head width is, say int(...). NumPy and math cannot work with the others."
+    r"StaticDim": "A size taken from a shape is not a plain number: math.sqrt(int(query.shape[-1])) makes it one.",
+    r"(Symbol|Algebra)icDim|only supported for static dims": (
+        "While MAX compiles, this size is a symbol. It stands for any length, so int(...) cannot make a number of it, "
+        "and it cannot be compared. Give it to MAX's functions as it is and cut what they return, as in "
+        "causal_mask(total, 0)[total - sequence_length:]."
+    ),
+    r"dims to index into a list": (
+        "A size that is always the same, as the head width is, becomes a number by int(...). A length is a symbol "
+        "while MAX compiles, and has no number: give it to MAX's functions as it is and cut what they return."
     ),
     r"Invalid approximation method": "F.gelu knows approximate='none', 'tanh' and 'quick'.",
     r"values to unpack": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
