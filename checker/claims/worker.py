@@ -17,6 +17,7 @@ import os
 import select
 import signal
 import sys
+import threading
 from collections.abc import Callable, Collection, Mapping
 from types import FrameType, ModuleType
 
@@ -58,6 +59,21 @@ def channel(descriptor: int, sign: Sign | None = None) -> Tell:
         os.write(descriptor, encode(event, sign))
 
     return tell
+
+
+def end_with_the_parent(descriptor: int) -> None:
+    """End this process, and all that it has started, once nobody hears its events any more.
+
+    A parent that is killed cannot end it, and MAX may be compiling for minutes.
+    """
+
+    def wait() -> None:
+        pipe = select.poll()
+        pipe.register(descriptor, 0)  # that the other end is closed is told in any case
+        pipe.poll()
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def tell_where_when_asked(path: str, tell: Tell) -> None:
@@ -183,6 +199,7 @@ def main() -> None:
     descriptor, key = int(pipe), bytes.fromhex(sys.stdin.readline())
     tell, decide = channel(descriptor, signer(key, REPORT)), channel(descriptor, signer(key, SEALED))
     unsigned = channel(descriptor)  # what a module can reach signs nothing
+    end_with_the_parent(descriptor)
     del key
 
     def compiling(what: str, seconds: float | None) -> None:

@@ -1,6 +1,15 @@
 """A learner's file may do anything; none of it is a yes."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
 import pytest
+
+from tests.dev.terminal import ended
 
 FAKE = "Yes (0.1 s). Compare with solutions/solution_07.py."
 
@@ -74,3 +83,22 @@ def test_a_check_that_is_cut_short_is_no_yes(course):
     run = course.check("s07", "--no-compile")
     assert run.returncode == 1
     assert "Compare with" not in run.stdout
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=lambda end: end.name)
+def test_a_check_that_is_killed_leaves_no_child(course, end):
+    course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": "while True: pass"})
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-u", "-m", "checker", "w01"]
+    with ended(
+        subprocess.Popen(command, cwd=course.root, env=os.environ, stdout=pipe, stderr=pipe, text=True)
+    ) as check:
+        deadline = time.monotonic() + 30
+        while not (children := psutil.Process(check.pid).children(recursive=True)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.5)  # by now it is in the loop
+        check.send_signal(end)
+        check.wait(timeout=30)
+        _, alive = psutil.wait_procs(children, timeout=2)
+    assert children
+    assert alive == []
