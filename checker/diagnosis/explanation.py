@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Callable, Collection, Mapping
 from types import CodeType
 
@@ -22,7 +23,8 @@ from checker.events import Explained
 #: Runs each of some modules, given as code by name, and then those claims of it that are asked for.
 Try = Callable[[Mapping[str, CodeType], Mapping[str, Collection[str]] | None], Mapping[str, Outcomes]]
 
-MISSING = ("AttributeError", "NameError", "TypeError")  # what the solution's code beside the learner's may lead to
+NO_ATTRIBUTE = re.compile(r"AttributeError: .*has no attribute '(\w+)'")
+WRONG_CALL = re.compile(r"TypeError: (?:\w+\.)*(\w+)\(\) (?:takes|got|missing)")
 
 
 class Diagnosis:
@@ -90,7 +92,7 @@ class Diagnosis:
 
         order = list(dict.fromkeys(outcome.about for outcome in said.values()))
         explained = []
-        for label in sorted(blamed, key=order.index):
+        for label in sorted(blamed, key=[*order, *blamed].index):
             own = {claim: outcome for claim, outcome in said.items() if outcome.about == label}
             mistake = known if label in lies_in else self._mistake_of(label, found[label], own, alone)
             for claim, outcome in blamed[label].items():
@@ -132,15 +134,17 @@ class Alone:
 
     def __init__(self, diagnosis: Diagnosis, source: str, path: str) -> None:
         self.diagnosis, self.source, self.path = diagnosis, source, path
-        self.missing = {one.blank.label for one in unwritten(ast.parse(source), diagnosis.solution)}
+        tree = ast.parse(source)
+        attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+        self.attributes = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
+        self.missing = {one.blank.label for one in unwritten(tree, diagnosis.solution)}
         self.doubtful: dict[str, Outcome] = {}
 
     def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> dict[str, dict[str, Outcome]]:
         """Return what claims say of single functions.
 
         Each is tried with the solution's code in the other ``wrong`` functions; where a claim fails even so, with the
-        solution's code in all others. That code may lack a name which the learner's functions share; then the
-        claim keeps what it said before.
+        solution's code in all others. Where that code does not fit the learner's, the claim keeps what it said before.
 
         Args:
             questions: by function, the claims and what they said of the whole file.
@@ -150,12 +154,12 @@ class Alone:
         found = {label: dict(claims) for label, claims in questions.items()}
         beside_right = {label: (functions & set(wrong)) - {label} for label in questions}
         for label, outcomes in self.try_(beside_right, questions).items():
-            found[label] |= {claim: one for claim, one in outcomes.items() if not _lacks_a_name(one)}
+            found[label] |= {claim: one for claim, one in outcomes.items() if self._fits(one)}
         failed = {label: noes for label, outcomes in found.items() if (noes := _noes(outcomes))}
         beside_none = {label: functions - {label} for label in failed if functions - {label} != beside_right[label]}
         for label, outcomes in self.try_(beside_none, failed).items():
             for claim, one in outcomes.items():
-                if not _lacks_a_name(one) and not agrees(one, found[label][claim]):
+                if self._fits(one) and not agrees(one, found[label][claim]):
                     self.doubtful[claim] = found[label][claim]
                     found[label][claim] = one
         return found
@@ -167,6 +171,16 @@ class Alone:
         codes = {label: self._code(labels) for label, labels in replaced.items() if labels}
         return self.diagnosis.try_(codes, {label: list(claims[label]) for label in codes}) if codes else {}
 
+    def _fits(self, outcome: Outcome) -> bool:
+        """Return whether an outcome is the learner's own doing, though the solution's code was beside theirs.
+
+        It is not where an attribute is missing that another function of the learner's sets, or where a function with
+        a blank is called with other arguments than the solution's takes.
+        """
+        said = outcome.observed if isinstance(outcome.observed, str) else ""
+        attribute, call = NO_ATTRIBUTE.match(said), WRONG_CALL.match(said)
+        return not ((attribute and attribute[1] in self.attributes) or (call and call[1] in self.diagnosis.functions))
+
     def _code(self, labels: Collection[str]) -> CodeType:
         """Return the file with the solution's code in some functions."""
         theirs = [self.diagnosis.functions[label] for label in labels]
@@ -176,10 +190,6 @@ class Alone:
 
 def _noes(outcomes: Outcomes) -> dict[str, Outcome]:
     return {claim: outcome for claim, outcome in outcomes.items() if outcome.verdict == "no"}
-
-
-def _lacks_a_name(outcome: Outcome) -> bool:
-    return isinstance(outcome.observed, str) and outcome.observed.partition(":")[0] in MISSING
 
 
 def _all_from(refused: Outcomes, sentence: str) -> list[Explained]:

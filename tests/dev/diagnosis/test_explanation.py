@@ -79,6 +79,21 @@ def test_a_name_that_only_the_learners_functions_share_is_no_mistake(course):
     assert ("no", "forward") not in rows(run.stdout)
 
 
+def test_an_error_of_ones_own_does_not_wait_for_the_functions_before(course):
+    course.write(
+        "s07",
+        edits={
+            "self.c_proj = Linear(self.embed_dim, self.embed_dim)": "self.c_proj = Linear(self.embed_dim, "
+            "self.embed_dim, bias=False)",
+            "[self.split_size] * 3, axis=-1": "[self.split_size] * 3, dim=-1",
+        },
+    )
+    run = course.check("s07", "--no-compile")
+    assert "__init__: c_proj has no bias; GPT-2's projections do." in said(run)
+    assert "unexpected keyword argument 'dim'. MAX's word for it is axis." in said(run)
+    assert ("no", "forward") in rows(run.stdout)
+
+
 def test_a_mistake_in_a_function_whose_own_claims_hold_is_found_there(course):
     course.write(
         "s07",
