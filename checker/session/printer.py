@@ -75,11 +75,13 @@ class Printer:
                 self.status = None
                 self.line(f"  compiled {event.what} in {event.seconds:.0f} s")
             self.compiling = None
-        elif self.compiling:
+        elif self.compiling and self.is_long():
             what, since = self.compiling
-            seconds = time.monotonic() - since
-            if seconds > SHOW_COMPILING_AFTER:
-                self._show_compiling(f"compiling {what}, {seconds:.0f} s")
+            self._show_compiling(f"compiling {what}, {time.monotonic() - since:.0f} s")
+
+    def is_long(self) -> bool:
+        """Return whether MAX compiles something by now that takes a while."""
+        return self.compiling is not None and time.monotonic() - self.compiling[1] > SHOW_COMPILING_AFTER
 
     def _show_compiling(self, text: str) -> None:
         if not self.told_why:

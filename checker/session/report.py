@@ -12,8 +12,6 @@ from checker.session.evidence import Evidence, claims_of
 from checker.session.printer import Printer
 from checker.session.verdict import INTERRUPTED, YES, Explanation, Heard, Verdict, decide
 
-HOLD_SECONDS = 2.0  # a no is printed at the latest so long after it was heard, explained or not
-
 
 def print_unreadable(error: Unreadable, printer: Printer) -> None:
     """Print why a file cannot be graded."""
@@ -59,7 +57,6 @@ class Report:
         self.heard = Heard()
         self.evidence = Evidence(step)
         self.held: list[str] = []  # claims whose rows are not printed yet
-        self.held_since = 0.0
         self.waiting: set[str] = set()  # blanks whose row says that they wait
         self.required = claims_of(step, compiled=compile_)
         self.more_to_come = self.required != claims_of(step, compiled=False)
@@ -71,7 +68,7 @@ class Report:
             case Printed(text):
                 self.printer.printed(text)
             case Compiling() | Tick():
-                if self.held and time.perf_counter() - self.held_since > HOLD_SECONDS:
+                if self.printer.is_long():
                     self._print_held()
                 self.printer.progress(event)
             case Busy():
@@ -88,8 +85,6 @@ class Report:
 
     def _take(self, event: Claimed) -> None:
         """Print a claim, or hold it from the first no on: its explanation may say that it only waits for another."""
-        if event.verdict == "no" and not self.held:
-            self.held_since = time.perf_counter()
         if event.verdict == "no" or self.held:
             self.held.append(event.claim)
         else:
