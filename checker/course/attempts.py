@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from checker.course.blanks import find_blanks, functions
 from checker.course.paths import relative_path
@@ -53,16 +54,20 @@ def _is_table(found: object) -> bool:
 
 def places(solution: str, edits: Edits) -> set[str]:
     """Return the functions with a blank that edits change, by their qualified names."""
-    bodies = functions(ast.parse(solution))
     found = set()
     for old in edits:
         before = solution.partition(old)[0]
         first, last = before.count("\n") + 1, (before + old.rstrip("\n")).count("\n") + 1
-        for blank in find_blanks(solution):
-            body = bodies[blank.function]
-            if body.lineno <= last and first <= (body.end_lineno or 0):
-                found.add(blank.function)
+        found |= {name for name, lines in _lines_of(solution).items() if lines.start <= last and first < lines.stop}
     return found
+
+
+@cache
+def _lines_of(solution: str) -> dict[str, range]:
+    """Return where the functions with a blank stand."""
+    bodies = functions(ast.parse(solution))
+    names = [blank.function for blank in find_blanks(solution)]
+    return {name: range(bodies[name].lineno, (bodies[name].end_lineno or 0) + 1) for name in names}
 
 
 def edited(source: str, edits: Edits) -> str:
