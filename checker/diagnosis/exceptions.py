@@ -13,6 +13,7 @@ from checker.max_adapter import messages
 from checker.max_adapter.messages import without_internals
 
 LONGEST = 300  # characters of a message
+NUMPYS = re.compile(r"numpy|array|data type|read-only|\b_\w+\(\) got")  # in the text of an error
 
 
 class AnswerWasRead(ImportError):
@@ -34,8 +35,17 @@ def _advice(error: BaseException, message: str) -> str:
     signature = signature_in_words(error)
     if signature and "axis" not in signature and "unexpected keyword" in message:
         return signature  # the library's word for the argument would be refused as well
-    of_numpy = "numpy" in message or "max.experimental" not in sys.modules
-    return (numpy_messages if of_numpy else messages).advice_on(message) or signature
+    return (numpy_messages if _is_numpys(error, message) else messages).advice_on(message) or signature
+
+
+def _is_numpys(error: BaseException, message: str) -> bool:
+    """Return whether an error is NumPy's: MAX is not there, or it did not raise it and NumPy words its errors so."""
+    if "max.experimental" not in sys.modules:
+        return True
+    modules = {
+        frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in traceback.walk_tb(error.__traceback__)
+    }
+    return "max" not in modules and NUMPYS.search(message) is not None
 
 
 def signature_in_words(error: BaseException) -> str:

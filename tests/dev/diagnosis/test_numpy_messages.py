@@ -1,5 +1,6 @@
 """NumPy's errors get NumPy's advice, and each advice answers something that NumPy says."""
 
+import max.experimental.functional  # noqa: F401 # steps 13 and 14 use both, so here both are loaded
 import numpy as np
 import pytest
 
