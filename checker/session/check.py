@@ -32,7 +32,7 @@ class Check:
             try:
                 if verdict.status == YES:
                     progress.note_yes(self.step, job.source, compiled=not self.report.left_out)
-                elif self.report.heard.claims:
+                elif self.report.heard.refused:
                     progress.note_no(self.step, job.source)
             except OSError as error:
                 file = relative_path(progress.FILE)

@@ -225,6 +225,15 @@ def test_a_yes_without_compiling_says_so_and_is_kept_as_that(course):
     assert states(course)["s02"] == "done"  # it was compiled before, and has not changed
 
 
+def test_what_is_right_so_far_or_has_no_verdict_is_no_no(course):
+    course.fill("w01", "softmax")
+    assert "Right so far." in course.check("w01").stdout
+    assert states(course)["w01"] == "in progress (1 of 4 blanks)"
+    course.write("w01", edits={"    weights = softmax": "    import os\n    os._exit(0)\n    weights = softmax"})
+    assert "No verdict" in course.check("w01").stdout
+    assert states(course)["w01"] == "in progress (4 of 4 blanks, not checked)"
+
+
 def test_what_an_earlier_version_kept_is_no_loss(told):
     kept = told.root / ".course" / "progress.json"
     kept.parent.mkdir()
