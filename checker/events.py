@@ -72,9 +72,13 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Decided:
-    """The verdicts by claim of all claims that were tried, ``compiled`` or not; signed with the sealed child's key."""
+    """The verdicts by claim of all claims that were tried; signed with the sealed child's key.
 
-    compiled: bool
+    ``stage`` is ``numbers``, ``traced`` (as far as MAX compiles; a claim that got there has the verdict ``traced``) or
+    ``compiled``.
+    """
+
+    stage: str
     verdicts: dict[str, str]
 
 

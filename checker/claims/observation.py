@@ -42,6 +42,7 @@ def observe(
     claims: Collection[str] | Mapping[str, Collection[str]] | None = None,
     *,
     compiled: bool = False,
+    traced: type[Exception] | None = None,
     device: str | None = None,
     tell: Tell | None = None,
     load: Load | None = None,
@@ -54,6 +55,8 @@ def observe(
         subjects: the modules to grade by name, or only their names where they are loaded later.
         claims: the claims to run, of all subjects or by subject; all where it is None.
         compiled: run the compiled claims instead of those about numbers.
+        traced: the exception that ends a compiled claim where MAX would begin to compile; its outcome is then
+            ``traced``, and is not told.
         device: compile for this device alone.
         tell: hears of every claim as it comes and goes.
         load: makes the subjects, after the claims were imported and before the first runs.
@@ -62,7 +65,8 @@ def observe(
     Returns:
         For every subject, the outcomes by claim, in the order of the check.
     """
-    observer = Observer(subjects, claims, compiled, tell or (lambda event: None), load, verify or (lambda: None))
+    tell, verify = tell or (lambda event: None), verify or (lambda: None)
+    observer = Observer(subjects, claims, compiled, traced, tell, load, verify)
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
     options += ["--assert=plain", "--disable-plugin-autoload", *(["--device", device] if device else [])]
@@ -77,6 +81,7 @@ class Observer:
     subjects: Mapping[str, ModuleType] | Collection[str]
     claims: Collection[str] | Mapping[str, Collection[str]] | None
     compiled: bool
+    traced: type[Exception] | None
     tell: Tell
     load: Load | None
     verify: Callable[[], None]
@@ -123,10 +128,13 @@ class Observer:
             outcome = outcome_of(item, call.excinfo, path)
             if outcome.verdict == "no" and (blank := self._known_to_fail(name, outcome, call, path)):
                 outcome = Outcome("waits", f"waits until {blank} works", about=outcome.about)
+            if self.traced and call.excinfo is not None and call.excinfo.errisinstance(self.traced):
+                outcome = Outcome("traced", about=outcome.about)
             claim = claim_of(item)
             self.outcomes[name][claim] = outcome
-            said = (outcome.about, sentence_of(item), outcome.verdict, outcome.sentence, outcome.where)
-            self.tell(Claimed(claim, *said, evidence=told_evidence()))
+            if outcome.verdict != "traced":
+                said = (outcome.about, sentence_of(item), outcome.verdict, outcome.sentence, outcome.where)
+                self.tell(Claimed(claim, *said, evidence=told_evidence()))
         # pytest's own report would format the traceback, which takes longer than the claim.
         assert call.when != "collect"
         return pytest.TestReport(

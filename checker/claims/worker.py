@@ -18,7 +18,7 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import FrameType, ModuleType
 
 from checker.claims import seal
@@ -91,7 +91,7 @@ def tell_where_when_asked(path: str, tell: Tell) -> None:
 
 
 class Graded:
-    """The learner's module, graded under a seal: the numbers first, then what MAX compiles of it."""
+    """The learner's module, graded under a seal: the numbers first, then as MAX traces it, then compiled."""
 
     def __init__(self, step: Step, job: Job, tell: Tell, decide: Tell) -> None:
         self.step, self.job, self.tell, self.decide = step, job, tell, decide
@@ -99,7 +99,17 @@ class Graded:
         if step.reference_file.is_file():
             read_reference(step.reference_file)  # a sealed child may not
 
-    def run(self, *, compiled: bool) -> Outcomes:
+    def numbers(self) -> Outcomes:
+        """Try the claims about numbers."""
+        return self._run("numbers", None)
+
+    def compiled(self) -> None:
+        """Try the compiled claims: first as far as MAX would begin to compile, then what has got there."""
+        traced = [claim for claim, outcome in self._run("traced", None).items() if outcome.verdict == "traced"]
+        if traced:
+            self._run("compiled", traced)
+
+    def _run(self, stage: str, claims: Collection[str] | None) -> Outcomes:
         """Return the outcome of every claim, after telling them; nothing where the file cannot be loaded or trusted."""
         sealed: list[seal.Seal] = []
 
@@ -109,23 +119,25 @@ class Graded:
                 self.load()
             return self.module
 
-        device = self.job.device if compiled else None
-        found = observe(
-            self.step,
-            ["subject"],
-            compiled=compiled,
-            device=device,
-            tell=self.tell,
-            load=load,
-            verify=lambda: sealed[0].verify(thoroughly=True),
-        )
+        with tracing(self.step) if stage == "traced" else contextlib.nullcontext() as traced:
+            found = observe(
+                self.step,
+                ["subject"],
+                claims,
+                compiled=stage != "numbers",
+                traced=traced,
+                device=self.job.device if stage != "numbers" else None,
+                tell=self.tell,
+                load=load,
+                verify=lambda: sealed[0].verify(thoroughly=True),
+            )
         happened = sealed[0].open()
         if happened:
             self.tell(Tampered(happened))
             return {}
         outcomes = found.get("subject", {})
         if self.module:
-            self.decide(Decided(compiled, {claim: outcome.verdict for claim, outcome in outcomes.items()}))
+            self.decide(Decided(stage, {claim: outcome.verdict for claim, outcome in outcomes.items()}))
         return outcomes
 
     def load(self) -> None:
@@ -137,17 +149,29 @@ class Graded:
             self.tell(Unloadable(error_in_words(error), line_in_words(self.job.path, line)))
 
 
+@contextlib.contextmanager
+def tracing(step: Step) -> Iterator[type[Exception] | None]:
+    """While this is open, have a compiled claim end where MAX would begin to compile; the exception that ends it."""
+    if not uses_max(step):
+        yield None
+        return
+    from checker.max_adapter import graphs
+
+    with graphs.only_traced():
+        yield graphs.StagedError
+
+
 def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], None]) -> None:
     """Tell what every claim says of the learner's file; then why it says no, or what compiling gives."""
     graded = Graded(step, job, tell, decide)
-    outcomes = graded.run(compiled=False)
+    outcomes = graded.numbers()
     verdicts = {outcome.verdict for outcome in outcomes.values()}
     if "no" in verdicts and job.naming:
         silence()
         for explained in diagnosis_of(step, busy).explain(outcomes, job.source, job.path):
             tell(explained)
     elif job.compile and verdicts == {"yes"}:
-        graded.run(compiled=True)
+        graded.compiled()
 
 
 def silence() -> None:

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from checker.course.paths import ROOT
@@ -97,6 +98,14 @@ def note_no(step: Step, source: str) -> None:
         code = kept["no"][step.name] = digest_of_code(source)
         if kept["yes"].get(step.name, {}).get("code") == code:
             del kept["yes"][step.name]  # it was compiled by now, or its check is another
+
+
+def keep_defect(step: Step, text: str) -> Path:
+    """Keep what a report about the check needs; return the file."""
+    file = FILE.with_name(f"report-{step.name}.txt")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    return file
 
 
 def yes_to(step: Step) -> dict[str, Any] | None:

@@ -14,8 +14,8 @@ from checker.numeric.tolerance import close
 class Outcome:
     """What one claim said of one subject.
 
-    ``verdict`` is ``yes``, ``no`` or ``waits`` (for a blank that is not written). ``observed`` is the
-    array that did not fit, or the words of the refusal or error: what naming compares.
+    ``verdict`` is ``yes``, ``no``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
+    ``observed`` is the array that did not fit, or the words of the refusal or error: what naming compares.
     """
 
     verdict: str

@@ -18,6 +18,8 @@ import inspect
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,6 +36,8 @@ from checker.max_adapter.cache_files import cache_path, written
 Lost = Callable[[Exception], None]
 
 SETS = ("solutions", "play")
+
+_only_traced = ContextVar("_only_traced", default=False)
 
 
 def fingerprint(graph: Graph) -> str:
@@ -73,6 +77,19 @@ class StagedError(Exception):
     """A graph was staged, which is all that was wanted."""
 
 
+@contextmanager
+def only_traced() -> Iterator[None]:
+    """While this is open, a graph ends in a StagedError where MAX would begin to compile it.
+
+    One that has been compiled together with others is found all the same. Without the hook, MAX compiles.
+    """
+    before = _only_traced.set(True)
+    try:
+        yield
+    finally:
+        _only_traced.reset(before)
+
+
 def install(lost: Lost) -> None:
     """Let MAX's sessions take a graph from those compiled together where it is one of them.
 
@@ -92,6 +109,8 @@ def install(lost: Lost) -> None:
                 return Part(model, name, kept, cache(lambda: compile_any(session, model, **options)))
         except Exception as error:
             lost(error)
+        if isinstance(model, Graph) and _only_traced.get():
+            raise StagedError
         return compile_any(session, model, **options)
 
     def init_part(

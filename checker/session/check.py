@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from checker.course import progress
 from checker.course.paths import relative_path
 from checker.course.static import Unreadable, read_statically
 from checker.course.steps import Step
-from checker.events import Job
+from checker.events import Decided, Event, Job
 from checker.session.child import Child
 from checker.session.printer import Printer
 from checker.session.report import Report, print_static, print_unreadable
-from checker.session.verdict import NO, YES
+from checker.session.verdict import NO, YES, Verdict
 
 
 @dataclass
@@ -24,20 +25,42 @@ class Check:
     job: Job
     report: Report
 
-    def conclude(self) -> int:
-        """Print the last words and return the exit status; keep the verdict for ``status``."""
+    def hear(self, event: Event) -> None:
+        """Report an event; keep the yes of a file that only has to be compiled."""
+        self.report.hear(event)
+        if isinstance(event, Decided) and self.report.is_yes_so_far:
+            self._keep(lambda: progress.note_yes(self.step, self.job.source, compiled=False))
+
+    def conclude(self) -> Verdict:
+        """Print the last words and return the verdict; keep it for ``status``."""
         verdict = self.report.conclude()
-        job = self.job
-        if job.kind == "learner" and job.device != "gpu":
-            try:
-                if verdict.status == YES:
-                    progress.note_yes(self.step, job.source, compiled=not self.report.left_out)
-                elif self.report.heard.refused:
-                    progress.note_no(self.step, job.source)
-            except OSError as error:
-                file = relative_path(progress.FILE)
-                self.report.printer.line(f"(`status` will not know of it: {file} cannot be written, {error.strerror}.)")
-        return verdict.status
+        heard, source = self.report.heard, self.job.source
+        if verdict.status == YES:
+            self._keep(lambda: progress.note_yes(self.step, source, compiled=not self.report.left_out))
+        elif heard.refused:
+            self._keep(lambda: progress.note_no(self.step, source))
+            if heard.traced:
+                self._keep(lambda: self._keep_for_an_issue(verdict))
+        return verdict
+
+    def _keep_for_an_issue(self, verdict: Verdict) -> None:
+        """Keep a no that only the compiler has found: the check should have seen it in what was traced."""
+        said = "\n".join(f"{one.sentence}\n{one.where}".strip() for one in verdict.explanations)
+        file = progress.keep_defect(self.step, f"{said}\n\n{self.job.source}")
+        self.report.printer.line(
+            f"\nOnly the compiler has found this, and the check should have found it before: please report it, with "
+            f"{relative_path(file)}. The yes is taken back."
+        )
+
+    def _keep(self, note: Callable[[], None]) -> None:
+        """Write down what a check of the learner's file said, where that can be written."""
+        if self.job.kind != "learner" or self.job.device == "gpu":
+            return
+        try:
+            note()
+        except OSError as error:
+            file = relative_path(progress.FILE)
+            self.report.printer.line(f"(`status` will not know of it: {file} cannot be written, {error.strerror}.)")
 
 
 def open_check(
@@ -86,7 +109,7 @@ def grade(child: Child, step: Step, printer: Printer, *, solution: bool, compile
         return check
     try:
         for event in child.run(check.job):
-            check.report.hear(event)
+            check.hear(event)
     except KeyboardInterrupt:
         return check.report.interrupt()
-    return check.conclude()
+    return check.conclude().status

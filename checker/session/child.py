@@ -22,6 +22,7 @@ from checker.events import REPORT, SEALED, Event, Hanging, Job, Late, Tick, sign
 from checker.session.listening import QUIET_SECONDS, listen
 
 ANSWER_SECONDS = 1  # for the child to say where it hangs
+LOW_PRIORITY = 10  # as `nice` has it
 
 
 class Child:
@@ -89,13 +90,22 @@ class Child:
         """Let a child go on that was started ahead and has stopped itself until there is a job."""
         self.process.send_signal(signal.SIGCONT)
 
+    def lower_priority(self) -> None:
+        """Let everything else that runs on this machine go first."""
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PGRP, self.process.pid, LOW_PRIORITY)
+
+    def kill(self) -> None:
+        """End the child and whatever it started, while another thread hears it: the last event is ``Died``."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
     def stop(self) -> None:
         """End the child and whatever it started; it has said what it had to say. A second time does nothing."""
         assert self.process.stdout is not None
         if self.process.stdout.closed:
             return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        self.kill()
         self.process.wait()
         os.close(self.reader)
         for pipe in (self.process.stdin, self.process.stdout):

@@ -32,8 +32,10 @@ def asked(question: str) -> bool | None:
 class Printer:
     """Writes the lines of a verdict as they become known, and a progress line while MAX compiles."""
 
-    def __init__(self, labels: Iterable[str] = (), widest: int = WIDTH, *, stderr: bool = False) -> None:
-        self.console = Console(highlight=False, markup=False, emoji=False, stderr=stderr)
+    def __init__(
+        self, labels: Iterable[str] = (), widest: int = WIDTH, *, stderr: bool = False, quiet: bool = False
+    ) -> None:
+        self.console = Console(highlight=False, markup=False, emoji=False, stderr=stderr, quiet=quiet)
         self.console.width = min(self.console.width, widest) if self.console.is_terminal else WIDTH
         self.label_width = max(map(len, labels), default=12)
         self.compiling: tuple[str, float] | None = None

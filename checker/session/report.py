@@ -61,6 +61,7 @@ class Report:
         self.required = claims_of(step, compiled=compile_)
         self.more_to_come = self.required != claims_of(step, compiled=False)
         self.left_out = claims_of(step, compiled=True) - self.required  # what a yes leaves open
+        self.may_go_on = False  # the learner was told that only compiling is left
 
     def hear(self, event: Event) -> None:
         """Take in one event, and print what it says."""
@@ -70,6 +71,7 @@ class Report:
             case Compiling() | Tick():
                 if self.printer.is_long():
                     self._print_held()
+                    self._say_that_it_is_a_yes()
                 self.printer.progress(event)
             case Busy():
                 self.evidence.load()
@@ -80,8 +82,20 @@ class Report:
             case Unloadable():
                 self.printer.row("no", "", "The file can be imported.")
         self.heard.hear(event)
-        if isinstance(event, Decided) and not event.compiled and self.more_to_come and self.heard.numbers_are_right:
+        numbers = isinstance(event, Decided) and event.stage == "numbers"
+        if numbers and self.more_to_come and self.heard.numbers_are_right:
             self.printer.line(f"\nYes: the numbers are Hugging Face's ({self.seconds()}).")
+
+    @property
+    def is_yes_so_far(self) -> bool:
+        """Whether it is a yes that only the compiler could take back."""
+        return self.heard.only_compiling_is_left and not self.gpu_decides
+
+    def _say_that_it_is_a_yes(self) -> None:
+        if self.is_yes_so_far and not self.may_go_on:
+            self.may_go_on = True
+            self.printer.line("MAX has traced it for all sizes, so this step is done.")
+            self.printer.line("It is now compiled for your machine. You may go on: Ctrl-C keeps the yes.")
 
     def _take(self, event: Claimed) -> None:
         """Print a claim, or hold it from the first no on: its explanation may say that it only waits for another."""
@@ -137,6 +151,9 @@ class Report:
         """Print the last words after Ctrl-C, and return the exit status."""
         self.printer.close()
         self._print_held()
+        if self.is_yes_so_far:
+            self.printer.line("\nInterrupted while MAX was compiling. The yes is kept, as `yes, not compiled`.")
+            return YES
         known = "the numbers are right, the compiled verdict is missing"
         known = known if self.heard.numbers_are_right else "there is no verdict"
         self.printer.line(f"\nInterrupted: {known}. Run it again; what MAX has compiled is kept.")

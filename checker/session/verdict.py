@@ -49,6 +49,7 @@ class Heard:
     explained: list[Explained] = field(default_factory=list)
     sealed: dict[str, str] = field(default_factory=dict)  # claim -> the verdict that the sealed child signed
     numbers_decided: bool = False
+    traced: frozenset[str] = frozenset()  # compiled claims that hold as far as MAX traces the module
     ended: bool = False
     running: str = ""
     stopped: Explanation | None = None
@@ -62,9 +63,10 @@ class Heard:
                 self.running = sentence
             case Claimed():
                 self.claims[event.claim] = event
-            case Decided(compiled, verdicts):
-                self.sealed |= verdicts
-                self.numbers_decided |= not compiled
+            case Decided(stage, verdicts):
+                self.sealed |= {claim: verdict for claim, verdict in verdicts.items() if verdict != "traced"}
+                self.numbers_decided |= stage == "numbers"
+                self.traced |= verdicts.keys() - self.sealed.keys()
             case Explained(claim, _, verdict, _, help, where):
                 self.claims[claim] = replace(self.claims[claim], verdict=verdict, help=help, where=where)
                 self.explained.append(event)
@@ -101,6 +103,11 @@ class Heard:
         """Whether every claim about numbers was made, held, and is not disputed."""
         return self.numbers_decided and not self.disputed and set(self.sealed.values()) == {"yes"}
 
+    @property
+    def only_compiling_is_left(self) -> bool:
+        """Whether it is a yes by now, since MAX has traced the module with the numbers right; compiling may go on."""
+        return bool(self.traced) and self.numbers_are_right
+
 
 def explain(heard: Heard, failed: Mapping[str, Claimed]) -> list[Explanation]:
     """Return the explanations of the claims that failed: one for a function that makes a known mistake, else each."""
@@ -124,7 +131,8 @@ def decide(heard: Heard, required: Collection[str], to_write: Collection[str], *
         gpu_decides: compiled claims about the GPU decide too; else it has a say and no vote.
     """
     if heard.stopped:
-        return Verdict(NO, (heard.stopped,))
+        kept = ("The yes without the compiler is kept.",) if heard.only_compiling_is_left else ()
+        return Verdict(NO, (heard.stopped,), kept)
     failed = {name: claim for name, claim in heard.claims.items() if claim.verdict == "no"}
     explanations = explain(heard, failed)
     said = {name: claim.verdict for name, claim in heard.claims.items()} | heard.sealed

@@ -14,18 +14,20 @@ import queue
 import signal
 import sys
 import time
+from collections.abc import Generator
 from enum import Enum, auto
 from pathlib import Path
 
 from checker.companions import hint
 from checker.companions.status import list_all
-from checker.companions.watch.inputs import Inputs, Pressed, keys_of_terminal, saves_in, take
+from checker.companions.watch.background import Compilation
+from checker.companions.watch.inputs import Compiled, Inputs, Pressed, Saved, keys_of_terminal, saves_in, take
 from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT, SOLUTIONS, TESTS, relative_path
 from checker.course.standing import first_to_do, standing, title
 from checker.course.steps import Step, all_steps
-from checker.events import Decided
-from checker.session.check import open_check
+from checker.events import Decided, Event
+from checker.session.check import Check, open_check
 from checker.session.child import Child
 from checker.session.printer import Printer
 from checker.session.verdict import INTERRUPTED, YES
@@ -107,6 +109,7 @@ class Watch:
         self.seen: Look = None  # the file of the last check
         self.looked = 0.0
         self.last_hint_offered = False
+        self.compilations: dict[Step, Compilation] = {}
 
     def follow(self) -> int:
         """Check, and check again, until the learner quits or, without keys, nothing is left; the exit status."""
@@ -119,6 +122,7 @@ class Watch:
     def check(self) -> int | Next:
         """Check the file as it is now: the exit status of its verdict, or what has come in between."""
         started = time.perf_counter()
+        self.cancel(self.step)
         self.seen = self.settled()
         self.printer = Printer(blank.label for blank in find_blanks(self.step.solution_file.read_text()))
         self.printer.again = "save"
@@ -129,20 +133,38 @@ class Watch:
             self.ready.prepare(self.step)
             return check
         child = self.ready.take(self.step)
-        with contextlib.closing(child.run(check.job)) as events:
-            try:
-                for event in events:
-                    check.report.hear(event)
-                    if isinstance(event, Decided):  # from now on this child only compiles
-                        self.ready.prepare(self.step)
-                    following = self.react(checking=True)
-                    if following is not Next.WAIT:
-                        return following
-            finally:
-                self.printer.close()
+        events = child.run(check.job)
+        try:
+            for event in events:
+                check.hear(event)
+                if isinstance(event, Decided):  # from now on this child only compiles
+                    self.ready.prepare(self.step)
+                if check.report.may_go_on:
+                    return self.go_on(check, child, events)
+                following = self.react(checking=True)
+                if following is not Next.WAIT:
+                    return following
+        finally:
+            self.printer.close()
+            if self.step not in self.compilations:
                 child.stop()
         self.ready.prepare(self.step)
-        return check.conclude()
+        return check.conclude().status
+
+    def go_on(self, check: Check, child: Child, events: Generator[Event]) -> int:
+        """Let the rest of a check, which is a yes by now, go on in the background."""
+        self.compilations[check.step] = Compilation(check, child, events, self.inputs)
+        return YES
+
+    def cancel(self, step: Step) -> None:
+        """End what goes on in the background for a step; its yes stays, not compiled."""
+        if compilation := self.compilations.pop(step, None):
+            compilation.cancel()
+
+    def close(self) -> None:
+        """End all that goes on in the background."""
+        for step in list(self.compilations):
+            self.cancel(step)
 
     def settled(self) -> Look:
         """Return the file, when an editor that is replacing it has had time to do so."""
@@ -164,7 +186,7 @@ class Watch:
             on = f"Press n for {coming.task}, {title(coming)}." if coming else "No other step is left to do."
             self.printer.line(f"\n{self.step.task} is done. {on}")
             if not self.has_keys:
-                return Next.QUIT
+                return self.wait_for_compilations()
         self.say_keys()
         while (following := self.react(checking=False, seconds=LOOK_SECONDS)) is Next.WAIT:
             pass
@@ -186,13 +208,34 @@ class Watch:
     def react(self, *, checking: bool, seconds: float = 0) -> Next:
         """Do what saves and keys ask for, those that have come or the first that comes within ``seconds``."""
         while came := take(self.inputs, seconds):
-            following = self.press(came.key) if isinstance(came, Pressed) else self.follow_save(came.names, checking)
+            match came:
+                case Pressed(key):
+                    following = self.press(key)
+                case Saved(names):
+                    following = self.follow_save(names, checking)
+                case Compiled():
+                    following = self.say_compiled(came)
             if following is not Next.WAIT:
                 return following
             seconds = 0
         if time.monotonic() - self.looked > LOOK_SECONDS:
             return self.follow_save(frozenset(), checking)
         return Next.WAIT
+
+    def say_compiled(self, compiled: Compiled) -> Next:
+        """Say what came of a check that went on in the background, unless it was cancelled just then."""
+        compilation = self.compilations.get(compiled.step)
+        if compilation and compilation.check is compiled.check:
+            del self.compilations[compiled.step]
+            self.printer.line(f"\n{compiled.line}")
+        return Next.WAIT
+
+    def wait_for_compilations(self) -> Next:
+        """Quit when all that goes on in the background has ended; go on if something is saved before."""
+        following = Next.WAIT
+        while self.compilations and following is Next.WAIT:
+            following = self.react(checking=False, seconds=LOOK_SECONDS)
+        return Next.QUIT if following is Next.WAIT else following
 
     def follow_save(self, names: frozenset[str], checking: bool) -> Next:
         """Check again if the file was saved, or check another step whose file is among ``names``."""
@@ -283,7 +326,8 @@ def watch(step: Step | None) -> int:
         keys_of_terminal(inputs) as has_keys,
     ):
         try:
-            return Watch(step, inputs, ready, has_keys=has_keys).follow()
+            with contextlib.closing(Watch(step, inputs, ready, has_keys=has_keys)) as watching:
+                return watching.follow()
         except KeyboardInterrupt:
             print("\nStopped. `./run watch` goes on with the first step that is not done.")
             return INTERRUPTED

@@ -1,4 +1,4 @@
-"""The inputs of ``watch``: files that are saved and keys that are pressed, in one queue."""
+"""The inputs of ``watch``: files that are saved, keys that are pressed, modules that are compiled, in one queue."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import watchfiles
+
+from checker.course.steps import Step
+from checker.session.check import Check
 
 GATHER_MS = 20  # a save is told when nothing more has happened for so long: editors write in several steps
 LONGEST_GATHER_MS = 200
@@ -37,10 +40,20 @@ class Pressed:
     key: str
 
 
-Inputs = queue.SimpleQueue[Saved | Pressed]
+@dataclass(frozen=True)
+class Compiled:
+    """A check that went on in the background is over; ``line`` says what came of it, and ``check`` is its report."""
+
+    step: Step
+    check: Check
+    line: str
 
 
-def take(inputs: Inputs, seconds: float = 0) -> Saved | Pressed | None:
+Input = Saved | Pressed | Compiled
+Inputs = queue.SimpleQueue[Input]
+
+
+def take(inputs: Inputs, seconds: float = 0) -> Input | None:
     """Return the next input, or None when none has come within ``seconds``."""
     try:
         return inputs.get(timeout=seconds)

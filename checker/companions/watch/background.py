@@ -1,0 +1,59 @@
+"""A check that only has to be compiled: it goes on in the background, while the next step is being written."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+from checker.companions.watch.inputs import Compiled, Inputs
+from checker.events import Event
+from checker.session.check import Check
+from checker.session.child import Child
+from checker.session.printer import Printer
+from checker.session.verdict import YES, Verdict
+
+
+class Compilation:
+    """The rest of a check that is a yes by now, at low priority, in a thread that hears its child.
+
+    Its result is one line, which comes as an input of ``watch``.
+
+    Args:
+        check: which has heard everything so far.
+        child: its child, which is stopped at the end.
+        events: what the child goes on to say.
+        inputs: get the result.
+    """
+
+    def __init__(self, check: Check, child: Child, events: Iterator[Event], inputs: Inputs) -> None:
+        self.check, self.child, self.events, self.inputs = check, child, events, inputs
+        self.is_cancelled = False
+        check.report.printer = Printer(quiet=True)
+        child.lower_priority()
+        self.thread = threading.Thread(target=self._hear, daemon=True)
+        self.thread.start()
+
+    def _hear(self) -> None:
+        try:
+            for event in self.events:
+                self.check.hear(event)
+        finally:
+            self.child.stop()
+        if not self.is_cancelled:
+            verdict = self.check.conclude()
+            self.inputs.put(Compiled(self.check.step, self.check, in_one_line(self.check, verdict)))
+
+    def cancel(self) -> None:
+        """End it; the yes stays, not compiled."""
+        self.is_cancelled = True
+        self.child.kill()
+        self.thread.join()
+
+
+def in_one_line(check: Check, verdict: Verdict) -> str:
+    """Return what came of compiling."""
+    task = check.step.task
+    if verdict.status == YES:
+        return f"{task} is compiled too, and gives the same numbers ({check.report.seconds()})."
+    why = " ".join(explanation.sentence for explanation in verdict.explanations)
+    return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."

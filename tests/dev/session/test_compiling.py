@@ -1,0 +1,124 @@
+"""Nobody waits for a compiler: a module that has the right numbers and can be traced is a yes."""
+
+import json
+import os
+import random
+import signal
+
+import pytest
+
+from tests.dev.terminal import Terminal
+
+pytestmark = pytest.mark.slow
+
+ONE_LINE = "return F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)"
+IN_WORDS = """centered = x - x.mean(-1)
+        variance = (centered * centered).mean(-1)
+        return centered * F.rsqrt(variance + self.eps) * self.weight + self.bias"""
+#: Right for the sizes of an array, and another function for those of a graph.
+WRONG_WHEN_COMPILED = "return {right} if str(x.shape[0]).isdigit() else x"
+UNTRACEABLE = "return {right} + 0 * int(x.shape[0])"
+IS_A_YES = "You may go on: Ctrl-C keeps the yes."
+
+
+@pytest.fixture
+def in_ones_own_way():
+    """Step 03's answer in other words, which no machine has compiled before."""
+    return {ONE_LINE: f"{IN_WORDS} + 0 * {random.random()}"}
+
+
+@pytest.fixture
+def kept(course):
+    """What the course has kept of step 03's yes."""
+    return lambda: json.loads((course.root / ".course" / "progress.json").read_text())["yes"].get("step_03")
+
+
+def test_ctrl_c_while_max_compiles_keeps_the_yes(course, in_ones_own_way, kept):
+    course.write("s03", edits=in_ones_own_way)
+    terminal = Terminal(course.root, "-m", "checker", "s03")
+    shown = terminal.expect(IS_A_YES)
+    assert "Yes: the numbers are Hugging Face's" in shown
+    assert not kept()["compiled"]
+    terminal.sendintr()
+    assert terminal.rest().rstrip().endswith("The yes is kept, as `yes, not compiled`.")
+    assert terminal.exitstatus == 0
+    assert "yes, not compiled" in course.python("-m", "checker", "status").stdout
+
+
+def test_what_is_compiled_at_once_is_told_in_one_yes(course, kept):
+    course.write("s03")
+    run = course.check("s03")
+    assert run.returncode == 0
+    assert IS_A_YES not in run.stdout
+    assert kept()["compiled"]
+
+
+def test_a_no_that_only_the_compiler_finds_takes_the_yes_back(course, kept):
+    right = ONE_LINE.removeprefix("return ")
+    course.write("s03", edits={ONE_LINE: f"{WRONG_WHEN_COMPILED.format(right=right)} + 0 * {random.random()}"})
+    run = course.check("s03")
+    assert run.returncode == 1
+    assert "Yes: the numbers are Hugging Face's" in run.stdout
+    assert "  no        compiled" in run.stdout
+    report = course.root / ".course" / "report-step_03.txt"
+    assert "please report it, with .course/report-step_03.txt. The yes is taken back." in " ".join(run.stdout.split())
+    assert report.read_text().endswith((course.root / "steps" / "step_03.py").read_text())
+    assert not kept()
+
+
+def test_what_cannot_be_traced_is_no_yes(course):
+    right = ONE_LINE.removeprefix("return ")
+    course.write("s03", edits={ONE_LINE: UNTRACEABLE.format(right=right)})
+    run = course.check("s03")
+    assert run.returncode == 1
+    assert "  no        compiled" in run.stdout
+    assert IS_A_YES not in run.stdout
+    assert "please report it" not in run.stdout
+
+
+def test_watch_goes_on_while_max_compiles(course, in_ones_own_way, kept):
+    course.write("s03", edits=in_ones_own_way)
+    terminal = Terminal(course.root, "-m", "checker", "watch", "s03")
+    try:
+        shown = terminal.expect("q quit")
+        assert "s03 is done. Press n for s04" in shown
+        terminal.send("n")
+        assert "steps/step_04.py" in terminal.expect("q quit")
+        assert not kept()["compiled"]
+        terminal.expect("s03 is compiled too, and gives the same numbers", seconds=300)
+        assert kept()["compiled"]
+    finally:
+        terminal.close()
+
+
+def test_a_save_of_the_same_step_ends_its_compilation(course, in_ones_own_way, kept):
+    course.write("s03", edits=in_ones_own_way)
+    terminal = Terminal(course.root, "-m", "checker", "watch", "s03")
+    try:
+        terminal.expect("q quit")
+        compiling = workers_below(terminal.pid)
+        course.write("s03", edits={ONE_LINE: "return x"})
+        assert "  no        forward" in terminal.expect("q quit")
+        assert len(compiling - workers_below(terminal.pid)) == 2  # it, and the one that was ready
+        assert not kept()["compiled"]
+    finally:
+        terminal.close()
+
+
+def test_quitting_ends_what_is_compiled(course, in_ones_own_way):
+    course.write("s03", edits=in_ones_own_way)
+    terminal = Terminal(course.root, "-m", "checker", "watch", "s03")
+    terminal.expect("q quit")
+    compiling = workers_below(terminal.pid)
+    assert any(os.getpriority(os.PRIO_PROCESS, pid) > 0 for pid in compiling)
+    terminal.send("q")
+    terminal.rest()
+    for pid in compiling:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, signal.SIG_DFL)
+
+
+def workers_below(pid):
+    import psutil
+
+    return {child.pid for child in psutil.Process(pid).children() if "checker.claims.worker" in child.cmdline()}
