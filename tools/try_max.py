@@ -115,7 +115,8 @@ def environment(version: str) -> Path:
     folder.mkdir(exist_ok=True)
     asked.write_text(wanted)
     for command in commands:
-        if subprocess.run(command, check=False).returncode:
+        # As os.environ has it: what MAX's compiler adds would have the new Python install into this environment.
+        if subprocess.run(command, env=os.environ, check=False).returncode:
             raise CannotTry(
                 f"MAX {version} could not be installed beside the other packages of requirements/learn.txt; "
                 f"pip says why above. Is there such a version, for this Python?"

@@ -85,6 +85,17 @@ def browser(browser_path: str) -> Iterator[object]:
         yield started
 
 
+@pytest.fixture(autouse=True)
+def no_python_but_ours() -> None:
+    """Take out of the environment what MAX's compiler has put there, which ``os.environ`` does not show.
+
+    It names another Python, and whatever a test starts would take that for its own, with its packages.
+    """
+    for name in ("PYTHONEXECUTABLE", "PYTHONPATH"):
+        if name not in os.environ:
+            os.unsetenv(name)
+
+
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
     """A copy of the course with untouched skeletons."""
