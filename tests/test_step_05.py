@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from max.dtype import DType
 
-from checker.claims import Refusal, about, equal, error_of, require
+from checker.claims import Refusal, about, equal, error_of, first_of, require
 from checker.claims.modules import build, compiled, run
 
 
@@ -37,17 +37,18 @@ def test_first_and_last_row(embeddings, config, reference):
 @about("check_token_ids")
 def test_ids_outside_are_refused(step, config):
     """An id that is negative or not below vocab_size is a ValueError that names the first such and vocab_size."""
-    said, problems = {}, []
+    said, refused = {}, []
     for ids, wrong in (([[3, 37]], 37), ([[0], [-1]], -1), ([99, 5, 40], 99)):
         call = f"check_token_ids({ids}) with vocab_size = 37"
         try:
             said[call] = error_of(call, lambda: step.check_token_ids(np.array(ids), config))  # noqa: B023 - called at once
             missing = [number for number in (wrong, config.vocab_size) if str(number) not in said[call]]
-            problems += [f"The message of {call} is {said[call]!r}, and must name {number}." for number in missing]
+            sentence = f"The message of {call} is {said[call]!r}, and must name"
+            refused += [Refusal(f"{sentence} {number}.") for number in missing]
         except Refusal as refusal:
             said[call] = refusal.sentence
-            problems.append(refusal.sentence)
-    require(not problems, " ".join(problems[:1]), observed=said)
+            refused.append(refusal)
+    first_of(refused, observed=said)
 
 
 @about("check_token_ids")

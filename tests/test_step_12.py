@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from checker import claims
-from checker.claims import Refusal, about, error_of, is_value, require
+from checker.claims import Refusal, about, error_of, first_of, is_value, require
 
 equal = functools.partial(claims.equal, whose="the right number")
 
@@ -40,14 +40,14 @@ def softmax(logits):
 
 def all_of(cases):
     """Refuse with the first problem of several cases; what all of them said tells mistakes apart."""
-    said, problems = {}, []
+    said, refused = {}, []
     for name, case in cases.items():
         try:
             said[name] = case()
         except Refusal as refusal:
             said[name] = refusal.sentence
-            problems.append(refusal.sentence)
-    require(not problems, " ".join(problems[:1]), observed=said)
+            refused.append(refusal)
+    first_of(refused, observed=said)
 
 
 EMPTY = np.zeros((1, 0), np.int64)

@@ -300,7 +300,8 @@ def test_positions_and_padding(step, config):
     """Positions go on where the text before ended, and leave padding out; padding is masked, and finitely."""
     graph = Toy()
     model = remembering(step, config, graph)
-    text = step.pad_left([[3, 1], [4, 1, 5, 9]])
+    text = np.array(step.pad_left([[3, 1], [4, 1, 5, 9]]))
+    text.flags.writeable = False  # it is the caller's
     model(text)
     model(np.concatenate([text, [[2], [6]]], axis=1))
     for (_, positions, mask), tokens, slots in zip(

@@ -4,6 +4,6 @@ In come a job from the parent, the check file of a step and the module to grade;
 verdict for every claim. Only check files, tests and maintainers' tools may import it, never the parent of a check.
 """
 
-from checker.claims.vocabulary import Refusal, about, equal, error_of, is_value, require
+from checker.claims.vocabulary import Refusal, about, equal, error_of, first_of, is_value, require
 
-__all__ = ["Refusal", "about", "equal", "error_of", "is_value", "require"]
+__all__ = ["Refusal", "about", "equal", "error_of", "first_of", "is_value", "require"]

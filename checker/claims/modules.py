@@ -18,7 +18,7 @@ from max.experimental.nn import Module
 from max.experimental.tensor import Tensor, TensorType
 
 from checker.claims.vocabulary import Refusal, article, constructing
-from checker.max_adapter.runtime import compiling, open_device, tensor
+from checker.max_adapter.runtime import compiling, lazily, open_device, tensor
 
 LONGEST_LIST = 200  # characters of parameter names
 
@@ -71,7 +71,7 @@ def run(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
     Raises:
         Refusal: the result is something else.
     """
-    with F.lazy():
+    with lazily():
         result = function(*map(tensor, arrays))
     if not isinstance(result, Tensor):
         name = getattr(function, "__qualname__", type(function).__name__)

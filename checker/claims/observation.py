@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-import linecache
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 
 import numpy as np
@@ -14,8 +13,9 @@ import pytest
 
 from checker.claims import vocabulary
 from checker.claims.vocabulary import Refusal
-from checker.course.steps import Step
+from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
+from checker.diagnosis.locating import place_in, where_in_words
 from checker.diagnosis.mistakes import Outcome
 from checker.events import Array, Claimed, Event, Started
 
@@ -66,7 +66,7 @@ def observe(
         For every subject, the outcomes by claim, in the order of the check.
     """
     tell, verify = tell or (lambda event: None), verify or (lambda: None)
-    observer = Observer(subjects, claims, compiled, traced, tell, load, verify)
+    observer = Observer(subjects, claims, compiled, traced, uses_max(step), tell, load, verify)
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
     options += ["--assert=plain", "--disable-plugin-autoload", *(["--device", device] if device else [])]
@@ -82,6 +82,7 @@ class Observer:
     claims: Collection[str] | Mapping[str, Collection[str]] | None
     compiled: bool
     traced: type[Exception] | None
+    is_max: bool
     tell: Tell
     load: Load | None
     verify: Callable[[], None]
@@ -125,7 +126,10 @@ class Observer:
             self.verify()
             name = subject_of(item)
             path = self.subjects[name].__file__ or ""  # type: ignore[index]
-            outcome = outcome_of(item, call.excinfo, path)
+            failure = self._from_its_line(item, call.excinfo, path)
+            outcome = outcome_of(item, failure, path)
+            if call.excinfo and failure is not call.excinfo:  # naming compares what both kinds of running say
+                outcome = replace(outcome, observed=f"{call.excinfo.typename}: {call.excinfo.value}")
             if outcome.verdict == "no" and (blank := self._known_to_fail(name, outcome, call, path)):
                 outcome = Outcome("waits", f"waits until {blank} works", about=outcome.about)
             if self.traced and call.excinfo is not None and call.excinfo.errisinstance(self.traced):
@@ -144,6 +148,19 @@ class Observer:
     def pytest_internalerror(self) -> bool:
         """Print nothing: it is :class:`~checker.claims.seal.Tampering`, which the worker tells."""
         return True
+
+    def _from_its_line(
+        self, item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None, path: str
+    ) -> pytest.ExceptionInfo[BaseException] | None:
+        """Return a failure as it is when every operation of MAX runs at once, if it came from no line of the file."""
+        known = (Refusal, NotImplementedError, self.traced or Refusal)
+        if failure is None or not self.is_max or isinstance(failure.value, known) or place_in(failure.value, path)[1]:
+            return failure
+        from checker.max_adapter.runtime import eagerly
+
+        with eagerly():
+            again = pytest.CallInfo.from_call(item.runtest, "call").excinfo
+        return again if again and place_in(again.value, path)[1] else failure
 
     def _known_to_fail(self, subject: str, outcome: Outcome, call: pytest.CallInfo[None], path: str) -> str:
         """Return the other blank that a claim failed in, if a claim about that has said no: one no is enough."""
@@ -190,31 +207,15 @@ def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] |
     error = failure.value
     if isinstance(error, Refusal):
         observed = error.observed if isinstance(error.observed, np.ndarray | str) else repr(error.observed)
-        return Outcome("no", error.sentence, observed=observed, about=about)
-    function, line = place_in(error, path)
+        where = where_in_words(error.__cause__, path, error.wanted) if error.__cause__ else ""
+        return Outcome("no", error.sentence, where, observed=observed, about=about)
+    function, _ = place_in(error, path)
     if isinstance(error, NotImplementedError) and function:
         return Outcome("waits", f"waits until {function} is written", about=about)
     return Outcome(
-        "no", error_in_words(error), line_in_words(path, line), observed=f"{type(error).__name__}: {error}", about=about
+        "no",
+        error_in_words(error),
+        where_in_words(error, path),
+        observed=f"{type(error).__name__}: {error}",
+        about=about,
     )
-
-
-def place_in(error: BaseException, path: str) -> tuple[str, int]:
-    """Return the innermost function and line of the file ``path`` that an exception passed through.
-
-    A comprehension belongs to the function that it stands in, as it does in Python since 3.12.
-    """
-    function, line = "", 0
-    trace = error.__traceback__
-    while trace:
-        code = trace.tb_frame.f_code
-        if code.co_filename == path:
-            line = trace.tb_lineno
-            function = function if code.co_name.startswith("<") else code.co_name
-        trace = trace.tb_next
-    return function, line
-
-
-def line_in_words(path: str, line: int) -> str:
-    """Return ``line 57: weights = F.softmax(scores)``; nothing for line 0."""
-    return f"line {line}: {linecache.getline(path, line).strip()}" if line else ""

@@ -31,10 +31,11 @@ evidence: list[np.ndarray] = []
 
 
 class Refusal(AssertionError):
-    """A claim that does not hold: the sentence for the learner, and what was observed."""
+    """A claim that does not hold: the sentence for the learner, what was observed, the exception that was wanted."""
 
-    def __init__(self, sentence: str, observed: object = None) -> None:
+    def __init__(self, sentence: str, observed: object = None, wanted: str = "") -> None:
         super().__init__(sentence)
+        self.wanted = wanted
         self.sentence = sentence
         self.observed = sentence if observed is None else observed
 
@@ -64,6 +65,13 @@ def require(condition: bool, sentence: str, observed: object = None) -> None:
     verify()
     if condition is not True and not (isinstance(condition, np.bool_) and condition):
         raise Refusal(sentence, observed)
+
+
+def first_of(refusals: Sequence[Refusal], observed: object) -> None:
+    """Refuse with the first of some refusals, if there is one; ``observed`` is what all of them saw."""
+    verify()
+    for first in refusals:
+        raise Refusal(first.sentence, observed, first.wanted) from first.__cause__
 
 
 def is_value(what: str, actual: object, expected: object) -> None:
@@ -99,7 +107,8 @@ def error_of(what: str, call: Callable[[], object], kind: type[Exception] = Valu
     except (NotImplementedError, NameError, AttributeError):  # not written yet, or a slip of the pen
         raise
     except Exception as error:
-        raise Refusal(f"{what} raises {type(error).__name__}, and must raise {kind.__name__}.") from error
+        sentence = f"{what} raises {type(error).__name__}, and must raise {kind.__name__}."
+        raise Refusal(sentence, wanted=kind.__name__) from error
     raise Refusal(f"{what} is accepted, and must raise {kind.__name__}.")
 
 

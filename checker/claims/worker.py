@@ -22,12 +22,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from types import FrameType, ModuleType
 
 from checker.claims import seal
-from checker.claims.observation import Tell, line_in_words, observe, place_in
+from checker.claims.observation import Tell, observe
 from checker.claims.plugin import read_reference
 from checker.claims.subjects import load_source
 from checker.claims.surveying import diagnosis_of, grade_subjects
 from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
+from checker.diagnosis.locating import line_in_words, where_in_words
 from checker.diagnosis.mistakes import Outcomes
 from checker.events import (
     REPORT,
@@ -145,8 +146,7 @@ class Graded:
         try:
             self.module["subject"] = load_source(f"steps.{self.step.name}", self.job.source, self.job.path)
         except BaseException as error:
-            _, line = place_in(error, self.job.path)
-            self.tell(Unloadable(error_in_words(error), line_in_words(self.job.path, line)))
+            self.tell(Unloadable(error_in_words(error), where_in_words(error, self.job.path)))
 
 
 @contextlib.contextmanager

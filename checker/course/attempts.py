@@ -1,7 +1,8 @@
 """What people write instead of a solution, kept apart from the claims: ``tests/attempts/step_07.py``.
 
-Such a file defines two tables, ``MISTAKES`` (a sentence -> the edits that spoil the solution so) and
-``ALTERNATIVES`` (a name -> the edits that make another right answer of it).
+Such a file defines three tables: ``MISTAKES`` (a sentence -> the edits that spoil the solution so), ``ALTERNATIVES`` (a
+name -> the edits that make another right answer of it), and ``HABITS`` (what people bring along from PyTorch or Python
+-> the edits that make it of the solution; the check shows the line to write instead).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from checker.course.blanks import find_blanks, functions
 from checker.course.paths import relative_path
 from checker.course.steps import Step
 
+TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS")
+
 Edits = Mapping[str, str]  # what stands once in the solution -> what to put there
 
 
@@ -24,23 +27,24 @@ class Attempts:
 
     mistakes: Mapping[str, Edits]  # the sentence that names a mistake -> how to make it
     alternatives: Mapping[str, Edits]  # a name -> how to write the solution that way
+    habits: Mapping[str, Edits]  # a name -> how people write it who are used to another library
 
 
 def load_attempts(step: Step) -> Attempts:
-    """Run the file that holds the tables of a step; both are empty where there is no such file.
+    """Run the file that holds the tables of a step; they are empty where there is no such file.
 
     Raises:
         ValueError: a table is missing, or is no dictionary of dictionaries of text.
     """
     path = step.attempts_file
     if not path.exists():
-        return Attempts({}, {})
+        return Attempts({}, {}, {})
     namespace: dict[str, object] = {"__name__": f"attempts.{path.stem}"}
     exec(compile(path.read_text(), str(path), "exec"), namespace)
-    for table in ("MISTAKES", "ALTERNATIVES"):
+    for table in TABLES:
         if not _is_table(namespace.get(table)):
             raise ValueError(f"{relative_path(path)} must define {table}, a dict of a dict of str for each str")
-    return Attempts(namespace["MISTAKES"], namespace["ALTERNATIVES"])  # type: ignore[arg-type] # as was just seen
+    return Attempts(*(namespace[table] for table in TABLES))  # type: ignore[arg-type] # as was just seen
 
 
 def _is_table(found: object) -> bool:

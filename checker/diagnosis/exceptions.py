@@ -7,13 +7,27 @@ import inspect
 import re
 import sys
 import traceback
+from collections.abc import Iterator
+from types import ModuleType
 
 from checker.diagnosis import numpy_messages
 from checker.max_adapter import messages
 from checker.max_adapter.messages import without_internals
 
 LONGEST = 300  # characters of a message
-NUMPYS = re.compile(r"numpy|array|data type|read-only|\b_\w+\(\) got")  # in the text of an error
+LETTERS = "abcdefgh"  # for the arguments in a rule
+NUMPYS = re.compile(
+    r"numpy|array|data type|read-only|object is not callable|cumsum|\b_(?!_)\w+\(\) got"
+)  # in the text of an error
+
+
+#: How people raise another exception than the one that is wanted.
+RAISING = (
+    "assert False, m => raise {}(m)",
+    "assert not c, m => if c: raise {}(m)",
+    "assert c, m => if not c: raise {}(m)",
+    "raise m => raise {}(m)",
+)
 
 
 class AnswerWasRead(ImportError):
@@ -33,9 +47,53 @@ def error_in_words(error: BaseException) -> str:
 def _advice(error: BaseException, message: str) -> str:
     """Return what to write instead: the signature of what was called, or what its library calls what was meant."""
     signature = signature_in_words(error)
-    if signature and "axis" not in signature and "unexpected keyword" in message:
+    if signature and _has_no_axis(signature, message):
         return signature  # the library's word for the argument would be refused as well
-    return (numpy_messages if _is_numpys(error, message) else messages).advice_on(message) or signature
+    return _library_of(error, message).advice_on(message) or signature
+
+
+def rewrites_for(error: BaseException, wanted: str = "") -> list[str]:
+    """Return the rules that rewrite what has failed (see ``rewriting``).
+
+    Args:
+        error: what was raised.
+        wanted: the exception that had to be raised instead, if one had to.
+    """
+    message = _shortened(without_internals(str(error)))
+    raising = [rule.format(wanted) for rule in RAISING] if wanted else []
+    return [*raising, *_rules_from_signature(error, message), *_library_of(error, message).rewrites_for(message)]
+
+
+def _rules_from_signature(error: BaseException, message: str) -> Iterator[str]:
+    """Yield how a call with wrong arguments is made right, from the signature of what was called."""
+    called = _called(error)
+    if called is None:
+        return
+    name, signature = called
+    positional = [
+        one for one in signature.parameters.values() if one.kind in (one.POSITIONAL_OR_KEYWORD, one.VAR_POSITIONAL)
+    ]
+    by_keyword = [one.name for one in signature.parameters.values() if one.kind == one.KEYWORD_ONLY]
+    if unknown := re.search(r"unexpected keyword argument '(\w+)'", message):
+        alike = [one for one in signature.parameters if len(one) > 2 and (one in unknown[1] or unknown[1] in one)]
+        yield from (f"f(*a, {unknown[1]}=n, **k) => f(*a, {one}=n, **k)" for one in alike)
+        if unknown[1] in ("axis", "dim", "dims") and "axis" not in signature.parameters:
+            yield f"f(*a, {unknown[1]}=n, **k) => f(*a, **k)"
+    if given := re.search(r"takes (\d+) positional arguments? but (\d+) w", message):
+        first = LETTERS[: len(positional)]
+        more = LETTERS[len(positional) :][: int(given[2]) - int(given[1])]
+        keywords = [f"{one}={letter}" for one, letter in zip(by_keyword, more, strict=False)]
+        if len(keywords) == len(more):
+            yield f"{name}({', '.join([*first, *more])}, **k) => {name}({', '.join([*first, *keywords])}, **k)"
+
+
+def _has_no_axis(signature: str, message: str) -> bool:
+    """Return whether it is a function of one's own that was called with an argument that it does not have."""
+    return bool(signature) and "axis" not in signature and "unexpected keyword" in message
+
+
+def _library_of(error: BaseException, message: str) -> ModuleType:
+    return numpy_messages if _is_numpys(error, message) else messages
 
 
 def _is_numpys(error: BaseException, message: str) -> bool:
@@ -50,19 +108,27 @@ def _is_numpys(error: BaseException, message: str) -> bool:
 
 def signature_in_words(error: BaseException) -> str:
     """Return how a call with wrong arguments is made: ``The signature is LayerNorm(dim, *, eps=1e-05).``"""
+    called = _called(error)
+    if called is None:
+        return ""
+    name, signature = called
+    bare = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
+    return f"The signature is {name}{inspect.Signature(bare)}."
+
+
+def _called(error: BaseException) -> tuple[str, inspect.Signature] | None:
+    """Return what was called with wrong arguments, and its signature, if the error is of that kind."""
     called = re.match(r"(\w+(?:\.\w+)*?)(?:\.__init__)?\(\) (?:takes|missing|got)", str(error))
     if not isinstance(error, TypeError) or not called:
-        return ""
+        return None
     name, *path = called[1].split(".")
     for frame, _ in reversed([*traceback.walk_tb(error.__traceback__)]):
         if name in frame.f_globals:
             try:
-                signature = inspect.signature(functools.reduce(getattr, path, frame.f_globals[name]))
+                return called[1], inspect.signature(functools.reduce(getattr, path, frame.f_globals[name]))
             except (AttributeError, TypeError, ValueError):  # written in C, or another thing of that name
-                return ""
-            bare = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
-            return f"The signature is {called[1]}{inspect.Signature(bare)}."
-    return ""
+                return None
+    return None
 
 
 def _shortened(message: str) -> str:

@@ -34,10 +34,191 @@ ADVICE = {
     r"values to unpack": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
 }
 
+FUNCTIONS = (
+    "abs|acos|add|argmax|argmin|argsort|broadcast_to|cast|chunk|clamp|concat|cos|cumsum|div|erf|exp|flatten|floor|gather|"
+    "gelu|layer_norm|log|logsoftmax|matmul|max|mean|min|mul|outer|pow|relu|repeat_interleave|round|rsqrt|sigmoid|silu|sin|"
+    "softmax|split|sqrt|squeeze|stack|sub|sum|tanh|tile|top_k|unsqueeze|where"
+)
+
+#: A pattern in a message → how to rewrite what failed (see ``checker.diagnosis.rewriting``). ``{0}`` is what the first
+#: group of the pattern found; the first rule that fits is taken.
+REWRITES = {
+    r"unexpected keyword argument 'dims?'|required argument: 'axis'": (
+        "f(*a, dim=n, keepdim=b, **k) => f(*a, axis=n, **k)",
+        "F.gather(x, n, i) => F.gather(x, i, axis=n)",
+        "F.gather(x, i) => F.gather(x, i, axis=0)",
+        "f(*a, dim=n, **k) => f(*a, axis=n, **k)",
+        "f(*a, dims=n, **k) => f(*a, axis=n, **k)",
+    ),
+    r"unexpected keyword argument 'keepdims?'": (
+        "f(*a, keepdim=b, **k) => f(*a, **k)",
+        "f(*a, keepdims=b, **k) => f(*a, **k)",
+    ),
+    r"no attribute 'view'": (
+        "x.view([*a]) => x.reshape([*a])",
+        "x.view((*a,)) => x.reshape([*a])",
+        "x.view(*a) => x.reshape([*a])",
+    ),
+    r"reshape\(\) takes": ("x.reshape(*a) => x.reshape([*a])",),
+    r"permute\(\) takes": ("x.permute(*a) => x.permute([*a])",),
+    r"transpose\(\) (takes|missing)": (
+        "x.transpose([*a]) => x.permute([*a])",
+        "x.transpose((*a,)) => x.permute([*a])",
+        "x.transpose(*a) => x.permute([*a])",
+    ),
+    r"broadcast_to\(\) takes": ("x.broadcast_to(*a) => x.broadcast_to([*a])",),
+    r"no attribute 'expand'": ("x.expand(*a) => x.broadcast_to([*a])",),
+    r"no attribute 'repeat'": ("x.repeat(*a) => F.tile(x, [*a])",),
+    r"no attribute 'swap(axes|dims)'": ("x.swap{0}(*a) => x.transpose(*a)",),
+    r"no attribute '(contiguous|clone|detach|cpu|numpy)'": ("x.{0}() => x",),
+    r"no attribute 'size'": (
+        "math.sqrt(x.size(n)) => math.sqrt(int(x.shape[n]))",
+        "x.size(n) ** p => int(x.shape[n]) ** p",
+        "x.size(n) => x.shape[n]",
+        "x.size() => x.shape",
+    ),
+    r"no attribute 'dim'": ("x.dim() => x.rank",),
+    r"no attribute 'ndim'": ("x.ndim => x.rank",),
+    r"no attribute '(cat|concatenate)'": (
+        "F.{0}(*a, dim=n) => F.concat(*a, axis=n)",
+        "F.{0}(*a, **k) => F.concat(*a, **k)",
+    ),
+    r"no attribute 'masked_fill_?'": (
+        "x.masked_fill(m, v) => F.where(m, v, x)",
+        "x.masked_fill_(m, v) => F.where(m, v, x)",
+        "F.masked_fill(x, m, v) => F.where(m, v, x)",
+    ),
+    r"no attribute 'float'": ("x.float() => x.cast(DType.float32)",),
+    r"no attribute 'long'": ("x.long() => x.cast(DType.int64)",),
+    r"no attribute 'int'": ("x.int() => x.cast(DType.int32)",),
+    r"no attribute '(astype|type_as)'": ("x.{0}(t) => x.cast(t)",),
+    r"to\(\) expects Device.*got DType": ("x.to(t) => x.cast(t)",),
+    r"'TensorType' object is not callable": ("x.type(t) => x.cast(t)",),
+    r"no attribute 'var'": ("x.var(*a, **k) => ((x - x.mean(-1)) ** 2).mean(-1)",),
+    r"no attribute 'std'": ("x.std(*a, **k) => F.sqrt(((x - x.mean(-1)) ** 2).mean(-1))",),
+    r"no attribute 'add'": ("x.add(y) => x + y",),
+    r"no attribute 'sub'": ("x.sub(y) => x - y",),
+    r"no attribute 'mul'": ("x.mul(y) => x * y",),
+    r"no attribute 'div'": ("x.div(y) => x / y",),
+    r"no attribute 'pow'": ("x.pow(n) => x ** n",),
+    r"no attribute '(bmm|matmul|mm)'": ("F.{0}(x, y) => x @ y", "x.{0}(y) => x @ y"),
+    r"no attribute 'mT'": ("x.mT => x.T",),
+    r"no attribute 'linear'": ("F.linear(x, w) => x @ w.T", "F.linear(x, w, b) => x @ w.T + b"),
+    r"no attribute 'embedding'": ("F.embedding(i, w) => F.gather(w, i, axis=0)",),
+    r"no attribute 'gelu_new'": ('F.gelu_new(x) => F.gelu(x, approximate="tanh")',),
+    r"Invalid approximation method": ('F.gelu(x, approximate=b) => F.gelu(x, approximate="tanh")',),
+    r"no attribute 'dropout'": ("F.dropout(x, *a, **k) => x", "x.dropout(y) => y"),
+    r"no attribute 'tril'": (
+        "F.tril(x) => F.band_part(x, -1, 0)",
+        "x.tril() => F.band_part(x, -1, 0)",
+    ),
+    r"no attribute 'triu'": (
+        "x.triu(n + 1) => F.band_part(x, None, n, exclude=True)",
+        "x.triu(1 + n) => F.band_part(x, None, n, exclude=True)",
+        "F.triu(x, diagonal=n + 1) => F.band_part(x, None, n, exclude=True)",
+        "F.triu(x, diagonal=1 + n) => F.band_part(x, None, n, exclude=True)",
+        "F.triu(x, 1) => F.band_part(x, -1, 0, exclude=True)",
+        "F.triu(x, diagonal=1) => F.band_part(x, -1, 0, exclude=True)",
+        "x.triu(1) => F.band_part(x, -1, 0, exclude=True)",
+        "x.triu(diagonal=1) => F.band_part(x, -1, 0, exclude=True)",
+    ),
+    rf"'Tensor' object has no attribute '({FUNCTIONS})'": (
+        "x.{0}(*a, dim=n, **k) => F.{0}(x, *a, axis=n, **k)",
+        "x.{0}(*a, **k) => F.{0}(x, *a, **k)",
+    ),
+    r"required argument: '(gamma|beta|epsilon)'|too many positional": (
+        "F.layer_norm(x, s, w, b, e) => F.layer_norm(x, w, b, e)",
+        "F.layer_norm(x, s, w, b, eps=e) => F.layer_norm(x, w, b, e)",
+        "F.layer_norm(x, s, weight=w, bias=b, eps=e) => F.layer_norm(x, w, b, e)",
+        "F.layer_norm(x, w, b, eps=e) => F.layer_norm(x, w, b, e)",
+        "F.layer_norm(x, weight=w, bias=b, eps=e) => F.layer_norm(x, w, b, e)",
+        "F.layer_norm(x, weight=w, bias=b, epsilon=e) => F.layer_norm(x, w, b, e)",
+        "F.layer_norm(x, gamma=w, beta=b, eps=e) => F.layer_norm(x, w, b, e)",
+    ),
+    r"'(int|StaticDim)' object is not iterable|(ones|zeros)\(\) takes": (
+        "Tensor.ones(*a) => Tensor.ones([*a])",
+        "Tensor.zeros(*a) => Tensor.zeros([*a])",
+        "F.ones(*a) => F.ones([*a])",
+        "F.zeros(*a) => F.zeros([*a])",
+    ),
+    r"type object 'Tensor' has no attribute '(rand|randn|empty)'": ("Tensor.{0}(*a) => Tensor.zeros([*a])",),
+    r"Linear.__init__\(\) got": ("Linear(in_features=a, out_features=b, **k) => Linear(a, b, **k)",),
+    r"Embedding.__init__\(\) takes": ("Embedding(n, d) => Embedding(n, dim=d)",),
+    r"Embedding.__init__\(\) got": (
+        "Embedding(num_embeddings=n, embedding_dim=d) => Embedding(n, dim=d)",
+        "Embedding(n, embedding_dim=d) => Embedding(n, dim=d)",
+    ),
+    r"dims to index into a list": ("math.sqrt(n) => math.sqrt(int(n))", "np.sqrt(n) => np.sqrt(int(n))"),
+    r"\*\* or pow\(\): 'StaticDim'": ("x ** p => int(x) ** p",),
+    r"can not be created directly from a 'int'": ("F.gather(x, n, i) => F.gather(x, i, axis=n)",),
+    r"'<' not supported between instances of 'AlgebraicDim'": (
+        "causal_mask(n, t - n, *a, **k) => causal_mask(t, 0, *a, **k)[t - n :]",
+    ),
+    r"value add\(.*neither equivalent nor broadcastable": ("~x[-n:] => x[x.shape[0] - n :]",),
+    r"Unsupported slice inputs dim=.* index=slice": (
+        "x[:, :, i : i + n] = v => x[:, :, (slice(TensorValue(Dim(i)), TensorValue(Dim(i) + n)), n)] = v",
+    ),
+    r"adds up numbers and no booleans": (
+        "F.sum(x, axis=n) => F.sum(x.cast(DType.int64), axis=n)",
+        "F.sum(x, n) => F.sum(x.cast(DType.int64), n)",
+        "x.sum(*a, **k) => x.cast(DType.int64).sum(*a, **k)",
+    ),
+    r"Slice index value must be a scalar": ("x[i] => F.gather(x, i, axis=0)",),
+    r"support argument 0 of type Tensor which has no callable (\w+)": ("np.{0}(*a, **k) => F.{0}(*a, **k)",),
+    r"must be real number, not Tensor": (
+        "math.sqrt(x) => F.sqrt(x)",
+        "math.exp(x) => F.exp(x)",
+        "math.tanh(x) => F.tanh(x)",
+    ),
+    r"name 'torch' is not defined": (
+        "torch.cat(*a, dim=n) => F.concat(*a, axis=n)",
+        "torch.matmul(x, y) => x @ y",
+        "torch.bmm(x, y) => x @ y",
+        "torch.add(x, y) => x + y",
+        "torch.sub(x, y) => x - y",
+        "torch.mul(x, y) => x * y",
+        "torch.div(x, y) => x / y",
+        "torch.pow(x, y) => x**y",
+        "torch.triu(x, diagonal=1) => F.band_part(x, -1, 0, exclude=True)",
+        "torch.triu(x, diagonal=n + 1) => F.band_part(x, None, n, exclude=True)",
+        "torch.triu(x, diagonal=1 + n) => F.band_part(x, None, n, exclude=True)",
+        "torch.full(*a, **k) => Tensor.full(*a, **k)",
+        "torch.tensor(*a, **k) => Tensor(*a, **k)",
+        "torch.tril(x) => F.band_part(x, -1, 0)",
+        "torch.ones(*a) => Tensor.ones([*a])",
+        "torch.zeros(*a) => Tensor.zeros([*a])",
+        "torch.arange(*a, **k) => Tensor.arange(*a, **k)",
+        *(f"torch.{name}(*a, dim=n, **k) => F.{name}(*a, axis=n, **k)" for name in FUNCTIONS.split("|")),
+        *(f"torch.{name}(*a, **k) => F.{name}(*a, **k)" for name in FUNCTIONS.split("|")),
+    ),
+    r"name 'nn' is not defined": (
+        "nn.functional.softmax(x, dim=n) => F.softmax(x, axis=n)",
+        "nn.functional.gelu(*a, **k) => F.gelu(*a, **k)",
+        "nn.Linear(*a, **k) => Linear(*a, **k)",
+        "nn.Embedding(n, d) => Embedding(n, dim=d)",
+        "nn.Embedding(*a, **k) => Embedding(*a, **k)",
+        "nn.LayerNorm(d, eps=e) => LayerNorm(d, eps=e)",
+        "nn.LayerNorm(d) => LayerNorm(d)",
+        "nn.Parameter(x) => x",
+        "nn.ModuleList([a for i in j]) => Sequential(*[a for i in j])",
+        "nn.Sequential(*a) => Sequential(*a)",
+        "nn.Dropout(*a) => None",
+    ),
+    rf"name '({FUNCTIONS})' is not defined": ("{0}(*a, **k) => F.{0}(*a, **k)",),
+    r'can only concatenate list \(not "tuple"\)': ("s + (*a,) => [*s, *a]",),
+    r"has no len\(\)": ("len(x) => x.shape[0]",),
+}
+
 
 def advice_on(message: str) -> str:
     """Return what to write instead, or nothing if the message is not one of these."""
     return " ".join(words for pattern, words in ADVICE.items() if re.search(pattern, message))
+
+
+def rewrites_for(message: str) -> list[str]:
+    """Return the rules that rewrite what has failed with a message."""
+    found = ((re.search(pattern, message), rules) for pattern, rules in REWRITES.items())
+    return [rule.replace("{0}", (made.groups() or ("",))[0] or "") for made, rules in found if made for rule in rules]
 
 
 def without_internals(message: str) -> str:

@@ -11,11 +11,13 @@ What MAX has to compile, and for how long, is told to all :data:`listeners`.
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -37,6 +39,7 @@ notices: list[str] = []
 Lost = Callable[[Exception], None]
 
 _defaults = ExitStack()
+_eagerly = ContextVar("_eagerly", default=False)
 
 
 @dataclass(frozen=True)
@@ -91,8 +94,13 @@ class InterpretOrCompile:
         """Run a graph on its inputs."""
         try:
             return self.interpreter.execute(graph, inputs)
-        except self.refusal:
-            with compiling("an operation for which MAX's interpreter has no kernel (this takes longer)"):
+        except self.refusal as refused:
+            said = str(refused)
+            if "ReduceAddOp" in said and "_bool'" in said:  # the compiler fails on it, after half a minute
+                raise TypeError("MAX adds up numbers and no booleans") from None
+            small = re.search("b?float16", said)
+            what = "an operation for which MAX's interpreter has no kernel, which takes longer"
+            with compiling(f"{what} ({small[0]} is right to 3 digits; the check compares 5)" if small else what):
                 return self.compiler.execute(graph, inputs)
 
 
@@ -155,6 +163,23 @@ def _note(hook: Hook, error: Exception) -> None:
 def tensor(array: np.ndarray) -> Tensor:
     """Return a MAX tensor with a copy of ``array``; ``Tensor(array)`` would compile a graph for it."""
     return Tensor.from_dlpack(np.array(array, order="C"))
+
+
+@contextmanager
+def lazily() -> Iterator[None]:
+    """Gather operations to one graph while this is open, unless each is to run at once (:func:`eagerly`)."""
+    with nullcontext() if _eagerly.get() else F.lazy():
+        yield
+
+
+@contextmanager
+def eagerly() -> Iterator[None]:
+    """Run every operation at once while this is open: slower, but an error comes from the line that is to blame."""
+    before = _eagerly.set(True)
+    try:
+        yield
+    finally:
+        _eagerly.reset(before)
 
 
 def start_threads() -> None:

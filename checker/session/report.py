@@ -166,5 +166,5 @@ class Report:
     def _explain(self, explanation: Explanation) -> None:
         about = f"{explanation.about}: " if explanation.about else ""
         self.printer.line(f"\n{about}{explanation.sentence}")
-        if explanation.where:
-            self.printer.code(explanation.where)
+        for line in explanation.where.splitlines():
+            self.printer.code(line)

@@ -70,3 +70,24 @@ ALTERNATIVES = {
         "cls(n_embd=n_embd, n_layer=n_layer, n_head=n_head)": "cls(**sizes[name])",
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "an assertion": {
+        """        if self.n_embd % self.n_head:
+            raise ValueError(f"n_embd = {self.n_embd} cannot be shared evenly by n_head = {self.n_head} heads")
+""": """        assert self.n_embd % self.n_head == 0, f"n_embd {self.n_embd} is no multiple of n_head {self.n_head}"
+"""
+    },
+    "raising a text": {
+        """raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(sizes)}")""": (
+            """raise f"no GPT-2 is called {name!r}; there are {', '.join(sizes)}\""""
+        )
+    },
+    "an assertion about the name": {
+        """        if name not in sizes:
+            raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(sizes)}")
+""": """        assert name in sizes, f"no GPT-2 is called {name!r}; there are {', '.join(sizes)}"
+"""
+    },
+}

@@ -63,3 +63,36 @@ ALTERNATIVES = {
         f"return {BAND}": f"return -1e9 * {BAND}",
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "expand": {
+        "F.broadcast_to(mask, [Dim(sequence_length), Dim(sequence_length) + num_tokens])": (
+            "mask.expand(Dim(sequence_length), Dim(sequence_length) + num_tokens)"
+        )
+    },
+    "a shape of several arguments": {
+        "F.broadcast_to(mask, [Dim(sequence_length), Dim(sequence_length) + num_tokens])": (
+            "mask.broadcast_to(Dim(sequence_length), Dim(sequence_length) + num_tokens)"
+        )
+    },
+    "triu as a method": {
+        "F.band_part(mask, num_lower=None, num_upper=num_tokens, exclude=True)": "mask.triu(num_tokens + 1)",
+    },
+    "triu with a diagonal": {
+        "F.band_part(mask, num_lower=None, num_upper=num_tokens, exclude=True)": "F.triu(mask, diagonal=num_tokens + 1)",
+    },
+    "torch.triu": {
+        "F.band_part(mask, num_lower=None, num_upper=num_tokens, exclude=True)": (
+            "torch.triu(mask, diagonal=1 + num_tokens)"
+        ),
+    },
+    "torch.full": {
+        """    mask = Tensor(float("-inf"), dtype=dtype, device=device)
+    mask = F.broadcast_to(mask, [Dim(sequence_length), Dim(sequence_length) + num_tokens])
+""": """    shape = [Dim(sequence_length), Dim(sequence_length) + num_tokens]
+    mask = torch.full(shape, float("-inf"), dtype=dtype, device=device)
+"""
+    },
+    "torch.tensor": {"Tensor(float(": "torch.tensor(float("},
+}

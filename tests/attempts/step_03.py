@@ -54,3 +54,52 @@ ALTERNATIVES = {
         "        return centered * F.rsqrt(variance + self.eps) * self.weight + self.bias"
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+NORM = "return F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)"
+IMPORT = "from max.experimental import functional as F\n"
+WRITTEN_OUT = """mean = x.mean(-1)
+        variance = ((x - mean) ** 2).mean(-1)
+        return (x - mean) / F.sqrt(variance + self.eps) * self.weight + self.bias"""
+
+HABITS = {
+    "ones of a number": {"Tensor.ones([dim])": "Tensor.ones(dim)"},
+    "zeros of a number": {"Tensor.zeros([dim])": "Tensor.zeros(dim)"},
+    "nn.Parameter": {"Tensor.ones([dim])": "nn.Parameter(Tensor.ones([dim]))"},
+    "torch.ones": {"Tensor.ones([dim])": "torch.ones(dim)"},
+    "layer_norm with a shape": {
+        "F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)": (
+            "F.layer_norm(x, x.shape[-1:], self.weight, self.bias, self.eps)"
+        )
+    },
+    "layer_norm by PyTorch's words": {
+        "F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)": (
+            "F.layer_norm(x, x.shape[-1:], weight=self.weight, bias=self.bias, eps=self.eps)"
+        )
+    },
+    "layer_norm with eps": {
+        "F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)": (
+            "F.layer_norm(x, self.weight, self.bias, eps=self.eps)"
+        )
+    },
+    "layer_norm with weight and bias": {
+        "F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)": (
+            "F.layer_norm(x, weight=self.weight, bias=self.bias, eps=self.eps)"
+        )
+    },
+    "mean with a dim": {NORM: WRITTEN_OUT.replace("x.mean(-1)", "x.mean(dim=-1, keepdim=True)")},
+    "mean with keepdim": {NORM: WRITTEN_OUT.replace("x.mean(-1)", "x.mean(-1, keepdim=True)")},
+    "var": {
+        NORM: WRITTEN_OUT.replace("((x - mean) ** 2).mean(-1)", "x.var(-1, unbiased=False, keepdim=True)"),
+    },
+    "pow": {NORM: WRITTEN_OUT.replace("((x - mean) ** 2)", "(x - mean).pow(2)")},
+    "torch.sqrt": {NORM: WRITTEN_OUT.replace("F.sqrt(", "torch.sqrt(")},
+    "sqrt as a method": {NORM: WRITTEN_OUT.replace("F.sqrt(variance + self.eps)", "(variance + self.eps).sqrt()")},
+    "np.sqrt": {NORM: WRITTEN_OUT.replace("F.sqrt(", "np.sqrt("), IMPORT: f"import numpy as np\n{IMPORT}"},
+    "math.sqrt": {NORM: WRITTEN_OUT.replace("F.sqrt(", "math.sqrt("), IMPORT: f"import math\n\n{IMPORT}"},
+    "sqrt without its module": {NORM: WRITTEN_OUT.replace("F.sqrt(", "sqrt(")},
+    "rsqrt as a method": {
+        NORM: WRITTEN_OUT.replace("/ F.sqrt(variance + self.eps)", "* (variance + self.eps).rsqrt()"),
+    },
+    "div and mul": {NORM: WRITTEN_OUT.replace("(x - mean) /", "x.sub(mean) /")},
+}

@@ -62,3 +62,37 @@ ALTERNATIVES = {
         "Linear(embed_dim, intermediate_size)": "Linear(in_dim=embed_dim, out_dim=intermediate_size, bias=True)"
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+BY_FORMULA = """hidden_states
+        h = hidden_states
+        inner = 0.7978845608028654 * (h + 0.044715 * h**3)
+        hidden_states = 0.5 * h * (1 + F.tanh(inner))"""
+
+HABITS = {
+    "nn.Linear": {"self.c_fc = Linear(": "self.c_fc = nn.Linear("},
+    "gelu_new": {
+        'hidden_states = F.gelu(hidden_states, approximate="tanh")': "hidden_states = F.gelu_new(hidden_states)",
+    },
+    "approximate=True": {'approximate="tanh"': "approximate=True"},
+    "gelu as a method": {
+        'F.gelu(hidden_states, approximate="tanh")': 'hidden_states.gelu(approximate="tanh")',
+    },
+    "nn.functional": {"F.gelu(hidden_states": "nn.functional.gelu(hidden_states"},
+    "torch.tanh": {
+        'F.gelu(hidden_states, approximate="tanh")': BY_FORMULA.replace("F.tanh(", "torch.tanh("),
+    },
+    "tanh as a method": {
+        'F.gelu(hidden_states, approximate="tanh")': BY_FORMULA.replace("F.tanh(inner)", "inner.tanh()"),
+    },
+    "pow as a method": {
+        'F.gelu(hidden_states, approximate="tanh")': BY_FORMULA.replace("h**3", "h.pow(3)"),
+    },
+    "F.linear": {
+        "return self.c_proj(hidden_states)": ("return F.linear(hidden_states, self.c_proj.weight, self.c_proj.bias)")
+    },
+    "F.dropout": {"return self.c_proj(hidden_states)": "return F.dropout(self.c_proj(hidden_states), 0.1)"},
+    "Linear by PyTorch's words": {
+        "Linear(embed_dim, intermediate_size)": "Linear(in_features=embed_dim, out_features=intermediate_size)",
+    },
+}

@@ -41,3 +41,28 @@ ALTERNATIVES = {
     },
     "np.logical_or": {OUTSIDE: "token_ids[np.logical_or(token_ids < 0, token_ids > config.vocab_size - 1)]"},
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "Embedding with two numbers": {
+        "Embedding(config.vocab_size, dim=config.n_embd)": "Embedding(config.vocab_size, config.n_embd)",
+    },
+    "nn.Embedding": {"Embedding(config.vocab_size, dim=": "nn.Embedding(config.vocab_size, dim="},
+    "Embedding by PyTorch's words": {
+        "Embedding(config.vocab_size, dim=config.n_embd)": (
+            "Embedding(num_embeddings=config.vocab_size, embedding_dim=config.n_embd)"
+        )
+    },
+    "embedding_dim": {
+        "Embedding(config.vocab_size, dim=config.n_embd)": "Embedding(config.vocab_size, embedding_dim=config.n_embd)",
+    },
+    "numel": {"if outside.size:": "if outside.numel():"},
+    "size as a method": {"if outside.size:": "if outside.size(0):"},
+    "an assertion": {
+        """    if outside.size:
+        raise ValueError(f"token id {outside[0]} is not in the vocabulary of vocab_size = {config.vocab_size} tokens")
+""": """    first = outside[0] if outside.size else 0
+    assert not outside.size, f"token id {first} is not below vocab_size = {config.vocab_size}"
+"""
+    },
+}

@@ -60,3 +60,33 @@ ALTERNATIVES = {
         "return self.wpe(positions)": "from max.experimental import functional as F\n\n        return F.gather(self.wpe.weight, positions, axis=0)"
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "Embedding with two numbers": {
+        "Embedding(config.n_positions, dim=config.n_embd)": "Embedding(config.n_positions, config.n_embd)",
+    },
+    "nn.Embedding": {
+        "Embedding(config.n_positions, dim=config.n_embd)": "nn.Embedding(config.n_positions, config.n_embd)",
+    },
+    "torch.arange": {"Tensor.arange(first": "torch.arange(first"},
+    "size as a method": {"check_length(positions.shape[-1]": "check_length(positions.size(-1)"},
+    "len of a tensor": {"check_length(positions.shape[-1]": "check_length(len(positions)"},
+    "long as a method": {
+        "Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int64, device=device)": (
+            "Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int32, device=device).long()"
+        )
+    },
+    "to a dtype": {
+        "Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int64, device=device)": (
+            "Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int32, device=device).to(DType.int64)"
+        )
+    },
+    "an assertion": {
+        """    if isinstance(length, StaticDim) and int(length) > config.n_positions:
+        raise ValueError(f"a sequence of {length} tokens is longer than n_positions = {config.n_positions}")
+""": """    fits = not isinstance(length, StaticDim) or int(length) <= config.n_positions
+    assert fits, f"{length} tokens are more than n_positions = {config.n_positions}"
+"""
+    },
+}

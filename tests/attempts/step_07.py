@@ -233,3 +233,71 @@ ALTERNATIVES = {
         MERGE_BEGINS: MERGE_BEGINS_WITHOUT,
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "nn.Linear": {"self.c_attn = Linear(": "self.c_attn = nn.Linear("},
+    "view": {
+        "tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])": (
+            "tensor.view(*tensor.shape[:-1], num_heads, attn_head_size)"
+        )
+    },
+    "view with a list": {
+        "tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])": (
+            "tensor.view([*tensor.shape[:-1], num_heads, attn_head_size])"
+        )
+    },
+    "a shape of several arguments": {
+        "tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])": (
+            "tensor.reshape(*tensor.shape[:-1], num_heads, attn_head_size)"
+        )
+    },
+    "size as a method": {
+        "tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])": (
+            "tensor.reshape([tensor.size(0), tensor.size(1), num_heads, attn_head_size])"
+        )
+    },
+    "a size and a tuple": {
+        "tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])": (
+            "tensor.reshape(tensor.shape[:-1] + (num_heads, attn_head_size))"
+        )
+    },
+    "permute": {"return tensor.transpose(-3, -2)": "return tensor.permute(0, 2, 1, 3)"},
+    "a transpose that orders all axes": {"return tensor.transpose(-3, -2)": "return tensor.transpose(0, 2, 1, 3)"},
+    "contiguous": {
+        "return tensor.reshape([*tensor.shape[:-2], num_heads * attn_head_size])": (
+            "return tensor.contiguous().reshape([*tensor.shape[:-2], num_heads * attn_head_size])"
+        )
+    },
+    "contiguous and view": {
+        "return tensor.reshape([*tensor.shape[:-2], num_heads * attn_head_size])": (
+            "return tensor.contiguous().view(*tensor.shape[:-2], num_heads * attn_head_size)"
+        )
+    },
+    "softmax with a dim": {"F.softmax(scores)": "F.softmax(scores, dim=-1)"},
+    "softmax as a method": {"F.softmax(scores)": "scores.softmax(dim=-1)"},
+    "torch.softmax": {"F.softmax(scores)": "torch.softmax(scores, dim=-1)"},
+    "softmax without its module": {"F.softmax(scores)": "softmax(scores)"},
+    "torch.matmul": {"query @ key.transpose(-2, -1)": "torch.matmul(query, key.transpose(-2, -1))"},
+    "matmul as a method": {"return weights @ value": "return weights.matmul(value)"},
+    "mT": {"query @ key.transpose(-2, -1)": "query @ key.mT"},
+    "sqrt of a size": {"math.sqrt(int(value.shape[-1]))": "math.sqrt(value.size(-1))"},
+    "a power of a size": {"math.sqrt(int(value.shape[-1]))": "value.shape[-1] ** 0.5"},
+    "chunk as a method": {
+        "F.split(self.c_attn(hidden_states), [self.split_size] * 3, axis=-1)": (
+            "self.c_attn(hidden_states).chunk(3, dim=-1)"
+        )
+    },
+    "split with a dim": {
+        "F.split(self.c_attn(hidden_states), [self.split_size] * 3, axis=-1)": (
+            "self.c_attn(hidden_states).split(self.split_size, dim=2)"
+        )
+    },
+    "dropout": {"weights = F.softmax(scores)": "weights = F.dropout(F.softmax(scores), 0.1)"},
+    "a mask by masked_fill": {
+        "scores = scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)": (
+            "mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)\n"
+            '        scores = scores.masked_fill(F.broadcast_to(mask < 0, scores.shape), float("-inf"))'
+        )
+    },
+}

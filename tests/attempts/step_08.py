@@ -32,3 +32,10 @@ ALTERNATIVES = {
     "+=": {SUM: "out = sublayer(norm(x))\n    out += x\n    return out"},
     "F.add": {SUM: "from max.experimental import functional as F\n\n    return F.add(x, sublayer(norm(x)))"},
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "add as a method": {"return x + sublayer(norm(x))": "return x.add(sublayer(norm(x)))"},
+    "clone": {"return x + sublayer(norm(x))": "return x.clone() + sublayer(norm(x))"},
+    "torch.add": {"return x + sublayer(norm(x))": "return torch.add(x, sublayer(norm(x)))"},
+}

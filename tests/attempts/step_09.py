@@ -119,3 +119,18 @@ ALTERNATIVES = {
         FIRST: "        hidden_states = pre_norm_residual(hidden_states, self.ln_1.forward, self.attn.forward)\n"
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "nn.LayerNorm": {"self.ln_1 = LayerNorm(": "self.ln_1 = nn.LayerNorm("},
+    "LayerNorm with two numbers": {
+        "self.ln_1 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)": (
+            "self.ln_1 = LayerNorm(hidden_size, config.layer_norm_epsilon)"
+        )
+    },
+    "LayerNorm with epsilon": {
+        "self.ln_1 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)": (
+            "self.ln_1 = LayerNorm(hidden_size, epsilon=config.layer_norm_epsilon)"
+        )
+    },
+}

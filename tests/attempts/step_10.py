@@ -82,3 +82,19 @@ ALTERNATIVES = {
         "self.wpe(positions)": "self.wpe(position_ids(input_ids.shape[1], 0, device=input_ids.device)).unsqueeze(0)",
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "nn.ModuleList": {
+        "Sequential(*(GPT2Block(config) for _ in range(config.n_layer)))": (
+            "nn.ModuleList([GPT2Block(config) for _ in range(config.n_layer)])"
+        )
+    },
+    "size as a method": {"positions = position_ids(sequence_length,": "positions = position_ids(input_ids.size(-1),"},
+    "LayerNorm with two numbers": {
+        "LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)": (
+            "LayerNorm(config.n_embd, config.layer_norm_epsilon)"
+        )
+    },
+    "nn.LayerNorm": {"self.ln_f = LayerNorm(": "self.ln_f = nn.LayerNorm("},
+}

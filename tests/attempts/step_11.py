@@ -51,3 +51,24 @@ ALTERNATIVES = {
     "the matrix product": {LOGITS: "return self.transformer(input_ids) @ self.lm_head.weight.T"},
     "the embeddings themselves": {LOGITS: "return self.transformer(input_ids) @ self.transformer.wte.weight.T"},
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "nn.Linear": {"self.lm_head = Linear(": "self.lm_head = nn.Linear("},
+    "F.linear": {
+        "return self.lm_head(self.transformer(input_ids))": (
+            "return F.linear(self.transformer(input_ids), self.lm_head.weight)"
+        ),
+        "from max.experimental.nn import": "from max.experimental import functional as F\nfrom max.experimental.nn import",
+    },
+    "matmul as a method": {
+        "return self.lm_head(self.transformer(input_ids))": (
+            "return self.transformer(input_ids).matmul(self.lm_head.weight.T)"
+        )
+    },
+    "mT": {
+        "return self.lm_head(self.transformer(input_ids))": (
+            "return self.transformer(input_ids) @ self.lm_head.weight.mT"
+        )
+    },
+}

@@ -178,3 +178,46 @@ ALTERNATIVES = {
         GATHER: "np.concatenate([input_ids, np.stack(list(streamed), axis=1).reshape(len(input_ids), -1)], axis=1) if max_new_tokens else input_ids"
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "size as a method": {"if input_ids.shape[-1] == 0:": "if input_ids.size(-1) == 0:"},
+    "an assertion": {
+        """    if temperature < 0:
+        raise ValueError(f"temperature = {temperature} is negative; give 0 for the most likely token, or more")
+""": """    assert temperature >= 0, f"temperature = {temperature} is negative"
+"""
+    },
+    "max with a dim": {
+        "logits.max(axis=-1, keepdims=True)": "logits.max(dim=-1, keepdim=True)",
+    },
+    "sum with a dim": {
+        "powers.sum(axis=-1, keepdims=True)": "powers.sum(dim=-1, keepdim=True)",
+    },
+    "exp as a method": {
+        "np.exp(logits - logits.max(axis=-1, keepdims=True))": "(logits - logits.max(axis=-1, keepdims=True)).exp()",
+    },
+    "torch.exp": {"powers = np.exp(": "powers = torch.exp("},
+    "masked_fill": {
+        "np.where(logits < kth_largest, -np.inf, logits)": "logits.masked_fill(logits < kth_largest, -np.inf)",
+    },
+    "sort with a dim": {"np.sort(logits, axis=-1)": "np.sort(logits, dim=-1)"},
+    "argmax with a dim": {"logits.argmax(axis=-1)": "logits.argmax(dim=-1)"},
+    "torch.argmax": {"logits.argmax(axis=-1)": "torch.argmax(logits, dim=-1)"},
+    "torch.cat": {
+        "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)": (
+            "input_ids = torch.cat([input_ids, next_ids[:, None]], dim=1)"
+        )
+    },
+    "np.cat": {
+        "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)": (
+            "input_ids = np.cat([input_ids, next_ids[:, None]], dim=1)"
+        )
+    },
+    "unsqueeze": {
+        "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)": (
+            "input_ids = np.concatenate([input_ids, next_ids.unsqueeze(1)], axis=1)"
+        )
+    },
+    "dividing in place": {"logits = logits / temperature": "logits.div_(temperature)"},
+}

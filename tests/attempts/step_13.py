@@ -93,3 +93,19 @@ ALTERNATIVES = {
         '[f"{name} is unknown" for name in weights if name not in shapes]': '[f"{name} is unknown" for name in sorted(set(weights) - set(shapes))]',
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "float as a method": {"tensor.astype(np.float32) for": "tensor.float() for"},
+    "to a dtype": {"tensor.astype(np.float32) for": "tensor.to(np.float32) for"},
+    "numpy": {"tensor.astype(np.float32) for": "tensor.numpy().astype(np.float32) for"},
+    "t": {"np.ascontiguousarray(tensor.T)": "tensor.t()"},
+    "contiguous": {"np.ascontiguousarray(tensor.T)": "tensor.T.contiguous()"},
+    "permute": {"np.ascontiguousarray(tensor.T)": "np.ascontiguousarray(tensor.permute(1, 0))"},
+    "an assertion": {
+        """    if problems:
+        raise ValueError("the checkpoint does not fit the model: " + "; ".join(problems))
+""": """    assert not problems, "; ".join(problems)
+"""
+    },
+}

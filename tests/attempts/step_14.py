@@ -219,3 +219,48 @@ ALTERNATIVES = {
     "-1e4 as the mask": {BLOCKED: "padding_mask = np.where(is_token, 0, -1e4).astype(np.float32)"},
     "-100 as the mask": {BLOCKED: "padding_mask = np.where(is_token, 0, -100).astype(np.float32)"},
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "softmax with a dim": {"F.softmax(scores) @ values": "F.softmax(scores, dim=-1) @ values"},
+    "softmax as a method": {"F.softmax(scores) @ values": "scores.softmax(-1) @ values"},
+    "sqrt of a size": {"math.sqrt(int(query.shape[-1]))": "math.sqrt(query.size(-1))"},
+    "a power of a size": {"math.sqrt(int(query.shape[-1]))": "query.shape[-1] ** 0.5"},
+    "torch.matmul": {"query @ keys.transpose(-2, -1)": "torch.matmul(query, keys.transpose(-2, -1))"},
+    "permute": {
+        "query @ keys.transpose(-2, -1)": "query @ keys.permute(0, 1, 3, 2)",
+    },
+    "unsqueeze with a dim": {
+        "padding_mask.unsqueeze(1).unsqueeze(1)": "padding_mask.unsqueeze(dim=1).unsqueeze(dim=1)"
+    },
+    "a negative symbol": {"causal[total - sequence_length :]": "causal[-sequence_length:]"},
+    "the mask as step 02 promises it": {
+        "    causal = causal_mask(total, 0, dtype=dtype, device=device)\n    rows = causal[total - sequence_length :]\n": (
+            "    rows = causal_mask(sequence_length, total - sequence_length, dtype=dtype, device=device)\n"
+        )
+    },
+    "a store with a plain slice": {
+        "cache[:, :, (slice(first, end), sequence_length)] = new": "cache[:, :, past : past + sequence_length] = new",
+    },
+    "min with a dim": {".all(axis=0)": ".all(dim=0)"},
+    "cumsum with a dim": {"is_token.cumsum(axis=-1)": "is_token.cumsum(dim=-1)"},
+    "long as a method": {
+        "np.maximum(is_token.cumsum(axis=-1) - 1, 0)": "np.maximum(is_token.cumsum(axis=-1) - 1, 0).long()",
+    },
+    "masked_fill": {
+        "np.where(is_token, 0, -1e9).astype(np.float32)": (
+            "np.zeros(is_token.shape, np.float32).masked_fill(~is_token, -1e9)"
+        )
+    },
+    "clone": {
+        "self.cached_ids = input_ids.copy()\n        return logits": (
+            "self.cached_ids = input_ids.clone()\n        return logits"
+        )
+    },
+    "replacing the padding in place": {
+        "        logits = self.graph(np.maximum(input_ids, 0)[:, past:]": (
+            "        real_ids = input_ids\n        real_ids[real_ids == PADDING] = 0\n"
+            "        logits = self.graph(real_ids[:, past:]"
+        )
+    },
+}

@@ -146,3 +146,40 @@ ALTERNATIVES = {
         "self.transformer, self.lm_head = model.transformer, model.lm_head": "self.transformer = GPT2Model(config)\n        self.lm_head = Linear(config.n_embd, config.vocab_size, bias=False)",
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "a sum over booleans": {
+        "request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)": "request = F.sum(passed, axis=-1).squeeze(-1)",
+    },
+    "sum with a dim": {
+        "F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)": "passed.cast(DType.int64).sum(dim=-1).squeeze(-1)",
+    },
+    "long as a method": {"F.sum(passed.cast(DType.int64), axis=-1)": "F.sum(passed.long(), axis=-1)"},
+    "unsqueeze with a dim": {"rows.unsqueeze(-1) >= ends": "rows.unsqueeze(dim=-1) >= ends"},
+    "a tensor as an index": {"rows - F.gather(starts, request, axis=0)": "rows - starts[request]"},
+    "gather by PyTorch's order": {
+        "rows - F.gather(starts, request, axis=0)": "rows - F.gather(starts, 0, request)",
+    },
+    "gather with a dim": {
+        "rows - F.gather(starts, request, axis=0)": "rows - F.gather(starts, dim=0, indices=request)",
+    },
+    "rows by a tensor as an index": {
+        "return F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)": (
+            "return hidden_states[row_offsets[1:] - 1]"
+        )
+    },
+    "view": {
+        "part.reshape([*part.shape[:-1], attention.num_heads, attention.head_dim])": (
+            "part.view(*part.shape[:-1], attention.num_heads, attention.head_dim)"
+        )
+    },
+    "chunk as a method": {
+        "F.split(attention.c_attn(hidden_states), [attention.split_size] * 3, axis=-1)": (
+            "attention.c_attn(hidden_states).chunk(3, dim=-1)"
+        )
+    },
+    "flatten": {
+        "attn_output.reshape(hidden_states.shape)": "attn_output.flatten(1)",
+    },
+}

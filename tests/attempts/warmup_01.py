@@ -105,3 +105,29 @@ ALTERNATIVES = {
         "    return np.concatenate(rows, axis=-2)"
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "max by PyTorch's dim": {"scores.max(axis=-1, keepdims=True)": "scores.max(dim=-1, keepdim=True)"},
+    "PyTorch's keepdim": {"scores.max(axis=-1, keepdims=True)": "scores.max(axis=-1, keepdim=True)"},
+    "sum by PyTorch's dim": {"powers.sum(axis=-1, keepdims=True)": "powers.sum(dim=-1, keepdim=True)"},
+    "exp as a method": {
+        "np.exp(scores - np.where(largest == -np.inf, 0.0, largest))": "(scores - np.maximum(largest, -1e300)).exp()"
+    },
+    "a transpose that names two axes": {"np.swapaxes(key, -2, -1)": "key.transpose(-2, -1)"},
+    "masked_fill": {"np.where(largest == -np.inf, 0.0, largest)": "largest.masked_fill(largest == -np.inf, 0.0)"},
+    "torch.matmul": {"return weights @ value": "return torch.matmul(weights, value)"},
+    "torch.exp": {"powers = np.exp(": "powers = torch.exp("},
+    "exp without its module": {"powers = np.exp(": "powers = exp("},
+    "torch.softmax": {"softmax(attention_scores(x, x))": "torch.softmax(attention_scores(x, x), dim=-1)"},
+    "np.softmax": {"softmax(attention_scores(x, x))": "np.softmax(attention_scores(x, x), axis=-1)"},
+    "softmax as a method": {"softmax(attention_scores(x, x))": "attention_scores(x, x).softmax(dim=-1)"},
+    "the softmax of one's own with a dim": {
+        "softmax(attention_scores(x, x))": "softmax(attention_scores(x, x), dim=-1)",
+    },
+    "subtracting in place": {
+        "    powers = np.exp(scores - np.where(largest == -np.inf, 0.0, largest))\n": (
+            "    scores -= np.where(largest == -np.inf, 0.0, largest)\n    powers = np.exp(scores)\n"
+        )
+    },
+}

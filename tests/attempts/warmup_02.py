@@ -70,3 +70,18 @@ ALTERNATIVES = {
         GATHER: "return weights @ value / weights.sum(axis=-1, keepdims=True)",
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "size as a method": {"math.sqrt(key.shape[-1])": "math.sqrt(key.size(-1))"},
+    "matmul as a method": {"x @ W_query, x @ W_key": "x.matmul(W_query), x @ W_key"},
+    "mm": {"x @ W_query, x @ W_key": "x @ W_query, x.mm(W_key)"},
+    "torch.matmul": {"x @ W_query, x @ W_key": "torch.matmul(x, W_query), torch.matmul(x, W_key)"},
+    "softmax with a dim": {"softmax(scaled_scores(query, key))": "softmax(scaled_scores(query, key), dim=-1)"},
+    "F.softmax": {"softmax(scaled_scores(query, key))": "F.softmax(scaled_scores(query, key), dim=-1)"},
+    "torch.softmax": {"softmax(scaled_scores(query, key))": "torch.softmax(scaled_scores(query, key), -1)"},
+    "torch.bmm": {"return context_vectors(weights, value)": "return torch.bmm(weights, value)"},
+    "torch.sqrt": {"math.sqrt(key.shape[-1])": "torch.sqrt(key.shape[-1])"},
+    "F.linear": {"return x @ W_query, x @ W_key": "return F.linear(x, W_query.T), x @ W_key"},
+    "pow as a method": {"/ math.sqrt(key.shape[-1])": "/ np.array(key.shape[-1]).pow(0.5)"},
+}

@@ -109,3 +109,43 @@ ALTERNATIVES = {
         DROP: "    if training:\n        weights = dropout(weights, p, training=True, generator=generator)\n"
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "masked_fill": {"np.where(mask, scores, -np.inf)": "scores.masked_fill(~mask, -np.inf)"},
+    "torch.tril and torch.ones": {
+        "np.tril(np.ones((sequence_length, sequence_length), dtype=bool))": (
+            "torch.tril(torch.ones(sequence_length, sequence_length, dtype=bool))"
+        )
+    },
+    "a shape of several arguments": {
+        "np.tril(np.ones((sequence_length, sequence_length), dtype=bool))": (
+            "np.tril(np.ones(sequence_length, sequence_length)).astype(bool)"
+        )
+    },
+    "tril as a method": {
+        "np.tril(np.ones((sequence_length, sequence_length), dtype=bool))": (
+            "np.ones((sequence_length, sequence_length), dtype=bool).tril()"
+        )
+    },
+    "bool as a method": {
+        "np.tril(np.ones((sequence_length, sequence_length), dtype=bool))": (
+            "np.tril(np.ones((sequence_length, sequence_length))).bool()"
+        )
+    },
+    "triu with a diagonal": {
+        "np.tril(np.ones((sequence_length, sequence_length), dtype=bool))": (
+            "~np.triu(np.ones((sequence_length, sequence_length), dtype=bool), diagonal=1)"
+        )
+    },
+    "thinning in place": {
+        "return x * kept / (1 - p)": "x *= kept\n    return x / (1 - p)",
+    },
+    "float as a method": {"generator.random(x.shape) >= p": "(generator.random(x.shape) >= p).float()"},
+    "size as a method": {"lookback_mask(x.shape[-2])": "lookback_mask(x.size(-2))"},
+    "softmax with a dim": {"return softmax(scores)": "return softmax(scores, dim=-1)"},
+    "F.softmax": {"return softmax(scores)": "return F.softmax(scores, dim=-1)"},
+    "a mask of another rank as an index": {
+        "scores = np.where(mask, scores, -np.inf)": "scores[~mask] = -np.inf",
+    },
+}

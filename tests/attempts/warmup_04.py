@@ -85,3 +85,22 @@ ALTERNATIVES = {
         "    return flat.reshape(*x.shape[:-2], n_head, x.shape[-2], width)"
     },
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "view": {"x.reshape(*x.shape[:-1], n_head, width)": "x.view(*x.shape[:-1], n_head, width)"},
+    "size as a method": {"head_dim(x.shape[-1], n_head)": "head_dim(x.size(-1), n_head)"},
+    "a transpose that names two axes": {"np.swapaxes(heads, -3, -2)\n\n": "heads.transpose(-3, -2)\n\n"},
+    "np.transpose that names two axes": {"x = np.swapaxes(heads, -3, -2)": "x = np.transpose(heads, (-3, -2))"},
+    "torch.swapaxes": {"x = np.swapaxes(heads, -3, -2)": "x = torch.swapaxes(heads, -3, -2)"},
+    "swapdims": {"x = np.swapaxes(heads, -3, -2)": "x = heads.swapdims(-3, -2)"},
+    "contiguous": {"x = np.swapaxes(heads, -3, -2)": "x = np.swapaxes(heads, -3, -2).contiguous()"},
+    "flatten from an axis on": {
+        "return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])": "return x.flatten(-2)",
+    },
+    "an assertion": {
+        """        raise ValueError(f"n_embd = {n_embd} cannot be shared evenly by n_head = {n_head} heads")\n""": (
+            """        assert False, f"n_embd = {n_embd} cannot be shared evenly by n_head = {n_head} heads"\n"""
+        )
+    },
+}

@@ -141,3 +141,23 @@ ALTERNATIVES = {
     "einsum": {MIX: 'return np.einsum("btc,co->bto", merged, W_o)'},
     "counted in squares": {COUNT: "weights, biases = 4 * n_embd**2, 4 * n_embd"},
 }
+
+#: What people bring along from PyTorch or Python; the check shows the line to write instead.
+HABITS = {
+    "np.cat": {
+        "np.concatenate([W_query, W_key, W_value], axis=-1)": "np.cat([W_query, W_key, W_value], dim=-1)",
+    },
+    "torch.cat": {
+        "np.concatenate([W_query, W_key, W_value], axis=-1)": "torch.cat([W_query, W_key, W_value], dim=-1)",
+    },
+    "concatenate with a dim": {
+        "np.concatenate([W_query, W_key, W_value], axis=-1)": "np.concatenate([W_query, W_key, W_value], dim=-1)",
+    },
+    "chunk as a method": {"np.split(x @ W_qkv, 3, axis=-1)": "(x @ W_qkv).chunk(3, dim=-1)"},
+    "np.chunk": {"np.split(x @ W_qkv, 3, axis=-1)": "np.chunk(x @ W_qkv, 3, dim=-1)"},
+    "split with a dim": {"np.split(x @ W_qkv, 3, axis=-1)": "np.split(x @ W_qkv, 3, dim=-1)"},
+    "torch.chunk": {"np.split(x @ W_qkv, 3, axis=-1)": "torch.chunk(x @ W_qkv, 3, dim=-1)"},
+    "matmul as a method": {"return merged @ W_o": "return merged.matmul(W_o)"},
+    "torch.matmul": {"return merged @ W_o": "return torch.matmul(merged, W_o)"},
+    "contiguous": {"return merged @ W_o": "return merged.contiguous() @ W_o"},
+}

@@ -45,6 +45,7 @@ class Surveyed:
     happened: str = ""  # that no subject may do: end the process, replace what decides
     verdicts: dict[str, str] = field(default_factory=dict)
     help: dict[str, str] = field(default_factory=dict)
+    where: dict[str, str] = field(default_factory=dict)
     named: list[str] = field(default_factory=list)  # the known mistakes that it makes, by its explanation
 
     @property
@@ -117,6 +118,7 @@ def survey(
             case Explained():
                 graded[-1].verdicts[event.claim] = event.verdict
                 graded[-1].help[event.claim] = event.help
+                graded[-1].where[event.claim] = event.where
                 if event.mistake and event.mistake not in graded[-1].named:
                     graded[-1].named.append(event.mistake)
             case Late() | Died() if running and not graded:

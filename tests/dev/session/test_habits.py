@@ -1,0 +1,40 @@
+"""Habits from PyTorch and Python: the check shows the line to write instead, and that line leads to a yes."""
+
+import random
+
+import pytest
+
+from checker.course.attempts import load_attempts
+from checker.course.steps import all_steps
+from tools.surveys.habits import follow
+
+AT_LEAST_OF_A_STEP, AT_LEAST = 3, 150
+DRAWN = 3  # of a step; all with --nightly
+
+every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
+
+
+@every_step
+def test_a_step_knows_habits(step):
+    assert len(load_attempts(step).habits) >= AT_LEAST_OF_A_STEP
+
+
+def test_there_are_many():
+    assert sum(len(load_attempts(step).habits) for step in all_steps()) >= AT_LEAST
+
+
+@pytest.mark.slow
+@every_step
+def test_what_the_check_tells_to_write_leads_to_a_yes(step, pytestconfig):
+    option, habits = pytestconfig.option, list(load_attempts(step).habits)
+    drawn = habits if option.nightly else random.Random(f"{option.seed} {step.name}").sample(habits, DRAWN)
+    assert {one.name: one.problem for one in follow(step, drawn)} == dict.fromkeys(drawn, "")
+
+
+def test_a_habit_that_no_rule_knows_is_a_problem(monkeypatch):
+    step = all_steps()[0]
+    known = load_attempts(step)
+    unknown = {"np.inner": {"return weights @ value": "return np.innner(weights, value)"}}
+    monkeypatch.setattr("tools.surveys.habits.load_attempts", lambda _: type(known)({}, {}, unknown))
+    (followed,) = follow(step, unknown)
+    assert followed.problem.startswith("no line to write was told")

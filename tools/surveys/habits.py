@@ -1,0 +1,77 @@
+"""Write a step as people do who are used to another library, and then do what the check says until it says yes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from checker.course.attempts import edited, load_attempts
+from checker.course.steps import Step
+from tools.surveys.survey import Surveyed, survey
+
+MOST_ROUNDS = 5
+INSTEAD = re.compile(r"^(?:line (\d+): .*\n)? *write(?: in line (\d+))?: (.+)$", re.MULTILINE)
+
+
+@dataclass
+class Followed:
+    """What came of one habit: the lines that the check told to write, and how it ended."""
+
+    name: str
+    told: list[str] = field(default_factory=list)
+    problem: str = "it is not accepted after so many lines"
+
+
+def follow(step: Step, names: Collection[str]) -> Iterator[Followed]:
+    """Take up the habits ``names`` of a step, and write what the check tells to write instead."""
+    solution, habits = step.solution_file.read_text(), load_attempts(step).habits
+    sources = {name: edited(solution, habits[name]) for name in names}
+    followed = {name: Followed(name) for name in names}
+    left = dict(sources)
+    for _ in range(MOST_ROUNDS):
+        subjects = {name: {solution: source} for name, source in left.items()}
+        for surveyed in survey(step, subjects) if subjects else ():
+            name = surveyed.name
+            if surveyed.accepted:
+                followed[name].problem = "" if followed[name].told else "it was accepted as it is"
+                del left[name]
+            elif made := _instead(surveyed, left[name]):
+                left[name], told = made
+                followed[name].told.append(told)
+            else:
+                followed[name].problem = f"no line to write was told: {surveyed.refused}"
+                del left[name]
+    yield from followed.values()
+
+
+def _instead(surveyed: Surveyed, source: str) -> tuple[str, str] | None:
+    """Return a source with the first line that the check told to write, and that line; None if it told none."""
+    for where in surveyed.where.values():
+        if told := INSTEAD.search(where):
+            return _with_statement(source, int(told[2] or told[1]), told[3]), told[3]
+    return None
+
+
+def _with_statement(source: str, line: int, statement: str) -> str:
+    """Return a source with the innermost statement at a line replaced; of a loop or the like, its first line."""
+    lines = source.splitlines()
+    holding = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    node = max(holding, key=lambda node: (node.lineno, -(node.end_lineno or 0)))
+    body = getattr(node, "body", None)
+    end = body[0].lineno - 1 if isinstance(body, list) else node.end_lineno
+    indent = lines[node.lineno - 1][: node.col_offset]
+    lines[node.lineno - 1 : end] = [indent + statement]
+    return "\n".join(lines) + "\n"
+
+
+def followed_by_step(steps: Mapping[Step, Collection[str]]) -> Iterator[tuple[Step, Followed]]:
+    """Follow habits of several steps."""
+    for step, names in steps.items():
+        for one in follow(step, names):
+            yield step, one
