@@ -80,19 +80,23 @@ CHECK_OPTIONS: list[click.Parameter] = [
     click.Option(["--solution"], is_flag=True, help="Grade the reference solution instead of your file."),
     click.Option(["--no-compile"], is_flag=True, help="Stop after the numbers."),
     click.Option(["--device"], type=DEVICE, help="Compile for this device alone."),
+    click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside those they should be."),
 ]
 
 
-def check(step: Step, solution: bool, no_compile: bool, device: str | None) -> int:
+def check(step: Step, solution: bool, no_compile: bool, device: str | None, show: str) -> int:
     """Grade a step and print the verdict; only a yes is 0."""
     from checker.course.blanks import find_blanks
     from checker.session.check import grade
     from checker.session.child import Child
     from checker.session.printer import Printer
 
-    printer = Printer(blank.label for blank in find_blanks(step.solution_file.read_text()))
+    labels = [blank.label for blank in find_blanks(step.solution_file.read_text())]
+    if show and show not in labels:
+        raise Refusal(f"{step.task}: there is no function {show} to show; there are {', '.join(labels)}")
+    printer = Printer(labels)
     with click.get_current_context().obj or Child() as child:
-        return grade(child, step, printer, solution=solution, compile_=not no_compile, device=device)
+        return grade(child, step, printer, solution=solution, compile_=not no_compile, device=device, show=show)
 
 
 # ---------------------------------------------------------------- beside you

@@ -21,8 +21,8 @@ Sign = Callable[[bytes], str]
 class Job:
     """The work of a child. ``kind`` is ``learner``, ``solution`` or ``survey``; ``step`` is a name, ``step_07``.
 
-    A survey grades ``subjects``, each given by its edits of the solution, in an order that ``seed`` gives; if it is to
-    ``record``, it keeps what the known mistakes answer.
+    ``show`` is the function whose numbers are to be shown. A survey grades ``subjects``, each given by its edits of the
+    solution, in an order that ``seed`` gives; if it is to ``record``, it keeps what the known mistakes answer.
     """
 
     step: str
@@ -32,6 +32,7 @@ class Job:
     compile: bool = True
     naming: bool = True
     device: str | None = None
+    show: str = ""
     seed: int = 0
     subjects: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     record: bool = False
@@ -94,6 +95,7 @@ class Explained:
     """Why a claim says no: the function that is to blame, the known mistake if it is one, what was seen, and where.
 
     ``verdict`` is ``no``, or ``waits`` if what the claim is about is right and only another function is not.
+    ``numbers`` says that numbers are wrong, which ``--show`` shows.
     """
 
     claim: str
@@ -102,6 +104,15 @@ class Explained:
     mistake: str
     help: str
     where: str
+    numbers: bool = False
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The numbers of a function beside those that they should be, as lines; none if there is nothing to compare."""
+
+    about: str
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -195,14 +206,14 @@ class Died:
 
 
 SIGNED = (
-    Started, Claimed, Decided, Tampered, Explained, Unloadable, MaxUnusable, Notice, SubjectGraded, KernelsUsed,
+    Started, Claimed, Decided, Tampered, Explained, Shown, Unloadable, MaxUnusable, Notice, SubjectGraded, KernelsUsed,
     Ended,
 )  # fmt: skip
 UNSIGNED = (Compiling, Busy, Hanging)
 
 #: All that a report can hear; a new event of the child's belongs to one of the two tuples as well.
 Event = (
-    Started | Claimed | Decided | Tampered | Explained | Unloadable | MaxUnusable | Notice | SubjectGraded
+    Started | Claimed | Decided | Tampered | Explained | Shown | Unloadable | MaxUnusable | Notice | SubjectGraded
     | KernelsUsed | Ended | Compiling | Busy | Hanging | Printed | Tick | Late | Died
 )  # fmt: skip
 

@@ -15,9 +15,11 @@ from checker.claims import vocabulary
 from checker.claims.vocabulary import Refusal
 from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
+from checker.diagnosis.inputs import inputs_of
 from checker.diagnosis.locating import place_in, where_in_words
 from checker.diagnosis.mistakes import Outcome
 from checker.events import Array, Claimed, Event, Started
+from checker.numeric.showing import Comparison
 
 Tell = Callable[[Event], None]
 Load = Callable[[Collection[str]], Mapping[str, ModuleType]]  # the modules of the claims -> the subjects by name
@@ -44,6 +46,7 @@ def observe(
     compiled: bool = False,
     traced: type[Exception] | None = None,
     device: str | None = None,
+    show: bool = False,
     tell: Tell | None = None,
     load: Load | None = None,
     verify: Callable[[], None] | None = None,
@@ -58,6 +61,7 @@ def observe(
         traced: the exception that ends a compiled claim where MAX would begin to compile; its outcome is then
             ``traced``, and is not told.
         device: compile for this device alone.
+        show: keep the arrays that were not equal, and what the learner's code was given.
         tell: hears of every claim as it comes and goes.
         load: makes the subjects, after the claims were imported and before the first runs.
         verify: called when a claim has run, before its outcome is taken.
@@ -66,7 +70,7 @@ def observe(
         For every subject, the outcomes by claim, in the order of the check.
     """
     tell, verify = tell or (lambda event: None), verify or (lambda: None)
-    observer = Observer(subjects, claims, compiled, traced, uses_max(step), tell, load, verify)
+    observer = Observer(subjects, claims, compiled, traced, uses_max(step), show, tell, load, verify)
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
     options += ["--assert=plain", "--disable-plugin-autoload", *(["--device", device] if device else [])]
@@ -83,6 +87,7 @@ class Observer:
     compiled: bool
     traced: type[Exception] | None
     is_max: bool
+    show: bool
     tell: Tell
     load: Load | None
     verify: Callable[[], None]
@@ -132,6 +137,8 @@ class Observer:
                 outcome = replace(outcome, observed=f"{call.excinfo.typename}: {call.excinfo.value}")
             if outcome.verdict == "no" and (blank := self._known_to_fail(name, outcome, call, path)):
                 outcome = Outcome("waits", f"waits until {blank} works", about=outcome.about)
+            if self.show and call.excinfo and isinstance(call.excinfo.value, Refusal):
+                outcome = replace(outcome, compared=compared_in(item, call.excinfo))
             if self.traced and call.excinfo is not None and call.excinfo.errisinstance(self.traced):
                 outcome = Outcome("traced", about=outcome.about)
             claim = claim_of(item)
@@ -197,6 +204,13 @@ def told_evidence() -> tuple[Array, ...]:
     return tuple(
         Array(array.dtype.name, list(array.shape), base64.b64encode(array.tobytes()).decode()) for array in arrays
     )
+
+
+def compared_in(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException]) -> Comparison | None:
+    """Return the arrays that were not equal in a claim that has just run, with what the learner's code was given."""
+    assert isinstance(failure.value, Refusal)
+    compared = failure.value.compared
+    return replace(compared, inputs=inputs_of(item.function, failure.tb)) if compared else None  # type: ignore[attr-defined]
 
 
 def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None, path: str) -> Outcome:

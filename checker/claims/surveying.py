@@ -19,15 +19,18 @@ from checker.diagnosis.mistakes import Outcomes
 from checker.events import Claimed, Event, Job, Started, SubjectGraded
 
 
-def diagnosis_of(step: Step, busy: Callable[[], None]) -> Diagnosis:
-    """Return what explains a no of a step; ``busy`` is called whenever a claim has been tried for it."""
+def diagnosis_of(step: Step, busy: Callable[[], None], *, show: bool = False) -> Diagnosis:
+    """Return what explains a no of a step; ``busy`` is called whenever a claim has been tried for it.
+
+    With ``show`` it keeps the numbers that are compared.
+    """
 
     def try_(codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None) -> Mapping[str, Outcomes]:
         modules = {}
         for number, (name, code) in enumerate(codes.items()):
             with contextlib.suppress(Exception, SystemExit):  # it has no outcomes then
                 modules[name] = load_code(f"graded.tried_{number}", code)
-        return observe(step, modules, claims, tell=lambda event: busy())
+        return observe(step, modules, claims, show=show, tell=lambda event: busy())
 
     return Diagnosis(step, try_)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from checker.numeric.patterns import HUGGING_FACE, first_difference, first_place, largest_difference, pattern
+from checker.numeric.showing import Comparison
 from checker.numeric.tolerance import TOLERANCE, close
 
 AXES = {
@@ -31,11 +32,20 @@ evidence: list[np.ndarray] = []
 
 
 class Refusal(AssertionError):
-    """A claim that does not hold: the sentence for the learner, what was observed, the exception that was wanted."""
+    """A claim that does not hold.
 
-    def __init__(self, sentence: str, observed: object = None, wanted: str = "") -> None:
+    Args:
+        sentence: for the learner.
+        observed: what tells mistakes apart; the sentence if it is left out.
+        wanted: the exception that had to be raised, if another was.
+        compared: the arrays that are not equal.
+    """
+
+    def __init__(
+        self, sentence: str, observed: object = None, wanted: str = "", compared: Comparison | None = None
+    ) -> None:
         super().__init__(sentence)
-        self.wanted = wanted
+        self.wanted, self.compared = wanted, compared
         self.sentence = sentence
         self.observed = sentence if observed is None else observed
 
@@ -149,19 +159,21 @@ def equal(
     if array is None or dtype != expected.dtype.name:
         raise Refusal(f"{what} is {dtype}, and must be {expected.dtype.name}.")
     evidence.append(array)
+    compared = Comparison(what, array, expected, axes, whose)
     if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
         wrong = ~np.isfinite(array) & np.isfinite(expected)
         place = first_place(wrong if wrong.any() else np.isfinite(array) != np.isfinite(expected), axes)
         raise Refusal(
             f"{what} has {int(wrong.sum())} of {array.size} values that are NaN or infinite, the first at {place}.",
             array,
+            compared=compared,
         )
     if not close(array, expected, tolerance):
         if expected.dtype.kind in "biu":  # an id, a position or a bool is not larger or smaller than another
             where = first_difference(array, expected, axes, what)
         else:
             where = largest_difference(array, expected, axes, whose)
-        raise Refusal(f"{pattern(array, expected, axes, tolerance, whose)} {where}".strip(), array)
+        raise Refusal(f"{pattern(array, expected, axes, tolerance, whose)} {where}".strip(), array, compared=compared)
 
 
 def as_array(actual: Any) -> tuple[np.ndarray | None, str]:

@@ -43,12 +43,14 @@ from checker.events import (
     KernelsUsed,
     MaxUnusable,
     Notice,
+    Shown,
     Sign,
     Tampered,
     Unloadable,
     encode,
     signer,
 )
+from checker.numeric.showing import shown
 
 PARENT_DEATH_SIGNAL = 1  # of prctl
 
@@ -128,6 +130,7 @@ class Graded:
                 compiled=stage != "numbers",
                 traced=traced,
                 device=self.job.device if stage != "numbers" else None,
+                show=bool(self.job.show),
                 tell=self.tell,
                 load=load,
                 verify=lambda: sealed[0].verify(thoroughly=True),
@@ -168,8 +171,12 @@ def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], Non
     verdicts = {outcome.verdict for outcome in outcomes.values()}
     if "no" in verdicts and job.naming:
         silence()
-        for explained in diagnosis_of(step, busy).explain(outcomes, job.source, job.path):
+        diagnosis = diagnosis_of(step, busy, show=bool(job.show))
+        for explained in diagnosis.explain(outcomes, job.source, job.path):
             tell(explained)
+        if job.show:
+            seen = [one.compared for one in diagnosis.blamed.get(job.show, {}).values() if one.compared]
+            tell(Shown(job.show, tuple(shown(seen[0])) if seen else ()))
     elif job.compile and verdicts == {"yes"}:
         graded.compiled()
 

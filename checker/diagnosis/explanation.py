@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from types import CodeType
 
+import numpy as np
+
 from checker.course.attempts import edited, load_attempts, places
 from checker.course.blanks import find_blanks, unwritten
 from checker.course.steps import Step
@@ -39,6 +41,7 @@ class Diagnosis:
         self.step = step
         self.try_ = try_
         self.solution = step.solution_file.read_text()
+        self.blamed: dict[str, dict[str, Outcome]] = {}  # by function, what was said last of the claims that fail
         self.functions = {blank.label: blank.function for blank in find_blanks(self.solution)}
 
     @functools.cached_property
@@ -76,6 +79,7 @@ class Diagnosis:
                 wrong.setdefault(outcome.about, {})[claim] = outcome
         possible = [name for name in self.answers if not self.lies_in[name] & alone.missing]
         known = next(iter(that_agree(said, self.answers, possible)), "")
+        self.blamed = {label: noes for label, seen in wrong.items() if (noes := _noes(seen))}
         lies_in = self.lies_in.get(known, set())
         if known and len(lies_in & wrong.keys()) != 1:
             return _all_from(refused, known)
@@ -87,6 +91,7 @@ class Diagnosis:
             others = self.functions.keys() - wrong.keys() - alone.missing
             found |= alone.judge(dict.fromkeys(others, alone.doubtful), self.functions.keys())
         blamed = {label: noes for label, seen in found.items() if (noes := _noes(seen))}
+        self.blamed = blamed or self.blamed
         if not blamed:
             return _all_from(refused, "Each function is right alone, and together they are not.")
 
@@ -96,7 +101,7 @@ class Diagnosis:
             own = {claim: outcome for claim, outcome in said.items() if outcome.about == label}
             mistake = known if label in lies_in else self._mistake_of(label, found[label], own, alone)
             for claim, outcome in blamed[label].items():
-                explained.append(Explained(claim, label, "no", mistake, outcome.sentence, outcome.where))
+                explained.append(_explained(claim, label, mistake, outcome))
         answered = {one.claim for one in explained}
         for claim, outcome in refused.items():
             if claim not in answered:
@@ -196,9 +201,14 @@ def _all_from(refused: Outcomes, sentence: str) -> list[Explained]:
     """Return the explanation of a file in which one thing, which no single function does, is behind every no."""
     (first, outcome), *others = refused.items()
     return [
-        Explained(first, outcome.about, "no", sentence, outcome.sentence, outcome.where),
+        _explained(first, outcome.about, sentence, outcome),
         *(_waits(claim, one.about, [outcome.about]) for claim, one in others if one.about != outcome.about),
     ]
+
+
+def _explained(claim: str, about: str, mistake: str, outcome: Outcome) -> Explained:
+    numbers = isinstance(outcome.observed, np.ndarray)
+    return Explained(claim, about, "no", mistake, outcome.sentence, outcome.where, numbers=numbers)
 
 
 def _waits(claim: str, about: str, labels: Collection[str]) -> Explained:

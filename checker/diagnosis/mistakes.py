@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checker.numeric.showing import Comparison
 from checker.numeric.tolerance import close
 
 
@@ -16,6 +17,7 @@ class Outcome:
 
     ``verdict`` is ``yes``, ``no``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
     ``observed`` is the array that did not fit, or the words of the refusal or error: what naming compares.
+    ``compared`` is what ``--show`` shows.
     """
 
     verdict: str
@@ -23,6 +25,7 @@ class Outcome:
     where: str = ""
     observed: np.ndarray | str | None = None
     about: str = ""
+    compared: Comparison | None = None
 
 
 Outcomes = Mapping[str, Outcome]  # claim -> outcome

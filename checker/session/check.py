@@ -71,6 +71,7 @@ def open_check(
     solution: bool = False,
     compile_: bool = True,
     device: str | None = None,
+    show: str = "",
 ) -> Check | int:
     """Read the file and print the static verdict.
 
@@ -81,6 +82,7 @@ def open_check(
         solution: grade the reference solution instead of the learner's file.
         compile_: go on to the compiled verdict after the numbers.
         device: compile for this device alone.
+        show: the function whose numbers are to be shown.
 
     Returns:
         The check to run, or the exit status where the static verdict is a no.
@@ -96,15 +98,19 @@ def open_check(
     if not static.can_be_tried:
         return NO
     kind = "solution" if solution else "learner"
-    job = Job(step.name, kind, static.source, str(path), compile_, device=device)
+    job = Job(step.name, kind, static.source, str(path), compile_ and not show, device=device, show=show)
     to_write, gpu_decides = static.labels_to_write, device == "gpu"
-    report = Report(step, printer, to_write, compile_=compile_, gpu_decides=gpu_decides, started=started)
+    report = Report(step, printer, to_write, compile_=job.compile, gpu_decides=gpu_decides, started=started, show=show)
     return Check(step, job, report)
 
 
-def grade(child: Child, step: Step, printer: Printer, *, solution: bool, compile_: bool, device: str | None) -> int:
+def grade(
+    child: Child, step: Step, printer: Printer, *, solution: bool, compile_: bool, device: str | None, show: str
+) -> int:
     """Check a step once by a child, print its verdict and return the exit status."""
-    check = open_check(step, printer, time.perf_counter(), solution=solution, compile_=compile_, device=device)
+    check = open_check(
+        step, printer, time.perf_counter(), solution=solution, compile_=compile_, device=device, show=show
+    )
     if isinstance(check, int):
         return check
     try:

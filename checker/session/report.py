@@ -7,7 +7,7 @@ import time
 from checker.course.paths import relative_path
 from checker.course.static import StaticVerdict, Unreadable, what_to_do
 from checker.course.steps import Step, uses_max
-from checker.events import Busy, Claimed, Compiling, Decided, Event, Printed, Tick, Unloadable
+from checker.events import Busy, Claimed, Compiling, Decided, Event, Printed, Shown, Tick, Unloadable
 from checker.session.evidence import Evidence, claims_of
 from checker.session.printer import Printer
 from checker.session.verdict import INTERRUPTED, YES, Explanation, Heard, Verdict, decide
@@ -43,12 +43,22 @@ class Report:
         to_write: the names of the blanks that are not written yet.
         compile_: compiled claims are wanted too.
         gpu_decides: the GPU alone was asked for.
+        show: the function whose numbers are to be shown.
         started: the time of ``time.perf_counter`` from which the verdict counts.
     """
 
     def __init__(
-        self, step: Step, printer: Printer, to_write: list[str], *, compile_: bool, gpu_decides: bool, started: float
+        self,
+        step: Step,
+        printer: Printer,
+        to_write: list[str],
+        *,
+        compile_: bool,
+        gpu_decides: bool,
+        started: float,
+        show: str = "",
     ) -> None:
+        self.show = show
         self.step = step
         self.printer = printer
         self.to_write = to_write
@@ -61,6 +71,7 @@ class Report:
         self.required = claims_of(step, compiled=compile_)
         self.more_to_come = self.required != claims_of(step, compiled=False)
         self.left_out = claims_of(step, compiled=True) - self.required  # what a yes leaves open
+        self.shown: Shown | None = None
         self.may_go_on = False  # the learner was told that only compiling is left
 
     def hear(self, event: Event) -> None:
@@ -79,6 +90,8 @@ class Report:
                 self._take(event)
                 if self.evidence.disputes(event):
                     self.heard.disputed.append(event.claim)
+            case Shown():
+                self.shown = event
             case Unloadable():
                 self.printer.row("no", "", "The file can be imported.")
         self.heard.hear(event)
@@ -133,6 +146,7 @@ class Report:
             self.printer.line(f"\n{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}.")
         for explanation in verdict.explanations:
             self._explain(explanation)
+        self._show(verdict)
         for words in verdict.words:
             self.printer.line(words if verdict.status == YES else f"\n{words}")
         if verdict.status == YES:
@@ -146,6 +160,16 @@ class Report:
         for notice in self.heard.notices:
             self.printer.line(f"({notice})")
         return verdict
+
+    def _show(self, verdict: Verdict) -> None:
+        """Print the numbers that were asked for; else say once how to see them."""
+        if self.show and verdict.status != YES:
+            lines = self.shown.lines if self.shown and self.shown.about == self.show else ()
+            self.printer.line()
+            for line in lines or [f"{self.show} has no wrong numbers to show."]:
+                self.printer.styled(line)
+        elif with_numbers := [one.about for one in verdict.explanations if one.numbers and one.about]:
+            self.printer.line(f"\n`./run {self.step.task} --show {with_numbers[0]}` shows the numbers side by side.")
 
     def interrupt(self) -> int:
         """Print the last words after Ctrl-C, and return the exit status."""

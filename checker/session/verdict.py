@@ -30,6 +30,7 @@ class Explanation:
     sentence: str
     about: str = ""
     where: str = ""
+    numbers: bool = False  # there are numbers to show
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Heard:
                 self.sealed |= {claim: verdict for claim, verdict in verdicts.items() if verdict != "traced"}
                 self.numbers_decided |= stage == "numbers"
                 self.traced |= verdicts.keys() - self.sealed.keys()
-            case Explained(claim, _, verdict, _, help, where):
+            case Explained(claim, _, verdict, _, help, where, _):
                 self.claims[claim] = replace(self.claims[claim], verdict=verdict, help=help, where=where)
                 self.explained.append(event)
             case Notice(sentence):
@@ -117,7 +118,9 @@ def explain(heard: Heard, failed: Mapping[str, Claimed]) -> list[Explanation]:
     explanations: dict[tuple[str, str], Explanation] = {}
     for one in told:
         sentence = f"{one.mistake} {one.help}".strip()
-        explanations.setdefault((one.about, one.mistake or sentence), Explanation(sentence, one.about, one.where))
+        explanations.setdefault(
+            (one.about, one.mistake or sentence), Explanation(sentence, one.about, one.where, one.numbers)
+        )
     return list(explanations.values())
 
 

@@ -195,6 +195,36 @@ def test_a_mistake_nobody_foresaw_is_described_by_its_pattern(course):
     assert "Everything is off by one factor: yours is 1.25 times Hugging Face's." in run.stdout
 
 
+def test_the_numbers_are_shown_side_by_side(course):
+    course.write(
+        "w01", edits={"return query @ np.swapaxes(key, -2, -1)": "return 1.1 * (query @ np.swapaxes(key, -2, -1))"}
+    )
+    assert "`./run w01 --show attention_scores` shows the numbers side by side." in course.check("w01").stdout
+    run = course.check("w01", "--show", "attention_scores")
+    assert run.returncode == 1
+    assert run.stdout.count("> marks the largest difference") == 1
+    assert ">1.6445" in run.stdout
+    assert ">1.4950" in run.stdout
+    assert "--show" not in run.stdout
+
+
+@pytest.mark.slow
+def test_what_a_function_was_given_is_shown_with_its_numbers(course):
+    course.write("s07", edits={"scores = scores / math.sqrt(int(value.shape[-1]))": "scores = scores * 0.3"})
+    lines = course.check("s07", "--show", "_attn").stdout.splitlines()
+    for name in ("query", "key", "value"):
+        assert f"{name} [2, 3, 7, 5], at [1, 1]" in lines
+
+
+def test_there_may_be_nothing_to_show(course):
+    course.write("w01", edits={"return weights @ value": "return weights @ values"})
+    assert "softmax has no wrong numbers to show." in course.check("w01", "--show", "softmax").stdout
+    assert "context_vectors has no wrong numbers to show." in course.check("w01", "--show", "context_vectors").stdout
+    run = course.check("w01", "--show", "weights")
+    assert run.returncode == 2
+    assert "there is no function weights to show; there are attention_scores, softmax," in run.stdout + run.stderr
+
+
 def test_skeletons_never_overwrite_work(course):
     course.fill("s07", "_split_heads")
     path = course.root / "steps" / "step_07.py"

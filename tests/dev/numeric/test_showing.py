@@ -1,0 +1,58 @@
+"""What ``--show`` prints of two arrays."""
+
+import numpy as np
+import pytest
+
+from checker.numeric.showing import COLUMNS, ROWS, Comparison, shown
+
+
+def compare(actual, expected, **inputs):
+    axes = [f"axis {number}" for number in range(np.ndim(expected))]
+    arrays = (np.asarray(array, np.float32) for array in (actual, expected))
+    return shown(Comparison("it", *arrays, axes, "Hugging Face's", inputs))
+
+
+def test_yours_expected_and_difference_stand_side_by_side():
+    title, heads, columns, *rows = compare([[1, 2], [3, 4.5]], [[1, 2], [3, 4]])
+    assert title == "it [axis 0 2, axis 1 2]; > marks the largest difference, at axis 0 1, axis 1 1"
+    assert heads.split() == ["yours", "Hugging", "Face's", "difference"]
+    assert columns.split() == ["0", "1"] * 3
+    assert [row.split() for row in rows] == [
+        ["0", "1.0000", "2.0000", "1.0000", "2.0000", "0.0000", "0.0000"],
+        ["1", "3.0000", ">4.5000", "3.0000", ">4.0000", "0.0000", ">0.5000"],
+    ]
+
+
+def test_of_a_large_array_the_worst_place_is_shown():
+    expected = np.zeros((2, 3, 40, 30))
+    actual = expected.copy()
+    actual[1, 2, 39, 7] = 5
+    title, _, columns, *rows = compare(actual, expected)
+    assert title.endswith("at axis 0 1, axis 1 2, axis 2 39, axis 3 7")
+    assert columns.split()[:COLUMNS] == ["6", "7", "8"]
+    assert [row.split()[0] for row in rows] == ["35", "36", "37", "38", "39"]
+    assert len(rows) == ROWS
+    assert rows[-1].count(">5.0000") == 2
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_what_is_no_number_is_the_worst(wrong):
+    assert any(f">{wrong}" in line for line in compare([1.0, 9.0, wrong], [1.0, 2.0, 3.0]))
+
+
+def test_a_single_number():
+    assert compare(2.0, 3.0)[-1].split() == ["0", ">2.0000", ">3.0000", ">1.0000"]
+
+
+def test_inputs_are_shown_where_the_difference_is():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    lines = compare(x + (x == 20), x, x=x, table=np.arange(40.0).reshape(2, 20))
+    assert lines[0] == "x [2, 3, 4], at [1]"
+    assert lines[1].split() == ["0", "12.0000", "13.0000", "14.0000", "15.0000"]
+    assert "table [2, 20]" in lines
+    assert lines[lines.index("table [2, 20]") + 1].endswith("8.0000  …")
+
+
+def test_numbers_of_every_size_keep_their_columns():
+    lines = compare([[1e-12, 1234567.0, 0.0]], [[0.0, 0.0, 1.0]])
+    assert len({len(line) for line in lines[1:]}) == 1
