@@ -168,8 +168,9 @@ class Told:
 def run(folder: Path, course: Path, module: str, *arguments: str, limit: float) -> Told:
     """Run a module of the copy in the environment, with a cache of its own, for ``limit`` seconds at most."""
     command = [str(folder / "bin" / "python"), "-m", module, *arguments]
-    surroundings = os.environ | {"XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1", "COLUMNS": "500"}
-    surroundings.pop("PYTHONPATH", None)
+    # A process that has imported MAX says in MODULAR_… where its own is, and in PYTHONPATH which modules are.
+    others = {name: value for name, value in os.environ.items() if not name.startswith(("MODULAR_", "PYTHONPATH"))}
+    surroundings = others | {"XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1", "COLUMNS": "500"}
     with subprocess.Popen(
         command, cwd=course, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 
@@ -19,7 +20,6 @@ from checker.diagnosis.inputs import inputs_of
 from checker.diagnosis.locating import place_in, where_in_words
 from checker.diagnosis.mistakes import Outcome
 from checker.events import Array, Claimed, Event, Started
-from checker.numeric.showing import Comparison
 
 Tell = Callable[[Event], None]
 Load = Callable[[Collection[str]], Mapping[str, ModuleType]]  # the modules of the claims -> the subjects by name
@@ -61,7 +61,7 @@ def observe(
         traced: the exception that ends a compiled claim where MAX would begin to compile; its outcome is then
             ``traced``, and is not told.
         device: compile for this device alone.
-        show: keep the arrays that were not equal, and what the learner's code was given.
+        show: with arrays that were not equal, keep what the learner's code was given.
         tell: hears of every claim as it comes and goes.
         load: makes the subjects, after the claims were imported and before the first runs.
         verify: called when a claim has run, before its outcome is taken.
@@ -70,12 +70,21 @@ def observe(
         For every subject, the outcomes by claim, in the order of the check.
     """
     tell, verify = tell or (lambda event: None), verify or (lambda: None)
-    observer = Observer(subjects, claims, compiled, traced, uses_max(step), show, tell, load, verify)
+    observer = Observer(subjects, claims, compiled, traced, eagerly_for(step), show, tell, load, verify)
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
     options += ["--assert=plain", "--disable-plugin-autoload", *(["--device", device] if device else [])]
     pytest.main([*options, str(step.check_file)], plugins=[observer])
     return observer.outcomes
+
+
+def eagerly_for(step: Step) -> Callable[[], AbstractContextManager[None]]:
+    """Return what has MAX run every operation at once: taken before a seal is closed, behind which it is another."""
+    if not uses_max(step):
+        return nullcontext
+    from checker.max_adapter.runtime import eagerly
+
+    return eagerly
 
 
 @dataclass
@@ -86,7 +95,7 @@ class Observer:
     claims: Collection[str] | Mapping[str, Collection[str]] | None
     compiled: bool
     traced: type[Exception] | None
-    is_max: bool
+    eagerly: Callable[[], AbstractContextManager[None]]
     show: bool
     tell: Tell
     load: Load | None
@@ -137,8 +146,9 @@ class Observer:
                 outcome = replace(outcome, observed=f"{call.excinfo.typename}: {call.excinfo.value}")
             if outcome.verdict == "no" and (blank := self._known_to_fail(name, outcome, call, path)):
                 outcome = Outcome("waits", f"waits until {blank} works", about=outcome.about)
-            if self.show and call.excinfo and isinstance(call.excinfo.value, Refusal):
-                outcome = replace(outcome, compared=compared_in(item, call.excinfo))
+            if self.show and outcome.compared and call.excinfo:
+                inputs = inputs_of(item.function, call.excinfo.tb)  # type: ignore[attr-defined]
+                outcome = replace(outcome, compared=replace(outcome.compared, inputs=inputs))
             if self.traced and call.excinfo is not None and call.excinfo.errisinstance(self.traced):
                 outcome = Outcome("traced", about=outcome.about)
             claim = claim_of(item)
@@ -161,11 +171,9 @@ class Observer:
     ) -> pytest.ExceptionInfo[BaseException] | None:
         """Return a failure as it is when every operation of MAX runs at once, if it came from no line of the file."""
         known = (Refusal, NotImplementedError, self.traced or Refusal)
-        if failure is None or not self.is_max or isinstance(failure.value, known) or place_in(failure.value, path)[1]:
+        if failure is None or isinstance(failure.value, known) or place_in(failure.value, path)[1]:
             return failure
-        from checker.max_adapter.runtime import eagerly
-
-        with eagerly():
+        with self.eagerly():
             again = pytest.CallInfo.from_call(item.runtest, "call").excinfo
         return again if again and place_in(again.value, path)[1] else failure
 
@@ -206,13 +214,6 @@ def told_evidence() -> tuple[Array, ...]:
     )
 
 
-def compared_in(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException]) -> Comparison | None:
-    """Return the arrays that were not equal in a claim that has just run, with what the learner's code was given."""
-    assert isinstance(failure.value, Refusal)
-    compared = failure.value.compared
-    return replace(compared, inputs=inputs_of(item.function, failure.tb)) if compared else None  # type: ignore[attr-defined]
-
-
 def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None, path: str) -> Outcome:
     """Return the outcome of a claim that has just run; ``path`` is the graded file, whose lines are shown."""
     about = getattr(item.function, "about", "")  # type: ignore[attr-defined]
@@ -222,7 +223,7 @@ def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] |
     if isinstance(error, Refusal):
         observed = error.observed if isinstance(error.observed, np.ndarray | str) else repr(error.observed)
         where = where_in_words(error.__cause__, path, error.wanted) if error.__cause__ else ""
-        return Outcome("no", error.sentence, where, observed=observed, about=about)
+        return Outcome("no", error.sentence, where, observed, about, error.compared)
     function, _ = place_in(error, path)
     if isinstance(error, NotImplementedError) and function:
         return Outcome("waits", f"waits until {function} is written", about=about)

@@ -128,9 +128,13 @@ def kernels() -> str:
 
 
 def commit() -> str:
-    """Return the state of this checkout."""
-    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip() or "not a git checkout"
+    """Return the state of this checkout; a learner's own steps are no change of it."""
+    git = ["git", "-C", str(ROOT)]
+    found = subprocess.run([*git, "describe", "--always"], capture_output=True, text=True, check=False).stdout.strip()
+    if not found:
+        return "not a git checkout"
+    changed = [*git, "status", "--porcelain", "--untracked-files=no", "--", ".", ":!steps"]
+    return found + ("-dirty" if subprocess.run(changed, capture_output=True, check=False).stdout else "")
 
 
 def memory() -> str:

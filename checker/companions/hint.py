@@ -112,7 +112,7 @@ def tell_all(step: Step, printer: Printer, may_tell_all: Callable[[str], bool]) 
 
 
 def _what_the_last_tells(hints: list[Hint]) -> str:
-    return f"Hint {len(hints)} of {len(hints)} is the last: {hints[-1].title}. It gives away what to write."
+    return f'The last hint, {len(hints)} of {len(hints)}, "{hints[-1].title}", gives away what to write.'
 
 
 def _tell(step: Step, hints: list[Hint], number: int, printer: Printer) -> None:

@@ -17,10 +17,12 @@ class CannotReset(Exception):
 
 
 def reset(steps: list[Step], *, sure: bool) -> None:
-    """Put the skeletons in place of the learner's files, after keeping these; ask first unless ``sure``.
+    """Put the skeletons in place of the learner's files, after keeping these.
+
+    A person at a terminal is asked first, unless ``sure``. Nothing is lost either way.
 
     Raises:
-        CannotReset: there is nobody to ask, or a file cannot be written.
+        CannotReset: a file cannot be written.
     """
     printer = Printer()
     touched = [step for step in steps if not is_untouched(step)]
@@ -43,15 +45,12 @@ def reset(steps: list[Step], *, sure: bool) -> None:
 
 
 def _is_agreed(replaced: list[Step]) -> bool:
-    """Return whether a person agrees to replace these files; with none there is nothing to ask."""
+    """Return whether a person agrees to replace these files; with no files, or nobody to ask, that is so."""
     if not replaced:
         return True
     files = ", ".join(relative_path(step.learner_file) for step in replaced)
     what = f"This puts the skeleton in place of {files}. What is there now is kept beside it."
-    answer = asked(f"{what} Reset?")
-    if answer is None:
-        raise CannotReset(f"{what} Add --yes to do so.")
-    return answer
+    return asked(f"{what} Reset?") is not False
 
 
 def _write_skeleton(step: Step, printer: Printer) -> None:

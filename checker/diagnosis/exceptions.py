@@ -40,8 +40,22 @@ def error_in_words(error: BaseException) -> str:
         return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
     if isinstance(error, AnswerWasRead):
         return f"Your file {error}. Write your own, and compare with it when the check says yes."
+    if found := messages.row_looked_up(str(error)):
+        return f"Row {found[0]} of {_table_in(error) or 'a table'} is looked up, which has {found[1]} rows."
     message = _shortened(without_internals(str(error))) or "without a message"
     return ". ".join(filter(None, [f"{type(error).__name__}: {message}", _advice(error, message)]))
+
+
+def _table_in(error: BaseException) -> str:
+    """Return what the learner calls the Embedding in which an exception arose, if it was one."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    tables = [one for frame in frames if type(one := frame.f_locals.get("self")).__name__ == "Embedding"]
+    for frame in reversed(frames if tables else []):
+        for holder in frame.f_locals.values():
+            for name, value in getattr(holder, "__dict__", {}).items():
+                if value is tables[-1]:
+                    return str(name)
+    return ""
 
 
 def _advice(error: BaseException, message: str) -> str:

@@ -12,8 +12,6 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from types import CodeType
 
-import numpy as np
-
 from checker.course.attempts import edited, load_attempts, places
 from checker.course.blanks import find_blanks, unwritten
 from checker.course.steps import Step
@@ -207,8 +205,8 @@ def _all_from(refused: Outcomes, sentence: str) -> list[Explained]:
 
 
 def _explained(claim: str, about: str, mistake: str, outcome: Outcome) -> Explained:
-    numbers = isinstance(outcome.observed, np.ndarray)
-    return Explained(claim, about, "no", mistake, outcome.sentence, outcome.where, numbers=numbers)
+    numbers = outcome.compared is not None
+    return Explained(claim, about, "no", mistake, outcome.sentence, outcome.where, numbers)
 
 
 def _waits(claim: str, about: str, labels: Collection[str]) -> Explained:

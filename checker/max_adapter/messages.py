@@ -221,6 +221,12 @@ def rewrites_for(message: str) -> list[str]:
     return [rule.replace("{0}", (made.groups() or ("",))[0] or "") for made, rules in found if made for rule in rules]
 
 
+def row_looked_up(message: str) -> tuple[int, int] | None:
+    """Return the row that was looked up and the number of rows there are, if that is what a message is about."""
+    found = re.search(r"gather index (-?\d+) is out of bounds for axis \d+ with size (\d+)", message)
+    return (int(found[1]), int(found[2])) if found else None
+
+
 def without_internals(message: str) -> str:
     """Return a message in one line; of a graph operation that could not be made, its name and MAX's diagnosis."""
     made = re.match(r"Failed to create op '(\w+?)(?:Op)?':.*?Diagnostics:\s*(.*?)\n", message, re.DOTALL)

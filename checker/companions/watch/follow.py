@@ -14,23 +14,28 @@ import queue
 import signal
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 
 from checker.companions import hint
+from checker.companions.compare import compare
+from checker.companions.reset import CannotReset, reset
 from checker.companions.status import list_all
 from checker.companions.watch.background import Compilation
 from checker.companions.watch.inputs import Compiled, Inputs, Pressed, Saved, keys_of_terminal, saves_in, take
 from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT, SOLUTIONS, TESTS, relative_path
 from checker.course.standing import first_to_do, standing, title
-from checker.course.steps import Step, all_steps
+from checker.course.steps import Step, all_steps, find_step
 from checker.events import Decided, Event
 from checker.session.check import Check, open_check
 from checker.session.child import Child
 from checker.session.printer import Printer
 from checker.session.verdict import INTERRUPTED, YES
+
+KEYS = "h hint, s show numbers, c compare, x reset, n next, p previous, l list, r check again, q quit"
 
 LOOK_SECONDS = 1.0  # between looks at the file itself, should the system not tell of a change (network drives)
 REPLACE_SECONDS = 0.3  # for an editor that replaces a file: so long there may be none, or an empty one
@@ -108,7 +113,10 @@ class Watch:
         self.printer = Printer()
         self.seen: Look = None  # the file of the last check
         self.looked = 0.0
-        self.last_hint_offered = False
+        self.offered: Callable[[], Next] | None = None  # what a y would do
+        self.picking: str | None = None  # what was typed of a step after an l
+        self.showing = ""  # the function whose numbers the next check shows
+        self.to_show = ""  # the function whose numbers an s would show
         self.compilations: dict[Step, Compilation] = {}
 
     def follow(self) -> int:
@@ -120,7 +128,11 @@ class Watch:
                 return 0
 
     def check(self) -> int | Next:
-        """Check the file as it is now: the exit status of its verdict, or what has come in between."""
+        """Check the file as it is now: the exit status of its verdict, or what has come in between.
+
+        After an s, the numbers are shown that it is about.
+        """
+        (show, self.showing) = (self.showing, "")
         started = time.perf_counter()
         self.cancel(self.step)
         self.seen = self.settled()
@@ -128,7 +140,7 @@ class Watch:
         self.printer.again = "save"
         if self.has_keys:
             self.printer.console.clear()
-        check = open_check(self.step, self.printer, started)
+        check = open_check(self.step, self.printer, started, show=show)
         if isinstance(check, int):
             self.ready.prepare(self.step)
             return check
@@ -149,7 +161,9 @@ class Watch:
             if self.step not in self.compilations:
                 child.stop()
         self.ready.prepare(self.step)
-        return check.conclude().status
+        verdict = check.conclude()
+        self.to_show = next((one.about for one in verdict.explanations if one.numbers), "")
+        return verdict.status
 
     def go_on(self, check: Check, child: Child, events: Generator[Event]) -> int:
         """Let the rest of a check, which is a yes by now, go on in the background."""
@@ -195,9 +209,7 @@ class Watch:
     def say_keys(self) -> None:
         """Say what is watched, and which keys there are."""
         self.printer.line(f"\nWatching {relative_path(self.step.learner_file)}: save it to check it again.")
-        self.printer.line(
-            "h hint, n next step, l list, r check again, q quit" if self.has_keys else "Ctrl-C ends this."
-        )
+        self.printer.line(KEYS if self.has_keys else "Ctrl-C ends this.")
 
     def step_after(self) -> Step | None:
         """Return the next step that is not done, without keys only a later one."""
@@ -265,36 +277,110 @@ class Watch:
 
     def press(self, key: str) -> Next:
         """Do what a key asks for."""
-        offered, self.last_hint_offered = self.last_hint_offered, False
-        if key == "y" and offered:
-            self.hint(last=True)
+        if self.picking is not None and (following := self.pick(key)):
+            return following
+        (offered, self.offered) = (self.offered, None)
         match key:
+            case "y" if offered:
+                return offered()
             case "h":
-                self.hint()
+                return self.hint()
+            case "s":
+                return self.show()
+            case "c":
+                return self.compare()
+            case "x":
+                return self.reset()
             case "l":
                 self.printer.line()
                 list_all(self.printer, self.step)
+                self.printer.line("\nType a step, 07 or w01, and Enter to go there.")
+                self.picking = ""
                 self.say_keys()
             case "n":
-                coming = self.step_after()
-                if coming is None:
-                    self.printer.line("\nNo other step is left to do.")
-                    return Next.WAIT
-                self.step = coming
-                return Next.CHECK
+                return self.go_to(self.step_after(), "No other step is left to do.")
+            case "p":
+                steps = all_steps()
+                at = steps.index(self.step)
+                return self.go_to(steps[at - 1] if at else None, "This is the first.")
             case "r":
                 return Next.CHECK
             case "q":
                 return Next.QUIT
+            case _ if key.strip():
+                self.printer.line(f"\nNo key does that: {KEYS}")
         return Next.WAIT
 
-    def hint(self, *, last: bool = False) -> None:
+    def pick(self, key: str) -> Next | None:
+        """Take in a key of a step's name; None if it is none, and means what it means elsewhere."""
+        assert self.picking is not None
+        if key.isdigit() or (key in "sw" and not self.picking):
+            self.picking += key
+            self.printer.console.print(key, end="")
+            return Next.WAIT
+        (typed, self.picking) = (self.picking, None)
+        if not key.isspace() or not typed:
+            return None
+        try:
+            return self.go_to(find_step(typed), "")
+        except ValueError as error:
+            self.printer.line(f"\n{error}")
+            return Next.WAIT
+
+    def go_to(self, step: Step | None, otherwise: str) -> Next:
+        """Go to another step, or say why there is none."""
+        if step is None:
+            self.printer.line(f"\n{otherwise}")
+            return Next.WAIT
+        self.step = step
+        return Next.CHECK
+
+    def offer(self, what: str, then: Callable[[], Next]) -> Next:
+        """Say what a y would do, and have it done if that is the next key."""
+        self.printer.line(f"{what} Press y to do so.")
+        self.offered = then
+        return Next.WAIT
+
+    def show(self) -> Next:
+        """Check again, and show the numbers of the function that is to be mended first."""
+        if not self.to_show:
+            self.printer.line("\nThe last check has no wrong numbers to show.")
+            return Next.WAIT
+        self.showing = self.to_show
+        return Next.CHECK
+
+    def compare(self, *, anyway: bool = False) -> Next:
+        """Show the file beside the solution; if it has no yes, only when that was offered and taken."""
+        self.printer.line()
+        if not anyway and standing(self.step).state != "done":
+            return self.offer(
+                "This step has no yes yet, and comparing shows the solution.", partial(self.compare, anyway=True)
+            )
+        compare(self.step, whole=False, anyway=True)
+        self.say_keys()
+        return Next.WAIT
+
+    def reset(self, *, sure: bool = False) -> Next:
+        """Begin the step again, when that was offered and taken."""
+        self.printer.line()
+        file = relative_path(self.step.learner_file)
+        if not sure:
+            return self.offer(
+                f"This makes {file} the skeleton again; what is there now is kept beside it.",
+                partial(self.reset, sure=True),
+            )
+        try:
+            reset([self.step], sure=True)
+        except CannotReset as error:
+            self.printer.line(f"{error}.")
+        return Next.CHECK
+
+    def hint(self, *, last: bool = False) -> Next:
         """Give the next hint; the last one only when it was offered and taken."""
 
         def may_tell_all(what: str) -> bool:
             if not last:
-                self.last_hint_offered = True
-                self.printer.line(f"{what} Press y to see it.")
+                self.offer(what, partial(self.hint, last=True))
             return last
 
         self.printer.line()
@@ -302,6 +388,7 @@ class Watch:
             hint.tell_next(self.step, self.printer, may_tell_all)
         except hint.NoHints as error:
             self.printer.line(f"{error}.")
+        return Next.WAIT
 
 
 def watch(step: Step | None) -> int:

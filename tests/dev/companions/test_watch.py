@@ -298,12 +298,13 @@ def test_keys(course, watching):
     terminal.send("h")
     terminal.expect("Hint 1 of 2: idea")
     terminal.send("h")
-    terminal.expect("It gives away what to write. Press y to see it.")
+    terminal.expect('"line", gives away what to write. Press y to do so.')
     terminal.send("\x1b[A")  # an arrow is no letter
-    terminal.send("x")  # no key of ours: the offer is over
+    terminal.send("z")  # no key of ours: the offer is over
+    terminal.expect("No key does that: h hint, s show numbers, c compare,")
     terminal.send("y")
     terminal.send("h")
-    assert "line!" not in terminal.expect("Press y to see it.")
+    assert "line!" not in terminal.expect("Press y to do so.")
     terminal.send("y")
     terminal.expect("line!")
     terminal.send("h")
@@ -321,6 +322,66 @@ def test_keys(course, watching):
     terminal.send("q")
     terminal.rest()
     assert terminal.exitstatus == 0
+
+
+def test_another_step_is_picked_from_the_list(course, watching):
+    terminal = watching("w02")
+    terminal.expect(READY)
+    terminal.send("l")
+    terminal.expect("Type a step, 07 or w01, and Enter to go there.")
+    terminal.expect(READY)
+    terminal.send("s01\r")
+    assert "steps/step_01.py" in terminal.expect(READY)
+    terminal.send("p")
+    assert "steps/warmup_05.py" in terminal.expect(READY)
+    terminal.send("l")
+    terminal.expect(READY)
+    terminal.send("99\r")
+    terminal.expect("s13, s14, s15")
+    terminal.send("l")
+    terminal.expect(READY)
+    terminal.send("r")  # no step: it means what it always means
+    assert "steps/warmup_05.py" in terminal.expect(READY)
+
+
+def test_the_numbers_are_shown_at_a_key(course, watching):
+    terminal = watching("w01")
+    terminal.expect(READY)
+    terminal.send("s")
+    terminal.expect("The last check has no wrong numbers to show.")
+    course.write("w01", edits=WRONG)
+    assert "> marks the largest difference" not in terminal.expect(READY)
+    terminal.send("s")
+    assert "> marks the largest difference" in terminal.expect(READY)
+    terminal.send("r")
+    assert "> marks the largest difference" not in terminal.expect(READY)
+
+
+def test_the_solution_is_compared_and_the_step_begun_again_at_a_key(course, watching):
+    course.write("w01", edits=WRONG)
+    terminal = watching("w01")
+    terminal.expect(READY)
+    terminal.send("c")
+    assert "2 * query" not in terminal.expect("comparing shows the solution. Press y to do so.")
+    terminal.send("y")
+    assert "return 2 * query @ np.swapaxes(key, -2, -1)" in terminal.expect("blanks are written as in the solution.")
+    terminal.send("x")
+    terminal.expect("what is there now is kept beside it. Press y to do so.")
+    terminal.send("q")
+    terminal.rest()
+    assert "2 * query" in (course.root / "steps" / "warmup_01.py").read_text()
+    terminal = watching("w01")
+    terminal.expect(READY)
+    terminal.send("x")
+    terminal.expect("Press y to do so.")
+    terminal.send("y")
+    assert "to write  attention_scores" in terminal.expect(READY)
+    (kept,) = (course.root / "steps").glob("warmup_01.kept-*.py")
+    assert "2 * query" in kept.read_text()
+    terminal.send("c")
+    terminal.expect("Press y to do so.")
+    terminal.send("q")
+    terminal.rest()
 
 
 def test_next_leaves_out_what_is_done_and_comes_round(course, watching):

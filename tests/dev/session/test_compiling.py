@@ -24,7 +24,7 @@ IS_A_YES = "You may go on: Ctrl-C keeps the yes."
 @pytest.fixture
 def in_ones_own_way():
     """Step 03's answer in other words, which no machine has compiled before."""
-    return {ONE_LINE: f"{IN_WORDS} + 0 * {random.random()}"}
+    return {ONE_LINE: f"{IN_WORDS} + {random.random()} * 1e-9"}
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_what_is_compiled_at_once_is_told_in_one_yes(course, kept):
 
 def test_a_no_that_only_the_compiler_finds_takes_the_yes_back(course, kept):
     right = ONE_LINE.removeprefix("return ")
-    course.write("s03", edits={ONE_LINE: f"{WRONG_WHEN_COMPILED.format(right=right)} + 0 * {random.random()}"})
+    course.write("s03", edits={ONE_LINE: f"{WRONG_WHEN_COMPILED.format(right=right)} + {random.random()} * 1e-9"})
     run = course.check("s03")
     assert run.returncode == 1
     assert "Yes: the numbers are Hugging Face's" in run.stdout

@@ -299,3 +299,23 @@ def test_ctrl_c_ends_with_a_sentence(course):
 def test_errors_of_max_are_put_into_words(course, edits, said):
     course.write("s07", edits=edits)
     assert said in " ".join(course.check("s07", "--no-compile").stdout.split())
+
+
+@pytest.mark.slow
+def test_a_lookup_out_of_bounds_is_told_at_its_line(course):
+    """MAX runs a whole forward pass at once, and its message knows neither the table nor the line."""
+    course.write("s10", edits={"self.wpe(positions)": "self.wpe(input_ids)"})
+    said = course.check("s10", "--no-compile").stdout
+    line = course.line_of("s10", "self.wpe(input_ids)")
+    assert "forward: Row 17 of wpe is looked up, which has 13 rows.\n" in said
+    assert f"    line {line}: hidden_states = self.wte(input_ids) + self.wpe(input_ids)\n" in said
+    assert "kernel" not in said
+
+
+def test_the_calls_that_led_to_an_error_are_told(course):
+    wrong = {"if temperature < 0:": "if temperature.real() < 0:"}
+    course.write("s12", edits=wrong)
+    said = course.check("s12").stdout
+    assert "check_settings: TypeError: 'int' object is not callable" in said
+    line = course.line_of("s12", "temperature.real()")
+    assert f"    line {line}: if temperature.real() < 0:\n    called with temperature=" in said
