@@ -90,6 +90,18 @@ class Course:
             )
         self.write(step, edited(name.solution_file.read_text(), known[found[0]]))
 
+    def take_up(self, step: str, habit: str) -> None:
+        """Write a step as people do who have one of the known habits.
+
+        Raises:
+            ValueError: the step has no such habit.
+        """
+        name = find_step(step)
+        known = load_attempts(name).habits
+        if habit not in known:
+            raise ValueError(f"{habit!r} is no habit of {name.name}; there are {', '.join(known)}")
+        self.write(step, edited(name.solution_file.read_text(), known[habit]))
+
     def line_of(self, step: str, text: str) -> int:
         """Return the number of the only line of a learner's file that has ``text``."""
         lines = (self.root / "steps" / f"{find_step(step).name}.py").read_text().splitlines()
@@ -154,25 +166,30 @@ class Course:
 def prepare(course: Course, order: str) -> None:
     """Set the learner's files as the book orders: ``07 solved; 04 fill: __init__, forward``.
 
-    A part is a step and then ``untouched``, ``solved``, ``mistake: BEGINNING`` or ``fill: BLANK, BLANK``.
+    A part is a step and then ``untouched``, ``solved``, ``mistake: BEGINNING``, ``habit: NAME`` or
+    ``fill: BLANK, BLANK``.
     All other files are untouched.
 
     Raises:
         ValueError: the order cannot be read, or names what there is not.
     """
     course.reset()
-    for part in re.split(r";\s*(?=\S+\s+(?:untouched|solved|mistake:|fill:))", order.strip()):
-        match = re.fullmatch(r"(\S+)\s+(untouched|solved|mistake:\s*(.+)|fill:\s*(.+))", part.strip(), re.DOTALL)
+    for part in re.split(r";\s*(?=\S+\s+(?:untouched|solved|mistake:|habit:|fill:))", order.strip()):
+        match = re.fullmatch(
+            r"(\S+)\s+(untouched|solved|mistake:\s*(.+)|habit:\s*(.+)|fill:\s*(.+))", part.strip(), re.DOTALL
+        )
         if not match:
             raise ValueError(
                 f"{part!r} is no order for a learner's file; write `07 untouched`, `07 solved`, "
-                "`07 mistake: BEGINNING OF THE SENTENCE` or `07 fill: BLANK, BLANK`"
+                "`07 mistake: BEGINNING OF THE SENTENCE`, `07 habit: NAME` or `07 fill: BLANK, BLANK`"
             )
-        step, state, beginning, labels = match.groups()
+        step, state, beginning, habit, labels = match.groups()
         if state == "solved":
             course.write(step)
         elif beginning:
             course.spoil(step, " ".join(beginning.split()))
+        elif habit:
+            course.take_up(step, " ".join(habit.split()))
         elif labels:
             wanted = [label.strip() for label in labels.split(",")]
             there = [blank.label for blank in find_blanks(find_step(step).solution_file.read_text())]

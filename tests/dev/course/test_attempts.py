@@ -9,7 +9,7 @@ from checker.course.attempts import Attempts, load_attempts
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps, find_step
 
-EMPTY = "MISTAKES, ALTERNATIVES = {}, {}\n"
+EMPTY = "MISTAKES, ALTERNATIVES, HABITS = {}, {}, {}\n"
 
 
 @pytest.fixture
@@ -33,15 +33,16 @@ def test_every_step_has_its_file_and_there_is_no_other():
 
 def test_a_step_without_a_file_has_no_attempts(tmp_path, monkeypatch):
     monkeypatch.setattr("checker.course.steps.TESTS", tmp_path / "tests")
-    assert load_attempts(find_step("07")) == Attempts({}, {})
+    assert load_attempts(find_step("07")) == Attempts({}, {}, {})
 
 
 def test_the_tables_are_those_of_the_file(written):
     text = "OLD = 'a'\nMISTAKES = {'Wrong.': {OLD: 'b'}}\nALTERNATIVES = {'right': {OLD: 'c'}}\n"
-    assert written(text) == Attempts({"Wrong.": {"a": "b"}}, {"right": {"a": "c"}})
+    text += "HABITS = {'as ever': {OLD: 'd'}}\n"
+    assert written(text) == Attempts({"Wrong.": {"a": "b"}}, {"right": {"a": "c"}}, {"as ever": {"a": "d"}})
 
 
-@pytest.mark.parametrize("table", ["MISTAKES", "ALTERNATIVES"])
+@pytest.mark.parametrize("table", ["MISTAKES", "ALTERNATIVES", "HABITS"])
 @pytest.mark.parametrize("value", ["None", "[]", "{'a': 'b'}", "{1: {'a': 'b'}}", "{'a': {'b': None}}"])
 def test_another_kind_of_table_is_refused(written, table, value):
     with pytest.raises(ValueError, match=rf"step_07\.py must define {table}, "):

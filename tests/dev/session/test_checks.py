@@ -128,6 +128,7 @@ MISTAKES = {
     "It patches.": first("np.allclose = np.isfinite"),
 }
 ALTERNATIVES = {"with a name": {WELL: WELL.replace("return", "dots =") + "; return dots"}}
+HABITS = {}
 """
 SURVEY = """
 from checker.course.attempts import load_attempts

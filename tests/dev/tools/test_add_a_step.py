@@ -41,6 +41,7 @@ ATTEMPTS = '''\
 
 MISTAKES = {"The numbers are squared, not doubled.": {"2 * x": "x**2"}}
 ALTERNATIVES = {"a sum": {"2 * x": "x + x"}}
+HABITS = {}
 '''
 CHAPTER = """\
 # Step 98: doubling
