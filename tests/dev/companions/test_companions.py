@@ -101,6 +101,7 @@ def test_all_hints_at_once(told):
     assert re.findall(r"^Hint \d", shown.stdout, re.MULTILINE) == ["Hint 1", "Hint 2", "Hint 3"]
 
 
+@pytest.mark.slow
 def test_hints_are_asked_for_at_a_terminal(told):
     run(told, "hint", "w01")
     run(told, "hint", "w01")
@@ -188,6 +189,7 @@ def test_every_state_of_a_step(course):
     assert f"\n1 of {len(all_steps())} done.\nNext: steps/step_05.py, checked by `./run s05`.\n" in listed
 
 
+@pytest.mark.slow
 def test_done_is_said_of_exactly_the_file_that_had_a_yes(course):
     course.write("w01")
     course.check("w01")

@@ -112,6 +112,7 @@ def in_two_parts(path, content):
         file.write(content[len(content) // 2 :])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "write",
     [in_place, renamed_over, moved_away_and_written_anew, emptied_first, in_two_parts],
@@ -141,6 +142,7 @@ def test_broken_and_deleted_files(course, watching):
     assert "Yes (" in terminal.expect(READY)
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_made_anew(course, watching):
     """The system watches the old folder, which is gone; the file itself is looked at too."""
     terminal = watching("w01")
@@ -193,6 +195,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lines", "said"), HOSTILE.values(), ids=HOSTILE)
 def test_what_a_check_guarantees_watch_does(course, watching, lines, said):
     terminal = watching("w01")
@@ -220,6 +223,7 @@ def test_every_check_has_a_child_of_its_own_that_was_started_before(course, watc
     assert len(set(seen)) == 3
 
 
+@pytest.mark.slow
 def test_a_child_that_is_started_before_has_seen_no_answer(course):
     """Of the solutions, it has imported those that a learner's file may import, and no other."""
     script = """\
@@ -257,6 +261,7 @@ def test_a_change_in_any_folder_that_a_child_imports_from_is_noticed(tmp_path, m
     assert follow.newest_change() == later
 
 
+@pytest.mark.slow
 def test_where_the_system_tells_of_no_changes(course, watching, monkeypatch):
     """Files on a network drive, say, are looked at regularly."""
     monkeypatch.setenv("WATCHFILES_FORCE_POLLING", "true")
@@ -324,6 +329,7 @@ def test_keys(course, watching):
     assert terminal.exitstatus == 0
 
 
+@pytest.mark.slow
 def test_another_step_is_picked_from_the_list(course, watching):
     terminal = watching("w02")
     terminal.expect(READY)
@@ -357,6 +363,7 @@ def test_the_numbers_are_shown_at_a_key(course, watching):
     assert "> marks the largest difference" not in terminal.expect(READY)
 
 
+@pytest.mark.slow
 def test_the_solution_is_compared_and_the_step_begun_again_at_a_key(course, watching):
     course.write("w01", edits=WRONG)
     terminal = watching("w01")
@@ -488,6 +495,7 @@ def test_a_killed_watch_leaves_no_child(course, watching):
     assert gone(children)
 
 
+@pytest.mark.slow
 def test_it_comes_back_from_the_background(course, watching):
     """A shell gives the terminal back in lines; after Ctrl-Z and fg, keys are keys again."""
     terminal = watching("w01")
@@ -539,6 +547,7 @@ def wait_for(log, words):
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_without_a_terminal_it_ends_when_nothing_is_left(course):
     last = all_steps()[-1]
     script = f"from checker.course import progress, steps\nprogress.note_yes(steps.Step({last.name!r}), 'mine', compiled=True)"

@@ -142,6 +142,7 @@ def test_the_terminal_shows_a_row_a_token_and_what_was_measured(read):
     assert re.search(rf"^1 +2 +{share:.0%}", run.stdout, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_a_picture_is_written(tmp_path):
     run = attention("The cat sat", "--png", tmp_path / "heads.png")
     assert run.returncode == 0, run.stderr
@@ -149,6 +150,7 @@ def test_a_picture_is_written(tmp_path):
     assert not (ROOT / "attention.html").exists()
 
 
+@pytest.mark.slow
 def test_a_single_token_and_odd_characters_are_drawn(tmp_path):
     for text in ("", "<b>\n\té☃"):
         run = attention(text, "--out", tmp_path / "page.html", "--text")

@@ -56,6 +56,7 @@ def test_a_seed_that_was_chosen_is_told():
     assert generate("Call me", "--max-new-tokens", "12", "--seed", seed).stdout == first.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -168,6 +169,7 @@ def test_two_hundred_greedy_ids_are_equal_with_cache_without_and_at_hugging_face
         np.testing.assert_array_equal(generate_tokens(without_cache.model, ids, 200, temperature=0), wanted)
 
 
+@pytest.mark.slow
 def test_text_slides_beyond_a_full_context_as_without_a_cache(writer, without_cache):
     from solutions.solution_12 import generate_tokens
 

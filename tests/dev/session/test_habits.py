@@ -31,6 +31,7 @@ def test_what_the_check_tells_to_write_leads_to_a_yes(step, pytestconfig):
     assert {one.name: one.problem for one in follow(step, drawn)} == dict.fromkeys(drawn, "")
 
 
+@pytest.mark.slow
 def test_a_habit_that_no_rule_knows_is_a_problem(monkeypatch):
     step = all_steps()[0]
     known = load_attempts(step)

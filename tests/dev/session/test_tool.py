@@ -216,6 +216,7 @@ def test_what_a_function_was_given_is_shown_with_its_numbers(course):
         assert f"{name} [2, 3, 7, 5], at [1, 1]" in lines
 
 
+@pytest.mark.slow
 def test_there_may_be_nothing_to_show(course):
     course.write("w01", edits={"return weights @ value": "return weights @ values"})
     assert "softmax has no wrong numbers to show." in course.check("w01", "--show", "softmax").stdout
