@@ -14,28 +14,22 @@ import queue
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator
-from enum import Enum, auto
-from functools import partial
+from collections.abc import Generator
 from pathlib import Path
 
-from checker.companions import hint
-from checker.companions.compare import compare
-from checker.companions.reset import CannotReset, reset
-from checker.companions.status import list_all
 from checker.companions.watch.background import Compilation
 from checker.companions.watch.inputs import Compiled, Inputs, Pressed, Saved, keys_of_terminal, saves_in, take
+from checker.companions.watch.keys import KEYS, Keys, Next
+from checker.companions.watch.ready import ReadyChild
 from checker.course.blanks import find_blanks
-from checker.course.paths import ROOT, SOLUTIONS, TESTS, relative_path
+from checker.course.paths import relative_path
 from checker.course.standing import first_to_do, standing, title
-from checker.course.steps import Step, all_steps, find_step
+from checker.course.steps import Step, all_steps
 from checker.events import Decided, Event
 from checker.session.check import Check, open_check
 from checker.session.child import Child
 from checker.session.printer import Printer
 from checker.session.verdict import INTERRUPTED, YES
-
-KEYS = "h hint, s show numbers, c compare, x reset, n next, p previous, l list, r check again, q quit"
 
 LOOK_SECONDS = 1.0  # between looks at the file itself, should the system not tell of a change (network drives)
 REPLACE_SECONDS = 0.3  # for an editor that replaces a file: so long there may be none, or an empty one
@@ -46,52 +40,6 @@ Look = tuple[int, bytes] | None
 
 class NothingToWatch(Exception):
     """There is no file to watch; the message says what to do."""
-
-
-class Next(Enum):
-    """The next move, after something has happened."""
-
-    WAIT = auto()
-    CHECK = auto()
-    QUIT = auto()
-
-
-class ReadyChild:
-    """The child of the next check, started ahead of it."""
-
-    def __init__(self) -> None:
-        self.child: Child | None = None
-        self.step: Step | None = None
-        self.started = 0
-
-    def prepare(self, step: Step) -> None:
-        """Have a child get ready for a check of ``step``, which takes it a second."""
-        if not self._fits(step):
-            self.close()
-            self.child, self.step, self.started = Child(step), step, newest_change()
-
-    def take(self, step: Step) -> Child:
-        """Return a child for a check of ``step``; the caller stops it."""
-        if not self._fits(step):
-            self.close()
-        child, self.child = self.child or Child(), None
-        return child
-
-    def _fits(self, step: Step) -> bool:
-        alive = self.child is not None and self.child.process.poll() is None
-        return alive and self.step == step and self.started == newest_change()
-
-    def close(self) -> None:
-        """End the child that nobody took."""
-        if self.child:
-            self.child.stop()
-        self.child = None
-
-
-def newest_change() -> int:
-    """Return the time of the last change of a file that a child imports beforehand, in nanoseconds."""
-    folders = (ROOT / "checker", SOLUTIONS, TESTS)
-    return max(path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*.py"))
 
 
 def look(path: Path) -> Look:
@@ -113,8 +61,7 @@ class Watch:
         self.printer = Printer()
         self.seen: Look = None  # the file of the last check
         self.looked = 0.0
-        self.offered: Callable[[], Next] | None = None  # what a y would do
-        self.picking: str | None = None  # what was typed of a step after an l
+        self.keys = Keys(self)
         self.showing = ""  # the function whose numbers the next check shows
         self.to_show = ""  # the function whose numbers an s would show
         self.compilations: dict[Step, Compilation] = {}
@@ -135,6 +82,7 @@ class Watch:
         (show, self.showing) = (self.showing, "")
         started = time.perf_counter()
         self.cancel(self.step)
+        self.to_show = ""
         self.seen = self.settled()
         self.printer = Printer(blank.label for blank in find_blanks(self.step.solution_file.read_text()))
         self.printer.again = "save"
@@ -222,7 +170,7 @@ class Watch:
         while came := take(self.inputs, seconds):
             match came:
                 case Pressed(key):
-                    following = self.press(key)
+                    following = self.keys.press(key)
                 case Saved(names):
                     following = self.follow_save(names, checking)
                 case Compiled():
@@ -274,121 +222,6 @@ class Watch:
         if len(saved) != 1 or standing(saved[0]).state in ("untouched", "missing"):
             return None
         return saved[0]
-
-    def press(self, key: str) -> Next:
-        """Do what a key asks for."""
-        if self.picking is not None and (following := self.pick(key)):
-            return following
-        (offered, self.offered) = (self.offered, None)
-        match key:
-            case "y" if offered:
-                return offered()
-            case "h":
-                return self.hint()
-            case "s":
-                return self.show()
-            case "c":
-                return self.compare()
-            case "x":
-                return self.reset()
-            case "l":
-                self.printer.line()
-                list_all(self.printer, self.step)
-                self.printer.line("\nType a step, 07 or w01, and Enter to go there.")
-                self.picking = ""
-                self.say_keys()
-            case "n":
-                return self.go_to(self.step_after(), "No other step is left to do.")
-            case "p":
-                steps = all_steps()
-                at = steps.index(self.step)
-                return self.go_to(steps[at - 1] if at else None, "This is the first.")
-            case "r":
-                return Next.CHECK
-            case "q":
-                return Next.QUIT
-            case _ if key.strip():
-                self.printer.line(f"\nNo key does that: {KEYS}")
-        return Next.WAIT
-
-    def pick(self, key: str) -> Next | None:
-        """Take in a key of a step's name; None if it is none, and means what it means elsewhere."""
-        assert self.picking is not None
-        if key.isdigit() or (key in "sw" and not self.picking):
-            self.picking += key
-            self.printer.console.print(key, end="")
-            return Next.WAIT
-        (typed, self.picking) = (self.picking, None)
-        if not key.isspace() or not typed:
-            return None
-        try:
-            return self.go_to(find_step(typed), "")
-        except ValueError as error:
-            self.printer.line(f"\n{error}")
-            return Next.WAIT
-
-    def go_to(self, step: Step | None, otherwise: str) -> Next:
-        """Go to another step, or say why there is none."""
-        if step is None:
-            self.printer.line(f"\n{otherwise}")
-            return Next.WAIT
-        self.step = step
-        return Next.CHECK
-
-    def offer(self, what: str, then: Callable[[], Next]) -> Next:
-        """Say what a y would do, and have it done if that is the next key."""
-        self.printer.line(f"{what} Press y to do so.")
-        self.offered = then
-        return Next.WAIT
-
-    def show(self) -> Next:
-        """Check again, and show the numbers of the function that is to be mended first."""
-        if not self.to_show:
-            self.printer.line("\nThe last check has no wrong numbers to show.")
-            return Next.WAIT
-        self.showing = self.to_show
-        return Next.CHECK
-
-    def compare(self, *, anyway: bool = False) -> Next:
-        """Show the file beside the solution; if it has no yes, only when that was offered and taken."""
-        self.printer.line()
-        if not anyway and standing(self.step).state != "done":
-            return self.offer(
-                "This step has no yes yet, and comparing shows the solution.", partial(self.compare, anyway=True)
-            )
-        compare(self.step, whole=False, anyway=True)
-        self.say_keys()
-        return Next.WAIT
-
-    def reset(self, *, sure: bool = False) -> Next:
-        """Begin the step again, when that was offered and taken."""
-        self.printer.line()
-        file = relative_path(self.step.learner_file)
-        if not sure:
-            return self.offer(
-                f"This makes {file} the skeleton again; what is there now is kept beside it.",
-                partial(self.reset, sure=True),
-            )
-        try:
-            reset([self.step], sure=True)
-        except CannotReset as error:
-            self.printer.line(f"{error}.")
-        return Next.CHECK
-
-    def hint(self, *, last: bool = False) -> Next:
-        """Give the next hint; the last one only when it was offered and taken."""
-
-        def may_tell_all(what: str) -> bool:
-            if not last:
-                self.offer(what, partial(self.hint, last=True))
-            return last
-
-        self.printer.line()
-        try:
-            hint.tell_next(self.step, self.printer, may_tell_all)
-        except hint.NoHints as error:
-            self.printer.line(f"{error}.")
-        return Next.WAIT
 
 
 def watch(step: Step | None) -> int:

@@ -12,7 +12,7 @@ import time
 import psutil
 import pytest
 
-from checker.companions.watch import follow, inputs
+from checker.companions.watch import inputs, ready
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from tests.dev.terminal import Terminal, ended
@@ -251,14 +251,14 @@ def test_a_change_of_the_check_itself_is_noticed(course, watching):
 @pytest.mark.parametrize("folder", ["checker/claims", "solutions", "tests/attempts"])
 def test_a_change_in_any_folder_that_a_child_imports_from_is_noticed(tmp_path, monkeypatch, folder):
     for name, place in (("ROOT", tmp_path), ("SOLUTIONS", tmp_path / "solutions"), ("TESTS", tmp_path / "tests")):
-        monkeypatch.setattr(follow, name, place)
+        monkeypatch.setattr(ready, name, place)
     for name in ("checker", "solutions", "tests", folder):
         (tmp_path / name).mkdir(exist_ok=True)
     for name in ("checker/cli.py", f"{folder}/changed.py"):
         (tmp_path / name).write_text("")
-    later = follow.newest_change() + 10**9
+    later = ready.newest_change() + 10**9
     os.utime(tmp_path / folder / "changed.py", ns=(later, later))
-    assert follow.newest_change() == later
+    assert ready.newest_change() == later
 
 
 @pytest.mark.slow
