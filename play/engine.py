@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,12 +42,20 @@ def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> Model:
 
 @dataclass
 class Settings:
-    """The choice of tokens; as in step 12."""
+    """The choice of tokens; as in step 12.
+
+    Raises:
+        ValueError: the temperature is negative or no number.
+    """
 
     max_new_tokens: int = 100
     temperature: float = 0.8
     top_k: int | None = 40
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.temperature < math.inf:
+            raise ValueError(f"temperature = {self.temperature} is none; give 0 for the most likely token, or more")
 
 
 class Writer:
@@ -82,10 +91,16 @@ class Writer:
 
         Ends after ``max_new_tokens`` tokens, or where the model ends the text. The same seed gives
         the same text. A piece is held back while it ends within a character of several bytes.
+
+        Raises:
+            ValueError: the prompt has a token that the model does not know.
         """
+        return self._pieces(self.encode(prompt), settings)
+
+    def _pieces(self, input_ids: np.ndarray, settings: Settings) -> Iterator[str]:
         stream = stream_tokens(
             self.model,
-            self.encode(prompt),
+            input_ids,
             settings.max_new_tokens,
             settings.temperature,
             top_k=settings.top_k,

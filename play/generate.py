@@ -47,35 +47,43 @@ def generate(
     from checker.session.waiting import telling_of_compiling
     from play.engine import Settings, Writer
 
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    settings = Settings(max_new_tokens, temperature, top_k or None, seed)
     prepare()
     with telling_of_compiling(listeners):
         writer = Writer(model, device, cache=not no_cache)
     for notice in notices:
         tell(notice)
-    seed = secrets.randbelow(2**31) if seed is None else seed
-    settings = Settings(max_new_tokens, temperature, top_k or None, seed)
     tell(f"ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")
     if prompt is None:
         tell("write the beginning of a text; an empty line or Ctrl-D ends.")
-        converse(writer, settings)
+        converse(writer, settings, tell)
     else:
         write(writer, prompt, settings)
 
 
 def write(writer: Writer, prompt: str, settings: Settings) -> None:
-    """Print a prompt and the text that follows it."""
+    """Print a prompt and the text that follows it.
+
+    Raises:
+        ValueError: the model cannot go on from there; if that shows at once, nothing is printed.
+    """
+    pieces = writer.write(prompt, settings)
     print(prompt, end="", flush=True)
-    for piece in writer.write(prompt, settings):
+    for piece in pieces:
         print(piece, end="", flush=True)
     print(flush=True)
 
 
-def converse(writer: Writer, settings: Settings) -> None:
-    """Continue one prompt after the other until there is no more input."""
+def converse(writer: Writer, settings: Settings, tell: Callable[[str], None]) -> None:
+    """Continue one prompt after the other until there is no more input; ``tell`` why one cannot be continued."""
     while True:
         print("> ", end="", file=sys.stderr, flush=True)
         prompt = sys.stdin.readline().rstrip("\n")
         if not prompt:
             return
-        write(writer, prompt, settings)
+        try:
+            write(writer, prompt, settings)
+        except ValueError as error:
+            tell(str(error))
         settings.seed += 1

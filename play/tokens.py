@@ -17,11 +17,15 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     """Return the tokenizer of a checkpoint folder.
 
     Raises:
-        ValueError: the folder has none.
+        ValueError: the folder has none, or one that cannot be read.
     """
-    if not (folder / "tokenizer.json").is_file():
+    file = folder / "tokenizer.json"
+    if not file.is_file():
         raise ValueError(f"{folder} has no tokenizer.json, without which text cannot be turned into tokens")
-    return Tokenizer.from_file(str(folder / "tokenizer.json"))
+    try:
+        return Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises nothing more special
+        raise ValueError(f"{file} is damaged, or no tokenizer of Hugging Face's: {error}") from error
 
 
 def end_of_text(tokenizer: Tokenizer) -> int:

@@ -1,5 +1,6 @@
 """The real end: the finished model writes text."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from checker.course.paths import ROOT
+from checker.course.paths import ROOT, SMALL_MODEL
 from checker.course.steps import all_steps
 
 STEPS = [step for step in all_steps() if step.name.startswith("step")]
@@ -60,7 +61,9 @@ def test_a_seed_that_was_chosen_is_told():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--temperature", "-1"), "temperature = -1.0 is negative"),
+        (("--temperature", "-1"), "temperature = -1.0 is none; give 0 for the most likely token, or more"),
+        (("--temperature", "nan"), "temperature = nan is none"),
+        (("--temperature", "inf"), "temperature = inf is none"),
         (("--top-k", "-3"), "top_k = -3 leaves no token"),
         (("--model", "no/such-model"), "no/such-model is no folder here, and could not be downloaded"),
         (("--model", "tests"), "tests has no tokenizer.json"),
@@ -130,6 +133,42 @@ def test_chat_continues_one_prompt_after_the_other():
     assert "\nThe whale" in run.stdout
 
 
+def with_tokenizer(folder, change):
+    """The model in the box with another tokenizer.json."""
+    for path in SMALL_MODEL.iterdir():
+        (folder / path.name).symlink_to(path)
+    file = folder / "tokenizer.json"
+    changed = change(file.read_text())
+    file.unlink()
+    file.write_text(changed)
+    return str(folder)
+
+
+def another_token(text):
+    tokenizer = json.loads(text)
+    tokenizer["added_tokens"].append(tokenizer["added_tokens"][-1] | {"id": 99999, "content": "<unknown>"})
+    return json.dumps(tokenizer)
+
+
+def test_a_tokenizer_that_is_cut_short_is_said(tmp_path):
+    run = generate("Call me", "--model", with_tokenizer(tmp_path, lambda text: text[:1000]))
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "tokenizer.json is damaged" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.slow
+def test_a_token_that_the_model_does_not_know_is_said_and_chat_goes_on(tmp_path):
+    model = ("--model", with_tokenizer(tmp_path, another_token), "--max-new-tokens", "3")
+    run = generate("Call <unknown>", *model)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "is not in the vocabulary of vocab_size = 1024 tokens" in run.stderr
+    run = generate(*model, stdin="Call <unknown>\nThe whale\n\n", command="chat")
+    assert run.returncode == 0
+    assert "is not in the vocabulary" in run.stderr
+    assert run.stdout.startswith("The whale")
+
+
 def test_text_streams_as_it_comes(engine, writer):
     pieces = list(writer.write("Call me", engine.Settings(max_new_tokens=20, seed=3)))
     assert len(pieces) > 10
@@ -143,7 +182,6 @@ def without_cache(engine):
 @pytest.fixture(scope="module")
 def theirs():
     transformers = pytest.importorskip("transformers")
-    from checker.course.paths import SMALL_MODEL
 
     return transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL).eval()
 
