@@ -54,11 +54,10 @@ def folder(tmp_path, monkeypatch, reference, published):
 def same(weights, wanted):
     """Refuse unless two dictionaries of arrays are the same, names first."""
     names = sorted(weights) if isinstance(weights, dict) else weights
-    require(
-        names == sorted(wanted),
-        f"The weights are called {sorted(set(names) ^ set(wanted))[:4]} where they differ.",
-        names,
-    )
+    more, fewer = (sorted(one)[:3] for one in (set(names) - set(wanted), set(wanted) - set(names)))
+    said = [f"has {', '.join(more)}, which no model has"] if more else []
+    said += [f"lacks {', '.join(fewer)}"] if fewer else []
+    require(names == sorted(wanted), f"What comes back {' and '.join(said)}.", names)
     for name, array in wanted.items():
         axes = ("out", "in") if array.ndim == 2 else ()
         equal(weights[name], array, axes, what=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -21,6 +22,10 @@ from checker.events import (
 )
 
 YES, NO, INTERRUPTED = 0, 1, 130
+
+ERROR = re.compile(r"\w*(Error|Iteration|Exception): ")
+WORD = re.compile(r"\w{3,}")
+ALIKE = 0.6  # of the words of a sentence that says what another has said
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,13 @@ class Heard:
         return bool(self.traced) and self.numbers_are_right
 
 
+def adds_to(mistake: str, help: str) -> bool:
+    """Return whether what was seen says more than the name of the mistake: an error's message does not."""
+    words, known = set(WORD.findall(help)), set(WORD.findall(mistake))
+    is_told = ERROR.match(help) or "must raise" in help or len(words & known) > ALIKE * len(words)
+    return not (mistake and is_told)
+
+
 def explain(heard: Heard, failed: Mapping[str, Claimed]) -> list[Explanation]:
     """Return the explanations of the claims that failed: one for a function that makes a known mistake, else each."""
     told = [one for one in heard.explained if one.verdict == "no"]
@@ -117,7 +129,7 @@ def explain(heard: Heard, failed: Mapping[str, Claimed]) -> list[Explanation]:
         told = [Explained(name, one.about, "no", "", one.help, one.where) for name, one in failed.items()]
     explanations: dict[tuple[str, str], Explanation] = {}
     for one in told:
-        sentence = f"{one.mistake} {one.help}".strip()
+        sentence = f"{one.mistake} {one.help}".strip() if adds_to(one.mistake, one.help) else one.mistake
         explanations.setdefault(
             (one.about, one.mistake or sentence), Explanation(sentence, one.about, one.where, one.numbers)
         )

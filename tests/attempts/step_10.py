@@ -10,6 +10,11 @@ LN_F = "LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)"
 
 MISTAKES = {
     "The positions are forgotten: add wpe of the positions.": {EMBED: "hidden_states = self.wte(input_ids)"},
+    "h is a Sequential of one list; give it the blocks themselves: Sequential(*blocks).": {
+        "Sequential(*(GPT2Block(config) for _ in range(config.n_layer)))": (
+            "Sequential([GPT2Block(config) for _ in range(config.n_layer)])"
+        )
+    },
     "Only the positions are embedded: add wte of the tokens.": {
         EMBED: "hidden_states = self.wpe(positions) + self.wte(input_ids) * 0.0"
     },

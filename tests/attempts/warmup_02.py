@@ -30,6 +30,9 @@ MISTAKES = {
     "The scores are multiplied by the square root of d_k; divide by it.": {
         SCALE: "attention_scores(query, key) * math.sqrt(key.shape[-1])"
     },
+    "The scores are divided by the square root of the first axis, which is the batch; d_k is the last: key.shape[-1].": {
+        "math.sqrt(key.shape[-1])": "math.sqrt(key.shape[0])"
+    },
     "The scores are divided by the square root of the number of keys; it is that of their width.": {
         SCALE: "attention_scores(query, key) / math.sqrt(key.shape[-2])"
     },
