@@ -56,4 +56,6 @@ def in_one_line(check: Check, verdict: Verdict) -> str:
     if verdict.status == YES:
         return f"{task} is compiled too, and gives the same numbers ({check.report.seconds()})."
     why = " ".join(explanation.sentence for explanation in verdict.explanations)
-    return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
+    if check.report.heard.refused:
+        return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
+    return f"{task} is not compiled; its yes is kept. {why}"

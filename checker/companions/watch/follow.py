@@ -79,7 +79,7 @@ class Watch:
 
         After an s, the numbers are shown that it is about.
         """
-        (show, self.showing) = (self.showing, "")
+        show, self.showing = self.showing, ""
         started = time.perf_counter()
         self.cancel(self.step)
         self.to_show = ""
@@ -106,7 +106,7 @@ class Watch:
                     return following
         finally:
             self.printer.close()
-            if self.step not in self.compilations:
+            if check.step not in self.compilations:  # self.step may be another by now
                 child.stop()
         self.ready.prepare(self.step)
         verdict = check.conclude()

@@ -45,7 +45,7 @@ class Keys:
         """Do what a key asks for."""
         if self.picking is not None and (following := self.pick(key)):
             return following
-        (offered, self.offered) = (self.offered, None)
+        offered, self.offered = self.offered, None
         match key:
             case "y" if offered:
                 return offered()
@@ -84,7 +84,7 @@ class Keys:
             self.picking += key
             self.watch.printer.console.print(key, end="")
             return Next.WAIT
-        (typed, self.picking) = (self.picking, None)
+        typed, self.picking = self.picking, None
         if not key.isspace() or not typed:
             return None
         try:

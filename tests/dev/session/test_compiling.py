@@ -4,9 +4,13 @@ import json
 import os
 import random
 import signal
+from types import SimpleNamespace
 
 import pytest
 
+from checker.companions.watch.background import in_one_line
+from checker.course.steps import find_step
+from checker.session.verdict import Heard, Verdict
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -103,6 +107,34 @@ def test_a_save_of_the_same_step_ends_its_compilation(course, in_ones_own_way, k
         assert not kept()["compiled"]
     finally:
         terminal.close()
+
+
+def test_a_check_that_is_left_for_the_step_being_compiled_is_ended(course, in_ones_own_way):
+    course.write("s03", edits=in_ones_own_way)
+    endless = {"hidden_states = self.c_fc(hidden_states)": "while True: pass"}
+    course.write("s04", edits=endless)
+    terminal = Terminal(course.root, "-m", "checker", "watch", "s03")
+    try:
+        terminal.expect("q quit")
+        terminal.send("n")
+        terminal.expect("  yes       __init__")
+        terminal.send("p")
+        terminal.expect("q quit")
+        assert len(workers_below(terminal.pid)) == 2  # s03's, which is compiled again, and the one that is ready
+    finally:
+        terminal.close()
+
+
+def test_a_compiler_that_gives_up_takes_no_yes_back():
+    died, refused = Heard(), Heard(sealed={"test_compiled": "no"})
+    said = {
+        heard.refused: in_one_line(
+            SimpleNamespace(step=find_step("s03"), report=SimpleNamespace(heard=heard)), Verdict(1)
+        )
+        for heard in (died, refused)
+    }
+    assert said[False].startswith("s03 is not compiled; its yes is kept.")
+    assert said[True].startswith("s03 is no longer done: once compiled, it is wrong.")
 
 
 def test_quitting_ends_what_is_compiled(course, in_ones_own_way):
