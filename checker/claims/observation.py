@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 
@@ -70,7 +70,9 @@ def observe(
         For every subject, the outcomes by claim, in the order of the check.
     """
     tell, verify = tell or (lambda event: None), verify or (lambda: None)
-    observer = Observer(subjects, claims, compiled, traced, eagerly_for(step), show, tell, load, verify)
+    observer = Observer(
+        subjects, claims, compiled, traced, None if compiled else eagerly_for(step), show, tell, load, verify
+    )
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
     options += ["--assert=plain", "--disable-plugin-autoload", *(["--device", device] if device else [])]
@@ -78,10 +80,13 @@ def observe(
     return observer.outcomes
 
 
-def eagerly_for(step: Step) -> Callable[[], AbstractContextManager[None]]:
-    """Return what has MAX run every operation at once: taken before a seal is closed, behind which it is another."""
+def eagerly_for(step: Step) -> Callable[[], AbstractContextManager[None]] | None:
+    """Return what has MAX run every operation at once, if the step uses MAX.
+
+    It is taken before a seal is closed, behind which another module has that name.
+    """
     if not uses_max(step):
-        return nullcontext
+        return None
     from checker.max_adapter.runtime import eagerly
 
     return eagerly
@@ -95,7 +100,7 @@ class Observer:
     claims: Collection[str] | Mapping[str, Collection[str]] | None
     compiled: bool
     traced: type[Exception] | None
-    eagerly: Callable[[], AbstractContextManager[None]]
+    eagerly: Callable[[], AbstractContextManager[None]] | None
     show: bool
     tell: Tell
     load: Load | None
@@ -170,8 +175,9 @@ class Observer:
         self, item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None, path: str
     ) -> pytest.ExceptionInfo[BaseException] | None:
         """Return a failure as it is when every operation of MAX runs at once, if it came from no line of the file."""
-        known = (Refusal, NotImplementedError, self.traced or Refusal)
-        if failure is None or isinstance(failure.value, known) or place_in(failure.value, path)[1]:
+        if failure is None or self.eagerly is None or isinstance(failure.value, Refusal | NotImplementedError):
+            return failure
+        if place_in(failure.value, path)[1]:
             return failure
         with self.eagerly():
             again = pytest.CallInfo.from_call(item.runtest, "call").excinfo

@@ -80,7 +80,8 @@ def require(condition: bool, sentence: str, observed: object = None) -> None:
 def first_of(refusals: Sequence[Refusal], observed: object) -> None:
     """Refuse with the first of some refusals, if there is one; ``observed`` is what all of them saw."""
     verify()
-    for first in refusals:
+    if refusals:
+        first = refusals[0]
         raise Refusal(first.sentence, observed, first.wanted) from first.__cause__
 
 
