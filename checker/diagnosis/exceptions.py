@@ -63,7 +63,7 @@ def _advice(error: BaseException, message: str) -> str:
     signature = signature_in_words(error)
     if signature and _has_no_axis(signature, message):
         return signature  # the library's word for the argument would be refused as well
-    return _library_of(error, message).advice_on(message) or signature
+    return messages.advice_on(message, _library_of(error, message).ADVICE) or signature
 
 
 def rewrites_for(error: BaseException, wanted: str = "") -> list[str]:
@@ -75,7 +75,11 @@ def rewrites_for(error: BaseException, wanted: str = "") -> list[str]:
     """
     message = _shortened(without_internals(str(error)))
     raising = [rule.format(wanted) for rule in RAISING] if wanted else []
-    return [*raising, *_rules_from_signature(error, message), *_library_of(error, message).rewrites_for(message)]
+    return [
+        *raising,
+        *_rules_from_signature(error, message),
+        *messages.rewrites_for(message, _library_of(error, message).REWRITES),
+    ]
 
 
 def _rules_from_signature(error: BaseException, message: str) -> Iterator[str]:

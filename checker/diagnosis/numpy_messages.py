@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 ADVICE = {
     r"unexpected keyword argument '(dim|dims)'": "NumPy's word for it is axis.",
     r"unexpected keyword argument 'keepdim'": "NumPy's word for it is keepdims.",
@@ -137,14 +135,3 @@ REWRITES = {
         "x[m] = v => x = np.where(m, v, x)",
     ),
 }
-
-
-def advice_on(message: str) -> str:
-    """Return what to write instead, or nothing if the message is not one of these."""
-    return " ".join(words for pattern, words in ADVICE.items() if re.search(pattern, message))
-
-
-def rewrites_for(message: str) -> list[str]:
-    """Return the rules that rewrite what has failed with a message."""
-    found = ((re.search(pattern, message), rules) for pattern, rules in REWRITES.items())
-    return [rule.replace("{0}", (made.groups() or ("",))[0] or "") for made, rules in found if made for rule in rules]

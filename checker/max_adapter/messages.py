@@ -7,6 +7,7 @@ It imports neither MAX nor anything of ours, so ``diagnosis`` can word an except
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 #: A pattern in a message → what people who know PyTorch or NumPy meant, and what to write instead.
 ADVICE = {
@@ -141,13 +142,8 @@ REWRITES = {
         "F.ones(*a) => F.ones([*a])",
         "F.zeros(*a) => F.zeros([*a])",
     ),
-    r"type object 'Tensor' has no attribute '(rand|randn|empty)'": ("Tensor.{0}(*a) => Tensor.zeros([*a])",),
     r"Linear.__init__\(\) got": ("Linear(in_features=a, out_features=b, **k) => Linear(a, b, **k)",),
-    r"Embedding.__init__\(\) takes": ("Embedding(n, d) => Embedding(n, dim=d)",),
-    r"Embedding.__init__\(\) got": (
-        "Embedding(num_embeddings=n, embedding_dim=d) => Embedding(n, dim=d)",
-        "Embedding(n, embedding_dim=d) => Embedding(n, dim=d)",
-    ),
+    r"Embedding.__init__\(\) got": ("Embedding(num_embeddings=n, embedding_dim=d) => Embedding(n, dim=d)",),
     r"dims to index into a list": ("math.sqrt(n) => math.sqrt(int(n))", "np.sqrt(n) => np.sqrt(int(n))"),
     r"\*\* or pow\(\): 'StaticDim'": ("x ** p => int(x) ** p",),
     r"can not be created directly from a 'int'": ("F.gather(x, n, i) => F.gather(x, i, axis=n)",),
@@ -210,14 +206,14 @@ REWRITES = {
 }
 
 
-def advice_on(message: str) -> str:
+def advice_on(message: str, advice: Mapping[str, str] = ADVICE) -> str:
     """Return what to write instead, or nothing if the message is not one of these."""
-    return " ".join(words for pattern, words in ADVICE.items() if re.search(pattern, message))
+    return " ".join(words for pattern, words in advice.items() if re.search(pattern, message))
 
 
-def rewrites_for(message: str) -> list[str]:
+def rewrites_for(message: str, rewrites: Mapping[str, Sequence[str]] = REWRITES) -> list[str]:
     """Return the rules that rewrite what has failed with a message."""
-    found = ((re.search(pattern, message), rules) for pattern, rules in REWRITES.items())
+    found = ((re.search(pattern, message), rules) for pattern, rules in rewrites.items())
     return [rule.replace("{0}", (made.groups() or ("",))[0] or "") for made, rules in found if made for rule in rules]
 
 

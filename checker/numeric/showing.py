@@ -36,7 +36,8 @@ def shown(comparison: Comparison) -> list[str]:
     at = tuple(int(index) for index in worst)
     lines: list[str] = []
     for name, array in comparison.inputs.items():
-        lines += [f"{name} {list(array.shape)}{_where(array, at)}", *_table(array, at), ""]
+        at_lead = f", at {list(lead)}" if (lead := _lead(array, at)) else ""
+        lines += [f"{name} {list(array.shape)}{at_lead}", *_table(array, at), ""]
     axes = [f"{axis} {size}" for axis, size in zip(comparison.axes, actual.shape, strict=True)]
     place = ", ".join(f"{axis} {index}" for axis, index in zip(comparison.axes, at, strict=True))
     lines.append(f"{comparison.what} [{', '.join(axes)}]; > marks the largest difference, at {place or 'the number'}")
@@ -53,12 +54,16 @@ def shown(comparison: Comparison) -> list[str]:
     return lines
 
 
+def _lead(array: np.ndarray, at: tuple[int, ...]) -> tuple[int, ...]:
+    """Return where the last two axes of an array are shown: at a place, if the array has it, else at its beginning."""
+    lead = at[: max(0, array.ndim - 2)]
+    fits = len(lead) == array.ndim - 2 and all(index < size for index, size in zip(lead, array.shape, strict=False))
+    return lead if fits else (0,) * max(0, array.ndim - 2)
+
+
 def _last_two(array: np.ndarray, at: tuple[int, ...]) -> np.ndarray:
     """Return an array's last two axes, at a place along the others."""
-    array = np.atleast_2d(array)
-    lead = at[: array.ndim - 2]
-    fits = len(lead) == array.ndim - 2 and all(index < size for index, size in zip(lead, array.shape, strict=False))
-    return array[lead if fits else (0,) * (array.ndim - 2)]
+    return np.atleast_2d(array)[_lead(array, at)]
 
 
 def _window(array: np.ndarray, at: tuple[int, ...]) -> tuple[range, range]:
@@ -70,14 +75,6 @@ def _window(array: np.ndarray, at: tuple[int, ...]) -> tuple[range, range]:
 def _around(index: int, size: int, count: int) -> range:
     first = max(0, min(index - count // 2, size - count))
     return range(first, min(size, first + count))
-
-
-def _where(array: np.ndarray, at: tuple[int, ...]) -> str:
-    if array.ndim < 3:
-        return ""
-    lead = at[: array.ndim - 2]
-    fits = len(lead) == array.ndim - 2 and all(index < size for index, size in zip(lead, array.shape, strict=False))
-    return f", at [{', '.join(map(str, lead if fits else (0,) * (array.ndim - 2)))}]"
 
 
 def _table(array: np.ndarray, at: tuple[int, ...]) -> list[str]:

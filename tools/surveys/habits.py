@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from checker.course.attempts import edited, load_attempts
@@ -68,10 +68,3 @@ def _with_statement(source: str, line: int, statement: str) -> str:
     indent = lines[node.lineno - 1][: node.col_offset]
     lines[node.lineno - 1 : end] = [indent + statement]
     return "\n".join(lines) + "\n"
-
-
-def followed_by_step(steps: Mapping[Step, Collection[str]]) -> Iterator[tuple[Step, Followed]]:
-    """Follow habits of several steps."""
-    for step, names in steps.items():
-        for one in follow(step, names):
-            yield step, one
