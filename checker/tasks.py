@@ -5,10 +5,10 @@ A task has a line (``cmd``), to which arguments are appended, a ``description``,
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -70,11 +70,13 @@ def run(name: str, given: list[str], known: dict[str, Task]) -> int:
         return 0
     path = os.pathsep.join([str(ROOT / ".venv" / "bin"), os.environ.get("PATH", "")])
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)}
-    # Ctrl-C reaches the task itself, which ends in its own way; its shell and we wait for that.
-    with subprocess.Popen(["sh", "-c", f"trap : INT; {line}"], cwd=ROOT, env=environment) as process:
-        while True:
-            with contextlib.suppress(KeyboardInterrupt):
-                return process.wait()
+    # Ctrl-C reaches the task itself, which ends in its own way; its shell and we wait for that. A KeyboardInterrupt
+    # could come just when the task's exit status is read, and that would be lost.
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        return subprocess.run(["sh", "-c", f"trap : INT; {line}"], cwd=ROOT, env=environment, check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def main() -> int:
