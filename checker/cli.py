@@ -81,10 +81,11 @@ CHECK_OPTIONS: list[click.Parameter] = [
     click.Option(["--no-compile"], is_flag=True, help="Stop after the numbers."),
     click.Option(["--device"], type=DEVICE, help="Compile for this device alone."),
     click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside those they should be."),
+    click.Option(["--seed"], type=int, help="Draw the second configuration from this number again."),
 ]
 
 
-def check(step: Step, solution: bool, no_compile: bool, device: str | None, show: str) -> int:
+def check(step: Step, solution: bool, no_compile: bool, device: str | None, show: str, seed: int | None) -> int:
     """Grade a step and print the verdict; only a yes is 0."""
     from checker.course.blanks import find_blanks
     from checker.session.check import grade
@@ -96,7 +97,9 @@ def check(step: Step, solution: bool, no_compile: bool, device: str | None, show
         raise Refusal(f"{step.task}: there is no function {show} to show; there are {', '.join(labels)}")
     printer = Printer(labels)
     with click.get_current_context().obj or Child() as child:
-        return grade(child, step, printer, solution=solution, compile_=not no_compile, device=device, show=show)
+        return grade(
+            child, step, printer, solution=solution, compile_=not no_compile, device=device, show=show, seed=seed
+        )
 
 
 # ---------------------------------------------------------------- beside you

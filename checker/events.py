@@ -21,8 +21,9 @@ Sign = Callable[[bytes], str]
 class Job:
     """The work of a child. ``kind`` is ``learner``, ``solution`` or ``survey``; ``step`` is a name, ``step_07``.
 
-    ``show`` is the function whose numbers are to be shown. A survey grades ``subjects``, each given by its edits of the
-    solution, in an order that ``seed`` gives; if it is to ``record``, it keeps what the known mistakes answer.
+    ``show`` is the function whose numbers are to be shown. From ``seed`` the second configuration is drawn. A survey
+    grades ``subjects``, each given by its edits of the solution, in an order that ``seed`` gives, on as many
+    configurations as ``draws`` says; if it is to ``record``, it keeps what the known mistakes answer.
     """
 
     step: str
@@ -34,6 +35,7 @@ class Job:
     device: str | None = None
     show: str = ""
     seed: int = 0
+    draws: int = 1
     subjects: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     record: bool = False
 
@@ -75,8 +77,8 @@ class Claimed:
 class Decided:
     """The verdicts by claim of all claims that were tried; signed with the sealed child's key.
 
-    ``stage`` is ``numbers``, ``traced`` (as far as MAX compiles; a claim that got there has the verdict ``traced``) or
-    ``compiled``.
+    ``stage`` is ``numbers``, ``drawn`` (another configuration, drawn anew), ``traced`` (as far as MAX compiles; a claim
+    that got there has the verdict ``traced``) or ``compiled``.
     """
 
     stage: str

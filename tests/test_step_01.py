@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import pytest
+
 from checker.claims import about, error_of, is_value, require
 
 # As published in the config.json of the four checkpoints.
@@ -78,3 +80,13 @@ def test_unknown_names_are_refused(step):
         message = error_of(f"published({name!r})", lambda: step.GPT2Config.published(name))  # noqa: B023 - called at once
         for known in PUBLISHED:
             require(known in message, f"The message of published({name!r}) is {message!r}, and must name {known}.")
+
+
+@pytest.mark.drawn
+@about("__post_init__")
+def test_other_numbers(step, draw):
+    """Sizes drawn anew are right as well."""
+    n_head, head_dim = draw.whole("n_head", 1, 40), draw.whole("head_dim", 1, 99)
+    config = step.GPT2Config(n_embd=n_head * head_dim, n_head=n_head)
+    is_value(f"n_inner of {config}", config.n_inner, 4 * n_head * head_dim)
+    is_value(f"head_dim of {config}", config.head_dim, head_dim)

@@ -101,6 +101,16 @@ def test_earlier_tokens_are_seen(step):
             )
 
 
+@pytest.mark.drawn
+@about("causal_mask")
+def test_other_numbers(step, draw):
+    """Lengths drawn anew are right as well."""
+    rows, cached = draw.whole("seq", 1, 20), draw.whole("num_tokens", 0, 12)
+    mask = np.from_dlpack(mask_of(step, rows, cached))
+    what = f"softmax(scores + causal_mask({rows}, {cached}))"
+    equal(weights_under(mask), expected_weights(rows, cached), what=what, whose="the right weight")
+
+
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled(step, device):

@@ -40,6 +40,17 @@ def test_one_token_alone(norm, reference):
     equal(run(norm, reference["input"][1:, 4:5]), reference["output"][1:, 4:5], what="forward of one token")
 
 
+@pytest.mark.drawn
+@about("forward")
+def test_other_numbers(step, answer, draw):
+    """A width, an epsilon, weights and an input drawn anew are right as well."""
+    width, eps = draw.whole("dim", 2, 30), draw.number("eps", 1e-6, 1e-1)
+    x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
+    weights = draw.weights({"weight": (width,), "bias": (width,)})
+    result, right = (run(build(lambda: one.LayerNorm(width, eps=eps), weights=weights), x) for one in (step, answer))  # noqa: B023
+    equal(result, right, what="forward(x)", whose="the solution's")
+
+
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled(norm, reference, device):

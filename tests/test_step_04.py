@@ -7,6 +7,7 @@ import pytest
 
 from checker.claims import about, equal, require
 from checker.claims.modules import build, compiled, run
+from solutions.solution_01 import GPT2Config
 
 WIDTH, INNER, WIDE = 15, 22, 60
 
@@ -35,6 +36,20 @@ def test_another_width(step, config, reference):
     weights = {name: reference[f"wide_weights/{name}"] for name in reference.weights}
     mlp = build(step.GPT2MLP, WIDE, config, weights=weights)
     equal(run(mlp, reference["wide_input"]), reference["wide_output"], what=f"forward(x), {WIDE} wide inside")
+
+
+@pytest.mark.drawn
+@about("forward")
+def test_other_numbers(step, answer, draw):
+    """A configuration, weights and an input drawn anew are right as well."""
+    config = GPT2Config(**draw.settings())
+    width, inner = config.n_embd, draw.whole("intermediate_size", 2, 40)
+    weights = draw.weights(
+        {"c_fc.weight": (inner, width), "c_fc.bias": (inner,), "c_proj.weight": (width, inner), "c_proj.bias": (width,)}
+    )
+    x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
+    result, right = (run(build(one.GPT2MLP, inner, config, weights=weights), x) for one in (step, answer))
+    equal(result, right, what="forward(x)", whose="the solution's")
 
 
 @pytest.mark.compiled

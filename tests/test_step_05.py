@@ -6,6 +6,7 @@ from max.dtype import DType
 
 from checker.claims import Refusal, about, equal, error_of, first_of, require
 from checker.claims.modules import build, compiled, run
+from solutions.solution_01 import GPT2Config
 
 
 @pytest.fixture
@@ -59,6 +60,18 @@ def test_ids_inside_are_accepted(step, config):
             step.check_token_ids(ids, config)
         except ValueError as error:
             require(False, f"check_token_ids refuses {ids.tolist()}: {error}")
+
+
+@pytest.mark.drawn
+@about("forward")
+def test_other_numbers(step, answer, draw):
+    """A configuration, a table and token ids drawn anew are right as well."""
+    config = GPT2Config(**draw.settings())
+    weights = draw.weights({"wte.weight": (config.vocab_size, config.n_embd)})
+    ids = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 1, 9))
+    step.check_token_ids(ids, config)
+    result, right = (run(build(one.GPT2Embeddings, config, weights=weights), ids) for one in (step, answer))
+    equal(result, right, what="forward(input_ids)", whose="the solution's")
 
 
 @pytest.mark.compiled

@@ -9,6 +9,7 @@ from max.graph import SymbolicDim
 from checker.claims import about, equal, error_of, require
 from checker.claims.modules import build, compiled, run
 from checker.max_adapter.runtime import open_device, tensor
+from solutions.solution_01 import GPT2Config
 
 
 @pytest.fixture
@@ -76,6 +77,22 @@ def test_forward(embeddings, reference):
 def test_forward_refuses_what_is_too_long(embeddings):
     """A sequence longer than the table is refused before the lookup."""
     error_of("forward of 14 positions", lambda: embeddings(tensor(np.zeros(14, np.int64))))
+
+
+@pytest.mark.drawn
+@about("forward")
+def test_other_numbers(step, answer, draw):
+    """A configuration, a table and positions drawn anew are right as well."""
+    config = GPT2Config(**draw.settings())
+    length, earlier = draw.whole("seq", 1, 9), draw.whole("num_tokens", 0, 9)
+    step.check_length(config.n_positions, config)
+    error_of(f"check_length({config.n_positions + 1})", lambda: step.check_length(config.n_positions + 1, config))
+    positions, right = (run(lambda: one.position_ids(length, earlier, device=CPU())) for one in (step, answer))  # noqa: B023
+    equal(positions, right, ("place",), what=f"position_ids({length}, {earlier})", whose="the solution's")
+    weights = draw.weights({"wpe.weight": (config.n_positions, config.n_embd)})
+    places = draw.ids(config.n_positions, length)
+    result, right = (run(build(one.GPT2PositionEmbeddings, config, weights=weights), places) for one in (step, answer))
+    equal(result, right, ("token", "channel"), what="forward(positions)", whose="the solution's")
 
 
 @pytest.mark.compiled

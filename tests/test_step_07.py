@@ -124,6 +124,20 @@ def test_gpt2_small_size(step, reference):
     equal(run(attention, reference["small_input"]), reference["small_output"], what="forward(x), 768 wide")
 
 
+@pytest.mark.drawn
+@about("forward")
+def test_other_numbers(step, answer, draw):
+    """A configuration, weights and an input drawn anew are right as well."""
+    config = GPT2Config(**draw.settings())
+    width = config.n_embd
+    shapes = {"c_attn.weight": (3 * width, width), "c_attn.bias": (3 * width,)}
+    weights = draw.weights(shapes | {"c_proj.weight": (width, width), "c_proj.bias": (width,)})
+    x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
+    modules = (build(one.GPT2MultiHeadAttention, config, weights=weights) for one in (step, answer))
+    result, right = (run(module, x) for module in modules)
+    equal(result, right, what="forward(x)", whose="the solution's")
+
+
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled(attention, reference, device):

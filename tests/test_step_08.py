@@ -8,7 +8,7 @@ import pytest
 from max.experimental.nn import Module
 
 from checker.claims import about, equal, is_value
-from checker.claims.modules import build, compiled, run
+from checker.claims.modules import build, compiled, run, shapes_of
 from checker.max_adapter.runtime import tensor
 from solutions.solution_01 import GPT2Config
 from solutions.solution_03 import LayerNorm
@@ -22,7 +22,7 @@ class Half(Module):
 
     def __init__(self, step, config):
         self.step = step
-        self.ln_2 = LayerNorm(WIDTH, eps=config.layer_norm_epsilon)
+        self.ln_2 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)
         self.mlp = GPT2MLP(config.n_inner, config)
 
     def forward(self, x):
@@ -59,6 +59,19 @@ def test_each_is_called_once(step, reference):
 
     step.pre_norm_residual(tensor(reference["input"]), counting("norm"), counting("sublayer"))
     is_value("the list of calls", sorted(calls), ["norm", "sublayer"])
+
+
+@pytest.mark.drawn
+@about("pre_norm_residual")
+def test_other_numbers(step, answer, draw):
+    """A configuration, weights and an input drawn anew are right as well."""
+    config = GPT2Config(**draw.settings())
+    width = config.n_embd
+    x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
+    halves = [build(Half, one, config, weights={}) for one in (step, answer)]
+    weights = draw.weights(shapes_of(halves[1]))
+    result, right = (run(build(lambda: half, weights=weights), x) for half in halves)  # noqa: B023
+    equal(result, right, what="pre_norm_residual(x, ln_2, mlp)", whose="the solution's")
 
 
 @pytest.mark.compiled

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from checker.claims import about, equal, require
-from checker.claims.modules import build, compiled, run
+from checker.claims.modules import build, compiled, run, shapes_of
+from solutions.solution_01 import GPT2Config
 
 WIDTH = 15
 
@@ -48,6 +49,17 @@ def test_the_future_cannot_change_the_past(block, reference):
     changed[:, -1] += 1
     before, after = (np.from_dlpack(run(block, x)) for x in (reference["input"], changed))
     equal(after[:, :-1], before[:, :-1], what="the rows before the changed token", whose="what it was before")
+
+
+@pytest.mark.drawn
+@about("forward")
+def test_other_numbers(step, answer, draw):
+    """A configuration, weights and an input drawn anew are right as well."""
+    config = GPT2Config(**draw.settings())
+    x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 8), config.n_embd)
+    weights = draw.weights(shapes_of(build(answer.GPT2Block, config, weights={})))
+    result, right = (run(build(one.GPT2Block, config, weights=weights), x) for one in (step, answer))
+    equal(result, right, what="forward(x)", whose="the solution's")
 
 
 @pytest.mark.compiled

@@ -5,8 +5,9 @@ import pytest
 from max.dtype import DType
 
 from checker.claims import about, equal, error_of, require
-from checker.claims.modules import build, compiled, run
+from checker.claims.modules import build, compiled, run, shapes_of
 from checker.max_adapter.runtime import tensor
+from solutions.solution_01 import GPT2Config
 
 CASES = ("", "single_", "full_")
 
@@ -72,6 +73,17 @@ def test_too_long_is_refused(model):
     )
     named = "13" in message and "14" in message
     require(named, "check_length is not called: the error comes from the lookup, or names other numbers.")
+
+
+@pytest.mark.drawn
+@about("forward")
+def test_other_numbers(step, answer, draw):
+    """A configuration, weights and token ids drawn anew are right as well."""
+    config = GPT2Config(**draw.settings())
+    x = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 1, 8))
+    weights = draw.weights(shapes_of(build(answer.GPT2Model, config, weights={})))
+    result, right = (run(build(one.GPT2Model, config, weights=weights), x) for one in (step, answer))
+    equal(result, right, what="forward(input_ids)", whose="the solution's")
 
 
 @pytest.mark.compiled

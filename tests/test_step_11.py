@@ -6,7 +6,8 @@ from max.dtype import DType
 from max.experimental.tensor import Tensor
 
 from checker.claims import about, equal, require
-from checker.claims.modules import build, compiled, run
+from checker.claims.modules import build, compiled, run, shapes_of
+from solutions.solution_01 import GPT2Config
 
 CASES = ("", "single_", "full_")
 
@@ -47,6 +48,18 @@ def test_the_most_likely_token(model, reference):
         "Another token comes out as the most likely one.",
         best,
     )
+
+
+@pytest.mark.drawn
+@about("forward")
+def test_other_numbers(step, answer, draw):
+    """A configuration, weights and token ids drawn anew are right as well."""
+    config = GPT2Config(**draw.settings())
+    x = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 1, 8))
+    weights = draw.weights(shapes_of(build(answer.MaxGPT2LMHeadModel, config, weights={})))
+    weights["lm_head.weight"] = weights["transformer.wte.weight"]  # as in every checkpoint
+    result, right = (run(build(one.MaxGPT2LMHeadModel, config, weights=weights), x) for one in (step, answer))
+    equal(result, right, ("batch", "token", "vocab"), what="forward(input_ids)", whose="the solution's")
 
 
 @pytest.mark.compiled

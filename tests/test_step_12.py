@@ -8,6 +8,7 @@ compares the text of whole models.
 import functools
 
 import numpy as np
+import pytest
 
 from checker import claims
 from checker.claims import Refusal, about, error_of, first_of, is_value, require
@@ -301,3 +302,26 @@ def test_nonsense_is_not_generated(step):
     error_of("generate_next_token of an empty prompt", lambda: step.generate_next_token(Stub(), EMPTY))
     error_of("generate_next_token with top_k = 0", lambda: step.generate_next_token(Stub(), PROMPT, top_k=0))
     error_of("generate_next_token with temperature = -1", lambda: step.generate_next_token(Stub(), PROMPT, -1.0))
+
+
+@pytest.mark.drawn
+@about("generate_tokens")
+def test_other_numbers(step, answer, draw):
+    """Logits, settings and a prompt drawn anew are right as well."""
+    vocab, batch, length = draw.whole("vocab", 6, 30), draw.whole("batch", 1, 5), draw.whole("seq", 1, 6)
+    logits = 4 * draw.array(batch, vocab)
+    settings = {"temperature": draw.number("temperature", 0.3, 3), "top_k": draw.whole("top_k", 1, vocab)}
+    result, right = (one.next_token_probabilities(logits, **settings) for one in (step, answer))
+    equal(result, right, ("row", "token"), what="the probabilities", whose="the solution's")
+    table, prompt = draw.array(vocab, vocab), draw.ids(vocab, batch, length)
+    count, n_positions = draw.whole("max_new_tokens", 1, 9), draw.whole("n_positions", 2, 9)
+
+    def model(input_ids):  # its logits depend on all tokens that it sees, and on their places
+        places = np.arange(1, input_ids.shape[1] + 1)[:, None]
+        return np.cumsum(table[input_ids] * places, axis=1, dtype=np.float32)
+
+    text, right = (
+        np.asarray(one.generate_tokens(model, prompt, count, temperature=0, n_positions=n_positions))
+        for one in (step, answer)
+    )
+    equal(text, right, ("row", "token"), what="the greedy text", whose="the solution's")

@@ -13,9 +13,11 @@ import pytest
 from safetensors.numpy import save_file
 
 from checker.claims import about, equal, error_of, is_value, require
-from checker.claims.modules import run
+from checker.claims.modules import build, run, shapes_of
 from checker.course.steps import Step
 from checker.numeric.references import Reference
+from solutions.solution_01 import GPT2Config
+from solutions.solution_11 import MaxGPT2LMHeadModel
 
 CONV1D = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
 
@@ -204,3 +206,19 @@ def test_incomplete_checkpoints_are_refused(step, folder, published):
         save_file({other: array for other, array in published.items() if other != name}, folder / "model.safetensors")
         message = error_of(f"a checkpoint without {name}", lambda: step.load_pretrained(folder))
         require(name in message, f"The message is {message!r}, and must name {name}.")
+
+
+@pytest.mark.drawn
+@about("convert_checkpoint")
+def test_other_numbers(step, answer, folder, draw):
+    """A checkpoint of a configuration drawn anew is read and converted as well."""
+    values = draw.settings()
+    (folder / "config.json").write_text(json.dumps({"model_type": "gpt2"} | values))
+    config = step.read_config(folder)
+    is_value("the configuration", {name: vars(config)[name] for name in values}, values)
+    weights = draw.weights(shapes_of(build(MaxGPT2LMHeadModel, GPT2Config(**values), weights={})))
+    named = {name.removeprefix("transformer."): array for name, array in weights.items()}
+    named = {name: array.T.copy() if name.endswith(CONV1D) else array for name, array in named.items()}
+    tied = {name: array for name, array in named.items() if name != "lm_head.weight"}
+    save_file(tied, folder / "model.safetensors")
+    same(step.convert_checkpoint(step.read_checkpoint(folder)), answer.convert_checkpoint(tied))

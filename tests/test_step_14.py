@@ -13,7 +13,7 @@ from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
 from checker.claims import Refusal, about, equal, error_of, is_value, require
-from checker.claims.modules import build, run
+from checker.claims.modules import build, run, shapes_of
 from checker.max_adapter.runtime import compiling, open_device, tensor
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
@@ -391,6 +391,38 @@ def test_text_slides_as_without_a_cache(step, config):
     tokens = generate_tokens(remembering(step, config), prompts, 12, **settings)
     wanted = generate_tokens(without_cache, prompts, 12, **settings)
     equal(np.asarray(tokens), wanted, ("row", "token"), what="the text", whose="without a cache")
+
+
+@pytest.mark.drawn
+@about("forward")
+def test_other_numbers(step, answer, draw):
+    """A configuration, weights, and prompts of lengths drawn anew are right as well."""
+    config = GPT2Config(**draw.settings())
+    weights = draw.weights(shapes_of(build(MaxGPT2LMHeadModel, config, weights={})))
+    model = build(MaxGPT2LMHeadModel, config, weights=weights)
+    length, new = draw.whole("seq", 2, 6), draw.whole("new tokens", 1, 2)
+    padding = [0, draw.whole("padding", 0, length - 1)]
+    ids = draw.ids(config.vocab_size, 2, length + new)
+    shown = []
+    for one in (step, answer):
+        cached, cache = one.CachedGPT2(model), cache_with(config, 2)
+        shown.append(
+            [show(cached, cache, ids[:, :length], 0, padding), show(cached, cache, ids[:, length:], length, padding)]
+        )
+    for what, result, right in zip(("the prompts", "the new tokens"), *shown, strict=True):
+        equal(result, right, LOGITS, what=f"the logits after {what}", whose="the solution's")
+
+
+@pytest.mark.drawn
+@about("__call__")
+def test_other_texts(step, config, draw):
+    """Texts drawn anew, one after another, are answered as without a cache."""
+    model = remembering(step, config)
+    for _ in range(draw.whole("texts", 3, 6)):
+        padding, length = draw.whole("padding", 0, 3), draw.whole("seq", 4, 13)
+        ids = draw.ids(3, draw.whole("batch", 1, 2), length).copy()
+        ids[0, :padding] = -1
+        equal(model(ids), without_cache(ids), LOGITS, what="the logits", whose="without a cache")
 
 
 @about("compile_cached")

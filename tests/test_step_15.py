@@ -13,12 +13,13 @@ from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
 from checker.claims import about, equal, is_value, require
-from checker.claims.modules import build, run
+from checker.claims.modules import build, run, shapes_of
 from checker.course.steps import Step
 from checker.max_adapter.runtime import compiling, open_device, tensor
 from checker.numeric.references import Reference
 from solutions.solution_01 import GPT2Config
 from solutions.solution_07 import GPT2MultiHeadAttention
+from solutions.solution_11 import MaxGPT2LMHeadModel
 
 BATCH = 3
 VOCAB_AXES = ("request", "vocab")
@@ -226,6 +227,24 @@ def test_later_calls(model, config, whole):
     for counts in CALLS:
         logits = call(model, cache, whole["full_input"], counts)
         equal(logits, wanted(whole["full_output"], cache.held), VOCAB_AXES, what="forward(new tokens)")
+
+
+@pytest.mark.drawn
+@about("forward")
+def test_other_numbers(step, answer, draw):
+    """A configuration, weights, and requests of lengths drawn anew are right as well."""
+    config = GPT2Config(**draw.settings())
+    is_value("cache_sizes", step.cache_sizes(config), answer.cache_sizes(config))
+    weights = draw.weights(shapes_of(build(MaxGPT2LMHeadModel, config, weights={})))
+    batch = draw.whole("requests", 1, 4)
+    calls = [draw.ids(4, batch) + 1, draw.ids(3, batch) + 1]
+    ids = draw.ids(config.vocab_size, batch, config.n_positions)
+    answers = []
+    for one in (step, answer):
+        model, cache = build(one.ServedGPT2, config, weights=weights), PlainCache(config, batch)
+        answers.append([np.from_dlpack(call(model, cache, ids, counts)) for counts in calls])
+    for counts, result, right in zip(calls, *answers, strict=True):
+        equal(result, right, VOCAB_AXES, what=f"forward of {counts.tolist()} new tokens", whose="the solution's")
 
 
 @pytest.mark.compiled

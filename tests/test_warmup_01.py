@@ -1,6 +1,7 @@
 """Warm-up 01, attention without weights: what is claimed. No MAX is needed."""
 
 import numpy as np
+import pytest
 
 from checker.claims import about, require
 from tests.references import naive
@@ -121,3 +122,17 @@ def test_simple_self_attention(step):
     x = drawn("x", BATCH, LENGTH, WIDTH) / 2
     expected = naive.product(naive.weights(x, x), x)
     equal(step.simple_self_attention(x), expected, what="simple_self_attention(x)")
+
+
+@pytest.mark.drawn
+@about("simple_self_attention")
+def test_other_numbers(step, answer, draw):
+    """Sizes and numbers drawn anew are right as well."""
+    batch, length, width = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), draw.whole("width", 1, 9)
+    query, key = (draw.array(batch, size, width, dtype=np.float64) for size in (length, length + 2))
+    scores, right = step.attention_scores(query, key), answer.attention_scores(query, key)
+    equal(scores, right, WEIGHTS, what="attention_scores(query, key)", whose="the solution's")
+    result = step.context_vectors(answer.softmax(right), key)
+    equal(result, answer.context_vectors(answer.softmax(right), key), what="context_vectors", whose="the solution's")
+    result, right = (one.simple_self_attention(key) for one in (step, answer))
+    equal(result, right, what="simple_self_attention(x)", whose="the solution's")

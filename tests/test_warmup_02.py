@@ -90,3 +90,16 @@ def test_order_does_not_matter(step, x):
     require(hasattr(before, "shape"), "self_attention(x, ...) is no array: is there a `return`?")
     after = step.self_attention(drawn("x", BATCH, LENGTH, WIDTH)[:, order], *matrices(HEAD_DIM))
     equal(after, np.asarray(before)[:, order], what="self_attention of the tokens in another order")
+
+
+@pytest.mark.drawn
+@about("self_attention")
+def test_other_numbers(step, answer, draw):
+    """Sizes, numbers and matrices drawn anew are right as well."""
+    batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
+    d_in, d_out = draw.whole("d_in", 1, 9), draw.whole("d_out", 1, 9)
+    x, *drawn_matrices = (
+        draw.array(*shape, dtype=np.float64) for shape in ((batch, length, d_in), *[(d_in, d_out)] * 3)
+    )
+    result, right = (one.self_attention(x, *drawn_matrices) for one in (step, answer))
+    equal(result, right, what="self_attention(x, ...)", whose="the solution's")

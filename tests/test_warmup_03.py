@@ -223,3 +223,18 @@ def test_dropout_falls_on_the_weights(step, x, matrices):
         len(found) == 2 and np.allclose(found, [0, 1 / (1 - P)], rtol=0, atol=1e-5),
         f"In training the weight 1 of the first token became {values}, and must become 0 or {1 / (1 - P):.4g}.",
     )
+
+
+@pytest.mark.drawn
+@about("causal_attention")
+def test_other_numbers(step, answer, draw):
+    """Sizes, numbers, matrices and masks drawn anew are right as well."""
+    batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
+    d_in, d_out = draw.whole("d_in", 1, 9), draw.whole("d_out", 1, 9)
+    shapes = (batch, length, d_in), *[(d_in, d_out)] * 3, *[(batch, length, d_out)] * 2
+    x, *others, query, key = (draw.array(*shape, dtype=np.float64) for shape in shapes)
+    mask = draw.coins(length, length) | np.eye(length, dtype=bool)
+    weights, right = (one.attention_weights(query, key, mask) for one in (step, answer))
+    equal(weights, right, WEIGHTS, what="attention_weights under a mask", whose="the solution's")
+    result, right = (one.causal_attention(x, *others) for one in (step, answer))
+    equal(result, right, what="causal_attention(x, ...)", whose="the solution's")

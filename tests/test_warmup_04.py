@@ -102,3 +102,14 @@ def test_there_and_back(step, x):
     for n_head in (1, HEADS, WIDTH):
         back = step.merge_heads(step.split_heads(x, n_head))
         equal(back, drawn("x", BATCH, LENGTH, WIDTH), what=f"merge_heads(split_heads(x, {n_head}))")
+
+
+@pytest.mark.drawn
+@about("split_heads")
+def test_other_numbers(step, draw):
+    """Sizes drawn anew are right as well."""
+    batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
+    n_head, width = draw.whole("n_head", 1, 9), draw.whole("head_dim", 1, 9)
+    x = draw.array(batch, length, n_head * width, dtype=np.float64)
+    equal(step.split_heads(x, n_head), split(x, n_head), HEAD_AXES, what=f"split_heads(x, {n_head})")
+    equal(step.merge_heads(split(x, n_head)), x, what="merge_heads(heads)")

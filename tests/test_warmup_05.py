@@ -160,3 +160,17 @@ def test_with_biases(step):
 def test_count_is_of_the_real_arrays(step, W_qkv, W_o):
     """It is the size of the arrays that multi_head_attention takes."""
     is_value("parameter_count of these W_qkv and W_o", step.parameter_count(WIDTH), W_qkv.size + W_o.size)
+
+
+@pytest.mark.drawn
+@about("multi_head_attention")
+def test_other_numbers(step, answer, draw):
+    """Sizes, numbers, matrices and masks drawn anew are right as well."""
+    batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
+    n_head = draw.whole("n_head", 1, 5)
+    width = n_head * draw.whole("head_dim", 1, 6)
+    shapes = (batch, length, width), (width, 3 * width), (width, width)
+    x, W_qkv, W_o = (draw.array(*shape, dtype=np.float64) for shape in shapes)
+    for mask in (None, draw.coins(length, length) | np.eye(length, dtype=bool)):
+        result, right = (one.multi_head_attention(x, W_qkv, W_o, n_head, mask) for one in (step, answer))
+        equal(result, right, what="multi_head_attention", whose="the solution's")

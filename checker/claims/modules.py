@@ -45,6 +45,11 @@ def build(kind: Callable[..., Any], *arguments: Any, weights: Mapping[str, np.nd
     return instance
 
 
+def shapes_of(module: Module[..., Any]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights of a module, by name."""
+    return {name: tuple(int(size) for size in weight.shape) for name, weight in module.parameters}
+
+
 def load(module: Module[..., Any], name: str, array: np.ndarray) -> None:
     """Put one weight into the place that its dotted name says."""
     owner: Any = module

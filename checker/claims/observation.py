@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -36,6 +36,17 @@ UNUSED_PLUGINS = (
 )
 
 SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
+ANSWER = pytest.StashKey[ModuleType]()
+
+NUMBERS, DRAWN, COMPILED = "numbers", "drawn", "compiled"  # the kinds of claims; the last two are pytest's markers
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Configurations to be drawn, one from each of ``seeds``, and the solution, whose numbers are the right ones."""
+
+    answer: ModuleType
+    seeds: Sequence[int]
 
 
 def observe(
@@ -44,6 +55,7 @@ def observe(
     claims: Collection[str] | Mapping[str, Collection[str]] | None = None,
     *,
     compiled: bool = False,
+    draws: Draws | None = None,
     traced: type[Exception] | None = None,
     device: str | None = None,
     show: bool = False,
@@ -58,6 +70,7 @@ def observe(
         subjects: the modules to grade by name, or only their names where they are loaded later.
         claims: the claims to run, of all subjects or by subject; all where it is None.
         compiled: run the compiled claims instead of those about numbers.
+        draws: run the claims about another configuration instead, once for every seed.
         traced: the exception that ends a compiled claim where MAX would begin to compile; its outcome is then
             ``traced``, and is not told.
         device: compile for this device alone.
@@ -70,8 +83,9 @@ def observe(
         For every subject, the outcomes by claim, in the order of the check.
     """
     tell, verify = tell or (lambda event: None), verify or (lambda: None)
+    kind = COMPILED if compiled else DRAWN if draws else NUMBERS
     observer = Observer(
-        subjects, claims, compiled, traced, None if compiled else eagerly_for(step), show, tell, load, verify
+        subjects, claims, kind, draws, traced, None if compiled else eagerly_for(step), show, tell, load, verify
     )
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
@@ -98,7 +112,8 @@ class Observer:
 
     subjects: Mapping[str, ModuleType] | Collection[str]
     claims: Collection[str] | Mapping[str, Collection[str]] | None
-    compiled: bool
+    kind: str
+    draws: Draws | None
     traced: type[Exception] | None
     eagerly: Callable[[], AbstractContextManager[None]] | None
     show: bool
@@ -111,14 +126,15 @@ class Observer:
         """Make every claim once for every subject."""
         if "step" in metafunc.fixturenames:
             metafunc.parametrize("step", list(self.subjects), scope="module", indirect=True)
+        if self.draws and "draw" in metafunc.fixturenames:
+            metafunc.parametrize("draw", self.draws.seeds, indirect=True)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep the claims that were asked for."""
 
         def wanted(item: pytest.Item) -> bool:
-            compiled = item.get_closest_marker("compiled") is not None
             claims = self.claims.get(subject_of(item), ()) if isinstance(self.claims, Mapping) else self.claims
-            return compiled == self.compiled and (claims is None or claim_of(item) in claims)
+            return kind_of(item) == self.kind and (claims is None or claim_of(item) in claims)
 
         items[:] = [item for item in items if wanted(item)]
 
@@ -129,6 +145,8 @@ class Observer:
         elif not isinstance(self.subjects, Mapping):
             self.subjects = {}
         session.config.stash[SUBJECTS] = dict(self.subjects)
+        if self.draws:
+            session.config.stash[ANSWER] = self.draws.answer
         session.items[:] = [item for item in session.items if subject_of(item) in self.subjects]
         self.outcomes = {name: {} for name in self.subjects}
 
@@ -149,6 +167,8 @@ class Observer:
             outcome = outcome_of(item, failure, path)
             if call.excinfo and failure is not call.excinfo:  # naming compares what both kinds of running say
                 outcome = replace(outcome, observed=f"{call.excinfo.typename}: {call.excinfo.value}")
+            if outcome.verdict == "no" and self.kind == DRAWN:
+                outcome = replace(outcome, sentence=f"{drawn_by(item)} {outcome.sentence}")
             if outcome.verdict == "no" and (blank := self._known_to_fail(name, outcome, call, path)):
                 outcome = Outcome("waits", f"waits until {blank} works", about=outcome.about)
             if self.show and outcome.compared and call.excinfo:
@@ -203,6 +223,18 @@ def claim_of(item: pytest.Item) -> str:
     parameters = getattr(item, "callspec", None)
     values = [str(value) for name, value in parameters.params.items() if name != "step"] if parameters else []
     return item.originalname + (f"[{'-'.join(values)}]" if values else "")  # type: ignore[attr-defined]
+
+
+def kind_of(item: pytest.Item) -> str:
+    """Return the kind of a claim."""
+    return next((kind for kind in (COMPILED, DRAWN) if item.get_closest_marker(kind)), NUMBERS)
+
+
+def drawn_by(item: pytest.Item) -> str:
+    """Return in words what a claim about another configuration has drawn."""
+    draw = item.funcargs.get("draw")  # type: ignore[attr-defined]
+    words = draw.words if draw else ""
+    return f"It is right with the recorded numbers, but not with others{f' ({words})' if words else ''}."
 
 
 def sentence_of(item: pytest.Item) -> str:

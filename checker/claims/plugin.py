@@ -12,10 +12,13 @@ from types import ModuleType
 
 import pytest
 
-from checker.claims.observation import SUBJECTS
+from checker.claims.observation import ANSWER, SUBJECTS
 from checker.claims.subjects import load_file
 from checker.course.steps import Step
+from checker.numeric.drawing import Draw
 from checker.numeric.references import Reference
+
+SMALLEST_AVOIDED = 5  # there are too few smaller sizes to do without
 
 read_reference = cache(Reference)  # once per process: a sealed child may not open the file again
 
@@ -38,6 +41,22 @@ def reference(request: pytest.FixtureRequest) -> Reference:
     return read_reference(step_of(request.path).reference_file)
 
 
+@pytest.fixture(scope="module")
+def answer(request: pytest.FixtureRequest) -> ModuleType:
+    """Return the solution, for claims about numbers that nobody has recorded."""
+    return request.config.stash.get(ANSWER, None) or load_file(step_of(request.path).solution_file)
+
+
+@pytest.fixture
+def draw(request: pytest.FixtureRequest) -> Draw:
+    """Return what draws another configuration; the recorded sizes are not drawn again."""
+    file = step_of(request.path).reference_file
+    recorded = read_reference(file) if file.is_file() else None
+    sizes = {size for array in recorded.values() for size in array.shape} if recorded else set()
+    settings = {value for value in recorded.config.values() if isinstance(value, int)} if recorded else set()
+    return Draw(getattr(request, "param", 0), {one for one in sizes | settings if one >= SMALLEST_AVOIDED})
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--device`` and ``--no-compile``, as the check has them."""
     parser.addoption("--device", choices=["cpu", "gpu"], help="compile for this device alone")
@@ -45,7 +64,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Make the markers known."""
+    config.addinivalue_line("markers", "drawn: a claim about a configuration drawn anew, beside the solution")
     config.addinivalue_line("markers", "compiled: a claim about the module that MAX compiled; graded last")
 
 

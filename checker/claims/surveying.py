@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import CodeType, ModuleType
 
 from checker.claims import seal
-from checker.claims.observation import Tell, observe
+from checker.claims.observation import Draws, Tell, observe
 from checker.claims.subjects import load_code, load_source
 from checker.course.attempts import edited, load_attempts
 from checker.course.steps import Step
@@ -19,10 +19,16 @@ from checker.diagnosis.mistakes import Outcomes
 from checker.events import Claimed, Event, Job, Started, SubjectGraded
 
 
-def diagnosis_of(step: Step, busy: Callable[[], None], *, show: bool = False) -> Diagnosis:
+def answer_to(step: Step) -> ModuleType:
+    """Return the solution of a step; behind a seal its module is hidden."""
+    path = str(step.solution_file)
+    return load_code(f"checker.answer.{step.name}", compile(step.solution_file.read_text(), path, "exec"))
+
+
+def diagnosis_of(step: Step, busy: Callable[[], None], draws: Draws | None = None, *, show: bool = False) -> Diagnosis:
     """Return what explains a no of a step; ``busy`` is called whenever a claim has been tried for it.
 
-    With ``show`` it keeps the numbers that are compared.
+    With ``draws`` it is the no of another configuration. With ``show`` it keeps the numbers that are compared.
     """
 
     def try_(codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None) -> Mapping[str, Outcomes]:
@@ -30,13 +36,13 @@ def diagnosis_of(step: Step, busy: Callable[[], None], *, show: bool = False) ->
         for number, (name, code) in enumerate(codes.items()):
             with contextlib.suppress(Exception, SystemExit):  # it has no outcomes then
                 modules[name] = load_code(f"graded.tried_{number}", code)
-        return observe(step, modules, claims, show=show, tell=lambda event: busy())
+        return observe(step, modules, claims, draws=draws, show=show, tell=lambda event: busy())
 
-    return Diagnosis(step, try_)
+    return Diagnosis(step, try_, drawn=draws is not None)
 
 
 def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -> None:
-    """Grade every subject of a job, and explain every no.
+    """Grade every subject of a job, and explain every no; on drawn configurations those whose numbers are right.
 
     Their order is shuffled. What one of them replaces is put back before the next is graded, and before each is
     loaded or tried it is told which, for one that ends the process or never ends.
@@ -46,6 +52,7 @@ def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -
     subjects = list(sources)
     random.Random(job.seed).shuffle(subjects)
     paths = {name: f"subject_{number}" for number, name in enumerate(subjects)}
+    loaded: dict[str, ModuleType] = {}
     happened: dict[str, str] = {}
     guarded: seal.Kept = []
     running = ""
@@ -64,14 +71,13 @@ def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -
 
     def load(test_modules: Collection[str]) -> Mapping[str, ModuleType]:
         guarded[:] = seal.guarded(test_modules)
-        modules = {}
         for name in subjects:
             take(Started("It is loaded.", name))
             try:
-                modules[name] = load_source(f"graded.{step.name}_{paths[name]}", sources[name], paths[name])
+                loaded[name] = load_source(f"graded.{step.name}_{paths[name]}", sources[name], paths[name])
             except BaseException as error:
                 happened[name] = f"it cannot be loaded: {error_in_words(error)}"
-        return modules
+        return loaded
 
     graded = observe(step, subjects, tell=take, load=load)
     put_back()
@@ -81,11 +87,21 @@ def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -
     diagnosis = diagnosis_of(step, busy)
     if answers and not read_answers(step):
         diagnosis.answers = answers
+    draws = Draws(answer_to(step), range(job.seed, job.seed + job.draws))
+    right = {name: loaded[name] for name in subjects if all_yes(graded.get(name, {}))}
+    drawn = observe(step, right, draws=draws, tell=take)
+    put_back()
     for name in subjects:
         tell(SubjectGraded(name, happened.get(name, "")))
-        outcomes = graded.get(name, {})
+        outcomes = graded.get(name, {}) | drawn.get(name, {})
         for claim, outcome in outcomes.items():
             tell(Claimed(claim, outcome.about, "", outcome.verdict, outcome.sentence, outcome.where))
         if any(outcome.verdict == "no" for outcome in outcomes.values()):
-            for explained in diagnosis.explain(outcomes, sources[name], paths[name]):
+            explaining = diagnosis_of(step, busy, draws) if name in right else diagnosis
+            for explained in explaining.explain(outcomes, sources[name], paths[name]):
                 tell(explained)
+
+
+def all_yes(outcomes: Outcomes) -> bool:
+    """Return whether there are claims, and all hold."""
+    return {outcome.verdict for outcome in outcomes.values()} == {"yes"}

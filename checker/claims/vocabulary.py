@@ -136,7 +136,7 @@ def equal(
 
     Args:
         actual: a MAX tensor or a NumPy array, as the learner's code returned it.
-        expected: the array it must equal.
+        expected: the array, or tensor, it must equal.
         axes: what each axis counts, for the message; guessed from the rank.
         what: what is compared, for the message.
         tolerance: for numbers up to one in size; in proportion above.
@@ -146,7 +146,7 @@ def equal(
         Refusal: type, shape, dtype, finiteness and value are looked at in this order.
     """
     verify()
-    expected = np.asarray(expected)
+    expected = as_array(expected)[0] if hasattr(expected, "__dlpack__") else np.asarray(expected)
     axes = axes or AXES.get(expected.ndim, tuple(f"axis {axis}" for axis in range(expected.ndim)))
     if actual is None:
         raise Refusal(f"{what} is None: is there a `return`?")

@@ -22,10 +22,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from types import FrameType, ModuleType
 
 from checker.claims import seal
-from checker.claims.observation import Tell, observe
+from checker.claims.observation import Draws, Tell, observe
 from checker.claims.plugin import read_reference
 from checker.claims.subjects import load_source
-from checker.claims.surveying import diagnosis_of, grade_subjects
+from checker.claims.surveying import all_yes, answer_to, diagnosis_of, grade_subjects
 from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.locating import line_in_words, where_in_words
@@ -53,6 +53,7 @@ from checker.events import (
 from checker.numeric.showing import shown
 
 PARENT_DEATH_SIGNAL = 1  # of prctl
+COMPILED_STAGES = ("traced", "compiled")
 
 
 def channel(descriptor: int, sign: Sign | None = None) -> Tell:
@@ -94,11 +95,12 @@ def tell_where_when_asked(path: str, tell: Tell) -> None:
 
 
 class Graded:
-    """The learner's module, graded under a seal: the numbers first, then as MAX traces it, then compiled."""
+    """The learner's module, graded under a seal: numbers, another configuration, as MAX traces it, compiled."""
 
     def __init__(self, step: Step, job: Job, tell: Tell, decide: Tell) -> None:
         self.step, self.job, self.tell, self.decide = step, job, tell, decide
         self.module: dict[str, ModuleType] = {}
+        self.trusted = True
         if step.reference_file.is_file():
             read_reference(step.reference_file)  # a sealed child may not
 
@@ -106,13 +108,17 @@ class Graded:
         """Try the claims about numbers."""
         return self._run("numbers", None)
 
+    def drawn(self) -> Outcomes:
+        """Try the claims about another configuration, drawn anew; only now is the solution read."""
+        return self._run("drawn", None, Draws(answer_to(self.step), [self.job.seed]))
+
     def compiled(self) -> None:
         """Try the compiled claims: first as far as MAX would begin to compile, then what has got there."""
         traced = [claim for claim, outcome in self._run("traced", None).items() if outcome.verdict == "traced"]
         if traced:
             self._run("compiled", traced)
 
-    def _run(self, stage: str, claims: Collection[str] | None) -> Outcomes:
+    def _run(self, stage: str, claims: Collection[str] | None, draws: Draws | None = None) -> Outcomes:
         """Return the outcome of every claim, after telling them; nothing where the file cannot be loaded or trusted."""
         sealed: list[seal.Seal] = []
 
@@ -127,9 +133,10 @@ class Graded:
                 self.step,
                 ["subject"],
                 claims,
-                compiled=stage != "numbers",
+                compiled=stage in COMPILED_STAGES,
+                draws=draws,
                 traced=traced,
-                device=self.job.device if stage != "numbers" else None,
+                device=self.job.device if stage in COMPILED_STAGES else None,
                 show=bool(self.job.show),
                 tell=self.tell,
                 load=load,
@@ -138,6 +145,7 @@ class Graded:
         happened = sealed[0].open()
         if happened:
             self.tell(Tampered(happened))
+            self.trusted = False
             return {}
         outcomes = found.get("subject", {})
         if self.module:
@@ -166,18 +174,19 @@ def tracing(step: Step) -> Iterator[type[Exception] | None]:
 
 def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], None]) -> None:
     """Tell what every claim says of the learner's file; then why it says no, or what compiling gives."""
-    graded = Graded(step, job, tell, decide)
+    graded, draws = Graded(step, job, tell, decide), None
     outcomes = graded.numbers()
-    verdicts = {outcome.verdict for outcome in outcomes.values()}
-    if "no" in verdicts and job.naming:
+    if all_yes(outcomes):
+        outcomes, draws = {**outcomes, **graded.drawn()}, Draws(answer_to(step), [job.seed])
+    if any(outcome.verdict == "no" for outcome in outcomes.values()) and job.naming:
         silence()
-        diagnosis = diagnosis_of(step, busy, show=bool(job.show))
+        diagnosis = diagnosis_of(step, busy, draws, show=bool(job.show))
         for explained in diagnosis.explain(outcomes, job.source, job.path):
             tell(explained)
         if job.show:
             seen = [one.compared for one in diagnosis.blamed.get(job.show, {}).values() if one.compared]
             tell(Shown(job.show, tuple(shown(seen[0])) if seen else ()))
-    elif job.compile and verdicts == {"yes"}:
+    elif job.compile and graded.trusted and all_yes(outcomes):
         graded.compiled()
 
 

@@ -2,14 +2,15 @@
 
 Such a file defines three tables: ``MISTAKES`` (a sentence -> the edits that spoil the solution so), ``ALTERNATIVES`` (a
 name -> the edits that make another right answer of it), and ``HABITS`` (what people bring along from PyTorch or Python
--> the edits that make it of the solution; the check shows the line to write instead).
+-> the edits that make it of the solution; the check shows the line to write instead). It may define ``FIXED``: numbers
+of the recorded configuration, written into the code.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from checker.course.blanks import find_blanks, functions
@@ -17,6 +18,7 @@ from checker.course.paths import relative_path
 from checker.course.steps import Step
 
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS")
+FIXED = "FIXED"  # not every step has them
 
 Edits = Mapping[str, str]  # what stands once in the solution -> what to put there
 
@@ -28,6 +30,7 @@ class Attempts:
     mistakes: Mapping[str, Edits]  # the sentence that names a mistake -> how to make it
     alternatives: Mapping[str, Edits]  # a name -> how to write the solution that way
     habits: Mapping[str, Edits]  # a name -> how people write it who are used to another library
+    fixed: Mapping[str, Edits] = field(default_factory=dict)  # a name -> how to write a recorded size into the code
 
 
 def load_attempts(step: Step) -> Attempts:
@@ -39,12 +42,12 @@ def load_attempts(step: Step) -> Attempts:
     path = step.attempts_file
     if not path.exists():
         return Attempts({}, {}, {})
-    namespace: dict[str, object] = {"__name__": f"attempts.{path.stem}"}
+    namespace: dict[str, object] = {"__name__": f"attempts.{path.stem}", FIXED: {}}
     exec(compile(path.read_text(), str(path), "exec"), namespace)
-    for table in TABLES:
+    for table in (*TABLES, FIXED):
         if not _is_table(namespace.get(table)):
             raise ValueError(f"{relative_path(path)} must define {table}, a dict of a dict of str for each str")
-    return Attempts(*(namespace[table] for table in TABLES))  # type: ignore[arg-type] # as was just seen
+    return Attempts(*(namespace[table] for table in (*TABLES, FIXED)))  # type: ignore[arg-type] # as was just seen
 
 
 def _is_table(found: object) -> bool:

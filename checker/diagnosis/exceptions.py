@@ -12,7 +12,7 @@ from types import ModuleType
 
 from checker.diagnosis import numpy_messages
 from checker.max_adapter import messages
-from checker.max_adapter.messages import without_internals
+from checker.max_adapter.messages import what_was_said
 
 LONGEST = 300  # characters of a message
 LETTERS = "abcdefgh"  # for the arguments in a rule
@@ -42,7 +42,7 @@ def error_in_words(error: BaseException) -> str:
         return f"Your file {error}. Write your own, and compare with it when the check says yes."
     if found := messages.row_looked_up(str(error)):
         return f"Row {found[0]} of {_table_in(error) or 'a table'} is looked up, which has {found[1]} rows."
-    message = _shortened(without_internals(str(error))) or "without a message"
+    message = _shortened(what_was_said(error)) or "without a message"
     return ". ".join(filter(None, [f"{type(error).__name__}: {message}", _advice(error, message)]))
 
 
@@ -73,7 +73,7 @@ def rewrites_for(error: BaseException, wanted: str = "") -> list[str]:
         error: what was raised.
         wanted: the exception that had to be raised instead, if one had to.
     """
-    message = _shortened(without_internals(str(error)))
+    message = _shortened(what_was_said(error))
     raising = [rule.format(wanted) for rule in RAISING] if wanted else []
     return [
         *raising,

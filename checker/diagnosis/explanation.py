@@ -10,6 +10,7 @@ import ast
 import functools
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from types import CodeType
 
 from checker.course.attempts import edited, load_attempts, places
@@ -17,6 +18,7 @@ from checker.course.blanks import find_blanks, unwritten
 from checker.course.steps import Step
 from checker.diagnosis.answers import read_answers
 from checker.diagnosis.grafting import compile_grafted
+from checker.diagnosis.locating import fixed_numbers, line_in_words
 from checker.diagnosis.mistakes import Answers, Outcome, Outcomes, agrees, telling_apart, that_agree
 from checker.events import Explained
 
@@ -33,11 +35,13 @@ class Diagnosis:
     Args:
         step: whose claims.
         try_: runs modules and claims.
+        drawn: the claims that said no are about a configuration drawn anew, which no known mistake was tried on.
     """
 
-    def __init__(self, step: Step, try_: Try) -> None:
+    def __init__(self, step: Step, try_: Try, *, drawn: bool = False) -> None:
         self.step = step
         self.try_ = try_
+        self.drawn = drawn
         self.solution = step.solution_file.read_text()
         self.blamed: dict[str, dict[str, Outcome]] = {}  # by function, what was said last of the claims that fail
         self.functions = {blank.label: blank.function for blank in find_blanks(self.solution)}
@@ -45,6 +49,8 @@ class Diagnosis:
     @functools.cached_property
     def answers(self) -> Answers:
         """What every known mistake answers: recorded, or else found out now, which takes seconds."""
+        if self.drawn:
+            return {}
         recorded = read_answers(self.step)
         if recorded is not None:
             return recorded
@@ -99,6 +105,9 @@ class Diagnosis:
             own = {claim: outcome for claim, outcome in said.items() if outcome.about == label}
             mistake = known if label in lies_in else self._mistake_of(label, found[label], own, alone)
             for claim, outcome in blamed[label].items():
+                if self.drawn and not outcome.where:
+                    fixed = fixed_numbers(source, self.solution, self.functions[label])
+                    outcome = replace(outcome, where="\n".join(line_in_words(path, line) for line in fixed))
                 explained.append(_explained(claim, label, mistake, outcome))
         answered = {one.claim for one in explained}
         for claim, outcome in refused.items():

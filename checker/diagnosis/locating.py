@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import linecache
 from collections.abc import Iterator
 from types import FrameType, TracebackType
 
+from checker.course.blanks import functions
 from checker.diagnosis.exceptions import rewrites_for
 from checker.diagnosis.rewriting import Place, rewritten
 
@@ -61,6 +63,19 @@ def where_in_words(error: BaseException, path: str, wanted: str = "") -> str:
     if passed and (arguments := _arguments(passed[0].tb_frame)):
         lines.append(f"called with {arguments}")
     return "\n".join(lines)
+
+
+def fixed_numbers(source: str, solution: str, function: str) -> list[int]:
+    """Return the lines of a function with numbers that the solution has nowhere in it, such as a recorded size."""
+    theirs, ours = (functions(ast.parse(text)).get(function) for text in (source, solution))
+    known = {value for _, value in _numbers(ours)} | {0, 1, 2}
+    return list(dict.fromkeys(line for line, value in _numbers(theirs) if value not in known))
+
+
+def _numbers(function: ast.AST | None) -> Iterator[tuple[int, float]]:
+    for node in ast.walk(function) if function else ():
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            yield node.lineno, abs(node.value)  # type: ignore[arg-type] # as was just seen
 
 
 def _passed(error: BaseException, path: str) -> Iterator[TracebackType]:

@@ -177,6 +177,7 @@ PROVOKED = (
     "1.5 / (x.shape[0] // 2)",
     "math.sqrt(x.shape[0])",
     "np.sqrt(x.shape[0])",
+    "x[0][x[0] > 0]",
     "F.gelu(x, approximate='erf')",
     "[query for query, key, value in [F.split(x, 3, axis=-1)]]",
 )
@@ -199,7 +200,7 @@ def messages_of_max() -> Mapping[str, str]:
                     eval(expression, {"F": F, "math": math, "np": np, "x": x})
                     said[expression] = "no error"
                 except Exception as error:
-                    said[expression] = str(error)
+                    said[expression] = messages.what_was_said(error) if expression != IMPOSSIBLE else str(error)
             return x
 
     _staged(Provoking())

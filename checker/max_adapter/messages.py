@@ -7,7 +7,11 @@ It imports neither MAX nor anything of ours, so ``diagnosis`` can word an except
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Mapping, Sequence
+
+OF_BOOLEANS = " of booleans"  # what MAX's message about an index leaves out
+SIGNS = ("<", ">", "<=", ">=", "==", "!=")
 
 #: A pattern in a message → what people who know PyTorch or NumPy meant, and what to write instead.
 ADVICE = {
@@ -30,6 +34,10 @@ ADVICE = {
     r"dims to index into a list": (
         "A size that is always the same, as the head width is, becomes a number by int(...). A length is a symbol "
         "while MAX compiles, and has no number: give it to MAX's functions as it is and cut what they return."
+    ),
+    OF_BOOLEANS: (
+        "MAX picks no elements by a mask, since how many there are would depend on the numbers. F.where(mask, x, y) "
+        "takes x where the mask is true, and y where it is not."
     ),
     r"Invalid approximation method": "F.gelu knows approximate='none', 'tanh' and 'quick'.",
     r"values to unpack": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
@@ -159,7 +167,11 @@ REWRITES = {
         "F.sum(x, n) => F.sum(x.cast(DType.int64), n)",
         "x.sum(*a, **k) => x.cast(DType.int64).sum(*a, **k)",
     ),
-    r"Slice index value must be a scalar": ("x[i] => F.gather(x, i, axis=0)",),
+    rf"Slice index value must be a scalar.*(?<!{OF_BOOLEANS})$": ("x[i] => F.gather(x, i, axis=0)",),
+    r"__setitem__ requires a Tensor value": (
+        *(f"x[i {sign} j] = v => x = F.where(i {sign} j, v, x)" for sign in SIGNS),
+        *(f"x[:, :, i {sign} j] = v => x = F.where(i {sign} j, v, x)" for sign in SIGNS),
+    ),
     r"support argument 0 of type Tensor which has no callable (\w+)": ("np.{0}(*a, **k) => F.{0}(*a, **k)",),
     r"must be real number, not Tensor": (
         "math.sqrt(x) => F.sqrt(x)",
@@ -221,6 +233,20 @@ def row_looked_up(message: str) -> tuple[int, int] | None:
     """Return the row that was looked up and the number of rows there are, if that is what a message is about."""
     found = re.search(r"gather index (-?\d+) is out of bounds for axis \d+ with size (\d+)", message)
     return (int(found[1]), int(found[2])) if found else None
+
+
+def what_was_said(error: BaseException) -> str:
+    """Return the message of an error in one line, without MAX's internals, and with what it leaves out."""
+    return without_internals(str(error)) + (OF_BOOLEANS if _is_picked_by_booleans(error) else "")
+
+
+def _is_picked_by_booleans(error: BaseException) -> bool:
+    """Return whether MAX refused an index because it is a tensor, and it is one of booleans."""
+    if "Slice index value" not in str(error):
+        return False
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    index = frames[-1].f_locals.get("index") if frames else None
+    return str(getattr(getattr(index, "dtype", None), "name", "")) == "bool"
 
 
 def without_internals(message: str) -> str:

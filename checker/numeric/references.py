@@ -39,10 +39,10 @@ class Reference(Mapping[str, Array]):
         return len(self._arrays)
 
 
-def seeded_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+def seeded_weights(shapes: Mapping[str, tuple[int, ...]], seed: int = 0) -> dict[str, Array]:
     """Return the same float32 weights on every machine, for models too large to record.
 
-    Each tensor is drawn from a seed made of its name, so order and company do not matter; NumPy
+    Each tensor is drawn from a seed made of its name and of ``seed``, so order and company do not matter; NumPy
     promises that ``RandomState`` never changes its stream. Matrices keep the variance of what they
     multiply (their last axis is the input), biases are small, and gains (the weights with one axis)
     lie around one; nothing is zero or one.
@@ -50,7 +50,7 @@ def seeded_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
     weights = {}
     for name, shape in shapes.items():
         spread = np.sqrt(3 / shape[-1]) if len(shape) > 1 else 0.3
-        draw = np.random.RandomState(zlib.crc32(name.encode())).random_sample(shape)
+        draw = np.random.RandomState(zlib.crc32(name.encode(), seed)).random_sample(shape)
         gain = len(shape) == 1 and name.endswith("weight")
         weights[name] = ((2 * draw - 1) * spread + gain).astype(np.float32)
     return weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from checker.session.child import Child
 from checker.session.printer import Printer
 from checker.session.report import Report, print_static, print_unreadable
 from checker.session.verdict import NO, YES, Verdict
+
+MOST_SEEDS = 10_000
 
 
 @dataclass
@@ -72,6 +75,7 @@ def open_check(
     compile_: bool = True,
     device: str | None = None,
     show: str = "",
+    seed: int | None = None,
 ) -> Check | int:
     """Read the file and print the static verdict.
 
@@ -83,6 +87,7 @@ def open_check(
         compile_: go on to the compiled verdict after the numbers.
         device: compile for this device alone.
         show: the function whose numbers are to be shown.
+        seed: what another configuration is drawn from; chance, if it is left out.
 
     Returns:
         The check to run, or the exit status where the static verdict is a no.
@@ -98,18 +103,35 @@ def open_check(
     if not static.can_be_tried:
         return NO
     kind = "solution" if solution else "learner"
-    job = Job(step.name, kind, static.source, str(path), compile_ and not show, device=device, show=show)
-    to_write, gpu_decides = static.labels_to_write, device == "gpu"
-    report = Report(step, printer, to_write, compile_=job.compile, gpu_decides=gpu_decides, started=started, show=show)
+    seed = random.randrange(MOST_SEEDS) if seed is None else seed
+    job = Job(step.name, kind, static.source, str(path), compile_ and not show, device=device, show=show, seed=seed)
+    report = Report(
+        step,
+        printer,
+        static.labels_to_write,
+        compile_=job.compile,
+        gpu_decides=device == "gpu",
+        started=started,
+        show=show,
+        seed=seed,
+    )
     return Check(step, job, report)
 
 
 def grade(
-    child: Child, step: Step, printer: Printer, *, solution: bool, compile_: bool, device: str | None, show: str
+    child: Child,
+    step: Step,
+    printer: Printer,
+    *,
+    solution: bool,
+    compile_: bool,
+    device: str | None,
+    show: str,
+    seed: int | None,
 ) -> int:
     """Check a step once by a child, print its verdict and return the exit status."""
     check = open_check(
-        step, printer, time.perf_counter(), solution=solution, compile_=compile_, device=device, show=show
+        step, printer, time.perf_counter(), solution=solution, compile_=compile_, device=device, show=show, seed=seed
     )
     if isinstance(check, int):
         return check

@@ -24,7 +24,12 @@ if TYPE_CHECKING:  # NumPy is loaded when the first child runs: the static verdi
 
 def claims_of(step: Step, *, compiled: bool) -> set[str]:
     """Return the claims that the check of a step makes, read from its file: a yes needs every one of them."""
-    return {claim.name for claim in _claims(step) if compiled or not _is_compiled(claim)}
+    return {claim.name for claim in _claims(step) if compiled or not _is_marked(claim, "compiled")}
+
+
+def drawn_claims_of(step: Step) -> set[str]:
+    """Return the claims about another configuration that the check of a step makes."""
+    return {claim.name for claim in _claims(step) if _is_marked(claim, "drawn")}
 
 
 def _claims(step: Step) -> Iterator[ast.FunctionDef]:
@@ -33,8 +38,8 @@ def _claims(step: Step) -> Iterator[ast.FunctionDef]:
             yield node
 
 
-def _is_compiled(claim: ast.FunctionDef) -> bool:
-    return "pytest.mark.compiled" in map(ast.unparse, claim.decorator_list)
+def _is_marked(claim: ast.FunctionDef, marker: str) -> bool:
+    return f"pytest.mark.{marker}" in map(ast.unparse, claim.decorator_list)
 
 
 class Evidence:

@@ -8,7 +8,7 @@ from checker.course.paths import relative_path
 from checker.course.static import StaticVerdict, Unreadable, what_to_do
 from checker.course.steps import Step, uses_max
 from checker.events import Busy, Claimed, Compiling, Decided, Event, Printed, Shown, Tick, Unloadable
-from checker.session.evidence import Evidence, claims_of
+from checker.session.evidence import Evidence, claims_of, drawn_claims_of
 from checker.session.printer import Printer
 from checker.session.verdict import INTERRUPTED, YES, Explanation, Heard, Verdict, decide
 
@@ -44,6 +44,7 @@ class Report:
         compile_: compiled claims are wanted too.
         gpu_decides: the GPU alone was asked for.
         show: the function whose numbers are to be shown.
+        seed: what another configuration is drawn from.
         started: the time of ``time.perf_counter`` from which the verdict counts.
     """
 
@@ -57,8 +58,10 @@ class Report:
         gpu_decides: bool,
         started: float,
         show: str = "",
+        seed: int = 0,
     ) -> None:
         self.show = show
+        self.seed = seed
         self.step = step
         self.printer = printer
         self.to_write = to_write
@@ -69,6 +72,7 @@ class Report:
         self.held: list[str] = []  # claims whose rows are not printed yet
         self.waiting: set[str] = set()  # blanks whose row says that they wait
         self.required = claims_of(step, compiled=compile_)
+        self.drawn = drawn_claims_of(step)
         self.more_to_come = self.required != claims_of(step, compiled=False)
         self.left_out = claims_of(step, compiled=True) - self.required  # what a yes leaves open
         self.shown: Shown | None = None
@@ -95,8 +99,8 @@ class Report:
             case Unloadable():
                 self.printer.row("no", "", "The file can be imported.")
         self.heard.hear(event)
-        numbers = isinstance(event, Decided) and event.stage == "numbers"
-        if numbers and self.more_to_come and self.heard.numbers_are_right:
+        decided = isinstance(event, Decided) and self.heard.numbers_decided and not self.heard.traced
+        if decided and self.more_to_come and self.heard.numbers_are_right:
             self.printer.line(f"\nYes: the numbers are Hugging Face's ({self.seconds()}).")
 
     @property
@@ -126,6 +130,8 @@ class Report:
         about = event.about
         if about in self.to_write:
             return  # a blank that is still to write has its line already
+        if event.verdict == "yes" and event.claim.partition("[")[0] in self.drawn:
+            return  # it is of interest only where it does not hold
         if event.verdict != "waits":
             self.printer.row(event.verdict, about, event.sentence)
         elif about not in self.waiting:
@@ -146,6 +152,9 @@ class Report:
             self.printer.line(f"\n{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}.")
         for explanation in verdict.explanations:
             self._explain(explanation)
+        if self.is_refused_by_drawn:
+            again = f"./run {self.step.task} --seed {self.seed}"
+            self.printer.line(f"\nEvery check draws new numbers; `{again}` draws these again.")
         self._show(verdict)
         for words in verdict.words:
             self.printer.line(words if verdict.status == YES else f"\n{words}")
@@ -161,6 +170,11 @@ class Report:
             self.printer.line(f"({notice})")
         return verdict
 
+    @property
+    def is_refused_by_drawn(self) -> bool:
+        """Whether the recorded numbers are right, and others are not."""
+        return any(claim.partition("[")[0] in self.drawn for claim, said in self.heard.sealed.items() if said == "no")
+
     def _show(self, verdict: Verdict) -> None:
         """Print the numbers that were asked for; else say once how to see them."""
         if self.show and verdict.status != YES:
@@ -169,7 +183,10 @@ class Report:
             for line in lines or [f"{self.show} has no wrong numbers to show."]:
                 self.printer.styled(line)
         elif with_numbers := [one.about for one in verdict.explanations if one.numbers and one.about]:
-            self.printer.line(f"\n`./run {self.step.task} --show {with_numbers[0]}` shows the numbers side by side.")
+            seed = f" --seed {self.seed}" if self.is_refused_by_drawn else ""
+            self.printer.line(
+                f"\n`./run {self.step.task} --show {with_numbers[0]}{seed}` shows the numbers side by side."
+            )
 
     def interrupt(self) -> int:
         """Print the last words after Ctrl-C, and return the exit status."""

@@ -71,7 +71,7 @@ class Heard:
                 self.claims[event.claim] = event
             case Decided(stage, verdicts):
                 self.sealed |= {claim: verdict for claim, verdict in verdicts.items() if verdict != "traced"}
-                self.numbers_decided |= stage == "numbers"
+                self.numbers_decided |= stage == "drawn"  # the last of them
                 self.traced |= verdicts.keys() - self.sealed.keys()
             case Explained(claim, _, verdict, _, help, where, _):
                 self.claims[claim] = replace(self.claims[claim], verdict=verdict, help=help, where=where)

@@ -103,3 +103,8 @@ HABITS = {
     },
     "div and mul": {NORM: WRITTEN_OUT.replace("(x - mean) /", "x.sub(mean) /")},
 }
+
+#: Numbers of the recorded configuration, written into the code: only another configuration shows them.
+FIXED = {
+    "epsilon is a number in forward": {"epsilon=self.eps": "epsilon=1e-3"},
+}

@@ -96,3 +96,8 @@ HABITS = {
         "Linear(embed_dim, intermediate_size)": "Linear(in_features=embed_dim, out_features=intermediate_size)",
     },
 }
+
+#: Numbers of the recorded configuration, written into the code: only another configuration shows them.
+FIXED = {
+    "the width is a number in __init__": {"embed_dim = config.n_embd": "embed_dim = 15"},
+}

@@ -90,3 +90,9 @@ HABITS = {
 """
     },
 }
+
+#: Numbers of the recorded configuration, written into the code: only another configuration shows them.
+FIXED = {
+    "both sizes are numbers in __init__": {"Embedding(config.n_positions, dim=config.n_embd)": "Embedding(13, dim=15)"},
+    "the longest length is a number in check_length": {"int(length) > config.n_positions": "int(length) > 13"},
+}

@@ -236,6 +236,12 @@ ALTERNATIVES = {
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
+    "a mask as an index": {
+        "scores = scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)": (
+            "mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)\n"
+            "        scores[mask < 0] = -1e9"
+        )
+    },
     "nn.Linear": {"self.c_attn = Linear(": "self.c_attn = nn.Linear("},
     "view": {
         "tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])": (

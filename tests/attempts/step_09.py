@@ -134,3 +134,8 @@ HABITS = {
         )
     },
 }
+
+#: Numbers of the recorded configuration, written into the code: only another configuration shows them.
+FIXED = {
+    "the width is a number in __init__": {"self.ln_1 = LayerNorm(hidden_size": "self.ln_1 = LayerNorm(15"},
+}

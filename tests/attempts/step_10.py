@@ -103,3 +103,9 @@ HABITS = {
     },
     "nn.LayerNorm": {"self.ln_f = LayerNorm(": "self.ln_f = nn.LayerNorm("},
 }
+
+#: Numbers of the recorded configuration, written into the code: only another configuration shows them.
+FIXED = {
+    "the number of blocks is a number in __init__": {"range(config.n_layer)": "range(4)"},
+    "the width of ln_f is a number in __init__": {"LayerNorm(config.n_embd": "LayerNorm(15"},
+}

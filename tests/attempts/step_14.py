@@ -264,3 +264,8 @@ HABITS = {
         )
     },
 }
+
+#: Numbers of the recorded configuration, written into the code: only another configuration shows them.
+FIXED = {
+    "the scale is a number in attend": {"math.sqrt(int(query.shape[-1]))": "math.sqrt(5)"},
+}

@@ -183,3 +183,9 @@ HABITS = {
         "attn_output.reshape(hidden_states.shape)": "attn_output.flatten(1)",
     },
 }
+
+#: Numbers of the recorded configuration, written into the code: only another configuration shows them.
+FIXED = {
+    "the scale is a number in paged_attention": {"1 / math.sqrt(attention.head_dim)": "1 / math.sqrt(5)"},
+    "the width of the heads is a number in paged_attention": {"attention.num_heads, attention.head_dim])": "3, 5])"},
+}

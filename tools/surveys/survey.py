@@ -82,6 +82,7 @@ def survey(
     tell: Tell = lambda event: None,
     *,
     seed: int = 0,
+    draws: int = 1,
     record: bool = False,
     quiet_seconds: float = QUIET_SECONDS,
 ) -> Iterator[Surveyed]:
@@ -94,7 +95,8 @@ def survey(
         step: whose solution.
         subjects: the edits of each, by its name.
         tell: hears what the child says besides, of compiling for example; last, the kernels that were used.
-        seed: of the order in which they are graded.
+        seed: of the order in which they are graded, and of the first configuration drawn.
+        draws: how many configurations are drawn for what is right.
         record: keep what the known mistakes answer; they are all among the subjects.
         quiet_seconds: how long one claim may take.
 
@@ -103,7 +105,7 @@ def survey(
     """
     left, running = dict(subjects), ""
     path = str(step.solution_file)
-    job = Job(step.name, "survey", "", path, compile=False, seed=seed, subjects=left, record=record)
+    job = Job(step.name, "survey", "", path, compile=False, seed=seed, draws=draws, subjects=left, record=record)
     graded: list[Surveyed] = []
     events = run(job, quiet_seconds)
     while event := next(events, None):

@@ -1,0 +1,81 @@
+"""What is drawn anew at every check: sizes, numbers, and weights that no recording has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from checker.numeric.references import Array, seeded_weights
+
+
+class Draw:
+    """Draws what a claim asks for; the same seed draws the same again.
+
+    Args:
+        seed: what it draws from.
+        avoided: whole numbers that are not drawn where another will do, such as the sizes of the recording.
+
+    Attributes:
+        said: the sizes and numbers drawn so far, by name.
+    """
+
+    def __init__(self, seed: int, avoided: Collection[int] = ()) -> None:
+        self.seed, self.avoided, self.said = seed, avoided, dict[str, int | float]()
+        self._random = np.random.default_rng(seed)
+
+    @property
+    def words(self) -> str:
+        """What was drawn, such as ``batch = 3, n_embd = 28``."""
+        return ", ".join(f"{name} = {value:.4g}" for name, value in self.said.items())
+
+    def whole(self, name: str, low: int, high: int) -> int:
+        """Return a whole number from ``low`` to ``high``, both included."""
+        every = range(low, high + 1)
+        value = int(self._random.choice([one for one in every if one not in self.avoided] or every))
+        self.said[name] = value
+        return value
+
+    def number(self, name: str, low: float, high: float) -> float:
+        """Return a number between two positive ones; each power of ten between them is as likely as the next."""
+        value = float(np.exp(self._random.uniform(np.log(low), np.log(high))))
+        self.said[name] = value
+        return value
+
+    def array(self, *shape: int, dtype: type[np.floating] = np.float32) -> Array:
+        """Return read-only numbers; each row along the last axis spreads as far as chance will have it, 0.03 to 2."""
+        spread = 10 ** self._random.uniform(-1.5, 0.3, (*shape[:-1], 1))
+        return _kept((self._random.standard_normal(shape) * spread).astype(dtype))
+
+    def ids(self, below: int, *shape: int) -> Array:
+        """Return read-only whole numbers from 0 up to, and without, ``below``."""
+        return _kept(self._random.integers(below, size=shape))
+
+    def coins(self, *shape: int) -> Array:
+        """Return True or False, as likely as each other."""
+        return _kept(self._random.random(shape) < 0.5)
+
+    def weights(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+        """Return float32 weights, by name."""
+        return seeded_weights(shapes, self.seed)
+
+    def settings(self) -> dict[str, int | float]:
+        """Return the settings of a small GPT-2, by the names of ``GPT2Config``."""
+        heads, layers = self.whole("n_head", 1, 6), self.whole("n_layer", 1, 2)
+        width = heads * self.whole("n_embd / n_head", 2, 8)
+        del self.said["n_embd / n_head"]
+        self.said["n_embd"] = width
+        return {
+            "n_embd": width,
+            "n_head": heads,
+            "n_layer": layers,
+            "vocab_size": self.whole("vocab_size", 20, 60),
+            "n_positions": self.whole("n_positions", 8, 20),
+            "n_inner": self.whole("n_inner", 6, 40),
+            "layer_norm_epsilon": self.number("layer_norm_epsilon", 1e-6, 1e-1),
+        }
+
+
+def _kept(array: Array) -> Array:
+    array.setflags(write=False)
+    return array

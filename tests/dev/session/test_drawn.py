@@ -1,0 +1,54 @@
+"""The second configuration: right answers are right on it too, and a number fixed in the code is found."""
+
+import pytest
+
+from checker.course.attempts import edited, load_attempts
+from checker.course.steps import Step, all_steps
+from tools.surveys.survey import THE_SOLUTION, survey
+
+SEEDS = 1000
+DRAWS = 2
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
+def test_a_right_answer_is_right_on_any_configuration(step: Step):
+    """The survey of ``test_checks.py`` tries one configuration; this tries a thousand."""
+    alternatives = load_attempts(step).alternatives
+    surveyed = list(survey(step, {THE_SOLUTION: {}, **alternatives}, draws=SEEDS))
+    assert sum(claim.endswith("]") for claim in surveyed[0].verdicts) >= SEEDS
+    assert {one.name: one.problem([]) for one in surveyed} == dict.fromkeys([THE_SOLUTION, *alternatives], "")
+
+
+@pytest.mark.parametrize(
+    "step", [step for step in all_steps() if load_attempts(step).fixed], ids=lambda step: step.name
+)
+def test_a_number_fixed_in_the_code_is_found(step: Step, pytestconfig):
+    """The recorded numbers are right, others are not; the function that it stands in is named, and its line shown."""
+    fixed = load_attempts(step).fixed
+    for subject in survey(step, fixed, seed=pytestconfig.option.seed, draws=DRAWS):
+        drawn = {claim: verdict for claim, verdict in subject.verdicts.items() if claim.endswith("]")}
+        assert {subject.verdicts[claim] for claim in subject.verdicts.keys() - drawn.keys()} == {"yes"}
+        assert "no" in drawn.values(), subject.name
+        lines = [subject.where[claim] for claim, verdict in drawn.items() if verdict == "no"]
+        (written,) = fixed[subject.name].values()
+        assert any(written in line or line.partition(": ")[2] in written for line in lines), (subject.name, lines)
+
+
+def test_the_command_says_what_was_drawn_and_draws_it_again(course):
+    solution = Step("step_03").solution_file.read_text()
+    course.write("s03", edited(solution, load_attempts(Step("step_03")).fixed["epsilon is a number in forward"]))
+    first, again, other = (course.check("s03", "--no-compile", "--seed", seed).stdout for seed in ("11", "11", "12"))
+    assert first == again != other
+    words = " ".join(first.split())
+    assert "forward: It is right with the recorded numbers, but not with others (dim = " in words
+    assert "epsilon=1e-3" in words
+    assert "`./run s03 --seed 11` draws these again." in words
+    assert course.check("s03", "--no-compile").returncode == 1
+
+
+def test_what_is_drawn_is_not_told_when_it_is_right(course):
+    course.write("s03", Step("step_03").solution_file.read_text())
+    run = course.check("s03", "--no-compile")
+    assert run.returncode == 0
+    assert "drawn" not in run.stdout
