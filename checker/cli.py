@@ -194,6 +194,25 @@ def doctor() -> int:
     return doctor()
 
 
+@main.command("try")
+@click.argument("chapter", help="07, s07, w01 or the name of a page, such as heads")
+@click.option("--solution", is_flag=True, help="Run it on the solution instead of your step.")
+def try_(chapter: str, solution: bool) -> int:
+    """Run the Python blocks of a chapter: ./run try 08."""
+    from play.reading.trying import NothingToTry, try_chapter
+
+    with refusing(NothingToTry):
+        return try_chapter(chapter, teller(), solution=solution)
+
+
+@main.command()
+def python() -> None:
+    """Open a Python prompt in which MAX answers at once."""
+    from play.reading.prompt import open_prompt
+
+    open_prompt()
+
+
 # ---------------------------------------------------------------- the finished model
 
 
@@ -239,8 +258,8 @@ def serve(**options: Any) -> None:
 @click.option("--out", type=FILE, help="The HTML file to write.", show_default="attention.html")
 @click.option("--png", type=FILE, help="Write a picture of all heads as PNG instead.")
 @click.option("--text", is_flag=True, help="Draw one head in the terminal instead.")
-@click.option("--layer", type=int, default=1, help="The layer that is shown large, from 1.")
-@click.option("--head", type=int, default=1, help="The head that is shown large, from 1.")
+@click.option("--layer", type=int, default=0, help="The layer that is shown large, from 0.")
+@click.option("--head", type=int, default=0, help="The head that is shown large, from 0.")
 @model_options
 def attention(**options: Any) -> None:
     """See what every head looks at: ./run attention "The cat sat on the mat"."""

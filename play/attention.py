@@ -43,14 +43,15 @@ def show_attention(
     for notice in notices:
         tell(notice)
     layers, heads = attention.weights.shape[:2]
-    if not (1 <= layer <= layers and 1 <= head <= heads):
-        raise ValueError(f"there is no layer {layer}, head {head}: there are {layers} of {heads}")
+    if not (0 <= layer < layers and 0 <= head < heads):
+        there = f"layers 0 to {layers - 1}, with heads 0 to {heads - 1}"
+        raise ValueError(f"there is no layer {layer}, head {head}: there are {there}")
     if text:
-        pictures.in_terminal(attention, layer - 1, head - 1)
+        pictures.in_terminal(attention, layer, head)
     if png:
         pictures.as_png(attention, png)
         tell(f"{png} written")
     if out or not (text or png):
         out = out or Path("attention.html")
-        out.write_text(pictures.as_html(attention, layer - 1, head - 1), encoding="utf-8")
+        out.write_text(pictures.as_html(attention, layer, head), encoding="utf-8")
         tell(f"{out} written; open it in a browser")

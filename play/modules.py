@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from checker.course.paths import relative_path
 from checker.course.standing import standing
 from checker.course.static import Unreadable, read_statically
 from checker.course.steps import Step, all_steps
@@ -46,6 +47,14 @@ class _Mine(importlib.abc.MetaPathFinder):
         """Return the spec of the learner's file, for the solutions that it stands in for."""
         file = self.files.get(fullname)
         return importlib.util.spec_from_file_location(fullname, file) if file else None
+
+
+def use_step(step: Step) -> str:
+    """Let the import of one solution import the learner's file, if that is complete; return what to tell of it."""
+    if incomplete([step]):
+        return f"{relative_path(step.learner_file)} is not written yet, so the solution stands in"
+    sys.meta_path.insert(0, _Mine([step]))
+    return f"on {relative_path(step.learner_file)}; --solution runs it on the solution"
 
 
 def use_mine(*, fill_in: bool, anyway: bool) -> list[str]:

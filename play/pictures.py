@@ -76,9 +76,9 @@ def as_png(attention: Attention, path: Path) -> None:
             axes.set_xticks([])
             axes.set_yticks([])
             if layer == 0:
-                axes.set_title(f"head {head + 1}", fontsize=6)
+                axes.set_title(f"head {head}", fontsize=6)
             if head == 0:
-                axes.set_ylabel(f"layer {layer + 1}", fontsize=6)
+                axes.set_ylabel(f"layer {layer}", fontsize=6)
     figure.savefig(path)
 
 
@@ -87,9 +87,7 @@ def in_terminal(attention: Attention, layer: int, head: int) -> None:
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     names = [visible(token) for token in attention.tokens]
     width = max(map(len, names))
-    console.print(
-        f"layer {layer + 1}, head {head + 1}: each row is a token, and how much it takes from those before it\n"
-    )
+    console.print(f"layer {layer}, head {head}: each row is a token, and how much it takes from those before it\n")
     for name, row in zip(names, attention.weights[layer, head], strict=True):
         cells = [SHADES[min(int(weight * len(SHADES)), len(SHADES) - 1)] for weight in row]
         console.print(Text(f"{name:>{width}} |{''.join(2 * cell for cell in cells)}|"))
@@ -99,8 +97,8 @@ def in_terminal(attention: Attention, layer: int, head: int) -> None:
     for name in rows[0][0]:
         table.add_column(name, justify="right")
     table.add_column("")
-    for number, one_layer in enumerate(rows, start=1):
-        for index, one in enumerate(one_layer, start=1):
+    for number, one_layer in enumerate(rows):
+        for index, one in enumerate(one_layer):
             table.add_row(
                 str(number), str(index), *(f"{share:.0%}" for share in one.values()), pattern(one) if one else ""
             )

@@ -37,7 +37,7 @@ def read():
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("attention") / "page.html"
-    run = attention(TEXT, "--out", path, "--layer", "2", "--head", "3")
+    run = attention(TEXT, "--out", path, "--layer", "1", "--head", "2")
     assert run.returncode == 0, run.stderr
     assert run.stdout == ""
     return path
@@ -101,7 +101,7 @@ def test_the_page_tells_query_key_and_weight(tab, read):
     buttons = tab.locator("#heads button")
     layers, heads, length, _ = read.weights.shape
     assert buttons.count() == layers * heads
-    assert tab.locator("#which").inner_text().startswith("Layer 2, head 3")
+    assert tab.locator("#which").inner_text().startswith("Layer 1, head 2")
     tab.locator("#large").focus()
     for _ in range(2):  # the first press chooses the last query and first key
         tab.keyboard.press("ArrowRight")
@@ -110,7 +110,7 @@ def test_the_page_tells_query_key_and_weight(tab, read):
     assert f"query {length - 1}, key 1" in tab.locator("#said").inner_text()
     buttons.nth(0).click()
     tab.keyboard.press("ArrowDown")
-    assert tab.locator("#which").inner_text().startswith("Layer 2, head 1")
+    assert tab.locator("#which").inner_text().startswith("Layer 1, head 0")
     corner = tab.evaluate("margin + CELL / 2")
     tab.locator("#large").scroll_into_view_if_needed()
     tab.locator("#large").hover(position={"x": corner, "y": corner}, force=True)
@@ -133,13 +133,13 @@ def test_light_and_dark_differ(tab):
 def test_the_terminal_shows_a_row_a_token_and_what_was_measured(read):
     from play.attention_weights import shares
 
-    run = attention(TEXT, "--text", "--layer", "1", "--head", "2")
+    run = attention(TEXT, "--text", "--layer", "0", "--head", "1")
     assert run.returncode == 0, run.stderr
     rows = [line for line in run.stdout.splitlines() if line.endswith("|")]
     assert len(rows) == len(read.tokens)
-    assert "layer 1, head 2" in run.stdout
+    assert "layer 0, head 1" in run.stdout
     share = shares(read.weights)["the token before"][0, 1]
-    assert re.search(rf"^1 +2 +{share:.0%}", run.stdout, re.MULTILINE)
+    assert re.search(rf"^0 +1 +{share:.0%}", run.stdout, re.MULTILINE)
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_a_single_token_and_odd_characters_are_drawn(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--layer", "9"), "there is no layer 9, head 1: there are 5 of 6"),
+        (("--layer", "9"), "there is no layer 9, head 0: there are layers 0 to 4, with heads 0 to 5"),
         (("--model", "tests"), "tests has no tokenizer.json"),
         (("--out", "no/such/folder/page.html"), "No such file or directory"),
     ],

@@ -69,7 +69,7 @@ def test_the_passage_is_read_in_full_windows_and_the_layers_sum_to_one():
 def test_a_favorite_token_gets_what_the_table_says():
     (head, token, times, share), *_ = heads.favorites(1)
     found = heads.passage()
-    layer, number = (int(word.rstrip(",")) - 1 for word in head.split()[1::2])
+    layer, number = (int(word.rstrip(",")) for word in head.split()[1::2])
     here = np.array([[heads.visible(text) == token for text in row] for row in found.tokens])
     assert here.sum() == times
     given = (found.weights[:, layer, number] * here[:, None]).sum()

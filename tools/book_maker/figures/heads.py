@@ -55,7 +55,7 @@ def layer() -> str:
                 spec=None,
                 limit=1,
                 masked=hidden,
-                title=f"layer {at + 1}, head {head + 1}",
+                title=f"layer {at}, head {head}",
             )
         )
     rows = -(-len(weights[at]) // columns)
@@ -81,8 +81,8 @@ def where() -> str:
                 62 + at * (heads * cell[0] + 16),
                 58,
                 100 * measured[name],
-                rows=[f"layer {number + 1}" for number in range(layers)] if at == 0 else None,
-                columns=range(1, heads + 1),
+                rows=[f"layer {number}" for number in range(layers)] if at == 0 else None,
+                columns=range(heads),
                 cell=cell,
                 spec=".0f",
                 limit=100 * limit,

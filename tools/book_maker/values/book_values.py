@@ -9,6 +9,7 @@ import json
 import math
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from typing import Any
@@ -52,6 +53,7 @@ __all__ = [
     "needed_gb",
     "np",
     "parameters",
+    "position_costs",
     "projections",
     "serving",
     "serving_table",
@@ -104,6 +106,13 @@ config = GPT2Config(
 def blanks(step: str) -> int:
     """Return how many blanks a step has."""
     return len(find_blanks(find_step(step).solution_file.read_text()))
+
+
+def position_costs() -> Mapping[str, float]:
+    """Return what wrong positions cost the small model; MAX is imported for it."""
+    from tools.book_maker.values import position_costs as costs
+
+    return costs.position_costs()
 
 
 @cache

@@ -1,7 +1,7 @@
 """What the page on heads measures: where the heads of the small model look.
 
 Measured on ``the_pipe.txt``, chapter 30 of Moby Dick, one of those that the model was not trained on. Layers and
-heads are counted from 1, as ``./run attention`` counts them.
+heads are counted from 0, as ``./run attention`` and the weights' names count them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from solutions.solution_13 import load_pretrained
 PASSAGE = Path(__file__).with_name("the_pipe.txt")
 WINDOW = 128  # tokens that are read together
 SENTENCE = "The whale and the ship and the sea."
+ASKERS = 3  # that must be able to see a token, to call it one that many take from
 OFTEN = 8  # times that a token must stand in the passage, to be called a favorite
 
 
@@ -120,16 +121,20 @@ def even_shares() -> dict[str, float]:
     return measured_evenly(passage())
 
 
-def first_token() -> tuple[float, float]:
-    """Return the highest share that a head gives to the first token, in the sentence and in the passage.
+def first_token(found: Reading) -> tuple[float, float, float]:
+    """Return the highest share that a head gives to the first token, that of even attention, and how many times it is.
 
     Raises:
-        ValueError: the two no longer make the page's point, that a short text misleads.
+        ValueError: the sentence and the passage no longer make the page's point, that a short text misleads.
     """
-    short, long = (float(measured(found)["the first token"].max()) for found in (sentence(), passage()))
-    if short < 2 * long:
-        raise ValueError("heads.md says that the first token looks important in a short text alone; rewrite that")
-    return short, long
+
+    def of(one: Reading) -> tuple[float, float, float]:
+        most, even = float(measured(one)["the first token"].max()), measured_evenly(one)["the first token"]
+        return most, even, most / even
+
+    if of(sentence())[2] < 1.3 * of(passage())[2]:
+        raise ValueError("heads.md says that the first token looks more important in a short text; rewrite that")
+    return of(found)
 
 
 def by_layer(name: str) -> str:
@@ -190,9 +195,9 @@ def favorites(rows: int) -> list[tuple[str, str, int, float]]:
 
 
 def named(flat: int) -> str:
-    """Return a head, counted through all layers from 0, as a reader knows it: ``layer 3, head 4``."""
+    """Return a head, counted through all layers, as a reader knows it: ``layer 3, head 4``."""
     layer, head = divmod(flat, sentence().weights.shape[2])
-    return f"layer {layer + 1}, head {head + 1}"
+    return f"layer {layer}, head {head}"
 
 
 def decided() -> int:
@@ -204,8 +209,14 @@ def decided() -> int:
 
 
 def column() -> str:
-    """Return the token whose column has most weight in the head that is drawn large, compared with even attention."""
+    """Return the token that others take most from in the head that is drawn large, compared with even attention.
+
+    What a token takes from itself does not count, nor does a token that fewer than ``ASKERS`` others can see.
+    """
     found = sentence()
     layer, head = divmod(decided(), found.weights.shape[2])
-    times = found.weights[0, layer, head][1:].sum(axis=0) / found.even[1:].sum(axis=0)
-    return visible(found.tokens[0][int(times.argmax())])
+    others = np.tril(np.ones_like(found.even), k=-1)
+    given, alike = (
+        (weights * others)[1:, :-ASKERS].sum(axis=0) for weights in (found.weights[0, layer, head], found.even)
+    )
+    return visible(found.tokens[0][int((given / alike).argmax())])

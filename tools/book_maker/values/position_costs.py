@@ -1,0 +1,60 @@
+"""What wrong positions cost the small model, in bits per token, on the passage that the page on heads measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+from max.experimental.tensor import Tensor
+
+from checker.course.paths import SMALL_MODEL
+from checker.max_adapter.runtime import lazily, prepare, tensor
+from solutions.solution_11 import MaxGPT2LMHeadModel
+from solutions.solution_13 import load_pretrained
+from tools.book_maker.values.head_measurements import PASSAGE, WINDOW
+
+FAR = 100  # the one place for everybody that is not the first
+
+
+@cache
+def position_costs() -> Mapping[str, float]:
+    """Return the bits per token with right and with wrong positions, by what is wrong with them."""
+    from play.tokens import encode, load_tokenizer
+
+    prepare()
+    model = load_pretrained(SMALL_MODEL)
+    ids = encode(load_tokenizer(SMALL_MODEL), PASSAGE.read_text(encoding="utf-8"), model.config)[0]
+    windows = ids[: len(ids) // WINDOW * WINDOW].reshape(-1, WINDOW)
+    places = np.arange(WINDOW)
+    variants = {
+        "right": places,
+        "from 1": places + 1,
+        "backwards": places[::-1].copy(),
+        "all at 0": 0 * places,
+        "all far": 0 * places + FAR,
+    }
+    return {name: bits_per_token(model, windows, positions) for name, positions in variants.items()}
+
+
+def bits_per_token(model: MaxGPT2LMHeadModel, windows: np.ndarray, positions: np.ndarray) -> float:
+    """Return the mean of -log2 p of every token but the first.
+
+    Args:
+        model: what predicts.
+        windows: ``[window, seq]``, token ids.
+        positions: ``[seq]``, the rows of ``wpe`` to add.
+    """
+    transformer = model.transformer
+
+    def logits_of(ids: Tensor, places: Tensor) -> Tensor:
+        hidden_states = transformer.wte(ids) + transformer.wpe(places)
+        return model.lm_head(transformer.ln_f(transformer.h(hidden_states)))
+
+    with lazily():
+        logits = logits_of(tensor(windows), tensor(positions))
+    scores = np.from_dlpack(logits)[:, :-1].astype(np.float64)
+    highest = scores.max(axis=-1, keepdims=True)
+    log_sums = highest[..., 0] + np.log(np.exp(scores - highest).sum(axis=-1))
+    wanted = np.take_along_axis(scores, windows[:, 1:, None], axis=-1)[..., 0]
+    return float((log_sums - wanted).mean() / np.log(2))
