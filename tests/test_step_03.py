@@ -20,7 +20,7 @@ def norm(step, reference):
 
 @about("__init__")
 def test_parameters(step, reference):
-    """It has a weight and a bias of one number a channel, at first ones and zeros."""
+    """It has a weight and a bias of one number per channel, at first ones and zeros."""
     norm = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON))
     build(lambda: norm, weights=dict.fromkeys(reference.weights, np.full(WIDTH, 0.5, np.float32)))
     fresh = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON))

@@ -195,7 +195,7 @@ def test_tokens_stream(step):
 
 
 def settings_hold(text_of):
-    """Refuse unless ``text_of(rows, **settings)``, 4 new tokens a row, minds every setting at every place."""
+    """Refuse unless ``text_of(rows, **settings)``, 4 new tokens per row, minds every setting at every place."""
     rows = np.arange(60)[:, None] % VOCAB
     greedy = [TABLE[rows[:, -1]].argmax(-1)]
     for _ in range(3):

@@ -7,7 +7,7 @@ from checker.claims import about, require
 from tests.references import naive
 from tests.references.naive import BATCH, LENGTH, WEIGHTS, WIDTH, drawn, equal, equal_to_four_decimals
 
-# "Your journey starts with one step", three numbers a word, and what "journey" makes of it; after Raschka, chapter 3.
+# "Your journey starts with one step", three numbers per word, and what "journey" makes of it; after Raschka, chapter 3.
 SIX_WORDS = (
     (0.43, 0.15, 0.89),
     (0.55, 0.87, 0.66),

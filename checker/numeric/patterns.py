@@ -18,7 +18,7 @@ def pattern(
         actual, expected = actual.astype(np.int64), expected.astype(np.int64)
     room = tolerance * max(1.0, float(np.abs(expected).max(initial=0)))
     if not actual.any():
-        return "All of it is zero."
+        return "Everything is zero."
     if factor := _factor(actual, expected, room):
         return f"Everything is off by one factor: yours is {factor:.4g} times {whose}."
     if np.ptp(actual - expected) < 2 * room:

@@ -46,7 +46,7 @@ def decode() -> str:
             x_ticks=(0, 256, 512, 768, 1024),
             y_ticks=(0, 500, 1000, 1500),
             x_label="tokens in the cache",
-            y_label="MB a token",
+            y_label="MB per token",
         )
     ]
     for name, kind in (("gpt2", "query"), ("gpt2-medium", "key")):
