@@ -36,13 +36,14 @@ OTHER_CHAPTERS = ["introduction", "setup", "heads", "sizes", "speed", "cheat_she
 HEADINGS = [
     "The idea",
     "By hand",
-    "How it is built",
-    "The skeleton",
-    "Run it",
+    "You know this as",
+    "Write it",
     "Hints",
+    "When it says no",
+    "Why this way?",
+    "Exercises",
+    "What you can do now",
     "The solution",
-    "Pitfalls",
-    "What you can run now",
     "Next",
 ]
 HINTS = ["Hint 1 of 3: the idea", "Hint 2 of 3: the operation", "Hint 3 of 3: the line"]
