@@ -223,6 +223,15 @@ def pairs() -> None:
 
 @main.command()
 @click.argument("steps", nargs=-1, type=StepName())
+def compiling(steps: tuple[Step, ...]) -> int:
+    """Look for attempts that MAX traces and then cannot compile: 07 …, or all"""
+    from tools.surveys.compiling import report
+
+    return report(steps or all_steps())
+
+
+@main.command()
+@click.argument("steps", nargs=-1, type=StepName())
 def mutants(steps: tuple[Step, ...]) -> None:
     """Make small edits to solutions, and list those that the check accepts: 07 …, or all"""
     from tools.surveys.mutants import report
