@@ -38,7 +38,7 @@ def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor) -> lis
     """Return the attention weights behind ``attend``, in pieces ``[batch, head, seq, head_dim]`` side by side.
 
     Attention returns weights times value. With rows of the identity as the value it returns the weights
-    themselves, whoever wrote it and whatever it does inside; head_dim columns at a time, because some
+    themselves, no matter who wrote it and what it does inside; head_dim columns at a time, because some
     take the scale from the value's width.
     """
     batch, heads, length, head_dim = (int(size) for size in value.shape)

@@ -23,7 +23,7 @@ class GPT2MLP(Module[[Tensor], Tensor]):
         self.c_proj = Linear(intermediate_size, embed_dim)
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [..., embd] -> [..., embd]
-        """Two linear layers with a GELU between them."""
+        """Apply two linear layers with a GELU between them."""
         # c_fc, then GELU in its tanh approximation, then c_proj. (3 lines)
         hidden_states = self.c_fc(hidden_states)
         hidden_states = F.gelu(hidden_states, approximate="tanh")

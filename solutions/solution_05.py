@@ -30,6 +30,6 @@ class GPT2Embeddings(Module[[Tensor], Tensor]):
         self.wte = Embedding(config.vocab_size, dim=config.n_embd)
 
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
-        """The rows of the given tokens."""
+        """Return the rows of the given tokens."""
         # Look them up. (1 line)
         return self.wte(input_ids)

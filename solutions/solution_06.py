@@ -26,7 +26,7 @@ def check_length(length: DimLike, config: GPT2Config) -> None:
 
 
 def position_ids(sequence_length: DimLike, num_tokens: int = 0, *, device: Device) -> Tensor:  # -> [seq]
-    """The places of a sequence that ``num_tokens`` earlier tokens precede: num_tokens, num_tokens + 1, …"""
+    """Return the positions of a sequence after ``num_tokens`` earlier tokens: num_tokens, num_tokens + 1, …"""
     # Count with Tensor.arange, as int64, from num_tokens. (2 lines)
     first, end = num_tokens, Dim(sequence_length) + num_tokens
     return Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int64, device=device)
@@ -41,7 +41,7 @@ class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
         self.wpe = Embedding(config.n_positions, dim=config.n_embd)
 
     def forward(self, positions: Tensor) -> Tensor:  # [seq] -> [seq, embd]
-        """The rows of the given positions.
+        """Return the rows of the given positions.
 
         Raises:
             ValueError: there are more positions than rows.

@@ -27,7 +27,7 @@ class GPT2Block(Module[[Tensor], Tensor]):
         self.mlp = GPT2MLP(inner_dim, config)
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
-        """Attention, then feed-forward network, each around a residual."""
+        """Apply attention, then the feed-forward network, each with a residual around it."""
         # Two pre_norm_residual, one after the other. (2 lines)
         hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)
         return pre_norm_residual(hidden_states, self.ln_2, self.mlp)

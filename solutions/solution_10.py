@@ -27,7 +27,7 @@ class GPT2Model(Module[[Tensor], Tensor]):
         self.ln_f = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)
 
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
-        """What the model knows of every token after reading up to it.
+        """Return what the model knows of every token after reading up to it.
 
         Raises:
             ValueError: the sequence is longer than ``n_positions``.

@@ -23,6 +23,6 @@ class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
         self.lm_head = Linear(config.n_embd, config.vocab_size, bias=False)
 
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, vocab]
-        """The logits of the token that follows each token."""
+        """Return the logits of the token that follows each token."""
         # The transformer, then the head. (1 line)
         return self.lm_head(self.transformer(input_ids))

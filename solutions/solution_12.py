@@ -28,7 +28,7 @@ def check_settings(input_ids: np.ndarray, temperature: float, top_k: int | None)
 def next_token_probabilities(
     logits: np.ndarray, *, temperature: float = 1.0, top_k: int | None = None
 ) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
-    """How likely each token is to come next; every row adds up to 1.
+    """Return how likely each token is to come next; every row adds up to 1.
 
     A temperature below 1 favors the likely tokens, one above 1 the others. With ``top_k``, the
     tokens below the k-th largest logit are out, and the rest share their probability; a ``top_k``
@@ -53,7 +53,7 @@ def generate_next_token(
     top_k: int | None = None,
     rng: np.random.Generator | None = None,
 ) -> np.ndarray:  # [batch, seq] -> [batch]
-    """The token that comes next in every row, drawn with ``rng``.
+    """Draw the token that comes next in every row, with ``rng``.
 
     The most likely one, and no drawing, where ``do_sample`` is false or the temperature is 0.
 
@@ -109,7 +109,7 @@ def generate_tokens(
     rng: np.random.Generator | None = None,
     n_positions: int = 1024,
 ) -> np.ndarray:  # [batch, seq] -> [batch, seq + max_new_tokens]
-    """The prompt and what follows it: :func:`stream_tokens`, gathered into one array.
+    """Return the prompt and what follows it: :func:`stream_tokens`, gathered into one array.
 
     Raises:
         ValueError: as :func:`check_settings` says.

@@ -24,7 +24,7 @@ MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")  # the causal mask, saved as 
 
 
 def checkpoint_folder(name_or_folder: str | Path) -> Path:
-    """A folder with ``config.json`` and weights: the one given, or a download from Hugging Face's hub.
+    """Return a folder with ``config.json`` and weights: the one given, or a download from Hugging Face's hub.
 
     Raises:
         ValueError: there is no such folder, and no such model could be downloaded.
@@ -44,7 +44,7 @@ def checkpoint_folder(name_or_folder: str | Path) -> Path:
 
 
 def read_config(folder: Path) -> GPT2Config:
-    """The configuration of a checkpoint.
+    """Return the configuration of a checkpoint.
 
     Raises:
         ValueError: ``config.json`` is missing, no JSON, or of another architecture, which is named.
@@ -61,7 +61,7 @@ def read_config(folder: Path) -> GPT2Config:
 
 
 def read_checkpoint(folder: Path) -> Weights:
-    """Every tensor of a checkpoint by its name in the file, as float32. The files are only read.
+    """Read every tensor of a checkpoint, by its name in the file, as float32. The files stay as they are.
 
     Large checkpoints are cut into several files; ``model.safetensors.index.json`` then says under
     ``weight_map`` which tensor is in which file.
@@ -82,7 +82,7 @@ def read_checkpoint(folder: Path) -> Weights:
 
 
 def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
-    """Weights by the names and in the layout of :class:`MaxGPT2LMHeadModel`.
+    """Return weights by the names and in the layout of :class:`MaxGPT2LMHeadModel`.
 
     The published checkpoints leave the prefix ``transformer.`` out and the head too; newer ones
     have one or both. Nothing is dropped but the mask buffers, and a weight that is missing stays
@@ -124,7 +124,7 @@ def check_weights(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[
 
 
 def load_pretrained(name_or_folder: str | Path) -> MaxGPT2LMHeadModel:
-    """GPT-2 with the weights of a checkpoint: a folder, a published size or another name on the hub.
+    """Load GPT-2 with the weights of a checkpoint: a folder, a published size or another name on the hub.
 
     Raises:
         ValueError: the checkpoint cannot be found or read, or is not of this model; the message says why.

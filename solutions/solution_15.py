@@ -31,14 +31,14 @@ class PagedCache(Protocol):
         """Write the new tokens' keys and values, twice [tokens, head, head_dim], behind those of their requests."""
 
     def attend(self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float) -> Tensor:
-        """Causal attention of every new token over what is stored of its own request, itself included.
+        """Attend from every new token to what is stored of its own request, itself included.
 
         ``query`` is [tokens, head, head_dim], and so is the result; the scores are multiplied by ``scale``.
         """
 
 
 def cache_sizes(config: GPT2Config) -> dict[str, int]:
-    """What MAX must know to cut memory into pages: ``num_layers``, ``n_kv_heads`` and ``head_dim``."""
+    """Return what MAX must know to cut memory into pages: ``num_layers``, ``n_kv_heads`` and ``head_dim``."""
     # A dictionary of the three, from the configuration. (1 line)
     return {"num_layers": config.n_layer, "n_kv_heads": config.n_head, "head_dim": config.head_dim}
 
@@ -46,7 +46,7 @@ def cache_sizes(config: GPT2Config) -> dict[str, int]:
 def ragged_positions(
     tokens: Tensor, row_offsets: Tensor, lengths: Tensor
 ) -> Tensor:  # [tokens], [batch + 1], [batch] -> [tokens]
-    """The place of every token within its own request, of which ``lengths`` tokens are in the cache already."""
+    """Return every token's position in its own request, of which ``lengths`` tokens are in the cache already."""
     rows = position_ids(tokens.shape[0], device=tokens.device)
     lengths = lengths.cast(DType.int64)
     starts, ends = (F.rebind(part.cast(DType.int64), lengths.shape) for part in (row_offsets[:-1], row_offsets[1:]))
@@ -57,7 +57,7 @@ def ragged_positions(
 
 
 def last_rows(hidden_states: Tensor, row_offsets: Tensor) -> Tensor:  # [tokens, embd], [batch + 1] -> [batch, embd]
-    """The last token of every request: the only one whose logits anyone asks for."""
+    """Return the last token of every request: the only one whose logits anyone asks for."""
     # Gather the row before each request's end. (1 line)
     return F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)
 
@@ -65,7 +65,7 @@ def last_rows(hidden_states: Tensor, row_offsets: Tensor) -> Tensor:  # [tokens,
 def paged_attention(
     attention: GPT2MultiHeadAttention, hidden_states: Tensor, row_offsets: Tensor, cache: PagedCache, layer: int
 ) -> Tensor:  # [tokens, embd] -> [tokens, embd]
-    """What ``attention`` computes, for the tokens of many requests, with earlier tokens from the cache."""
+    """Run ``attention`` on the tokens of many requests, with earlier tokens from the cache."""
     # Project, cut into three, each into heads; store, attend with 1 / sqrt(head_dim), join, project. (5 lines)
     parts = F.split(attention.c_attn(hidden_states), [attention.split_size] * 3, axis=-1)
     query, key, value = (part.reshape([*part.shape[:-1], attention.num_heads, attention.head_dim]) for part in parts)
@@ -86,7 +86,7 @@ class ServedGPT2(Module[..., Tensor]):
     def forward(
         self, tokens: Tensor, row_offsets: Tensor, cache: PagedCache
     ) -> Tensor:  # [tokens], [batch + 1] -> [batch, vocab]
-        """The logits of the token that follows each request."""
+        """Return the logits of the token that follows each request."""
         transformer = self.transformer
         # Embed; a block is step 09's, with paged_attention; then the last rows, ln_f and the head. (7 lines)
         positions = ragged_positions(tokens, row_offsets, cache.lengths)

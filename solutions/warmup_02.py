@@ -12,7 +12,7 @@ from solutions.warmup_01 import attention_scores, context_vectors, softmax
 def project(
     x: np.ndarray, W_query: np.ndarray, W_key: np.ndarray, W_value: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # [..., seq, d_in], 3 x [d_in, d_out] -> 3 x [..., seq, d_out]
-    """Ask, offer and tell: the query, key and value of every token, each by a matrix of its own.
+    """Return the query, key and value of every token, each by a matrix of its own.
 
     The matrices are [d_in, d_out] and stand to the right of x, as in GPT-2's checkpoint. PyTorch's
     Linear keeps them the other way round and transposes them itself.
@@ -24,7 +24,7 @@ def project(
 def scaled_scores(
     query: np.ndarray, key: np.ndarray
 ) -> np.ndarray:  # [..., query, d_k], [..., key, d_k] -> [..., query, key]
-    """Attention scores whose size does not grow with d_k, the width of a key.
+    """Return attention scores whose size does not grow with d_k, the width of a key.
 
     A dot product of d_k independent terms of variance one has variance d_k; over sqrt(d_k) it is one
     again. Larger scores would push the softmax to a single one, where its gradient vanishes. Source:

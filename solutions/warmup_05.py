@@ -18,7 +18,7 @@ def fuse(W_query: np.ndarray, W_key: np.ndarray, W_value: np.ndarray) -> np.ndar
 def project_fused(
     x: np.ndarray, W_qkv: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # [..., seq, C], [C, 3C] -> 3 x [..., seq, C]
-    """Query, key and value of every token by one multiplication: what warm-up 02's project does with three."""
+    """Return query, key and value of every token by one multiplication: warm-up 02's project needs three."""
     # Multiply once, then cut the channels into three equal parts. (2 lines)
     query, key, value = np.split(x @ W_qkv, 3, axis=-1)
     return query, key, value
@@ -50,9 +50,9 @@ def multi_head_attention(
 
 
 def parameter_count(n_embd: int, *, bias: bool = False) -> int:
-    """How many numbers one attention layer learns; the number of heads does not matter.
+    """Return how many numbers one attention layer learns; the number of heads does not matter.
 
-    In GPT-2 small it is 2,362,368 with biases, and its 12 layers make 23 % of the model's 124 million.
+    In GPT-2 small it is 2,362,368 with biases, and its 12 layers make 23% of the model's 124 million.
     """
     # W_qkv and W_o, and where there are biases one for each of their columns. (2 lines)
     weights, biases = n_embd * 3 * n_embd + n_embd * n_embd, 3 * n_embd + n_embd

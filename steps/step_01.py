@@ -33,13 +33,13 @@ class GPT2Config:
 
     @property
     def head_dim(self) -> int:
-        """The width of one head: the heads share ``n_embd`` evenly."""
+        """Return the width of one head: the heads share ``n_embd`` evenly."""
         # TODO: Divide the width by the number of heads, as whole numbers. (1 line)
         raise NotImplementedError
 
     @classmethod
     def published(cls, name: str) -> GPT2Config:
-        """The configuration published as ``gpt2``, ``gpt2-medium``, ``gpt2-large`` or ``gpt2-xl``.
+        """Return the configuration published as ``gpt2``, ``gpt2-medium``, ``gpt2-large`` or ``gpt2-xl``.
 
         Only width, depth and heads differ between the four:
 

@@ -12,7 +12,7 @@ from max.graph import Dim, DimLike
 def causal_mask(
     sequence_length: DimLike, num_tokens: int, *, dtype: DType, device: Device
 ) -> Tensor:  # -> [seq, seq + num_tokens]
-    """A mask to add to attention scores: 0 where a token may look, -inf where it may not.
+    """Return a mask to add to attention scores: 0 where a token may look, -inf where it may not.
 
     Row ``i`` is the token at position ``num_tokens + i``: the ``num_tokens`` tokens before this
     sequence were seen earlier (a KV cache holds them, step 14) and every row may look at them.

@@ -17,7 +17,7 @@ class LayerNorm(Module[[Tensor], Tensor]):
 
     def __init__(self, dim: int, *, eps: float = 1e-5) -> None:
         self.eps = eps
-        # TODO: Make the parameters weight (ones) and bias (zeros), one number a channel. (2 lines)
+        # TODO: Make the parameters weight (ones) and bias (zeros), one number per channel. (2 lines)
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:  # [..., dim] -> [..., dim]

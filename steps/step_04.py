@@ -22,6 +22,6 @@ class GPT2MLP(Module[[Tensor], Tensor]):
         raise NotImplementedError
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [..., embd] -> [..., embd]
-        """Two linear layers with a GELU between them."""
+        """Apply two linear layers with a GELU between them."""
         # TODO: c_fc, then GELU in its tanh approximation, then c_proj. (3 lines)
         raise NotImplementedError

@@ -28,6 +28,6 @@ class GPT2Embeddings(Module[[Tensor], Tensor]):
         raise NotImplementedError
 
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
-        """The rows of the given tokens."""
+        """Return the rows of the given tokens."""
         # TODO: Look them up. (1 line)
         raise NotImplementedError

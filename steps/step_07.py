@@ -47,7 +47,7 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
     def _attn(
         self, query: Tensor, key: Tensor, value: Tensor
     ) -> Tensor:  # three times [batch, head, seq, head_dim] -> [batch, head, seq, head_dim]
-        """Scaled dot-product attention under the causal mask, all heads at once."""
+        """Compute scaled dot-product attention under the causal mask, all heads at once."""
         # TODO: Scores [batch, head, seq, seq], over sqrt(head_dim), plus mask, softmax, times value. (5 lines)
         raise NotImplementedError
 

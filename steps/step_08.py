@@ -10,7 +10,7 @@ from max.experimental.tensor import Tensor
 def pre_norm_residual(
     x: Tensor, norm: Callable[[Tensor], Tensor], sublayer: Callable[[Tensor], Tensor]
 ) -> Tensor:  # [..., embd] -> [..., embd]
-    """What ``sublayer`` makes of the normalized ``x``, added to ``x`` itself.
+    """Add to ``x`` what ``sublayer`` makes of the normalized ``x``.
 
     The sum takes ``x`` as it came, not normalized: so the input reaches the last block unchanged,
     and every block writes its part on top. Source: Radford et al. (2019), section 2.3, which moved

@@ -24,6 +24,6 @@ class GPT2Block(Module[[Tensor], Tensor]):
         raise NotImplementedError
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
-        """Attention, then feed-forward network, each around a residual."""
+        """Apply attention, then the feed-forward network, each with a residual around it."""
         # TODO: Two pre_norm_residual, one after the other. (2 lines)
         raise NotImplementedError

@@ -24,7 +24,7 @@ class GPT2Model(Module[[Tensor], Tensor]):
         raise NotImplementedError
 
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
-        """What the model knows of every token after reading up to it.
+        """Return what the model knows of every token after reading up to it.
 
         Raises:
             ValueError: the sequence is longer than ``n_positions``.

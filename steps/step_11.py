@@ -22,6 +22,6 @@ class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
         raise NotImplementedError
 
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, vocab]
-        """The logits of the token that follows each token."""
+        """Return the logits of the token that follows each token."""
         # TODO: The transformer, then the head. (1 line)
         raise NotImplementedError

@@ -31,14 +31,14 @@ class PagedCache(Protocol):
         """Write the new tokens' keys and values, twice [tokens, head, head_dim], behind those of their requests."""
 
     def attend(self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float) -> Tensor:
-        """Causal attention of every new token over what is stored of its own request, itself included.
+        """Attend from every new token to what is stored of its own request, itself included.
 
         ``query`` is [tokens, head, head_dim], and so is the result; the scores are multiplied by ``scale``.
         """
 
 
 def cache_sizes(config: GPT2Config) -> dict[str, int]:
-    """What MAX must know to cut memory into pages: ``num_layers``, ``n_kv_heads`` and ``head_dim``."""
+    """Return what MAX must know to cut memory into pages: ``num_layers``, ``n_kv_heads`` and ``head_dim``."""
     # TODO: A dictionary of the three, from the configuration. (1 line)
     raise NotImplementedError
 
@@ -46,7 +46,7 @@ def cache_sizes(config: GPT2Config) -> dict[str, int]:
 def ragged_positions(
     tokens: Tensor, row_offsets: Tensor, lengths: Tensor
 ) -> Tensor:  # [tokens], [batch + 1], [batch] -> [tokens]
-    """The place of every token within its own request, of which ``lengths`` tokens are in the cache already."""
+    """Return every token's position in its own request, of which ``lengths`` tokens are in the cache already."""
     rows = position_ids(tokens.shape[0], device=tokens.device)
     lengths = lengths.cast(DType.int64)
     starts, ends = (F.rebind(part.cast(DType.int64), lengths.shape) for part in (row_offsets[:-1], row_offsets[1:]))
@@ -55,7 +55,7 @@ def ragged_positions(
 
 
 def last_rows(hidden_states: Tensor, row_offsets: Tensor) -> Tensor:  # [tokens, embd], [batch + 1] -> [batch, embd]
-    """The last token of every request: the only one whose logits anyone asks for."""
+    """Return the last token of every request: the only one whose logits anyone asks for."""
     # TODO: Gather the row before each request's end. (1 line)
     raise NotImplementedError
 
@@ -63,7 +63,7 @@ def last_rows(hidden_states: Tensor, row_offsets: Tensor) -> Tensor:  # [tokens,
 def paged_attention(
     attention: GPT2MultiHeadAttention, hidden_states: Tensor, row_offsets: Tensor, cache: PagedCache, layer: int
 ) -> Tensor:  # [tokens, embd] -> [tokens, embd]
-    """What ``attention`` computes, for the tokens of many requests, with earlier tokens from the cache."""
+    """Run ``attention`` on the tokens of many requests, with earlier tokens from the cache."""
     # TODO: Project, cut into three, each into heads; store, attend with 1 / sqrt(head_dim), join, project. (5 lines)
     raise NotImplementedError
 
@@ -79,7 +79,7 @@ class ServedGPT2(Module[..., Tensor]):
     def forward(
         self, tokens: Tensor, row_offsets: Tensor, cache: PagedCache
     ) -> Tensor:  # [tokens], [batch + 1] -> [batch, vocab]
-        """The logits of the token that follows each request."""
+        """Return the logits of the token that follows each request."""
         transformer = self.transformer
         # TODO: Embed; a block is step 09's, with paged_attention; then the last rows, ln_f and the head. (7 lines)
         raise NotImplementedError

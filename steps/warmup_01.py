@@ -8,7 +8,7 @@ import numpy as np
 def attention_scores(
     query: np.ndarray, key: np.ndarray
 ) -> np.ndarray:  # [..., query, channel], [..., key, channel] -> [..., query, key]
-    """How well every query fits every key: their dot product, the larger the more they agree.
+    """Return how well every query fits every key: their dot product, which is larger the more they agree.
 
     The dots stand for any axes in front: none here, batch and head later.
     """
@@ -30,7 +30,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:  # [..., key] -> [..., key]
 def context_vectors(
     weights: np.ndarray, value: np.ndarray
 ) -> np.ndarray:  # [..., query, key], [..., key, channel] -> [..., query, channel]
-    """What every query gathers: the sum of all values, each as much as its weight says."""
+    """Return what every query gathers: the sum of all values, each multiplied by its weight."""
     # TODO: Multiply the weights by the values. (1 line)
     raise NotImplementedError
 

@@ -9,7 +9,7 @@ from solutions.warmup_02 import project, scaled_scores
 
 
 def lookback_mask(sequence_length: int) -> np.ndarray:  # -> [seq, seq] of bool
-    """Where a token may look: True at [i, j] where token i may attend to token j, itself or before it.
+    """Return where a token may look: True at [i, j] where token i may attend to token j, itself or before it.
 
     Step 02's causal_mask says the same in numbers to add: 0 for True, -inf for False.
     """
@@ -20,7 +20,7 @@ def lookback_mask(sequence_length: int) -> np.ndarray:  # -> [seq, seq] of bool
 def attention_weights(
     query: np.ndarray, key: np.ndarray, mask: np.ndarray | None = None
 ) -> np.ndarray:  # [..., query, d_k], [..., key, d_k], [query, key] of bool -> [..., query, key]
-    """How much every query takes from every key: the softmax of the scaled scores, as far as the mask allows.
+    """Return how much every query takes from every key: the softmax of the scaled scores that the mask allows.
 
     Args:
         query: what is asked.
@@ -39,7 +39,7 @@ def attention_weights(
 def dropout(
     x: np.ndarray, p: float, *, training: bool, generator: np.random.Generator | None
 ) -> np.ndarray:  # [...] -> [...]
-    """In training, zero every element with probability p and scale the rest; otherwise return x.
+    """Zero every element with probability p in training, and scale the rest; otherwise return x.
 
     Survivors are scaled by 1 / (1 - p), so that the expected sum stays what it was and nothing need
     change after training. Source: Srivastava et al., "Dropout" (2014), in its inverted form.
@@ -71,6 +71,6 @@ def causal_attention(
     training: bool = False,
     generator: np.random.Generator | None = None,
 ) -> np.ndarray:  # [..., seq, d_in], 3 x [d_in, d_out] -> [..., seq, d_out]
-    """Self-attention that looks back only, its weights thinned by dropout in training."""
+    """Attend to earlier tokens only, with weights that dropout thins in training."""
     # TODO: Project, weights under the mask, dropout on the weights, gather the values. (4 lines)
     raise NotImplementedError

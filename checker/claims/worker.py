@@ -225,7 +225,7 @@ def rest() -> None:
     """Stop until the parent says to go on, which it does with a job.
 
     Once MAX has run an operation, one of its threads looks for work some thousand times per second, which takes
-    7 % of a core for as long as the process waits.
+    7% of a core for as long as the process waits.
     """
     with contextlib.suppress(AttributeError):  # where it is possible, on Linux, do not outlive a parent that is killed
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)

@@ -2,8 +2,8 @@
 
 MAX compiles a graph's matrix products anew for every graph, and they take most of the time; all graphs in one
 module take hardly longer than three of them one by one. ``checker.claims.staging`` has the graphs of the solutions
-compiled so, and ``play.staging`` those of the small model. Whoever stages one of these graphs finds it
-(:class:`Part`), whoever wrote the module; any other graph is compiled when it is met, as MAX does, and kept by MAX.
+compiled so, and ``play.staging`` those of the small model. Code that stages one of these graphs finds it
+(:class:`Part`), no matter who wrote the module; any other graph is compiled when it is met, and kept by MAX.
 
 MAX sets up all graphs of a file or none, and wants the weights of all. The weights of the others are zeros, since
 nobody calls them. That costs little because the references are recorded on a tiny configuration: 241 weights of all

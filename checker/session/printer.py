@@ -1,4 +1,4 @@
-"""The look of a verdict: plain lines that read well without colour, in a log, and aloud."""
+"""The look of a verdict: plain lines that read well without color, in a log, and aloud."""
 
 from __future__ import annotations
 

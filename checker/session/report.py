@@ -99,7 +99,7 @@ class Report:
             case Unloadable():
                 self.printer.row("no", "", "The file can be imported.")
         self.heard.hear(event)
-        decided = isinstance(event, Decided) and self.heard.numbers_decided and not self.heard.traced
+        decided = isinstance(event, Decided) and event.stage == "drawn"  # the last of the numbers
         if decided and self.more_to_come and self.heard.numbers_are_right:
             self.printer.line(f"\nYes: the numbers are Hugging Face's ({self.seconds()}).")
 

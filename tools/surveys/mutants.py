@@ -25,8 +25,9 @@ from typing import Any
 
 import pytest
 
-from checker.claims.observation import observe
+from checker.claims.observation import Draws, observe
 from checker.claims.subjects import load_source
+from checker.claims.surveying import answer_to
 from checker.claims.worker import import_max
 from checker.course.blanks import Function, find_blanks, functions
 from checker.course.steps import Step, uses_max
@@ -221,8 +222,9 @@ def accepts(step: Step, source: str) -> bool:
     except Exception:
         return False
     heard: set[str] = set()
-    for compiled in (False, True) if uses_max(step) else (False,):
-        said = observe(step, {"mutant": subject}, compiled=compiled, tell=_follow)["mutant"]
+    stages: list[dict[str, Any]] = [{}, {"draws": Draws(answer_to(step), [0])}]
+    for stage in [*stages, {"compiled": True}] if uses_max(step) else stages:
+        said = observe(step, {"mutant": subject}, tell=_follow, **stage)["mutant"]
         if any(outcome.verdict != "yes" for outcome in said.values()):
             return False
         heard |= {claim.partition("[")[0] for claim in said}

@@ -42,7 +42,7 @@ class Pressed:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A check that went on in the background is over; ``line`` says what came of it, and ``check`` is its report."""
+    """A check that went on in the background is over; ``line`` says the result, and ``check`` is its report."""
 
     step: Step
     check: Check

@@ -100,5 +100,6 @@ def test_a_check_that_is_killed_leaves_no_child(course, end):
         check.send_signal(end)
         check.wait(timeout=30)
         _, alive = psutil.wait_procs(children, timeout=2)
+        running = [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]  # init may be slow to reap
     assert children
-    assert alive == []
+    assert running == []

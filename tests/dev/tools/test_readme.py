@@ -31,6 +31,7 @@ NOT_IN_CI = {
     "book-pictures": "needs a browser; test_book_browser.py looks at the same pages",
     "book-figures": "draws what book-build draws, as files",
     "readme-picture": "writes the file that test_readme.py compares",
+    "compiling": "compiles for an hour; ./run nightly does it",
     "mutants": "takes hours; test_mutants.py makes and grades some",
     "evaluate": "needs the text of Moby Dick, and minutes; test_models.py compares what it recorded",
     "sample": "writes with Hugging Face's generate, for the model's card",
