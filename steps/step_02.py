@@ -15,7 +15,7 @@ def causal_mask(
     """Return a mask to add to attention scores: 0 where a token may look, -inf where it may not.
 
     Row ``i`` is the token at position ``num_tokens + i``: the ``num_tokens`` tokens before this
-    sequence were seen earlier (a KV cache holds them, step 14) and every row may look at them.
+    sequence were seen earlier (a cache holds them, say), and every row may look at them.
     So row ``i`` may look at columns ``0`` to ``num_tokens + i``, and at nothing to the right.
 
     Args:

@@ -10,7 +10,7 @@ from solutions.solution_10 import GPT2Model
 
 
 class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
-    """GPT-2 with its head. A logit is how well a token would come next; softmax makes it a probability.
+    """GPT-2 with its head. A logit says how likely a token is to come next; softmax makes it a probability.
 
     Source: ``GPT2LMHeadModel`` in Hugging Face's transformers; the names are those of its checkpoint.
     The head has the weights of the token embeddings, which step 13 loads into it.

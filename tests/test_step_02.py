@@ -71,7 +71,7 @@ def test_no_nan(step):
     """It has no NaN, which would spread to everything that it is added to."""
     for rows in LENGTHS:
         wrong = int(np.isnan(np.from_dlpack(mask_of(step, rows))).sum())
-        sentence = f"causal_mask({rows}, 0) has {wrong} values of {rows * rows} that are not a number."
+        sentence = f"causal_mask({rows}, 0) has {wrong} values of {rows * rows} that are NaN."
         require(not wrong, sentence)
 
 

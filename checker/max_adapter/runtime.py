@@ -1,7 +1,7 @@
 """Prepare MAX for the checks and for the finished model; convert arrays, choose devices, tell of compiling.
 
 :func:`prepare` is called once by each entry point that runs MAX; nothing is patched by an import. It sets what
-grading is (float32 on the CPU), and then hooks into MAX at four places, which only buy speed (:data:`HOOKS`). Where
+grading is (float32 on the CPU), and then hooks into MAX at five places, which only buy speed (:data:`HOOKS`). Where
 MAX no longer has the place, or what was hooked in fails later, checks go on as MAX does it by itself: slower, just
 as right, and :data:`notices` says so, once per hook.
 
@@ -28,7 +28,7 @@ from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor, default_device, default_dtype
 
-from checker.max_adapter import graphs, kernels
+from checker.max_adapter import graphs, imports, kernels
 
 #: Called with ``(what, None)`` when MAX starts to compile something and ``(what, seconds)`` after.
 listeners: list[Callable[[str, float | None], None]] = []
@@ -118,6 +118,7 @@ def compiling(what: str) -> Iterator[None]:
 
 
 HOOKS = (
+    Hook("imports", imports.install, "MAX takes a seventh of a second longer to import"),
     Hook(
         "kernels",
         partial(kernels.install, compiling),

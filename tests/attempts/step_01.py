@@ -37,7 +37,7 @@ MISTAKES = {
     "Every size has 12 heads; medium has 16, large 20 and xl 25.": {
         "n_layer=n_layer, n_head=n_head": "n_layer=n_layer"
     },
-    "Medium, large and xl have 24, 36 and 25 heads, an error that is often copied; they have 16, 20 and 25.": {
+    "Medium, large and xl have 24, 36 and 25 heads here; they have 16, 20 and 25.": {
         "(1024, 24, 16)": "(1024, 24, 24)",
         "(1280, 36, 20)": "(1280, 36, 36)",
     },

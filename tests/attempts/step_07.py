@@ -34,7 +34,7 @@ MISTAKES = {
     "The mask is off by one: every token also looks at the one right after it.": {
         MASK_CALL: "causal_mask(query.shape[-2], 1, dtype=query.dtype, device=query.device)[:, :-1]",
     },
-    "The mask blocks the token itself, which leaves the first token nothing to look at: 0/0 is not a number.": {
+    "The mask blocks the token itself, which leaves the first token nothing to look at: 0/0 is NaN.": {
         MASK_CALL: "causal_mask(query.shape[-2] + 1, 0, dtype=query.dtype, device=query.device)[:-1, 1:]",
     },
     "The mask is subtracted, which turns minus infinity into plus infinity; add it.": {

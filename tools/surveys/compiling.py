@@ -1,7 +1,7 @@
 """Look for what only MAX's compiler refuses: attempts that it traces for all sizes and then cannot compile.
 
 A check says yes once a module is traced, before it is compiled, so each of these needs a check of its own in the traced
-stage. All graphs of a step are compiled together, which takes hardly longer than a few one by one; where that
+stage. Graphs are compiled together, ten in one module, which takes hardly longer than a few one by one; where that
 fails, each is compiled alone.
 """
 
@@ -18,6 +18,9 @@ from checker.claims.subjects import load_source
 from checker.course.attempts import Edits, edited, load_attempts
 from checker.course.steps import Step, uses_max
 from checker.max_adapter import graphs, runtime
+
+
+AT_ONCE = 10  # graphs: a module of some dozens takes more memory than there is
 
 
 @dataclass
@@ -75,10 +78,12 @@ def tally(step: Step) -> Tally:
                 different.append(graph)
             by_fingerprint.setdefault(fingerprint, []).append(name)
     counted.graphs = len(different)
-    if different and problem(different):
-        for names in by_fingerprint.values():
-            if said := problem(staged(step, of_attempt[names[0]])):
-                counted.refused |= dict.fromkeys(names, said.splitlines()[0])
+    named = list(by_fingerprint.values())  # in the order of the graphs
+    for first in range(0, len(different), AT_ONCE):
+        if problem(different[first : first + AT_ONCE]):
+            for names in named[first : first + AT_ONCE]:
+                if said := problem(staged(step, of_attempt[names[0]])):
+                    counted.refused |= dict.fromkeys(names, said.splitlines()[0])
     return counted
 
 

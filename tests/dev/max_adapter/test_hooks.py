@@ -19,6 +19,7 @@ LACKING = {
     "from max.engine import InferenceSession; del InferenceSession.compile_reusing_mefs": "graphs",
     "from max.experimental import executor; del executor.InterpreterExecutor": "interpreter",
     "import signal; signal.signal = lambda number: None": "interrupts",
+    "import importlib.util; importlib.util.find_spec = lambda name: None": "imports",
 }
 GRADE = """
 import sys

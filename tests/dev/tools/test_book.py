@@ -32,7 +32,18 @@ from tools.book_maker.transcripts import differences
 from tools.book_maker.values import worked_examples
 from tools.course_copy import Course
 
-OTHER_CHAPTERS = ["introduction", "setup", "heads", "sizes", "speed", "cheat_sheet", "glossary", "troubleshooting"]
+OTHER_CHAPTERS = [
+    "introduction",
+    "setup",
+    "heads",
+    "sizes",
+    "speed",
+    "cheat_sheet",
+    "notation",
+    "glossary",
+    "troubleshooting",
+    "errors_elsewhere",
+]
 HEADINGS = [
     "The idea",
     "By hand",
