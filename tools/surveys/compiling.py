@@ -19,7 +19,6 @@ from checker.course.attempts import Edits, edited, load_attempts
 from checker.course.steps import Step, uses_max
 from checker.max_adapter import graphs, runtime
 
-
 AT_ONCE = 10  # graphs: a module of some dozens takes more memory than there is
 
 
