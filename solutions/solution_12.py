@@ -62,7 +62,7 @@ def generate_next_token(
     """
     check_settings(input_ids, temperature, top_k)
     rng = rng or np.random.default_rng()
-    # Take the logits of the last place; the largest, or one drawn a row by its probability. (5 lines)
+    # Take the logits of the last position; per row, the largest or one drawn by its probability. (5 lines)
     logits = model(input_ids)[:, -1]
     if temperature == 0 or not do_sample:
         return logits.argmax(axis=-1)

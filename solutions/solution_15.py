@@ -50,7 +50,7 @@ def ragged_positions(
     rows = position_ids(tokens.shape[0], device=tokens.device)
     lengths = lengths.cast(DType.int64)
     starts, ends = (F.rebind(part.cast(DType.int64), lengths.shape) for part in (row_offsets[:-1], row_offsets[1:]))
-    # A row's request is how many ends it has passed; its place, the row less its start plus its length. (3 lines)
+    # A row's request is how many ends it has passed; its position: row less start plus length. (3 lines)
     passed = rows.unsqueeze(-1) >= ends
     request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)
     return rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)

@@ -52,7 +52,7 @@ def generate_next_token(
     """
     check_settings(input_ids, temperature, top_k)
     rng = rng or np.random.default_rng()
-    # TODO: Take the logits of the last place; the largest, or one drawn a row by its probability. (5 lines)
+    # TODO: Take the logits of the last position; per row, the largest or one drawn by its probability. (5 lines)
     raise NotImplementedError
 
 

@@ -56,7 +56,7 @@ def test_the_future_cannot_change_the_past(model, reference):
 
 @about("forward")
 def test_order_matters(model, reference):
-    """The same token at two places gives two different rows: positions are seen."""
+    """The same token at two positions gives two different rows: positions are seen."""
     rows = np.from_dlpack(run(model, np.full((1, 5), 3)))
     require(
         bool(np.abs(rows[0, 1:] - rows[0, :1]).max() > 1e-3),

@@ -157,7 +157,7 @@ def test_cache_sizes(step, config):
 
 @about("ragged_positions")
 def test_positions(step):
-    """Every token knows its place in its own request, behind what the cache holds of it."""
+    """Every token knows its position in its own request, after what the cache holds of that."""
     for counts, held in (((3, 1, 5), (0, 0, 0)), ((1, 1, 1), (3, 1, 5)), ((2, 4, 1), (4, 0, 6)), ((7,), (2,))):
         places = np.concatenate([np.arange(at, at + count) for at, count in zip(held, counts, strict=True)])
         tokens = np.zeros(sum(counts), np.int64)
