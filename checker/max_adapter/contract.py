@@ -217,6 +217,19 @@ def _diagnosis(expression: str) -> str:
     return "a diagnosis" if message.startswith("Matmul: ") and "Diagnostics" not in message else message
 
 
+def _softmax(axis: str) -> str:
+    from max.experimental import functional as F
+    from max.experimental.nn import Module
+
+    from checker.max_adapter import graphs
+
+    class Softmax(Module[[Any], Any]):
+        def forward(self, x: Any) -> Any:
+            return F.softmax(x, axis=int(axis))
+
+    return "refused" if graphs.refused_by_the_compiler(_staged(Softmax())) else "compiled"
+
+
 def _names(used_by: str, lost: str, expected: Mapping[str, str]) -> tuple[Entry, ...]:
     return tuple(Entry(name, text, used_by, lost, describe) for name, text in expected.items())
 
@@ -321,6 +334,8 @@ CONTRACT = (
         },
     ),
     *(Entry(expression, "advice", MESSAGES, "a learner gets no advice on it", _advice) for expression in PROVOKED),
+    Entry("-2", "refused", GRAPHS, "a softmax over axis -2 is a yes that the compiler takes back", _softmax),
+    Entry("-1", "compiled", GRAPHS, "no softmax is a yes before it is compiled", _softmax),
     Entry(IMPOSSIBLE, "a diagnosis", MESSAGES, "a learner reads MAX's internals", _diagnosis),
     *_names(
         CACHE,

@@ -17,6 +17,7 @@ import hashlib
 import inspect
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -36,6 +37,15 @@ from checker.max_adapter.cache_files import cache_path, written
 Lost = Callable[[Exception], None]
 
 SETS = ("solutions", "play")
+
+#: What MAX traces and its compiler then refuses, in its text of a graph, and what to say of it
+#: (``./run compiling`` looks for more).
+REFUSED_BY_THE_COMPILER = {
+    r"reduce\.softmax\(%\w+\) \[axis = -(?!1\b)": (
+        "MAX compiles no softmax over a negative axis other than -1. Count the axis from the front: of four axes, 2 is "
+        "what -2 means."
+    )
+}
 
 _only_traced = ContextVar("_only_traced", default=False)
 
@@ -110,6 +120,8 @@ def install(lost: Lost) -> None:
         except Exception as error:
             lost(error)
         if isinstance(model, Graph) and _only_traced.get():
+            if refused := refused_by_the_compiler(model):
+                raise TypeError(refused)
             raise StagedError
         return compile_any(session, model, **options)
 
@@ -131,6 +143,12 @@ def install(lost: Lost) -> None:
 
     InferenceSession.compile_reusing_mefs = compile_or_find  # type: ignore[method-assign, assignment]
     InferenceSession.init_all = init_part  # type: ignore[method-assign, assignment]
+
+
+def refused_by_the_compiler(graph: Graph) -> str:
+    """Return why the compiler would refuse a graph, as far as that is known, or nothing."""
+    text = repr(graph)
+    return next((said for pattern, said in REFUSED_BY_THE_COMPILER.items() if re.search(pattern, text)), "")
 
 
 def _index(of: str) -> Path | None:

@@ -80,6 +80,19 @@ def test_what_cannot_be_traced_is_no_yes(course):
     assert "please report it" not in run.stdout
 
 
+def test_what_the_compiler_is_known_to_refuse_is_no_yes(course):
+    """A right answer, whose softmax is over the axis before the last of the transposed scores."""
+    course.write("s07", edits={"F.softmax(scores)": "F.softmax(scores.transpose(-2, -1), axis=-2).transpose(-2, -1)"})
+    run = course.check("s07")
+    assert run.returncode == 1
+    said = " ".join(run.stdout.split())
+    assert "MAX compiles no softmax over a negative axis other than -1. Count the axis from the front" in said
+    assert IS_A_YES not in said
+    assert "please report it" not in said
+    course.write("s07", edits={"F.softmax(scores)": "F.softmax(scores.transpose(-2, -1), axis=2).transpose(-2, -1)"})
+    assert course.check("s07", "--no-compile").returncode == 0
+
+
 def test_watch_goes_on_while_max_compiles(course, in_ones_own_way, kept):
     course.write("s03", edits=in_ones_own_way)
     terminal = Terminal(course.root, "-m", "checker", "watch", "s03")
