@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from checker.course.paths import ROOT, relative_path
+from checker.course.paths import ROOT, TESTS, relative_path
 from tools.book_maker.chapters import prose
 
 #: A phrase, as a regular expression, and what to write instead.
@@ -36,7 +36,14 @@ PHRASES = {
     r"\b(the|that) guide\b": "name it, on the page about errors elsewhere",
 }
 PAGES = ("book/src/*.md", "*.md", "models/*/*.md", ".github/**/*.md")
-CODE = ("checker/**/*.py", "play/**/*.py", "tools/**/*.py", "solutions/*.py", "tests/*.py", "tests/attempts/*.py")
+CODE = (
+    "checker/**/*.py",
+    "play/**/*.py",
+    "tools/**/*.py",
+    "solutions/*.py",
+    f"{TESTS.name}/*.py",
+    f"{TESTS.name}/attempts/*.py",
+)
 QUOTED = {"tools/prose.py", "book/src/errors_elsewhere.md"}  # they name what is not to be written
 
 

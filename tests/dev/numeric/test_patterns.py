@@ -21,7 +21,7 @@ def sentence(wrong):
 
 
 SAID = {
-    "All of it is zero.": np.zeros_like(RIGHT),
+    "Everything is zero.": np.zeros_like(RIGHT),
     "yours is -1 times Hugging Face's": -RIGHT,
     "yours is 0.5 times Hugging Face's": RIGHT / 2,
     "off by the same amount, +0.25": RIGHT + np.float32(0.25),
