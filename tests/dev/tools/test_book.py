@@ -209,6 +209,41 @@ def test_every_command_is_a_task_that_ci_runs(chapter):
         assert re.search(rf"^\./run {task}\b", CI, re.MULTILINE), task
 
 
+#: Letters of formulas that a page defines for itself; all others are those of the page on notation.
+OWN_LETTERS = {
+    "cheat_sheet.md": {"O", "m"},  # the output matrix, and an exponent of ten
+    "step_03.md": {"\\beta", "\\gamma", "n"},  # the papers' letters, and the sample variance
+    "step_04.md": {"\\Phi"},
+    "step_09.md": {"I"},
+    "step_11.md": {"N"},
+    "step_12.md": {"E"},
+    "warmup_01.md": {"c"},
+}
+
+
+def letters(text):
+    """The letters in the formulas of a page, but for e, pi, words and commands."""
+    found = set()
+    for formula in re.findall(r"\$\$?([^$`]+)\$\$?", re.sub(r"`[^`]*`", " ", text)):
+        bare = re.sub(r"\\(?:text|mathrm|mathbb)\{[^}]*\}", " ", formula)
+        found |= set(re.findall(r"\\(?:alpha|beta|gamma|delta|ell|epsilon|lambda|mu|phi|Phi|sigma|tau|theta)\b", bare))
+        found |= set(re.findall(r"[A-Za-z]", re.sub(r"\\[a-zA-Z]+", " ", bare)))
+    return found - {"e"}
+
+
+@every_chapter
+def test_formulas_use_the_letters_of_the_page_on_notation(chapter):
+    def of(page):
+        text = source(page)
+        return letters("\n".join(line for _, line in prose(page, text)))
+
+    assert of(chapter) - of("notation.md") <= OWN_LETTERS.get(chapter, set())
+
+
+def test_a_stray_letter_is_found():
+    assert letters(r"the logits $\ell$ of width $D$, $\text{seq} \cdot e^x$") == {r"\ell", "D", "x"}
+
+
 @every_chapter
 def test_a_measured_number_is_never_typed(chapter):
     """A fraction of several digits, or a number with a unit, is a directive's or stands in what the chapter shows.

@@ -1,7 +1,13 @@
-"""The figure of the introduction: GPT-2 from token to next token, with the step that builds each part."""
+"""The figures of the introduction: GPT-2 with the step that builds each part, and which step needs which."""
 
+import ast
+from pathlib import Path
+
+import numpy as np
+
+from checker.course.steps import all_steps
 from solutions.solution_01 import GPT2Config
-from tools.book_maker.drawing.svg import arrow, box, brace, circle, figure, polyline, text
+from tools.book_maker.drawing.svg import arrow, box, brace, circle, figure, matrix, polyline, text
 
 WIDTH, LEFT = 210, 140
 
@@ -65,3 +71,32 @@ def model() -> str:
         text(LEFT + WIDTH - 48, 551, "positions", size="small"),
         title="GPT-2 from its tokens at the bottom to the scores for the next token at the top",
     )
+
+
+def needs() -> str:
+    """Draw which step's solution imports which earlier ones: a row needs the filled columns."""
+    steps = [step for step in all_steps() if step.name.startswith("step")]
+    modules = [f"solutions.{step.solution_file.stem}" for step in steps]
+    needed = np.array([[module in imports(step.solution_file) for module in modules] for step in steps], float)
+    square, left, top = 20, 44, 40
+    later = np.triu(np.ones_like(needed, bool))
+    return figure(
+        left + square * len(steps) + 10,
+        top + square * len(steps) + 10,
+        matrix(
+            left,
+            top,
+            needed,
+            rows=[step.task for step in steps],
+            columns=[step.number for step in steps],
+            cell=square,
+            spec=None,
+            masked=later,
+        ),
+        title="For every step, the earlier steps that its solution imports",
+    )
+
+
+def imports(path: Path) -> set[str]:
+    """Return the modules that a file imports from."""
+    return {node.module or "" for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}
