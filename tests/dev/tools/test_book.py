@@ -44,6 +44,7 @@ OTHER_CHAPTERS = [
     "glossary",
     "troubleshooting",
     "errors_elsewhere",
+    "further_reading",
 ]
 HEADINGS = [
     "The idea",
@@ -211,7 +212,7 @@ def test_every_command_is_a_task_that_ci_runs(chapter):
 
 #: Letters of formulas that a page defines for itself; all others are those of the page on notation.
 OWN_LETTERS = {
-    "cheat_sheet.md": {"O", "m"},  # the output matrix, and an exponent of ten
+    "cheat_sheet.md": {"O", "m"},  # the output matrix W_O, and the largest score m
     "step_03.md": {"\\beta", "\\gamma", "n"},  # the papers' letters, and the sample variance
     "step_04.md": {"\\Phi"},
     "step_09.md": {"I"},
