@@ -7,6 +7,7 @@ from checker.course.steps import Step, all_steps
 from tools.surveys.survey import THE_SOLUTION, survey
 
 SEEDS = 1000
+LARGE = ("step_10", "step_11", "step_14", "step_15")  # whole models
 DRAWS = 2
 
 
@@ -21,7 +22,13 @@ def test_a_right_answer_is_right_on_any_configuration(step: Step):
 
 
 @pytest.mark.parametrize(
-    "step", [step for step in all_steps() if load_attempts(step).fixed], ids=lambda step: step.name
+    "step",
+    [
+        pytest.param(step, marks=[pytest.mark.slow] if step.name in LARGE else [])
+        for step in all_steps()
+        if load_attempts(step).fixed
+    ],
+    ids=lambda step: step.name,
 )
 def test_a_number_fixed_in_the_code_is_found(step: Step, pytestconfig):
     """The recorded numbers are right, others are not; the function that it stands in is named, and its line shown."""
