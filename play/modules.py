@@ -8,6 +8,7 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from types import ModuleType
+from typing import NoReturn
 
 from checker.course.paths import relative_path
 from checker.course.standing import standing
@@ -35,6 +36,14 @@ def incomplete(steps: Sequence[Step]) -> list[Step]:
     return [step for step in steps if is_incomplete(step)]
 
 
+class _Fresh(importlib.machinery.SourceFileLoader):
+    """Loads a file from its text: what Python keeps of it may be older, if both were saved within one second."""
+
+    def path_stats(self, path: str) -> NoReturn:  # type: ignore[override]
+        """Say nothing of when the file was saved, so that nothing kept is used."""
+        raise OSError
+
+
 class _Mine(importlib.abc.MetaPathFinder):
     """Finds the learner's file wherever a solution is imported."""
 
@@ -46,7 +55,9 @@ class _Mine(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         """Return the spec of the learner's file, for the solutions that it stands in for."""
         file = self.files.get(fullname)
-        return importlib.util.spec_from_file_location(fullname, file) if file else None
+        if not file:
+            return None
+        return importlib.util.spec_from_file_location(fullname, file, loader=_Fresh(fullname, str(file)))
 
 
 def use_step(step: Step) -> str:
