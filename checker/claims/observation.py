@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -90,7 +91,8 @@ def observe(
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
     options += ["--assert=plain", "--disable-plugin-autoload", *(["--device", device] if device else [])]
-    pytest.main([*options, str(step.check_file)], plugins=[observer])
+    with tempfile.TemporaryDirectory() as folder:  # else pytest removes those of other sessions, for seconds
+        pytest.main([*options, "--basetemp", f"{folder}/claims", str(step.check_file)], plugins=[observer])
     return observer.outcomes
 
 

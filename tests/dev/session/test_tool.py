@@ -320,3 +320,13 @@ def test_the_calls_that_led_to_an_error_are_told(course):
     assert "check_settings: TypeError: 'int' object is not callable" in said
     line = course.line_of("s12", "temperature.real()")
     assert f"    line {line}: if temperature.real() < 0:\n    called with temperature=" in said
+
+
+def test_a_check_leaves_the_folders_of_other_pytest_sessions_alone(course, tmp_path, monkeypatch):
+    """pytest removes old ones when it ends; a check that waited for that, after its last claim, seemed to hang."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setenv("PYTEST_DEBUG_TEMPROOT", str(shared))
+    course.write("s13", find_step("s13").solution_file.read_text())
+    assert course.check("s13", "--no-compile").returncode == 0
+    assert not any(shared.iterdir())
