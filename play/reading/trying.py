@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.syntax import Syntax
@@ -13,7 +13,7 @@ from checker.course.paths import ROOT, relative_path
 from checker.course.steps import all_steps
 from checker.session.printer import Printer
 from play.modules import use_step
-from play.reading.blocks import blocks_of, need_max, run
+from play.reading.blocks import Block, blocks_of, need_max, run
 
 CHAPTERS = ROOT / "book" / "src"
 
@@ -61,17 +61,17 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
     sys.path.insert(0, str(ROOT))
     printer = Printer()
     if not need_max(blocks):
-        return _run(chapter, printer)
+        return _run(blocks, chapter, printer)
     from checker.max_adapter.runtime import listeners, prepare
     from checker.session.waiting import telling_of_compiling
 
     prepare()
     with telling_of_compiling(listeners):
-        return _run(chapter, printer)
+        return _run(blocks, chapter, printer)
 
 
-def _run(chapter: Path, printer: Printer) -> int:
-    blocks, path = blocks_of(chapter), relative_path(chapter)
+def _run(blocks: Sequence[Block], chapter: Path, printer: Printer) -> int:
+    path = relative_path(chapter)
 
     def show(number: int) -> None:
         printer.line(f"{path}, line {blocks[number].line} ({number + 1} of {len(blocks)})")
