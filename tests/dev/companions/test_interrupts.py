@@ -1,4 +1,4 @@
-"""Ctrl-C works also where whoever starts the tool ignores it: ``nohup … &``, a job of a script, some CI runners.
+"""Ctrl-C works even if the program that starts the tool ignores it: ``nohup … &``, a job of a script, some CI runners.
 
 One thing cannot be helped: while ``./run`` sets up ``.venv``, the first time, it is a shell that runs, and a shell
 that was started with Ctrl-C ignored cannot take it back.

@@ -64,7 +64,7 @@ HINTS = ["Hint 1 of 3: the idea", "Hint 2 of 3: the operation", "Hint 3 of 3: th
 FIGURES = ROOT / "tools" / "benchmarks" / "figures"
 PARTS = ("forward", "generation", "attention", "memory", "first")  # of ./run bench, on the page on speed
 
-#: Whither the book may link: primary sources alone.
+#: Where the book may link to: primary sources alone.
 HOSTS = {
     "arxiv.org",
     "docs.modular.com",
