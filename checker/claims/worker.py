@@ -108,9 +108,9 @@ class Graded:
         """Try the claims about numbers."""
         return self._run("numbers", None)
 
-    def drawn(self) -> Outcomes:
-        """Try the claims about another configuration, drawn anew; only now is the solution read."""
-        return self._run("drawn", None, Draws(answer_to(self.step), [self.job.seed]))
+    def drawn(self, draws: Draws) -> Outcomes:
+        """Try the claims about another configuration, drawn anew."""
+        return self._run("drawn", None, draws)
 
     def compiled(self) -> None:
         """Try the compiled claims: first as far as MAX would begin to compile, then what has got there."""
@@ -177,7 +177,8 @@ def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], Non
     graded, draws = Graded(step, job, tell, decide), None
     outcomes = graded.numbers()
     if all_yes(outcomes):
-        outcomes, draws = {**outcomes, **graded.drawn()}, Draws(answer_to(step), [job.seed])
+        draws = Draws(answer_to(step), [job.seed])  # only now is the solution read
+        outcomes = {**outcomes, **graded.drawn(draws)}
     if any(outcome.verdict == "no" for outcome in outcomes.values()) and job.naming:
         silence()
         diagnosis = diagnosis_of(step, busy, draws, show=bool(job.show))

@@ -59,3 +59,15 @@ def test_what_is_drawn_is_not_told_when_it_is_right(course):
     run = course.check("s03", "--no-compile")
     assert run.returncode == 0
     assert "drawn" not in run.stdout
+
+
+def test_the_solution_that_is_compared_with_is_out_of_reach(course):
+    """Right on the recorded numbers, and on others only by the solution, if its module could be found."""
+    line = "return F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)"
+    found = 'next((module for name, module in sys.modules.items() if "checker.answer" in name), None)'
+    look = f"answer = {found}\n        eps = self.eps if answer else 1e-3\n        "
+    edits = {line: look + line.replace("self.eps", "eps"), "from __future__ import annotations\n": "import sys\n"}
+    course.write("s03", edits=edits)
+    run = course.check("s03", "--no-compile", "--seed", "11")
+    assert run.returncode == 1
+    assert "It is right with the recorded numbers, but not with others" in " ".join(run.stdout.split())
