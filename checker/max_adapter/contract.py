@@ -235,6 +235,7 @@ def _names(used_by: str, lost: str, expected: Mapping[str, str]) -> tuple[Entry,
 
 
 IMPORTS = "checker/max_adapter/imports.py"
+INPUTS = "checker/max_adapter/inputs.py"
 KERNELS = "checker/max_adapter/kernels.py"
 GRAPHS = "checker/max_adapter/graphs.py"
 RUNTIME = "checker/max_adapter/runtime.py"
@@ -260,6 +261,17 @@ CONTRACT = (
         {
             "max._kv_cache_ops": "module",
             "max._kv_cache_ops.mha_decode_num_partitions": "(batch_size, max_cache_valid_length, n_kv_heads, device)",
+        },
+    ),
+    *_names(
+        INPUTS,
+        "steps 10 to 15 take up to half as long again",
+        {
+            "max.experimental._passes.add_input": "(graph, type)",
+            "max.experimental._passes._graph_block": "(graph)",
+            "max.graph.graph._location": "(ignore_frames=…, attach_profile_scopes=…)",
+            "max.graph.Graph.inputs": "cached_property",
+            "max._core.Block.add_argument": "callable",
         },
     ),
     *_names(

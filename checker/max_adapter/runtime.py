@@ -1,7 +1,7 @@
 """Prepare MAX for the checks and for the finished model; convert arrays, choose devices, tell of compiling.
 
 :func:`prepare` is called once by each entry point that runs MAX; nothing is patched by an import. It sets what
-grading is (float32 on the CPU), and then hooks into MAX at five places, which only buy speed (:data:`HOOKS`). Where
+grading is (float32 on the CPU), and then hooks into MAX at six places, which only buy speed (:data:`HOOKS`). Where
 MAX no longer has the place, or what was hooked in fails later, checks go on as MAX does it by itself: slower, just
 as right, and :data:`notices` says so, once per hook.
 
@@ -28,7 +28,7 @@ from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor, default_device, default_dtype
 
-from checker.max_adapter import graphs, imports, kernels
+from checker.max_adapter import graphs, imports, inputs, kernels
 
 #: Called with ``(what, None)`` when MAX starts to compile something and ``(what, seconds)`` after.
 listeners: list[Callable[[str, float | None], None]] = []
@@ -134,6 +134,7 @@ HOOKS = (
         interpret,
         "operations are also compiled in background processes: checks take longer, and more of the processor",
     ),
+    Hook("inputs", inputs.install, "steps 10 to 15 take up to half as long again"),
     Hook("interrupts", take_interrupts, "every operation takes many times as long"),
 )
 

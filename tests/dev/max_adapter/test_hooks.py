@@ -20,6 +20,8 @@ LACKING = {
     "from max.experimental import executor; del executor.InterpreterExecutor": "interpreter",
     "import signal; signal.signal = lambda number: None": "interrupts",
     "import importlib.util; importlib.util.find_spec = lambda name: None": "imports",
+    "from max.experimental import _passes; _passes.add_input = lambda graph: None": "inputs",
+    "from max.experimental import _passes; del _passes.add_input": "inputs",
 }
 GRADE = """
 import sys
