@@ -206,11 +206,12 @@ def _found(names: tuple[str, ...]) -> list[str]:
 
 
 @main.command()
-def kernels() -> int:
-    """Grade every solution, alternative and mistake, and record their answers and the kernels that takes"""
+@click.argument("steps", nargs=-1, type=StepName())
+def kernels(steps: tuple[Step, ...]) -> int:
+    """Grade solutions, alternatives and mistakes; record their answers, and their kernels: 07 …, or all"""
     from tools.surveys.survey import record
 
-    return record()
+    return record(steps or all_steps())
 
 
 @main.command()

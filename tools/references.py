@@ -201,7 +201,11 @@ def step_14() -> Record:
     options |= {"return_dict_in_generate": True, "output_logits": True}
     text = model.generate(torch.from_numpy(padded), attention_mask=torch.from_numpy(mask.astype(np.int64)), **options)
     record["padded_tokens"] = text.sequences[:, 6:].numpy()
-    return record | {"padded_logits": torch.stack(text.logits, dim=1).numpy()}
+    record["padded_logits"] = torch.stack(text.logits, dim=1).numpy()
+    is_token = torch.from_numpy(np.pad(mask, ((0, 0), (0, 7)), constant_values=True).astype(np.int64))
+    positions = (is_token.cumsum(dim=-1) - 1).clamp(min=0)
+    logits = shallow(text.sequences, attention_mask=is_token, position_ids=positions).logits
+    return record | {"shallow_logits": logits[:, 5:-1].numpy()}
 
 
 RECORDERS = {

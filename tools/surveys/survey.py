@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from checker.course.attempts import Edits, load_attempts
@@ -135,11 +135,16 @@ def survey(
     yield from graded
 
 
-def record() -> int:
-    """Survey every step; record kernels and answers. Return 1 when a check got something wrong, as exit status."""
-    used, wrong = {}, 0
+def record(steps: Iterable[Step]) -> int:
+    """Survey steps; record kernels and answers. Return 1 when a check got something wrong, as exit status.
 
-    for step in all_steps():
+    What is recorded of other steps stays, unless they are gone.
+    """
+    known = {step.name for step in all_steps()}
+    used = {name: kernels for name, kernels in json.loads(RECORD.read_text()).items() if name in known}
+    wrong = 0
+
+    for step in steps:
 
         def note(event: Event, name: str = step.name) -> None:
             if isinstance(event, KernelsUsed):
@@ -151,5 +156,5 @@ def record() -> int:
                 wrong += 1
                 print(f"{step.name}: {subject.name} was {problem}", file=sys.stderr)
         print(f"{relative_path(step.check_file)}: {len(used.get(step.name, []))} kernels", flush=True)
-    RECORD.write_text(json.dumps(used, indent=1) + "\n")
+    RECORD.write_text(json.dumps({name: used[name] for name in sorted(used)}, indent=1) + "\n")
     return 1 if wrong else 0
