@@ -203,9 +203,14 @@ def import_max(step: Step, compiling: Callable[[str, float | None], None]) -> Mo
     """Return the adapter, with MAX prepared for a check and telling what it compiles, if the step needs it."""
     if not uses_max(step):
         return None
+    gc.disable()  # it would look through all of MAX's objects several times while they are made
     from checker.max_adapter import runtime
 
     runtime.prepare()
+    import checker.claims.modules  # noqa: F401 - the rest of MAX, which every such check file imports
+
+    gc.freeze()  # what is imported by now is not looked through again
+    gc.enable()
     runtime.listeners[:] = [compiling]
     return runtime
 
@@ -219,7 +224,7 @@ def prepare_ahead(step: Step, compiling: Callable[[str, float | None], None]) ->
     observe(step, [], [])
     if runtime:
         runtime.start_threads()
-    gc.freeze()  # what is imported by now is not looked through again
+    gc.freeze()
 
 
 def rest() -> None:

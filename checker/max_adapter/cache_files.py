@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import os
 import platform
 from collections.abc import Iterator
@@ -27,7 +26,8 @@ def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
     lines = told.read_text().splitlines() if told.is_file() else []
     flags = [line for line in lines if line.startswith(("flags", "Features"))][:1]
     devices = ["cpu", *["gpu"] * accelerator_count()]
-    parts = [importlib.metadata.version("max"), platform.machine(), platform.processor(), *flags, *devices, *made_for]
+    processor = flags or [platform.processor()]  # which starts a program on Linux
+    parts = [_core.__version__, platform.machine(), *processor, *devices, *made_for]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     return Path(folder) / f"gpt2-in-max-{what}-{digest}{suffix}"
 

@@ -1,7 +1,8 @@
 """Leave out of MAX's import what no check runs, until it is called.
 
 ``max.experimental.nn`` imports the planning of paged attention, two functions in Mojo whose libraries take a seventh
-of a second to load. Step 15's compiled claim and the server call one of them; nothing else does.
+of a second to load, and what reads GGUF files. Step 15's compiled claim and the server call the first; nothing here
+calls the other.
 """
 
 from __future__ import annotations
@@ -9,37 +10,59 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-LATER = "max._kv_cache_ops"
+#: Modules that are imported later, and which functions and classes of each are only ever called.
+LATER = {
+    "max._kv_cache_ops": ("mha_decode_num_partitions", "mla_dispatch_args_scalar"),
+    "max.graph.weights.loader_wrappers": ("GGUFWeights",),
+}
 
 
 class ImportedWhenCalled(ModuleType):
-    """A module that stands in for another, whose functions import that one when they are called."""
+    """A module that stands in for another, which it imports when a function of it is called, or another name wanted."""
+
+    def __init__(self, name: str, called: Collection[str]) -> None:
+        super().__init__(name)
+        self._called = called
 
     def __getattr__(self, name: str) -> Any:
-        """Return a function that calls the one of this name in the module itself."""
+        """Return a function that calls the one of this name in the module itself, or what that module has."""
         if name.startswith("__"):
             raise AttributeError(name)
+        if name not in self._called:
+            return getattr(self._itself(), name)
 
         def call(*arguments: Any, **options: Any) -> Any:
-            if sys.modules.get(self.__name__) is self:
-                del sys.modules[self.__name__]
-            return getattr(importlib.import_module(self.__name__), name)(*arguments, **options)
+            return getattr(self._itself(), name)(*arguments, **options)
 
         return call
 
+    def _itself(self) -> ModuleType:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return importlib.import_module(self.__name__)
+
 
 def install(lost: Callable[[Exception], None]) -> None:
-    """Put a stand-in where MAX would import the module, unless it has been imported.
+    """Put a stand-in where MAX would import each of these modules, unless it has been imported.
 
     Raises:
-        ImportError: this MAX has no such module; nothing is changed.
+        ImportError: there is no such module, for this MAX does without; the others have their stand-ins.
     """
-    if LATER in sys.modules:
-        return
-    if importlib.util.find_spec(LATER) is None:
-        raise ImportError(f"there is no {LATER}")
-    sys.modules[LATER] = ImportedWhenCalled(LATER)
+    missing = [name for name in LATER if not _is_there(name)]
+    for name in LATER.keys() - sys.modules.keys() - {*missing}:
+        sys.modules[name] = ImportedWhenCalled(name, LATER[name])
+    if missing:
+        raise ImportError(f"there is no {' and no '.join(missing)}")
+
+
+def _is_there(name: str) -> bool:
+    """Return whether a module is installed, without importing the packages that it is in."""
+    package, *path = name.split(".")
+    spec = importlib.util.find_spec(package)
+    places = [Path(folder, *path) for folder in (spec and spec.submodule_search_locations) or ()]
+    return any(place.is_dir() or place.with_suffix(".py").is_file() for place in places)

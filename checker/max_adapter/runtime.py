@@ -118,7 +118,7 @@ def compiling(what: str) -> Iterator[None]:
 
 
 HOOKS = (
-    Hook("imports", imports.install, "MAX takes a seventh of a second longer to import"),
+    Hook("imports", imports.install, "MAX takes a fifth of a second longer to import"),
     Hook(
         "kernels",
         partial(kernels.install, compiling),
