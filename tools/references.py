@@ -208,9 +208,37 @@ def step_14() -> Record:
     return record | {"shallow_logits": logits[:, 5:-1].numpy()}
 
 
+def warmup_08() -> Record:
+    """Record what autograd computes in double precision, for the loss and for causal attention."""
+
+    def leaf(name: str, *shape: int) -> torch.Tensor:
+        return torch.from_numpy(values(name, *shape).astype(np.float64)).requires_grad_()
+
+    logits, labels = leaf("logits", 2, 7, 11), torch.from_numpy(token_ids("labels", 2, 7) % 11)
+    torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()).backward()
+    query, key, value, grad = (leaf(f"attention {name}", 2, 3, 7, 5) for name in ("query", "key", "value", "grad"))
+    torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True).backward(grad.detach())
+    leaves = {"logits": logits, "query": query, "key": key, "value": value}
+    record = {name: tensor.detach().numpy() for name, tensor in (leaves | {"labels": labels, "grad": grad}).items()}
+    return record | {f"grad_{name}": tensor.grad.numpy() for name, tensor in leaves.items() if tensor.grad is not None}
+
+
 RECORDERS = {
     recorder.__name__: recorder
-    for recorder in (step_03, step_04, step_05, step_06, step_07, step_08, step_09, step_10, step_11, step_12, step_14)
+    for recorder in (
+        step_03,
+        step_04,
+        step_05,
+        step_06,
+        step_07,
+        step_08,
+        step_09,
+        step_10,
+        step_11,
+        step_12,
+        step_14,
+        warmup_08,
+    )
 }
 
 

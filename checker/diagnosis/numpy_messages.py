@@ -17,6 +17,9 @@ ADVICE = {
     r"no attribute 'softmax'": "NumPy has no softmax; take yours of warm-up 01, or exp and a sum.",
     r"no attribute '(exp|sqrt|matmul)'": "This is a function in NumPy: np.exp(x), np.sqrt(x), a @ b.",
     r"no attribute 'pow'": "A power is x**2.",
+    r"no attribute '(backward|grad|requires_grad_?)'": (
+        "NumPy does not remember how a number was made, so it cannot go back; the gradient is a formula to write."
+    ),
     r"no attribute '(to|float|double|long)'": "NumPy's word for it is astype: x.astype(np.float32).",
     r"read-only": (
         "This changes the array that came in, which belongs to the caller. Make a new one: x = x * 2, not x *= 2; "
@@ -25,8 +28,8 @@ ADVICE = {
 }
 
 FUNCTIONS = (
-    "abs|add|argsort|broadcast_to|concatenate|cos|dot|exp|expand_dims|log|matmul|maximum|minimum|multiply|sin|split|sqrt|"
-    "square|stack|swapaxes|tanh|tril|triu|where"
+    "abs|add|argsort|broadcast_to|concatenate|cos|dot|einsum|empty_like|exp|expand_dims|eye|log|matmul|maximum|minimum|"
+    "multiply|ones_like|outer|sin|split|sqrt|square|stack|swapaxes|tanh|tril|triu|where|zeros_like"
 )
 
 #: A pattern in a message → how to rewrite what failed (see ``checker.diagnosis.rewriting``). ``{0}`` is what the first
@@ -112,6 +115,8 @@ REWRITES = {
         "F.gelu(x, **k) => gelu(x)",
         "F.dropout(x, *a, **k) => x",
         "F.linear(x, w) => x @ w.T",
+        "F.one_hot(x, n) => np.eye(n)[x]",
+        "F.one_hot(x, num_classes=n) => np.eye(n)[x]",
     ),
     rf"name '({FUNCTIONS})' is not defined": ("{0}(*a, **k) => np.{0}(*a, **k)",),
     r"only (length-1|0-dimensional) arrays can be converted": (
@@ -125,6 +130,10 @@ REWRITES = {
     ),
     r"no attribute 'swapdims'": ("x.swapdims(*a) => x.swapaxes(*a)",),
     r"order must be str": ("x.flatten(-2) => x.reshape(*x.shape[:-2], -1)", "x.flatten(1) => x.reshape(len(x), -1)"),
+    r"mismatch in its core dimension": (
+        "x.T @ y => np.swapaxes(x, -2, -1) @ y",
+        "x @ y.T => x @ np.swapaxes(y, -2, -1)",
+    ),
     r"no attribute 't'": ("x.t() => np.ascontiguousarray(x.T)",),
     r"boolean index did not match": ("x[m] = v => x = np.where(m, v, x)",),
     r"read-only": (

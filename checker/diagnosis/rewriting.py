@@ -90,6 +90,8 @@ def match(pattern: Any, node: Any, bound: Bound | None = None) -> Bound | None:
     if _is_letter(pattern):
         if not isinstance(node, ast.expr) or isinstance(node, ast.Starred | ast.Slice):
             return None
+        if isinstance(pattern.ctx, ast.Store) and not isinstance(node, ast.Name):
+            return None  # x += y makes another x of it, which x[0] += y cannot
         known = bound.setdefault(pattern.id, node)
         return bound if ast.dump(known) == ast.dump(node) else None
     if isinstance(pattern, ast.Call) and isinstance(node, ast.Call):

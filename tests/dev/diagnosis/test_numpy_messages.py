@@ -29,6 +29,7 @@ HABITS = {
     "exp and a sum": lambda: np.softmax(X),
     "a @ b": lambda: X.matmul(X.T),
     "x**2": lambda: X.pow(2),
+    "a formula to write": lambda: X.sum().backward(),
     "x.astype(np.float32)": lambda: X.float(),
     "x = x * 2": in_place,
 }

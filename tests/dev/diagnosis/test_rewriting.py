@@ -35,6 +35,7 @@ def instead(statement, *rules, failed=None):
         ("y = F.max(x, dim=1, keep=2)", "f(*a, dim=n, **k) => f(*a, axis=n, **k)", "y = F.max(x, axis=1, keep=2)"),
         ("y = x.size(0)", "x.size() => x.shape", ""),
         ("x *= 2", "x *= y => x = x * y", "x = x * 2"),
+        ("x[0] *= 2", "x *= y => x = x * y", ""),  # x[0] = x[0] * 2 would change the same array
         ("x[x < 0] = 1", "x[m] = v => x = np.where(m, v, x)", "x = np.where(x < 0, 1, x)"),
         ("x.div_(2)", "x.div_(y) => x = x / y", "x = x / 2"),
         ("y = x.div_(2)", "x.div_(y) => x = x / y", ""),
