@@ -339,7 +339,7 @@ def test_another_step_is_picked_from_the_list(course, watching):
     terminal.send("s01\r")
     assert "steps/step_01.py" in terminal.expect(READY)
     terminal.send("p")
-    assert "steps/warmup_05.py" in terminal.expect(READY)
+    assert "steps/warmup_08.py" in terminal.expect(READY)
     terminal.send("l")
     terminal.expect(READY)
     terminal.send("99\r")
@@ -347,7 +347,7 @@ def test_another_step_is_picked_from_the_list(course, watching):
     terminal.send("l")
     terminal.expect(READY)
     terminal.send("r")  # no step: it means what it always means
-    assert "steps/warmup_05.py" in terminal.expect(READY)
+    assert "steps/warmup_08.py" in terminal.expect(READY)
 
 
 def test_the_numbers_are_shown_at_a_key(course, watching):
