@@ -71,7 +71,7 @@ def test_any_shape(step):
     for shape in ((2, 1, 3), (6,), ()):
         x = drawn("x", *shape)
         gradient = step.finite_difference(lambda some: float((some**2).sum()), writable(*x.shape))
-        equal(np.asarray(gradient), 2 * x, what=f"finite_difference(f, x) of an x of the shape {list(shape)}")
+        equal(gradient, 2 * x, what=f"finite_difference(f, x) of an x of the shape {list(shape)}")
 
 
 @about("finite_difference")
@@ -90,9 +90,10 @@ def test_x_is_left_alone(step):
 
 def logits_and_labels(*rows):
     """Return logits, and labels of every kind: the first class, the last, one twice."""
-    labels = np.resize([0, CLASSES - 1, 3, 7, 3, 9, 1], rows)
-    labels.setflags(write=False)
-    return 2 * drawn("logits", *rows, CLASSES), labels
+    logits, labels = 2 * drawn("logits", *rows, CLASSES), np.resize([0, CLASSES - 1, 3, 7, 3, 9, 1], rows)
+    for part in (logits, labels):
+        part.setflags(write=False)
+    return logits, labels
 
 
 @about("softmax_cross_entropy_backward")
@@ -142,7 +143,7 @@ def test_loss_of_pytorch(step, reference):
 def test_loss_rows_sum_to_zero(step):
     """Every row sums to zero: what the label gains, the others lose."""
     sums = np.asarray(step.softmax_cross_entropy_backward(*logits_and_labels(BATCH, LENGTH))).sum(axis=-1)
-    equal(sums, np.zeros(sums.shape), what="the sum of a row of the gradient")
+    equal(sums, np.zeros(sums.shape), ("batch", "token"), what="the sum of a row of the gradient")
 
 
 @about("softmax_cross_entropy_backward")
@@ -245,7 +246,7 @@ def test_slopes_of_the_softmax(step):
 def test_rows_sum_to_zero(step):
     """Every row sums to zero: a weight only grows at the others' cost."""
     sums = np.asarray(step.softmax_backward(*grad_and_weights())).sum(axis=-1)
-    equal(sums, np.zeros(sums.shape), what="the sum of a row of softmax_backward(grad, weights)")
+    equal(sums, np.zeros(sums.shape), ("batch", "query"), what="the sum of a row of softmax_backward(grad, weights)")
 
 
 @about("softmax_backward")

@@ -45,6 +45,9 @@ MISTAKES = {
     "Whole rows of x are moved at once; np.ndindex(x.shape) walks over every single number.": {
         "np.ndindex(x.shape)": "range(len(x))"
     },
+    "range(x.size) counts single numbers, and x[3] is a row of them; np.ndindex(x.shape) walks over places.": {
+        "np.ndindex(x.shape)": "range(x.size)"
+    },
     "x itself is moved and moved back, which rounding does not undo, and it belongs to the caller; move a copy.": {
         FRESH + MOVE: "        x[place] += h\n",
         QUOTIENT: "f(x)\n        x[place] -= 2 * h\n"
@@ -63,6 +66,12 @@ MISTAKES = {
     },
     "It is divided by the number of logits; the loss is a mean over rows, labels.size.": {
         LOSS: "return (softmax(logits) - one_hot) / logits.size"
+    },
+    "Only y is divided by the number of rows; put p - y in parentheses.": {
+        LOSS: "return softmax(logits) - one_hot / labels.size"
+    },
+    "1 is subtracted from the logit of the label, before the softmax; subtract it from the probability.": {
+        LOSS: "return softmax(logits - one_hot) / labels.size"
     },
     "The sign is wrong: it is p - y, not y - p.": {LOSS: "return (one_hot - softmax(logits)) / labels.size"},
     "The labels are not subtracted: it is p - y.": {LOSS: "return softmax(logits) / labels.size"},
@@ -113,7 +122,7 @@ MISTAKES = {
     "The sum of grad is subtracted; each grad counts by its weight: (weights * grad).sum(...).": {
         MEAN: "mean = grad.sum(axis=-1, keepdims=True)"
     },
-    "What is left is not multiplied by the weights, so hidden scores get a gradient too.": {
+    "grad - mean is not multiplied by the weights, so hidden scores get a gradient too.": {
         BEYOND: "return grad - mean"
     },
     "Only grad is multiplied by the weights; the row's sum must be too: weights * (grad - mean).": {
@@ -123,7 +132,7 @@ MISTAKES = {
     "Only a weight's own score is considered, w (1 - w); every score of the row moves it.": {
         BEYOND: "return weights * (1 - weights) * grad"
     },
-    "weights are the softmax already; it is not taken again.": {MEAN: f"weights = softmax(weights)\n    {MEAN}"},
+    "The softmax is taken again; weights is its result already.": {MEAN: f"weights = softmax(weights)\n    {MEAN}"},
     "The scale is missing: the scores were divided by the square root of d_k, so their gradient is too.": {
         SCORES: "grad_scores = softmax_backward(grad_weights, weights)"
     },
@@ -141,7 +150,7 @@ MISTAKES = {
     "The scores' gradient is multiplied by the square root of d_k; divide by it, as going forward.": {
         SCORES: SCORES.replace(" / ", " * ")
     },
-    "The scores' gradient is divided by d_k; it is its square root.": {
+    "The scores' gradient is divided by d_k; divide by its square root.": {
         SCORES: SCORES.replace("math.sqrt(key.shape[-1])", "key.shape[-1]")
     },
     "The scale is taken from the width of value; it is the width of key, d_k.": {
@@ -159,7 +168,7 @@ MISTAKES = {
     "The weights are computed anew without the mask; use those that are given.": {
         GATHERED: "weights = softmax(query @ np.swapaxes(key, -2, -1) / math.sqrt(key.shape[-1]))\n    " + GATHERED
     },
-    "The gradient of hidden scores is set to -inf, as scores are; it is 0, and that without a line.": {
+    "The gradient of hidden scores is set to -inf, as scores are; it is 0 already.": {
         SCORES: SCORES + "\n    grad_scores = np.where(np.tri(key.shape[-2], dtype=bool), grad_scores, -np.inf)"
     },
     "The scores' gradient is masked on the wrong side: row i belongs to the query, and keeps columns 0 to i.": {
@@ -183,13 +192,13 @@ MISTAKES = {
     "The gradient of key is still transposed: swap its last two axes back.": {
         RETURN: RETURN.replace("np.swapaxes(grad_key, -2, -1)", "grad_key")
     },
-    "Query and key are made with the weights; it must be the gradient of the scores.": {
+    "The gradients of query and key are made with the weights; use the gradient of the scores.": {
         PRODUCT: PRODUCT.replace("grad_scores", "weights")
     },
     ".T reverses all axes of the weights or of the scores' gradient, the batch too; swap only the last two.": {
         RETURN: RETURN.replace("np.swapaxes(grad_key, -2, -1)", "grad_scores.T @ query")
     },
-    "key is given to matmul_backward as it is; the scores are query times key with its last two axes swapped.": {
+    "matmul_backward is given key as it is; the scores are query times key with its last two axes swapped.": {
         PRODUCT: PRODUCT.replace("np.swapaxes(key, -2, -1)", "key"),
         RETURN: "return grad_query, grad_key, grad_value",
     },
@@ -339,4 +348,9 @@ HABITS = {
     "grad centered in place": {f"    {BEYOND}": "    grad -= mean\n    return weights * grad"},
     "sqrt as a method": {"math.sqrt(key.shape[-1])": "np.float64(key.shape[-1]).sqrt()"},
     "size as a method": {"math.sqrt(key.shape[-1])": "math.sqrt(key.size(-1))"},
+}
+
+#: Sizes of the recorded numbers, written into the code; other numbers find them out.
+FIXED = {
+    "the width of a key is a number": {SCORES: SCORES.replace("key.shape[-1]", "5")},
 }
