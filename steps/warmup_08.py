@@ -27,7 +27,7 @@ def finite_difference(f: Callable[[np.ndarray], float], x: np.ndarray, h: float 
         x: any shape, in double precision.
         h: how far each number is moved, up and down.
     """
-    # TODO: At every place: f with h more there, less f with h less there, over 2 h. (6 lines)
+    # TODO: At every place: f of x with h more there, minus f of x with h less there, over 2 h. (6 lines)
     raise NotImplementedError
 
 
@@ -37,7 +37,7 @@ def softmax_cross_entropy_backward(
     """Return the gradient of softmax_cross_entropy by the logits: p - y for every row, over the number of rows.
 
     p is the softmax of a row; y is 1 at the row's label and 0 elsewhere. The loss is a mean over all
-    rows, whatever their axes, so every row has one part in their number.
+    rows, whatever their axes, so every row's gradient is divided by their number.
     """
     # TODO: Build y from the labels, subtract it from the probabilities, divide by the number of rows. (2 lines)
     raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Record Hugging Face's numbers for every step that is compared with them.
+"""Record Hugging Face's numbers, and PyTorch's gradients, for every step that is compared with them.
 
 ``tests/dev/tools/test_references.py`` runs the same functions and compares. Batch 2 and length 7 on the awkward
 configuration; nothing is one or zero.
