@@ -1,0 +1,117 @@
+"""Warm-up 07: a cache, which keeps the keys and values of earlier tokens, so that only new tokens run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from solutions.warmup_01 import context_vectors
+from solutions.warmup_03 import attention_weights, lookback_mask
+from solutions.warmup_04 import merge_heads, split_heads
+from solutions.warmup_05 import project_fused
+
+
+@dataclass
+class Cache:
+    """The keys and values of one attention layer, in buffers that are made once and filled from the front."""
+
+    keys: np.ndarray  # [batch, head, capacity, head_dim]
+    values: np.ndarray  # [batch, head, capacity, head_dim]
+    length: int = 0  # how many tokens it holds, in slots 0 to length - 1; the slots behind them are free
+
+    @property
+    def n_head(self) -> int:
+        """How many heads have keys and values here."""
+        return self.keys.shape[-3]
+
+    @property
+    def capacity(self) -> int:
+        """How many tokens fit."""
+        return self.keys.shape[-2]
+
+
+def new_cache(
+    batch_size: int, n_head: int, capacity: int, head_dim: int, dtype: type[np.floating] = np.float64
+) -> Cache:
+    """Return a cache that holds no token yet, with buffers for ``capacity`` of them."""
+    shape = (batch_size, n_head, capacity, head_dim)
+    return Cache(np.zeros(shape, dtype), np.zeros(shape, dtype))
+
+
+def next_positions(cache: Cache, sequence_length: int) -> np.ndarray:  # -> [seq] of int
+    """Return the positions of the next tokens: they go on where the cache ends. A token's position is also its slot.
+
+    Raises:
+        ValueError: they do not fit; the message names how many tokens there would be, and the capacity.
+    """
+    # TODO: Refuse more tokens in all than there are slots; else count on from cache.length. (4 lines)
+    raise NotImplementedError
+
+
+def append(cache: Cache, keys: np.ndarray, values: np.ndarray) -> None:  # twice [batch, head, seq, head_dim]
+    """Put the keys and values of new tokens behind those in the cache, and count the tokens.
+
+    It changes the cache that it is given and returns nothing. No slot that was filled before is written again.
+
+    Raises:
+        ValueError: they do not fit, as next_positions says. The cache is as it was.
+    """
+    # TODO: Take the next positions, write the keys and the values into these slots of axis -2, then count. (4 lines)
+    raise NotImplementedError
+
+
+def mask_with_past(sequence_length: int, past: int) -> np.ndarray:  # -> [seq, past + seq] of bool
+    """Return where new tokens may look: at all ``past`` tokens before them, at themselves, and at none after them.
+
+    Step 02's causal_mask says the same in numbers to add; its second argument is ``past``.
+    """
+    # TODO: Of the square mask of all tokens, old and new, keep the rows of the new ones. (1 line)
+    raise NotImplementedError
+
+
+def attend_to_cache(query: np.ndarray, cache: Cache) -> np.ndarray:  # [batch, head, seq, head_dim] -> the same
+    """Let the newest tokens gather from all tokens in the cache, each from those before it and from itself.
+
+    Free slots take no part, whatever is in them.
+
+    Args:
+        query: the queries of the last ``seq`` tokens that were appended.
+        cache: keys and values of all tokens, those of the last ``seq`` among them. It is only read.
+
+    Raises:
+        ValueError: there are more queries than tokens in the cache.
+    """
+    past = cache.length - query.shape[-2]
+    if past < 0:
+        raise ValueError(f"{query.shape[-2]} tokens ask and the cache holds {cache.length}; append before you attend")
+    # TODO: Read the filled slots alone; weights under the mask with the past; gather the values. (4 lines)
+    raise NotImplementedError
+
+
+def cached_attention(
+    x: np.ndarray, W_qkv: np.ndarray, W_o: np.ndarray, cache: Cache
+) -> np.ndarray:  # [batch, seq, C] -> [batch, seq, C]
+    """Run warm-up 05's causal multi_head_attention for the new tokens alone; the others' keys and values are cached.
+
+    Args:
+        x: the embeddings of the new tokens.
+        W_qkv: the fused projection, [C, 3C].
+        W_o: the output projection, [C, C].
+        cache: what earlier calls have left; the keys and values of the new tokens are appended to it.
+
+    Raises:
+        ValueError: the new tokens do not fit into the cache, which is then as it was.
+    """
+    # TODO: Project, split all three into heads, append, attend, merge the heads, multiply by W_o. (3 lines)
+    raise NotImplementedError
+
+
+def multiplications(sequence_length: int, past: int, n_embd: int) -> int:
+    """Return how many multiplications of two numbers cached_attention takes for one row of a batch.
+
+    Those of the matrices are counted, hidden scores included, since they are computed before the mask hides them. The
+    scale and the softmax are not counted. Without a cache nothing is past, and all tokens are new in every call.
+    """
+    # TODO: Per new token 4 C² by W_qkv and W_o; per pair of a new and any token, C for the score, C to gather. (2 lines)
+    raise NotImplementedError
