@@ -88,7 +88,7 @@ def test_positions_go_on(step, buffers):
 
 @about("next_positions")
 def test_asking_changes_nothing(step, buffers):
-    """To ask for positions is not to take them: the cache is as it was."""
+    """Asking for positions changes nothing: the cache is as it was."""
     cache = cache_with(step, buffers, 5)
     step.next_positions(cache, 3)
     holds(cache, 5, "after next_positions(cache, 3)")
@@ -155,7 +155,7 @@ def test_append_that_is_refused(step, buffers):
 
 @about("mask_with_past")
 def test_mask(step):
-    """Row i, the new token i, is True in columns 0 to past + i: the past, the chunk up to the token, and itself."""
+    """Row i is True in columns 0 to past + i: a new token sees the past, the new ones before it, and itself."""
     for new, past in ((3, 4), (1, 6), (LENGTH, 0), (1, 0), (2, 1)):
         expected = naive.looks_back(past + new)[past:]
         what = f"mask_with_past({new}, {past})"
@@ -220,7 +220,7 @@ def test_it_only_reads(step, buffers):
 
 @about("attend_to_cache")
 def test_more_queries_than_tokens(step, buffers):
-    """More queries than there are tokens in the cache are a ValueError: their own keys are not there yet."""
+    """More queries than tokens in the cache are a ValueError: their own keys are not there yet."""
     error_of("attend_to_cache of 3 after 2", lambda: step.attend_to_cache(queries(3), cache_with(step, buffers, 2)))
 
 

@@ -56,7 +56,7 @@ MISTAKES = {
         REFUSE: 'raise ValueError("the cache is full")'
     },
     "The error is an IndexError; it must be a ValueError.": {REFUSE: REFUSE.replace("ValueError", "IndexError")},
-    "Tokens that do not fit go round to the first slots, over the oldest tokens; refuse them.": {
+    "Tokens that do not fit wrap around to the first slots, over the oldest tokens; refuse them.": {
         LIMIT: "if False:",
         COUNT_ON: "return np.arange(cache.length, total) % cache.capacity",
     },

@@ -1,8 +1,6 @@
-"""Figures of step 14: which slots a call reads and writes, and which rows of the mask it has."""
+"""Figure of step 14: which slots a call reads and writes."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from tools.book_maker.drawing import svg
 
@@ -40,33 +38,4 @@ def slots() -> str:
         bottom + 30,
         *parts,
         title="The prompt of four tokens fills four slots in one call; each later call fills one and reads the others",
-    )
-
-
-def mask() -> str:
-    """Draw the causal mask of seven tokens, and the rows of it that two new tokens have."""
-    total, new = len(TOKENS), 2
-    allowed = np.tril(np.ones((total, total)))
-    words = np.where(allowed > 0, "0", f"{svg.MINUS}{svg.INFINITY}")
-    new_rows = np.arange(total)[:, None] >= total - new
-    left, cell = 130.0, 46.0
-    parts = [
-        svg.matrix(
-            left,
-            30,
-            words,
-            columns=[str(at) for at in range(total)],
-            rows=[f"token {at}" for at in range(total)],
-            cell=(cell, 28),
-            masked=np.broadcast_to(~new_rows, words.shape),
-            kind="accent",
-        ),
-        svg.brace(left + total * cell + 6, 30 + 28 * (total - new), 28 * new, "new", side="right"),
-        svg.brace(left + total * cell + 6, 30, 28 * (total - new), "in the cache", side="right"),
-    ]
-    return svg.figure(
-        left + total * cell + 120,
-        30 + 28 * total + 12,
-        *parts,
-        title="Of the causal mask of seven tokens, two new ones have the last two rows, seven columns each",
     )
