@@ -1,4 +1,4 @@
-"""Warm-up 07: a cache, which keeps the keys and values of earlier tokens, so that only new tokens run."""
+"""Warm-up 07: a cache of keys and values, so that only new tokens run."""
 
 from __future__ import annotations
 
