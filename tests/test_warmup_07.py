@@ -115,7 +115,7 @@ def test_too_many_are_refused(step, buffers):
 @about("append")
 def test_append(step, buffers):
     """New keys and new values lie behind the earlier ones, each in its own buffer."""
-    for length, new in ((0, 4), (4, 1), (5, 6)):
+    for length, new in ((5, 6), (0, 4), (4, 1)):
         cache = cache_with(step, buffers, length)
         step.append(cache, *(buffer[..., length : length + new, :] for buffer in buffers))
         is_filled(cache, buffers, length + new, f"after {new} were appended behind {length}")
@@ -190,6 +190,7 @@ def test_a_chunk_does_not_see_its_own_future(step, buffers):
         buffer[..., 6, :] += 1
     before = step.attend_to_cache(query, cache_with(step, buffers, 7))
     after = step.attend_to_cache(query, cache_with(step, changed, 7))
+    equal(before, gathered(query, buffers, 7), FOUND, what="attend_to_cache of the last 3 of 7 tokens")
     rows = "the rows before the changed token"
     equal(after[..., :-1, :], before[..., :-1, :], FOUND, what=rows, whose="what it was before")
     require(
@@ -337,7 +338,7 @@ def test_other_caches(step, answer, draw):
 @about("cached_attention")
 def test_other_texts(step, answer, draw):
     """Texts drawn anew, cut anywhere, are right as well."""
-    batch, n_head = draw.whole("batch", 1, 4), draw.whole("n_head", 1, 5)
+    batch, n_head = draw.whole("batch", 3, 5), draw.whole("n_head", 1, 5)
     width = n_head * draw.whole("head_dim", 1, 6)
     split = [draw.whole(name, 1, 4) for name in ("first", "second", "third")]
     x, W_qkv, W_o = (

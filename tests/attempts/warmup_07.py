@@ -41,6 +41,15 @@ MISTAKES = {
     "Positions are floats, which no slot has for a number; make them whole.": {
         COUNT_ON: "return np.linspace(cache.length, total - 1, sequence_length)"
     },
+    "A list is returned; np.arange makes an array of the same numbers.": {
+        COUNT_ON: "return list(range(cache.length, total))"
+    },
+    "A range is returned; np.arange makes an array of the same numbers.": {
+        COUNT_ON: "return range(cache.length, total)"
+    },
+    "A slice is returned; np.arange makes an array of the positions themselves.": {
+        COUNT_ON: "return slice(cache.length, total)"
+    },
     "To ask takes the positions already: leave it to append to count.": {
         COUNT_ON: "cache.length = total\n    return np.arange(total - sequence_length, total)"
     },
@@ -84,6 +93,25 @@ MISTAKES = {
         VALUES_IN: VALUES_IN.replace("= values", "= keys")
     },
     "The values are not written.": {VALUES_IN: "pass"},
+    "Nothing is written: an assignment to a name changes no buffer. Assign to slots of cache.keys and cache.values.": {
+        KEYS_IN: "keys = np.concatenate([cache.keys[..., : cache.length, :], keys], axis=-2)",
+        VALUES_IN: "values = np.concatenate([cache.values[..., : cache.length, :], values], axis=-2)",
+    },
+    "All slots from the first free one on are assigned to; there are as many slots to fill as new tokens.": {
+        KEYS_IN: "cache.keys[..., cache.length :, :] = keys",
+        VALUES_IN: "cache.values[..., cache.length :, :] = values",
+    },
+    "The positions index the batch axis; slots are axis -2: [..., positions, :].": {
+        KEYS_IN: "cache.keys[positions] = keys",
+        VALUES_IN: "cache.values[positions] = values",
+    },
+    "The positions index the head axis; slots are axis -2: [..., positions, :].": {
+        KEYS_IN: "cache.keys[:, positions] = keys",
+        VALUES_IN: "cache.values[:, positions] = values",
+    },
+    "len(keys) is the size of the batch; the number of tokens is the size of axis -2.": {
+        TAKE: "positions = next_positions(cache, len(keys))"
+    },
     "The tokens are not counted: the next append would overwrite them.": {COUNTED: "pass"},
     "An append counts as one token; count as many as were appended.": {COUNTED: "cache.length += 1"},
     "cache.length is set to the number of new tokens; add them to those before.": {
@@ -167,6 +195,9 @@ MISTAKES = {
     "The past is cache.length less the new tokens, which are in the cache already.": {
         WEIGH: WEIGH.replace("past))", "cache.length))")
     },
+    "The arguments of mask_with_past have changed places: the new tokens come first, then the past.": {
+        WEIGH: WEIGH.replace("query.shape[-2], past", "past, query.shape[-2]")
+    },
     "The past is forgotten: only the new tokens are read.": {
         READ_KEYS: READ_KEYS.replace(": cache", "past : cache"),
         READ_VALUES: READ_VALUES.replace(": cache", "past : cache"),
@@ -206,6 +237,9 @@ MISTAKES = {
         f"{APPEND}    {MERGE}": "    found = attend_to_cache(query, cache)\n    append(cache, key, value)\n    return merge_heads(found) @ W_o"
     },
     "Nothing is appended: the keys and values of the new tokens are lost.": {APPEND: ""},
+    "append returns nothing: it changes the cache that it is given, which stays the one to use.": {
+        APPEND: "    cache = append(cache, key, value)\n"
+    },
     "The queries are cached in place of the keys: append(cache, key, value).": {
         APPEND: "    append(cache, query, value)\n"
     },
@@ -228,6 +262,9 @@ MISTAKES = {
     },
     "The heads are merged without being transposed back: merge_heads brings seq in front of head first.": {
         MERGE: "return attend_to_cache(query, cache).reshape(x.shape) @ W_o"
+    },
+    "W_o is applied before the heads are merged, to the channels of one head; merge first.": {
+        MERGE: "return merge_heads(attend_to_cache(query, cache) @ W_o)"
     },
     "W_o is not applied: the heads lie side by side but are never mixed.": {
         MERGE: "return merge_heads(attend_to_cache(query, cache))"
@@ -378,4 +415,14 @@ HABITS = {
         )
     },
     "matmul as a method": {"return context_vectors(weights, values)": "return weights.matmul(values)"},
+}
+
+#: Numbers of the claims, written into the code: only a text that is drawn anew shows them.
+FIXED = {
+    "two rows of a batch are split": {
+        "split_heads(part, cache.n_head)": "part.reshape(2, x.shape[1], cache.n_head, -1).swapaxes(1, 2)"
+    },
+    "two rows of a batch are appended": {
+        "cache.keys[..., positions, :] = keys": "cache.keys[:2, :, positions] = keys[:2]"
+    },
 }

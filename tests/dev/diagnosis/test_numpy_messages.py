@@ -26,6 +26,7 @@ HABITS = {
     "np.swapaxes(x, 1, 2)": lambda: np.ones((1, 2, 3)).transpose(1, 2),
     "x[:, None]": lambda: X.unsqueeze(1),
     "concatenate": lambda: np.cat([X, X]),
+    "assign to a part of it": lambda: X.append(X),
     "exp and a sum": lambda: np.softmax(X),
     "a @ b": lambda: X.matmul(X.T),
     "x**2": lambda: X.pow(2),
