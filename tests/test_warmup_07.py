@@ -340,7 +340,7 @@ def test_other_texts(step, answer, draw):
     """Texts drawn anew, cut anywhere, are right as well."""
     batch, n_head = draw.whole("batch", 3, 5), draw.whole("n_head", 1, 5)
     width = n_head * draw.whole("head_dim", 1, 6)
-    split = [draw.whole(name, 1, 4) for name in ("first", "second", "third")]
+    split = [draw.whole(name, 1, 4) for name in ("first chunk", "second chunk", "third chunk")]
     x, W_qkv, W_o = (
         draw.array(*shape, dtype=np.float64)
         for shape in ((batch, sum(split), width), (width, 3 * width), (width, width))

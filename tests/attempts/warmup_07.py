@@ -121,7 +121,7 @@ MISTAKES = {
         TAKE: f"cache.length += keys.shape[-2]\n    {TAKE}",
         COUNTED: "pass",
     },
-    "A cache of its own is returned, and the given one is left as it was; change the one that is given.": {
+    "A new cache is returned, and the given one is left as it was; change the one that is given.": {
         TAKE: f"cache = Cache(cache.keys.copy(), cache.values.copy(), cache.length)\n    {TAKE}",
         COUNTED: f"{COUNTED}\n    return cache",
     },
