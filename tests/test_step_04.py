@@ -1,6 +1,6 @@
 """Step 04, the feed-forward network: what is claimed.
 
-Recorded at two widths, 22 and 60, neither of which is confused with 4 * 15 by accident.
+Recorded at two widths: 60, which is the usual 4 * 15, and 22, which is no multiple of 15.
 """
 
 import pytest
