@@ -1,0 +1,125 @@
+"""Warm-up 06: byte pairs, by which GPT-2 turns text into token ids and back. Plain Python."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from itertools import pairwise
+
+Pair = tuple[int, int]  # the ids of two neighbors
+
+#: GPT-2's order of the 256 bytes, in which a byte's place is its id. The 188 that Latin-1 can print come first.
+BYTES = bytes([*range(33, 127), *range(161, 173), *range(174, 256), *range(33), *range(127, 161), 173])
+
+#: GPT-2's words in ASCII: an ending such as 's, letters, digits, other signs, spaces. One space may stand in front.
+WORD = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", re.ASCII)
+
+
+def ascii_like(character: str) -> str:
+    """Return an ASCII character of the same kind, x for a letter: Python's re has no word for "any letter"."""
+    if character.isascii():
+        return character
+    if character.isspace():
+        return "\n"
+    return {"L": "x", "N": "0"}.get(unicodedata.category(character)[0], "!")
+
+
+def words(text: str) -> list[str]:
+    """Cut a text into GPT-2's words: ``Don't stop.`` into ``Don``, ``'t``, `` stop`` and ``.``."""
+    found = WORD.finditer("".join(ascii_like(character) for character in text))
+    return [text[word.start() : word.end()] for word in found]
+
+
+def byte_ids(word: str) -> list[int]:
+    """Return the ids of a word's bytes in UTF-8: one for an ASCII character, two to four for any other."""
+    return [BYTES.index(byte) for byte in word.encode("utf-8")]
+
+
+def byte_pairs(ids: list[int]) -> dict[Pair, int]:
+    """Return how often each pair of neighbors occurs. Pairs overlap: three equal ids have their pair twice."""
+    # Count each id together with the next. (1 line)
+    return dict(Counter(pairwise(ids)))
+
+
+def merge(ids: list[int], pair: Pair, new_id: int) -> list[int]:
+    """Return a new list with ``new_id`` in place of each ``pair``. Where pairs overlap, the left one is merged."""
+    # From left to right: where the pair begins, append new_id and go two on; else append the id. (7 lines)
+    merged: list[int] = []
+    at = 0
+    while at < len(ids):
+        found = tuple(ids[at : at + 2]) == pair
+        merged.append(new_id if found else ids[at])
+        at += 2 if found else 1
+    return merged
+
+
+def most_frequent(parts: list[list[int]]) -> Pair | None:
+    """Return the most frequent pair in all words together, or None where there is no pair.
+
+    Of several, it is the one with the smallest first id, and of these the one with the smallest second id.
+    """
+    # Add up the counts of all words. Take the largest count, and of equal ones the smallest pair. (4 lines)
+    counts: Counter[Pair] = Counter()
+    for ids in parts:
+        counts.update(byte_pairs(ids))
+    return min(counts, key=lambda pair: (-counts[pair], pair), default=None)
+
+
+def learn(text: str, n_merges: int) -> dict[Pair, int]:
+    """Learn merges from a text: return the new id of each pair, from 256 on, in the order of learning.
+
+    No merge joins two words. Learning ends early when no word has a pair left.
+    """
+    merges: dict[Pair, int] = {}
+    # Begin with the bytes of every word; for each new id, merge the most frequent pair in all words. (8 lines)
+    parts = [byte_ids(word) for word in words(text)]
+    for new_id in range(256, 256 + n_merges):
+        pair = most_frequent(parts)
+        if pair is None:
+            break
+        merges[pair] = new_id
+        parts = [merge(ids, pair, new_id) for ids in parts]
+    return merges
+
+
+def encode_word(word: str, merges: dict[Pair, int]) -> list[int]:
+    """Return the token ids of one word: its bytes, merged until no known pair is left.
+
+    The pair that was learned first is merged first, wherever in the word it stands.
+    """
+    # Begin with byte_ids. While the word has a pair that is in merges, merge the one with the smallest id. (5 lines)
+    ids = byte_ids(word)
+    while known := [pair for pair in byte_pairs(ids) if pair in merges]:
+        first = min(known, key=lambda pair: merges[pair])
+        ids = merge(ids, first, merges[first])
+    return ids
+
+
+def encode(text: str, merges: dict[Pair, int]) -> list[int]:
+    """Return the token ids of a text: those of its words, one after the other."""
+    # Encode every word, and put all ids into one list. (1 line)
+    return [one for word in words(text) for one in encode_word(word, merges)]
+
+
+def vocabulary(merges: dict[Pair, int]) -> list[bytes]:
+    """Return the bytes of every token, by its id: first the 256 single bytes, then those of each merge."""
+    # Begin with the single bytes of BYTES. Each merge adds the bytes of its left id and of its right. (4 lines)
+    pieces = [bytes([byte]) for byte in BYTES]
+    for left, right in merges:
+        pieces.append(pieces[left] + pieces[right])
+    return pieces
+
+
+def decode(ids: list[int], merges: dict[Pair, int]) -> str:
+    """Return the text of some token ids. Bytes that are not UTF-8 become U+FFFD, the replacement character.
+
+    Raises:
+        ValueError: an id is not in the vocabulary; the message names it and the largest id there is.
+    """
+    # Refuse ids below 0 or too large. Join the bytes of all, and only then decode, errors="replace". (5 lines)
+    pieces = vocabulary(merges)
+    for one in ids:
+        if not 0 <= one < len(pieces):
+            raise ValueError(f"id {one} is not in the vocabulary; its ids are 0 to {len(pieces) - 1}")
+    return b"".join(pieces[one] for one in ids).decode("utf-8", errors="replace")

@@ -1,0 +1,98 @@
+"""Warm-up 06: byte pairs, by which GPT-2 turns text into token ids and back. Plain Python."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from itertools import pairwise
+
+Pair = tuple[int, int]  # the ids of two neighbors
+
+#: GPT-2's order of the 256 bytes, in which a byte's place is its id. The 188 that Latin-1 can print come first.
+BYTES = bytes([*range(33, 127), *range(161, 173), *range(174, 256), *range(33), *range(127, 161), 173])
+
+#: GPT-2's words in ASCII: an ending such as 's, letters, digits, other signs, spaces. One space may stand in front.
+WORD = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", re.ASCII)
+
+
+def ascii_like(character: str) -> str:
+    """Return an ASCII character of the same kind, x for a letter: Python's re has no word for "any letter"."""
+    if character.isascii():
+        return character
+    if character.isspace():
+        return "\n"
+    return {"L": "x", "N": "0"}.get(unicodedata.category(character)[0], "!")
+
+
+def words(text: str) -> list[str]:
+    """Cut a text into GPT-2's words: ``Don't stop.`` into ``Don``, ``'t``, `` stop`` and ``.``."""
+    found = WORD.finditer("".join(ascii_like(character) for character in text))
+    return [text[word.start() : word.end()] for word in found]
+
+
+def byte_ids(word: str) -> list[int]:
+    """Return the ids of a word's bytes in UTF-8: one for an ASCII character, two to four for any other."""
+    return [BYTES.index(byte) for byte in word.encode("utf-8")]
+
+
+def byte_pairs(ids: list[int]) -> dict[Pair, int]:
+    """Return how often each pair of neighbors occurs. Pairs overlap: three equal ids have their pair twice."""
+    # TODO: Count each id together with the next. (1 line)
+    raise NotImplementedError
+
+
+def merge(ids: list[int], pair: Pair, new_id: int) -> list[int]:
+    """Return a new list with ``new_id`` in place of each ``pair``. Where pairs overlap, the left one is merged."""
+    # TODO: From left to right: where the pair begins, append new_id and go two on; else append the id. (7 lines)
+    raise NotImplementedError
+
+
+def most_frequent(parts: list[list[int]]) -> Pair | None:
+    """Return the most frequent pair in all words together, or None where there is no pair.
+
+    Of several, it is the one with the smallest first id, and of these the one with the smallest second id.
+    """
+    # TODO: Add up the counts of all words. Take the largest count, and of equal ones the smallest pair. (4 lines)
+    raise NotImplementedError
+
+
+def learn(text: str, n_merges: int) -> dict[Pair, int]:
+    """Learn merges from a text: return the new id of each pair, from 256 on, in the order of learning.
+
+    No merge joins two words. Learning ends early when no word has a pair left.
+    """
+    merges: dict[Pair, int] = {}
+    # TODO: Begin with the bytes of every word; for each new id, merge the most frequent pair in all words. (8 lines)
+    raise NotImplementedError
+
+
+def encode_word(word: str, merges: dict[Pair, int]) -> list[int]:
+    """Return the token ids of one word: its bytes, merged until no known pair is left.
+
+    The pair that was learned first is merged first, wherever in the word it stands.
+    """
+    # TODO: Begin with byte_ids. While the word has a pair that is in merges, merge the one with the smallest id. (5 lines)
+    raise NotImplementedError
+
+
+def encode(text: str, merges: dict[Pair, int]) -> list[int]:
+    """Return the token ids of a text: those of its words, one after the other."""
+    # TODO: Encode every word, and put all ids into one list. (1 line)
+    raise NotImplementedError
+
+
+def vocabulary(merges: dict[Pair, int]) -> list[bytes]:
+    """Return the bytes of every token, by its id: first the 256 single bytes, then those of each merge."""
+    # TODO: Begin with the single bytes of BYTES. Each merge adds the bytes of its left id and of its right. (4 lines)
+    raise NotImplementedError
+
+
+def decode(ids: list[int], merges: dict[Pair, int]) -> str:
+    """Return the text of some token ids. Bytes that are not UTF-8 become U+FFFD, the replacement character.
+
+    Raises:
+        ValueError: an id is not in the vocabulary; the message names it and the largest id there is.
+    """
+    # TODO: Refuse ids below 0 or too large. Join the bytes of all, and only then decode, errors="replace". (5 lines)
+    raise NotImplementedError

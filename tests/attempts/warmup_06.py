@@ -1,0 +1,348 @@
+"""Warm-up 06, what people write instead: mistakes, each with its sentence, and other right answers."""
+
+COUNT = "return dict(Counter(pairwise(ids)))"
+MERGED = "merged: list[int] = []\n    at = 0\n    while at < len(ids):"
+FOUND = "found = tuple(ids[at : at + 2]) == pair"
+APPEND = "merged.append(new_id if found else ids[at])"
+GO_ON = "at += 2 if found else 1"
+RETURN_MERGED = "return merged\n"
+COUNTS = """\
+    counts: Counter[Pair] = Counter()
+    for ids in parts:
+        counts.update(byte_pairs(ids))
+"""
+MOST = "return min(counts, key=lambda pair: (-counts[pair], pair), default=None)"
+PARTS = "parts = [byte_ids(word) for word in words(text)]"
+NEW_IDS = "range(256, 256 + n_merges)"
+NONE_LEFT = """\
+        if pair is None:
+            break
+"""
+KEEP = "merges[pair] = new_id"
+MERGE_ALL = "parts = [merge(ids, pair, new_id) for ids in parts]"
+BYTES_OF_WORD = "    ids = byte_ids(word)\n"
+WHILE = "while known := [pair for pair in byte_pairs(ids) if pair in merges]:"
+FIRST = "first = min(known, key=lambda pair: merges[pair])"
+MERGE_FIRST = "ids = merge(ids, first, merges[first])"
+ENCODE_WORD = f"{BYTES_OF_WORD}    {WHILE}\n        {FIRST}\n        {MERGE_FIRST}\n    return ids\n"
+ENCODE = "return [one for word in words(text) for one in encode_word(word, merges)]"
+SINGLE = "pieces = [bytes([byte]) for byte in BYTES]"
+JOINED = "pieces.append(pieces[left] + pieces[right])"
+OUTSIDE = "if not 0 <= one < len(pieces):"
+REFUSE = """\
+    for one in ids:
+        if not 0 <= one < len(pieces):
+            raise ValueError(f"id {one} is not in the vocabulary; its ids are 0 to {len(pieces) - 1}")
+"""
+MESSAGE = 'f"id {one} is not in the vocabulary; its ids are 0 to {len(pieces) - 1}"'
+TEXT = 'return b"".join(pieces[one] for one in ids).decode("utf-8", errors="replace")'
+
+MISTAKES = {
+    "Pairs are counted without overlap; count each id together with the next, also with one that was counted before.": {
+        COUNT: "return dict(Counter(zip(ids[::2], ids[1::2])))"
+    },
+    "Every pair counts once; count how often it occurs.": {COUNT: "return dict.fromkeys(pairwise(ids), 1)"},
+    "A pair and its reverse are counted together; (1, 2) is not (2, 1).": {
+        COUNT: "return dict(Counter((min(pair), max(pair)) for pair in pairwise(ids)))"
+    },
+    "The pairs are turned around; the left neighbor comes first.": {
+        COUNT: "return dict(Counter((right, left) for left, right in pairwise(ids)))"
+    },
+    "The last pair is not counted.": {COUNT: "return dict(Counter(pairwise(ids[:-1])))"},
+    "The first pair is not counted.": {COUNT: "return dict(Counter(pairwise(ids[1:])))"},
+    "Single ids are counted; count pairs of neighbors.": {COUNT: "return dict(Counter(ids))"},
+    "The last id is paired with the first; the list is no ring.": {
+        COUNT: "return dict(Counter(zip(ids, ids[1:] + ids[:1])))"
+    },
+    "All pairs of ids are counted; count those of neighbors.": {
+        COUNT: "from itertools import combinations; return dict(Counter(combinations(ids, 2)))"
+    },
+    "The pair is kept in the result: behind new_id, go on two places further.": {GO_ON: "at += 1"},
+    "Only the first pair is merged; merge all of them.": {
+        FOUND: "found = tuple(ids[at : at + 2]) == pair and new_id not in merged"
+    },
+    "The pairs are merged from the right; begin at the left.": {
+        MERGED: "left, right = pair\n    backwards: list[int] = []\n    ids, pair = ids[::-1], (right, left)\n"
+        "    merged, at = backwards, 0\n    while at < len(ids):",
+        RETURN_MERGED: "return merged[::-1]\n",
+    },
+    "The list that came in is changed: put the ids into a new list.": {
+        MERGED: "merged, at = ids, 0\n    while at < len(ids):",
+        APPEND: "ids[at : at + (2 if found else 1)] = [new_id if found else ids[at]]",
+        GO_ON: "at += 1",
+    },
+    "The last id is lost: it has no right neighbor, and still belongs in the result.": {
+        MERGED: MERGED.replace("len(ids):", "len(ids) - 1:")
+    },
+    "Only the left id of the pair is compared; compare both.": {FOUND: "found = ids[at] == pair[0]"},
+    "The reversed pair is merged too; (1, 2) is not (2, 1).": {
+        FOUND: "found = tuple(ids[at : at + 2]) in (pair, pair[::-1])"
+    },
+    "new_id is put beside the pair; it takes the pair's place.": {
+        APPEND: "merged.extend([*pair, new_id] if found else [ids[at]])"
+    },
+    "The pair is removed, and new_id is missing.": {APPEND: "merged.extend([] if found else [ids[at]])"},
+    "The count of a pair in one word hides that in the words before: add the counts up.": {
+        COUNTS: COUNTS.replace("counts.update(byte_pairs(ids))", "counts = {**counts, **byte_pairs(ids)}")
+    },
+    "A pair counts once for each word that has it; add up how often it occurs.": {
+        COUNTS: COUNTS.replace("update(byte_pairs(ids))", "update(byte_pairs(ids).keys())")
+    },
+    "Only the first word is looked at; add up the counts of all words.": {
+        COUNTS: COUNTS.replace("in parts:", "in parts[:1]:")
+    },
+    "All words are put into one list, so that pairs reach from one word to the next.": {
+        COUNTS: "    counts = byte_pairs([one for ids in parts for one in ids])\n"
+    },
+    "The rarest pair is taken; take the most frequent one.": {MOST: MOST.replace("-counts", "counts")},
+    "Of equally frequent pairs, the one seen first is taken; take the one with the smallest ids.": {
+        MOST: "return max(counts, key=lambda pair: counts[pair], default=None)"
+    },
+    "Of equally frequent pairs, the one with the largest ids is taken; take the one with the smallest.": {
+        MOST: "return max(counts, key=lambda pair: (counts[pair], pair), default=None)"
+    },
+    "Of equally frequent pairs, the second ids decide; the first ids come first.": {
+        MOST: MOST.replace("pair), default", "pair[::-1]), default")
+    },
+    "The pair with the smallest ids is taken, however rare it is; the count comes first.": {
+        MOST: "return min(counts, default=None)"
+    },
+    "No pair at all is an error; return None.": {MOST: MOST.replace(", default=None", "")},
+    "The pair comes with its count; return the pair alone.": {
+        MOST: "pair = min(counts, key=lambda pair: (-counts[pair], pair), default=None)\n"
+        "    return (pair, counts[pair]) if pair else None"
+    },
+    "The text is not cut into words, so that merges join them: begin with byte_ids of each of words(text).": {
+        PARTS: "parts = [byte_ids(text)]"
+    },
+    "The text is cut at spaces, which are lost; take words(text), in which a space belongs to the word after it.": {
+        PARTS: "parts = [byte_ids(word) for word in text.split()]"
+    },
+    "Each word counts once, however often the text has it.": {
+        PARTS: "parts = [byte_ids(word) for word in dict.fromkeys(words(text))]"
+    },
+    "The new ids begin at 0, which are those of bytes; they begin at 256.": {NEW_IDS: "range(n_merges)"},
+    "The new ids begin at 257; the last byte has 255, so 256 is free.": {NEW_IDS: "range(257, 257 + n_merges)"},
+    "One merge too few is learned.": {NEW_IDS: "range(256, 255 + n_merges)"},
+    "One merge too many is learned.": {NEW_IDS: "range(256, 257 + n_merges)"},
+    "256 merges are learned, whatever n_merges is.": {NEW_IDS: "range(256, 512)"},
+    "n_merges is taken for the largest id; it is the number of merges.": {NEW_IDS: "range(256, n_merges)"},
+    "What was learned is not merged in the words, so the same pair is found again.": {MERGE_ALL: "pass"},
+    "None is kept as a pair when no pair is left: end the loop there.": {
+        NONE_LEFT: "",
+        MERGE_ALL: "parts = [merge(ids, pair, new_id) for ids in parts] if pair else parts",
+    },
+    "Learning ends at the first pair that occurs once; it ends when there is no pair.": {
+        NONE_LEFT: NONE_LEFT.replace(
+            "pair is None:", "pair is None or sum(byte_pairs(ids).get(pair, 0) for ids in parts) < 2:"
+        )
+    },
+    "The table is the wrong way round; its keys are the pairs, and its values the new ids.": {
+        KEEP: "merges[new_id] = pair"
+    },
+    "The pair that stands furthest left is merged first; merge the one that was learned first, wherever it stands.": {
+        FIRST: "first = known[0]"
+    },
+    "The pair that stands furthest right is merged first; merge the one that was learned first, wherever it stands.": {
+        FIRST: "first = known[-1]"
+    },
+    "The pair that is most frequent in the word is merged first; merge the one that was learned first.": {
+        FIRST: "first = max(known, key=lambda pair: byte_pairs(ids)[pair])"
+    },
+    "The pair with the smallest ids is merged first; merge the one with the smallest new id, merges[pair].": {
+        FIRST: "first = min(known)"
+    },
+    "The pair that was learned last is merged first; merge the one that was learned first.": {
+        FIRST: FIRST.replace("min(", "max(")
+    },
+    "The longest token is taken from the left, as WordPiece does; byte pairs are merged in the order of learning.": {
+        ENCODE_WORD: """\
+    pieces, ids, left = vocabulary(merges), [], word.encode()
+    while left:
+        longest = max((piece for piece in pieces if left.startswith(piece)), key=len)
+        ids.append(pieces.index(longest))
+        left = left[len(longest) :]
+    return ids
+"""
+    },
+    "One pair is merged, and no other: go on while a known pair is left.": {
+        MERGE_FIRST: f"return {MERGE_FIRST.removeprefix('ids = ')}"
+    },
+    "Nothing is merged: the ids are those of the bytes.": {WHILE: "while known := []:"},
+    "The bytes keep their own values; byte_ids gives them GPT-2's ids.": {
+        BYTES_OF_WORD: '    ids = list(word.encode("utf-8"))\n'
+    },
+    "Characters are taken for bytes: outside ASCII, a character has several bytes. byte_ids(word) gives their ids.": {
+        BYTES_OF_WORD: "    ids = [BYTES.index(ord(letter) & 255) for letter in word]\n"
+    },
+    "The text is not cut into words, so that merges join them: encode each of words(text).": {
+        ENCODE: "return encode_word(text, merges)"
+    },
+    "The text is cut by split(), which drops its spaces; words(text) keeps each with the word after it.": {
+        ENCODE: ENCODE.replace("words(text)", "text.split()")
+    },
+    "A space is put in front of the text; its first word has one only if the text has.": {
+        ENCODE: ENCODE.replace("words(text)", 'words(" " + text if text else text)')
+    },
+    "Spaces around the text are lost.": {ENCODE: ENCODE.replace("words(text)", "words(text.strip())")},
+    "The text is written in small letters first; GPT-2 knows large letters.": {
+        ENCODE: ENCODE.replace("words(text)", "words(text.lower())")
+    },
+    "The words' ids are in lists of their own; put all ids into one list.": {
+        ENCODE: "return [encode_word(word, merges) for word in words(text)]"
+    },
+    "Each word is encoded once, however often the text has it.": {
+        ENCODE: ENCODE.replace("words(text)", "dict.fromkeys(words(text))")
+    },
+    "The bytes are in the order of their values; take GPT-2's order, that of BYTES.": {
+        SINGLE: "pieces = [bytes([byte]) for byte in range(256)]"
+    },
+    "bytes(5) makes five zero bytes; bytes([5]) is the byte 5.": {SINGLE: "pieces = [bytes(byte) for byte in BYTES]"},
+    "Each byte is made into a character; a token is bytes, and its bytes may be half a character.": {
+        SINGLE: "pieces = [chr(byte) for byte in BYTES]"
+    },
+    "The single bytes are missing; they are the first 256 entries.": {
+        SINGLE: f"{SINGLE}\n    first = pieces",
+        "    return pieces\n": "    return pieces[256:]\n",
+    },
+    "The two parts of a merge have changed places.": {JOINED: "pieces.append(pieces[right] + pieces[left])"},
+    "What is appended is the left part alone; join both.": {JOINED: "pieces.append(pieces[left])"},
+    "Negative ids are let through; they would count from the end.": {OUTSIDE: "if one >= len(pieces):"},
+    "The first id that is too large is let through: ids count from 0, so it is len(pieces) itself.": {
+        OUTSIDE: "if not 0 <= one <= len(pieces):"
+    },
+    "Ids that are too large end in an IndexError, and negative ones are let through; raise a ValueError for both.": {
+        REFUSE: ""
+    },
+    "Unknown ids are left out; raise a ValueError, so that nobody loses text without notice.": {
+        REFUSE: "    ids = [one for one in ids if 0 <= one < len(pieces)]\n"
+    },
+    "The message does not say which id is wrong, or how large ids may be.": {
+        MESSAGE: '"there is an id that is not in the vocabulary"'
+    },
+    "The message names the number of tokens; the largest id is one less.": {
+        MESSAGE: MESSAGE.replace("{len(pieces) - 1}", "{len(pieces)}")
+    },
+    "Each token is decoded alone, which breaks characters of several tokens; join the bytes first, then decode.": {
+        TEXT: 'return "".join(pieces[one].decode("utf-8", errors="replace") for one in ids)'
+    },
+    'Bytes that are no character are an error; decode with errors="replace".': {
+        TEXT: TEXT.replace(', errors="replace"', "")
+    },
+    'Bytes that are no character are left out; decode with errors="replace".': {TEXT: TEXT.replace("replace", "ignore")},
+    "The bytes are decoded as Latin-1, one character for each; they are UTF-8.": {
+        TEXT: TEXT.replace("utf-8", "latin-1")
+    },
+    "The bytes are decoded as ASCII; they are UTF-8.": {TEXT: TEXT.replace("utf-8", "ascii")},
+    "The tokens are joined by spaces; a token holds its own space.": {TEXT: TEXT.replace('b""', 'b" "')},
+    "The text comes as bytes: decode them.": {TEXT: 'return b"".join(pieces[one] for one in ids)'},
+}
+
+ALTERNATIVES = {
+    "zip": {COUNT: "return dict(Counter(zip(ids, ids[1:])))"},
+    "a loop that counts": {
+        COUNT: "counts = {}\n    for left, right in zip(ids, ids[1:]):\n"
+        "        counts[left, right] = counts.get((left, right), 0) + 1\n    return counts"
+    },
+    "a Counter": {COUNT: "return Counter(pairwise(ids))"},
+    "looking back at what was appended": {
+        f"    at = 0\n    while at < len(ids):\n        {FOUND}\n        {APPEND}\n        {GO_ON}\n": """\
+    for one in ids:
+        if merged and (merged[-1], one) == pair:
+            merged[-1] = new_id
+        else:
+            merged.append(one)
+"""
+    },
+    "an iterator that jumps": {
+        f"    {MERGED}\n        {FOUND}\n        {APPEND}\n        {GO_ON}\n": """\
+    merged, places = [], iter(range(len(ids)))
+    for at in places:
+        if at + 1 < len(ids) and (ids[at], ids[at + 1]) == pair:
+            merged.append(new_id)
+            next(places)
+        else:
+            merged.append(ids[at])
+"""
+    },
+    "a copy that is changed": {
+        f"    {MERGED}\n        {FOUND}\n        {APPEND}\n        {GO_ON}\n": """\
+    merged, at = list(ids), 0
+    while at + 1 < len(merged):
+        if merged[at] == pair[0] and merged[at + 1] == pair[1]:
+            merged[at : at + 2] = [new_id]
+        at += 1
+"""
+    },
+    "counted in one expression": {
+        COUNTS: "    counts = Counter(pair for ids in parts for pair in pairwise(ids))\n"
+    },
+    "sorted": {
+        MOST: "ordered = sorted(counts.items(), key=lambda item: (-item[1], *item[0]))\n"
+        "    return ordered[0][0] if ordered else None"
+    },
+    "the largest count, then the smallest pair": {
+        MOST: "if not counts:\n        return None\n    largest = max(counts.values())\n"
+        "    return min(pair for pair in counts if counts[pair] == largest)"
+    },
+    "the next id is counted": {
+        f"for new_id in {NEW_IDS}:": "for _ in range(n_merges):\n        new_id = 256 + len(merges)",
+    },
+    "every merge in its order": {
+        ENCODE_WORD: "    ids = byte_ids(word)\n    for pair, new_id in merges.items():\n"
+        "        if len(ids) > 1:\n            ids = merge(ids, pair, new_id)\n    return ids\n"
+    },
+    "infinity for unknown pairs": {
+        WHILE: "while len(ids) > 1:",
+        FIRST: 'first = min(byte_pairs(ids), key=lambda pair: merges.get(pair, float("inf")))\n'
+        "        if first not in merges:\n            break",
+    },
+    "one place at a time": {
+        WHILE: "while True:",
+        FIRST: "ranks = [(merges[pair], at) for at, pair in enumerate(pairwise(ids)) if pair in merges]\n"
+        "        if not ranks:\n            return ids",
+        MERGE_FIRST: "new_id, at = min(ranks)\n        ids = [*ids[:at], new_id, *ids[at + 2 :]]",
+    },
+    "sets of pairs": {WHILE: "while known := set(pairwise(ids)) & merges.keys():"},
+    "extend": {
+        ENCODE: "ids = []\n    for word in words(text):\n        ids.extend(encode_word(word, merges))\n    return ids"
+    },
+    "sum of lists": {ENCODE: "return sum((encode_word(word, merges) for word in words(text)), [])"},
+    "a dict of pieces": {
+        SINGLE: "pieces = {one: bytes([byte]) for one, byte in enumerate(BYTES)}",
+        "for left, right in merges:": "for (left, right), new_id in merges.items():",
+        JOINED: "pieces[new_id] = pieces[left] + pieces[right]",
+        "    return pieces\n": "    return list(pieces.values())\n",
+    },
+    "bytes cut out of BYTES": {SINGLE: "pieces = [BYTES[at : at + 1] for at in range(256)]"},
+    "the wrong ids gathered": {
+        REFUSE: "    wrong = [one for one in ids if one < 0 or one >= len(pieces)]\n    if wrong:\n"
+        '        raise ValueError(f"{wrong} are no ids; the largest is {len(pieces) - 1}")\n'
+    },
+    "a bytearray": {
+        TEXT: "joined = bytearray()\n    for one in ids:\n        joined += pieces[one]\n"
+        '    return str(joined, "utf-8", "replace")'
+    },
+}
+
+#: What people bring along from NumPy, from other languages, or from text to bytes; the check shows the line to write.
+HABITS = {
+    "the shape of a list": {"while at < len(ids):": "while at < ids.shape[0]:"},
+    "the length of a list as an attribute": {"while at < len(ids):": "while at < ids.length:"},
+    "push": {APPEND: "merged.push(new_id if found else ids[at])"},
+    "adding one id to a list": {APPEND: "merged += new_id if found else ids[at]"},
+    "an append that is assigned": {APPEND: "merged = merged + (new_id if found else ids[at])"},
+    "items of Python 2": {"for left, right in merges:": "for (left, right), _ in merges.iteritems():"},
+    "text and bytes joined": {TEXT: TEXT.replace('b""', '""')},
+    "ids of an array": {"    return ids\n": "    return ids.tolist()\n"},
+    "a count that is not there yet": {
+        COUNT: "counts: dict[Pair, int] = {}\n    for pair in pairwise(ids):\n        counts[pair] += 1\n    return counts"
+    },
+    "an assertion": {
+        """        if not 0 <= one < len(pieces):
+            raise ValueError(f"id {one} is not in the vocabulary; its ids are 0 to {len(pieces) - 1}")
+""": """        assert 0 <= one < len(pieces), f"id {one} is not in the vocabulary, 0 to {len(pieces) - 1}"
+"""
+    },
+    "a text that is raised": {f"raise ValueError({MESSAGE})": f"raise {MESSAGE}"},
+}

@@ -1,0 +1,533 @@
+"""Warm-up 06, byte pairs: what is claimed. No MAX is needed.
+
+The ids of whole texts are those of Hugging Face's GPT-2 tokenizer, with GPT-2's own merges, which are recorded too.
+"""
+
+import numpy as np
+import pytest
+
+from checker import claims
+from checker.claims import Refusal, about, error_of, first_of, is_value, require
+
+BYTES = (*range(33, 127), *range(161, 173), *range(174, 256), *range(33), *range(127, 161), 173)  # ids 0 to 255
+SMALL = "low low lower lowest"
+LEARNED = (("l", "o"), ("lo", "w"), (" ", "low"), (" low", "e"), ("s", "t"), (" lowe", "r"), (" lowe", "st"))
+MOST_ASKED = 5_000  # times of one text
+AWKWARD = "aab  é\n日1'sx🙂.\t"
+
+
+def equal(actual, expected, what):
+    claims.equal(np.array(actual, np.int64), expected, ("id",), what=what)
+
+
+class Merges(dict):
+    """Merges that notice a loop without an end: where merging leaves a pair, it is asked for again and again."""
+
+    asked = 0
+
+    def anew(self):
+        self.asked = 0
+        return self
+
+    def ask(self, method, *arguments):
+        self.asked += 1
+        require(self.asked < MOST_ASKED, f"merges is asked {MOST_ASKED:,} times. Every merge must leave fewer ids.")
+        return method(self, *arguments)
+
+    def __contains__(self, pair):
+        return self.ask(dict.__contains__, pair)
+
+    def __getitem__(self, pair):
+        return self.ask(dict.__getitem__, pair)
+
+    def get(self, pair, default=None):
+        return self.ask(dict.get, pair, default)
+
+    def keys(self):
+        return self.ask(dict.keys)
+
+    def items(self):
+        return self.ask(dict.items)
+
+
+Merges.__name__ = "dict"  # what an error message calls it
+
+
+@pytest.fixture(scope="module")
+def published(reference):
+    """GPT-2's merges."""
+    return {pair: new_id for new_id, pair in enumerate(map(tuple, reference["merges"].tolist()), start=256)}
+
+
+@pytest.fixture
+def gpt2(published):
+    """GPT-2's merges, a copy for each claim."""
+    return Merges(published)
+
+
+def texts(reference, kind):
+    """Yield the number and the words of the recorded texts of one kind."""
+    for name, array in reference.items():
+        if name.startswith(f"text/{kind}/"):
+            yield name.rpartition("/")[2], array.tobytes().decode()
+
+
+def letters(text):
+    """Return the ids of ASCII characters, without the space."""
+    return [ord(letter) - 33 for letter in text]
+
+
+def pieces_of(merges):
+    """Return the bytes of every id."""
+    pieces = [bytes([byte]) for byte in BYTES]
+    for left, right in merges:
+        pieces.append(pieces[left] + pieces[right])
+    return pieces
+
+
+def cut(ids, merges):
+    """Return ids as the pieces of text that they stand for, such as ``'Hello' ',' ' world'``."""
+    pieces = pieces_of(merges)
+    known = (pieces[one] if 0 <= one < len(pieces) else b"?" for one in ids)
+    return " ".join(repr(piece.decode(errors="backslashreplace")) for piece in known) or "nothing"
+
+
+def as_ids(call, ids):
+    """Return a list of ids as plain numbers; refuse anything else."""
+    require(ids is not None, f"{call} is None: is there a `return`?")
+    require(isinstance(ids, list), f"{call} is a {type(ids).__name__}, and must be a list.")
+    whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in ids)
+    require(whole, f"{call} is {ids!r}, and must be a list of whole numbers.")
+    return [int(one) for one in ids]
+
+
+def all_right(calls, merges=None):
+    """Refuse with the first call that gives other ids than the right ones; what all gave tells mistakes apart.
+
+    ``calls`` is made of the call in words, what makes it, and the right ids; with ``merges``, it shows their pieces.
+    """
+    given, refused = [], []
+    for call, make, right in calls:
+        ids = as_ids(call, make())
+        given.append(ids)
+        if ids != list(right):
+            shown = [f" ({cut(some, merges)})" if merges else "" for some in (ids, right)]
+            refused.append(Refusal(f"{call} is {ids}{shown[0]}, and must be {list(right)}{shown[1]}."))
+    first_of(refused, observed=given)
+    return given
+
+
+def counts_of(step, ids):
+    """Return what ``byte_pairs`` counts, as a plain dict."""
+    call = f"byte_pairs({ids})"
+    counts = step.byte_pairs(list(ids))
+    require(counts is not None, f"{call} is None: is there a `return`?")
+    require(isinstance(counts, dict), f"{call} is a {type(counts).__name__}, and must be a dict.")
+    return dict(counts)
+
+
+def counted(step, cases):
+    """Refuse unless ``byte_pairs`` counts right."""
+    given = {str(ids): counts_of(step, ids) for ids in cases}
+    refused = [
+        Refusal(f"byte_pairs({ids}) is {given[str(ids)]}, and must be {right}.")
+        for ids, right in zip(cases, map(right_counts, cases), strict=True)
+        if given[str(ids)] != right
+    ]
+    first_of(refused, observed={ids: sorted(counts.items(), key=repr) for ids, counts in given.items()})
+
+
+def right_counts(ids):
+    counts = {}
+    for at in range(1, len(ids)):
+        pair = (ids[at - 1], ids[at])
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+
+
+@about("byte_pairs")
+def test_pairs_are_counted(step):
+    """Each id is counted together with the next, in this order."""
+    counted(step, [[1, 2, 3, 1, 2], [5, 4, 5, 4, 5], [7, 8], [3, 300, 3, 50000, 3, 300]])
+
+
+@about("byte_pairs")
+def test_pairs_overlap(step):
+    """Three equal ids hold their pair twice; one id holds no pair, and neither does none."""
+    counted(step, [[6, 6, 6], [1, 6, 6, 6, 6, 2, 6, 6], [9], []])
+
+
+@about("merge")
+def test_every_pair_is_merged(step):
+    """The new id stands in place of every pair, and all other ids stay."""
+    cases = (
+        ([1, 2, 3, 1, 2], (1, 2), 256, [256, 3, 256]),
+        ([3, 1, 3, 2, 1, 1, 2, 2, 3], (1, 2), 300, [3, 1, 3, 2, 1, 300, 2, 3]),
+        ([2, 1, 2, 1], (1, 2), 256, [2, 256, 1]),
+        ([4, 5], (4, 5), 999, [999]),
+        ([1, 3, 2], (1, 2), 256, [1, 3, 2]),
+        ([7], (7, 7), 256, [7]),
+        ([], (7, 7), 256, []),
+    )
+    all_right(merges_of(step, cases))
+
+
+def merges_of(step, cases):
+    for ids, pair, new_id, right in cases:
+        call = f"merge({ids}, {pair}, {new_id})"
+        yield call, lambda ids=ids, pair=pair, new_id=new_id: step.merge(list(ids), pair, new_id), right
+
+
+@about("merge")
+def test_overlapping_pairs(step):
+    """Of three equal ids the first two are merged, and of four both pairs."""
+    cases = (
+        ([6, 6, 6], (6, 6), 256, [256, 6]),
+        ([6, 6, 6, 6], (6, 6), 256, [256, 256]),
+        ([1, 6, 6, 6, 6, 6, 2, 6, 6], (6, 6), 256, [1, 256, 256, 6, 2, 256]),
+    )
+    all_right(merges_of(step, cases))
+
+
+@about("merge")
+def test_the_list_stays(step):
+    """The list that comes in stays as it was."""
+    ids = [1, 2, 3, 1, 2]
+    step.merge(ids, (1, 2), 256)
+    require(ids == [1, 2, 3, 1, 2], f"After merge, the list that came in is {ids}, and was [1, 2, 3, 1, 2].")
+
+
+def most_frequent_of(step, cases):
+    """Refuse unless ``most_frequent`` finds the right pairs."""
+    given, refused = [], []
+    for parts, right in cases:
+        pair = step.most_frequent([list(ids) for ids in parts])
+        given.append(pair)
+        if pair != right or not isinstance(pair, tuple | None):
+            refused.append(Refusal(f"most_frequent({parts}) is {pair!r}, and must be {right}."))
+    first_of(refused, observed=repr(given))
+
+
+@about("most_frequent")
+def test_the_most_frequent_pair(step):
+    """It is the pair that occurs most often in all words together; without any pair it is None."""
+    most_frequent_of(
+        step,
+        (
+            ([[5, 6], [1, 2, 3], [5, 6, 7]], (5, 6)),
+            ([[8, 9, 8, 9, 8, 9], [1, 2], [1, 2]], (8, 9)),
+            ([[1, 2], [1, 2], [3, 4, 3, 4, 3], [4, 3]], (4, 3)),
+            ([[2, 2, 2], [1, 3]], (2, 2)),
+            ([[1], [], [2]], None),
+            ([], None),
+        ),
+    )
+
+
+@about("most_frequent")
+def test_ties(step):
+    """Of equally frequent pairs it is the one with the smallest first id, then the one with the smallest second."""
+    most_frequent_of(
+        step,
+        (
+            ([[9, 1], [4, 8], [7, 2]], (4, 8)),
+            ([[4, 8], [4, 3], [5, 1]], (4, 3)),
+            ([[300, 2, 300, 2], [30, 4], [30, 4]], (30, 4)),
+            ([[1, 2], [3, 4], [3, 4], [3, 3], [3, 3]], (3, 3)),
+        ),
+    )
+
+
+def as_text(merges):
+    """Return merges as the texts of their pairs, such as ``'l'+'o'``; as they are, if they are none."""
+    try:
+        pieces = pieces_of(merges)
+        pairs = [[pieces[one].decode(errors="backslashreplace") for one in pair] for pair in merges]
+        return ", ".join(f"{left!r}+{right!r}" for left, right in pairs) or "nothing"
+    except (IndexError, TypeError, ValueError):
+        return repr(merges)
+
+
+def ids_of_merges(pairs):
+    """Return pairs of texts as merges."""
+    ids, merges = {chr(byte): number for number, byte in enumerate(BYTES) if byte < 128}, Merges()
+    for new_id, (left, right) in enumerate(pairs, start=256):
+        merges[ids[left], ids[right]] = ids[left + right] = new_id
+    return merges
+
+
+def learned(step, cases):
+    """Refuse unless ``learn`` learns the right merges, in the right order; return what it has learned."""
+    given, refused = [], []
+    for text, n_merges, right in cases:
+        merges = step.learn(text, n_merges)
+        call = f"learn({text!r}, {n_merges})" if len(text) < 60 else f"learn(text, {n_merges})"
+        require(merges is not None, f"{call} is None: is there a `return`?")
+        require(isinstance(merges, dict), f"{call} is a {type(merges).__name__}, and must be a dict.")
+        given.append(list(merges.items()))
+        if list(merges) != list(right):
+            at = next((at for at, pair in enumerate(right) if list(merges)[at : at + 1] != [pair]), len(right))
+            mine, wanted = (as_text(list(pairs)[: at + 1]) for pairs in (merges, right))
+            refused.append(Refusal(f"The first merges of {call} are {mine}; they must be {wanted}."))
+        elif dict(merges) != dict(right):
+            refused.append(
+                Refusal(f"{call} gives the ids {list(merges.values())}, and must give {list(right.values())}.")
+            )
+    first_of(refused, observed=repr(given))
+    return given
+
+
+@about("learn")
+def test_a_small_text(step):
+    """From "low low lower lowest" it learns the seven merges of the chapter, as ids 256 to 262."""
+    right = ids_of_merges(LEARNED)
+    learned(step, [(SMALL, n, dict(list(right.items())[:n])) for n in (1, 2, 3, 5, 6, 7)])
+
+
+@about("learn")
+def test_learning_ends(step):
+    """Without merges it learns nothing, and it ends early when no word has a pair left."""
+    learned(
+        step,
+        (
+            (SMALL, 0, {}),
+            ("", 5, {}),
+            ("a b", 5, ids_of_merges([(" ", "b")])),
+            (SMALL, 100, ids_of_merges(LEARNED)),
+        ),
+    )
+
+
+@about("learn")
+def test_no_merge_joins_words(step):
+    """No merge joins two words, however often they follow each other."""
+    learned(
+        step,
+        (
+            ("b.b.b.b. xy", 2, ids_of_merges([("x", "y"), (" ", "xy")])),
+            ("of of of of ab", 3, ids_of_merges([("o", "f"), (" ", "of"), ("a", "b")])),
+        ),
+    )
+
+
+@about("learn")
+def test_learned_by_hugging_face(step, reference):
+    """From a chapter of Moby Dick it learns the pairs that Hugging Face's trainer learns, in its order."""
+    text, pairs = reference["learned_text"].tobytes().decode(), [tuple(pair) for pair in reference["learned"].tolist()]
+    right = {pair: new_id for new_id, pair in enumerate(pairs, start=256)}
+    ((*merges,),) = learned(step, [(text, len(pairs), right)])
+    equal([pair for pair, _ in merges], reference["learned"], "the pairs that learn has learned")
+
+
+def word_merges(*pairs):
+    """Return merges of ASCII letters as :func:`ids_of_merges` does, and the bytes of their ids."""
+    merges = ids_of_merges(pairs)
+    return merges, pieces_of(merges)
+
+
+def words_right(step, cases):
+    """Refuse unless ``encode_word`` gives the right pieces; a case is a word, merges, and its pieces."""
+    for word, pairs, right in cases:
+        merges, pieces = word_merges(*pairs)
+        call = f"encode_word({word!r}, merges) with the merges {as_text(merges)}"
+        ids = [pieces.index(piece.encode()) for piece in right]
+        yield call, lambda word=word, merges=merges: step.encode_word(word, merges.anew()), ids, merges
+
+
+def all_words_right(step, cases):
+    given, refused = [], []
+    for call, make, right, merges in words_right(step, cases):
+        try:
+            given += all_right([(call, make, right)], merges)
+        except Refusal as refusal:
+            given.append(refusal.observed)
+            refused.append(refusal)
+    first_of(refused, observed=repr(given))
+
+
+@about("encode_word")
+def test_the_rank_decides(step):
+    """The pair that was learned first is merged first, wherever in the word it stands."""
+    all_words_right(
+        step,
+        (
+            ("abc", (("b", "c"), ("a", "b")), ("a", "bc")),
+            ("abcd", (("b", "c"), ("a", "b"), ("c", "d"), ("ab", "cd")), ("a", "bc", "d")),
+            ("ababcb", (("c", "b"), ("a", "b"), ("ab", "ab"), ("b", "cb")), ("abab", "cb")),
+            ("abcabc", (("a", "b"), ("b", "c"), ("ab", "c")), ("abc", "abc")),
+        ),
+    )
+
+
+@about("encode_word")
+def test_until_no_pair_is_known(step):
+    """It merges until no known pair is left; without merges, the ids are those of the bytes."""
+    all_words_right(
+        step,
+        (
+            ("abcd", (), ("a", "b", "c", "d")),
+            ("lowest", LEARNED, ("low", "e", "st")),
+            (" lowest", LEARNED, (" lowest",)),
+            ("aaaaa", (("a", "a"), ("aa", "aa")), ("aaaa", "a")),
+            ("xyz", (("a", "b"),), ("x", "y", "z")),
+            ("a", (("a", "b"),), ("a",)),
+        ),
+    )
+
+
+@about("encode_word")
+def test_the_bytes_are_utf8(step):
+    """A character outside ASCII is several bytes, and each byte has GPT-2's id, not its own value."""
+    cases = {
+        word: [BYTES.index(byte) for byte in word.encode()] for word in ("\n", " \t", "é", "日本", "\u00ad", "🙂", "~¡")
+    }
+    all_right(
+        (f"encode_word({word!r}, {{}})", lambda word=word: step.encode_word(word, {}), right)
+        for word, right in cases.items()
+    )
+
+
+def encoded(step, reference, kind, merges):
+    """Refuse unless ``encode`` gives Hugging Face's ids for the recorded texts of a kind; return what it gives."""
+    return all_right(
+        [
+            (
+                f"encode({text!r}, GPT2)",
+                lambda text=text: step.encode(text, merges.anew()),
+                reference[f"ids/{kind}/{name}"].tolist(),
+            )
+            for name, text in texts(reference, kind)
+        ],
+        merges,
+    )
+
+
+@about("encode")
+def test_english(step, reference, gpt2):
+    """With GPT-2's merges, English has Hugging Face's ids; "Hello" and " Hello" are two tokens."""
+    for number, ids in enumerate(encoded(step, reference, "english", gpt2)):
+        equal(ids, reference[f"ids/english/{number}"], f"the ids of text {number}")
+
+
+@about("encode")
+def test_words_stay_apart(step, reference, gpt2):
+    """Contractions, numbers, signs, spaces and line breaks are cut as Hugging Face cuts them."""
+    for number, ids in enumerate(encoded(step, reference, "words", gpt2)):
+        equal(ids, reference[f"ids/words/{number}"], f"the ids of text {number}")
+
+
+@about("encode")
+def test_beyond_ascii(step, reference, gpt2):
+    """Accents, other alphabets, Chinese characters and emoji have Hugging Face's ids too."""
+    for number, ids in enumerate(encoded(step, reference, "beyond", gpt2)):
+        equal(ids, reference[f"ids/beyond/{number}"], f"the ids of text {number}")
+
+
+@about("encode")
+def test_the_merges_stay(step):
+    """The merges that come in stay as they were."""
+    merges = ids_of_merges(LEARNED)
+    step.encode("a low lowest é", merges)
+    same = list(merges.items()) == list(ids_of_merges(LEARNED).items())
+    require(same, f"After encode, the merges that came in are {merges}: leave them as they are.")
+
+
+@about("vocabulary")
+def test_vocabulary(step):
+    """It has the 256 bytes in GPT-2's order, then what each merge joins, as bytes."""
+    given, refused = [], []
+    for pairs in ((), LEARNED):
+        merges, right = word_merges(*pairs)
+        call = f"vocabulary(merges) with {len(merges)} merges"
+        pieces = step.vocabulary(merges)
+        require(pieces is not None, f"{call} is None: is there a `return`?")
+        require(isinstance(pieces, list), f"{call} is a {type(pieces).__name__}, and must be a list.")
+        given.append(list(pieces))
+        first = next((at for at, (one, other) in enumerate(zip(pieces, right, strict=False)) if one != other), None)
+        if first is not None:
+            refused.append(Refusal(f"Entry {first} of {call} is {pieces[first]!r}, and must be {right[first]!r}."))
+        elif len(pieces) != len(right):
+            refused.append(Refusal(f"{call} has {len(pieces)} entries, and must have {len(right)}."))
+    first_of(refused, observed=repr(given))
+
+
+def texts_right(calls):
+    """Refuse with the first call that gives another text than the right one."""
+    given, refused = [], []
+    for call, make, right in calls:
+        text = make()
+        given.append(text)
+        if type(text) is not str or text != right:
+            refused.append(Refusal(f"{call} is {text!r}, and must be {right!r}."))
+    first_of(refused, observed=repr(given))
+
+
+@about("decode")
+def test_decoding(step, reference, gpt2):
+    """It gives back the text of Hugging Face's ids."""
+    ids = {text: reference[f"ids/beyond/{name}"].tolist() for name, text in texts(reference, "beyond")}
+    texts_right(
+        (f"decode({ids[text]}, GPT2)", lambda text=text: step.decode(list(ids[text]), gpt2), text) for text in ids
+    )
+
+
+@about("decode")
+def test_half_a_character(step):
+    """Bytes that are no character become the replacement character, and the rest of the text is kept."""
+    euro = [BYTES.index(byte) for byte in "€".encode()]
+    merges = {(euro[0], euro[1]): 256}
+    cases = ((euro[:2], "\ufffd"), ([0, *euro[1:], 0], "!\ufffd\ufffd!"), ([256, euro[2], 256, 0], "€\ufffd!"))
+    texts_right(
+        (f"decode({ids}, merges)", lambda ids=ids: step.decode(list(ids), merges), right) for ids, right in cases
+    )
+
+
+@about("decode")
+def test_unknown_ids_are_refused(step):
+    """An id that is negative or too large is a ValueError that names it and the largest id there is."""
+    said, refused = [], []
+    for pairs, wrong in (((), 256), (LEARNED, 263), (LEARNED, -1), (LEARNED, 50256)):
+        merges, pieces = word_merges(*pairs)
+        call = f"decode([0, {wrong}], merges) with {len(merges)} merges"
+        try:
+            message = error_of(call, lambda: step.decode([0, wrong], merges))  # noqa: B023 - called at once
+            said.append(message)
+            for number in (wrong, len(pieces) - 1):
+                require(str(number) in message, f"The message of {call} is {message!r}, and must name {number}.")
+        except Refusal as refusal:
+            said.append(refusal.sentence)
+            refused.append(refusal)
+    first_of(refused, observed=repr(said))
+
+
+@about("decode")
+def test_round_trip(step):
+    """A text that is encoded and decoded is the same text, with the merges of another text and with none."""
+    for merges in (ids_of_merges(LEARNED), Merges()):
+        for text in (AWKWARD, "", " ", "low\r\n\x00\x7f\x1c", "\u200b\u017f\ufffd\U0010ffff", "слово lowest"):
+            call = f"decode(encode({text!r}, merges), merges)"
+            is_value(call, step.decode(step.encode(text, merges.anew()), merges), text)
+
+
+def drawn_text(draw, letters):
+    """Return a text of some length made of ``letters``."""
+    return "".join(letters[one] for one in draw.ids(len(letters), draw.whole("characters", 10, 200)))
+
+
+@pytest.mark.drawn
+@about("learn")
+def test_other_learning(step, answer, draw):
+    """From a text drawn anew it learns what the solution learns."""
+    text, n_merges = drawn_text(draw, AWKWARD), draw.whole("merges", 1, 40)
+    learned(step, [(text, n_merges, answer.learn(text, n_merges))])
+
+
+@pytest.mark.drawn
+@about("encode")
+def test_other_texts(step, answer, draw):
+    """A text drawn anew has the solution's ids, with merges learned from another."""
+    merges = Merges(answer.learn(drawn_text(draw, AWKWARD), draw.whole("merges", 1, 60)))
+    text = drawn_text(draw, AWKWARD)
+    right = answer.encode(text, merges)
+    all_right([("encode(text, merges)", lambda: step.encode(text, merges.anew()), right)], merges)
+    is_value("decode of these ids", step.decode(right, merges), text)
