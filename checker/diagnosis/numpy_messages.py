@@ -150,6 +150,17 @@ REWRITES = {
     ),
     r"no attribute 't'": ("x.t() => np.ascontiguousarray(x.T)",),
     r"boolean index did not match": ("x[m] = v => x = np.where(m, v, x)",),
+    r"'(?:list|bytes|str|dict)' object has no attribute '(shape|size|length)'": (
+        "x.shape[0] => len(x)",
+        "x.{0} => len(x)",
+    ),
+    r"'list' object has no attribute '(push|add)'": ("x.{0}(y) => x.append(y)",),
+    r"'list' object has no attribute 'tolist'": ("x.tolist() => x",),
+    r"'dict' object has no attribute 'iter(items|keys|values)'": ("x.iter{0}() => x.{0}()",),
+    r"can only concatenate list \(not \"int\"\)": ("x + y => x + [y]",),
+    r"'int' object is not iterable": ("x += y => x += [y]",),
+    r"^\(\d+, \d+\)$": ("x[k] += n => x[k] = x.get(k, 0) + n",),  # a KeyError
+    r"expected str instance, bytes found": ('"".join(*a) => b"".join(*a)',),
     r"read-only": (
         "x *= y => x = x * y",
         "x /= y => x = x / y",
