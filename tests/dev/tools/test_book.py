@@ -21,7 +21,7 @@ from checker.course.blanks import find_blanks
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
 from checker.tasks import tasks
-from tests import test_warmup_01
+from tests import test_warmup_01, test_warmup_06
 from tests.dev.tools.test_readme import CI, NOT_IN_CI
 from tools.benchmarks import loop, speed
 from tools.book_maker.chapters import SRC, chapters, fences, prose
@@ -310,9 +310,10 @@ def test_what_a_chapter_shows_is_what_is_printed_now(chapter, copy):
     assert not different, "\n\n".join(map(str, different)) + f"\n\nIf that is right: ./run book-update {chapter[:-3]}"
 
 
-def test_the_worked_example_that_is_drawn_is_the_one_that_is_checked():
+def test_the_worked_examples_that_are_drawn_are_those_that_are_checked():
     assert worked_examples.SIX_WORDS == test_warmup_01.SIX_WORDS
     assert worked_examples.JOURNEY == test_warmup_01.JOURNEY
+    assert worked_examples.LOWEST == test_warmup_06.SMALL
 
 
 def test_every_figure_is_in_the_chapter_it_is_drawn_for():

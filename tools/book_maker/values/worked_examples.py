@@ -1,6 +1,6 @@
-"""The worked example of warm-up 01, which figures draw.
+"""The worked examples of warm-ups 01 and 06, which figures draw.
 
-``tests/dev/tools/test_book.py`` compares it with the one that the check uses; nothing here may import a check.
+``tests/dev/tools/test_book.py`` compares them with those that the checks use; nothing here may import a check.
 """
 
 #: "Your journey starts with one step", three numbers per word; after Raschka, chapter 3.
@@ -13,3 +13,6 @@ SIX_WORDS = (
     (0.05, 0.80, 0.55),
 )
 JOURNEY = 1  # the row of "journey"
+
+#: The text that merges are learned from on paper.
+LOWEST = "low low lower lowest"
