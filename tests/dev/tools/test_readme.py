@@ -58,7 +58,7 @@ def test_every_command_is_a_task_that_ci_runs(page):
 def test_every_step_is_listed():
     assert "| `./run w01` to `w05` |" in README
     for step in all_steps():
-        if step.name.startswith("step"):
+        if step.name.startswith("step") or step.name > "warmup_05":
             assert f"| `./run {step.task}` |" in README
             assert f"| `steps/{step.name}.py` |" in README
 
