@@ -88,7 +88,7 @@ def encode_word(word: str, merges: dict[Pair, int]) -> list[int]:
 
     The pair that was learned first is merged first, wherever in the word it stands.
     """
-    # Begin with byte_ids. While the word has a pair that is in merges, merge the one with the smallest id. (5 lines)
+    # Begin with byte_ids. While there is a pair that is in merges, merge the one with the smallest id. (5 lines)
     ids = byte_ids(word)
     while known := [pair for pair in byte_pairs(ids) if pair in merges]:
         first = min(known, key=lambda pair: merges[pair])

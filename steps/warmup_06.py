@@ -72,7 +72,7 @@ def encode_word(word: str, merges: dict[Pair, int]) -> list[int]:
 
     The pair that was learned first is merged first, wherever in the word it stands.
     """
-    # TODO: Begin with byte_ids. While the word has a pair that is in merges, merge the one with the smallest id. (5 lines)
+    # TODO: Begin with byte_ids. While there is a pair that is in merges, merge the one with the smallest id. (5 lines)
     raise NotImplementedError
 
 

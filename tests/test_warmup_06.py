@@ -31,7 +31,10 @@ class Merges(dict):
 
     def ask(self, method, *arguments):
         self.asked += 1
-        require(self.asked < MOST_ASKED, f"merges is asked {MOST_ASKED:,} times. Every merge must leave fewer ids.")
+        if self.asked >= MOST_ASKED:
+            require(
+                False, f"The loop never ends: merges was asked {MOST_ASKED:,} times. Each merge must leave fewer ids."
+            )
         return method(self, *arguments)
 
     def __contains__(self, pair):

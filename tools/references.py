@@ -277,7 +277,8 @@ def warmup_06() -> Record:
     that is learned from is a chapter of Moby Dick (CC0; ``models/moby-dick/README.md``).
     """
     vocab, merges = published_byte_pairs()
-    tokenizer = GPT2Tokenizer(vocab=vocab, merges=merges)
+    pairs: Any = merges  # which the library takes, and does not say so
+    tokenizer = GPT2Tokenizer(vocab=vocab, merges=pairs)
     record: Record = {"merges": np.array([[vocab[part] for part in pair] for pair in merges], np.uint16)}
     for about, texts in TEXTS.items():
         for number, text in enumerate(texts):

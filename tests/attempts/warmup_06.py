@@ -57,7 +57,11 @@ MISTAKES = {
     "All pairs of ids are counted; count those of neighbors.": {
         COUNT: "from itertools import combinations; return dict(Counter(combinations(ids, 2)))"
     },
-    "The pair is kept in the result: behind new_id, go on two places further.": {GO_ON: "at += 1"},
+    "The second id of a pair is kept in the result: behind new_id, move on by two.": {GO_ON: "at += 1"},
+    "The second id of a pair is looked at again, and the last id is lost: move on by two after a pair, up to the end.": {
+        MERGED: MERGED.replace("len(ids):", "len(ids) - 1:"),
+        GO_ON: "at += 1",
+    },
     "Only the first pair is merged; merge all of them.": {
         FOUND: "found = tuple(ids[at : at + 2]) == pair and new_id not in merged"
     },
@@ -73,6 +77,9 @@ MISTAKES = {
     },
     "The last id is lost: it has no right neighbor, and still belongs in the result.": {
         MERGED: MERGED.replace("len(ids):", "len(ids) - 1:")
+    },
+    "A list is compared with a tuple, and they are never equal: compare tuple(ids[at : at + 2]).": {
+        FOUND: "found = ids[at : at + 2] == pair"
     },
     "Only the left id of the pair is compared; compare both.": {FOUND: "found = ids[at] == pair[0]"},
     "The reversed pair is merged too; (1, 2) is not (2, 1).": {
@@ -97,6 +104,9 @@ MISTAKES = {
     "The rarest pair is taken; take the most frequent one.": {MOST: MOST.replace("-counts", "counts")},
     "Of equally frequent pairs, the one seen first is taken; take the one with the smallest ids.": {
         MOST: "return max(counts, key=lambda pair: counts[pair], default=None)"
+    },
+    "Of equally frequent pairs, the one seen first is taken, and no pair at all is an error; compare the pairs too.": {
+        MOST: "return max(counts, key=counts.get)"
     },
     "Of equally frequent pairs, the one with the largest ids is taken; take the one with the smallest.": {
         MOST: "return max(counts, key=lambda pair: (counts[pair], pair), default=None)"
@@ -226,10 +236,15 @@ MISTAKES = {
     "Each token is decoded alone, which breaks characters of several tokens; join the bytes first, then decode.": {
         TEXT: 'return "".join(pieces[one].decode("utf-8", errors="replace") for one in ids)'
     },
+    "Each token is decoded alone, where half a character is an error; join the bytes first, then decode.": {
+        TEXT: 'return "".join(pieces[one].decode("utf-8") for one in ids)'
+    },
     'Bytes that are no character are an error; decode with errors="replace".': {
         TEXT: TEXT.replace(', errors="replace"', "")
     },
-    'Bytes that are no character are left out; decode with errors="replace".': {TEXT: TEXT.replace("replace", "ignore")},
+    'Bytes that are no character are left out; decode with errors="replace".': {
+        TEXT: TEXT.replace("replace", "ignore")
+    },
     "The bytes are decoded as Latin-1, one character for each; they are UTF-8.": {
         TEXT: TEXT.replace("utf-8", "latin-1")
     },
@@ -274,9 +289,7 @@ ALTERNATIVES = {
         at += 1
 """
     },
-    "counted in one expression": {
-        COUNTS: "    counts = Counter(pair for ids in parts for pair in pairwise(ids))\n"
-    },
+    "counted in one expression": {COUNTS: "    counts = Counter(pair for ids in parts for pair in pairwise(ids))\n"},
     "sorted": {
         MOST: "ordered = sorted(counts.items(), key=lambda item: (-item[1], *item[0]))\n"
         "    return ordered[0][0] if ordered else None"

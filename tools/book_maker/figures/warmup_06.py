@@ -30,11 +30,13 @@ def tree() -> str:
         words = repr(pieces[one].decode())
         wide = svg.text_width(words, mono=True) + 12
         drawn.extend(svg.line(x, y, middle, top + HIGH) for x, y in below)
-        drawn.append(
-            svg.box(middle - wide / 2, top, wide, HIGH, words, mono=True, kind="accent" if below else "plain")
-        )
-        beside = (middle + wide / 2 + 7, top + HIGH / 2) if below else (middle, top + HIGH + 15)
-        drawn.append(svg.text(*beside, str(one), anchor="start" if below else "middle", size="small", mono=True))
+        drawn.append(svg.box(middle - wide / 2, top, wide, HIGH, words, mono=True, kind="accent" if below else "plain"))
+        if below:
+            drawn.append(
+                svg.text(middle + wide / 2 + 7, top + HIGH / 2, str(one), anchor="start", size="small", mono=True)
+            )
+        else:
+            drawn.append(svg.text(middle, top + HIGH + 15, str(one), size="small", mono=True))
         return middle, top
 
     draw(root)
