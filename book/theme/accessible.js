@@ -15,13 +15,23 @@
     new MutationObserver(tell).observe(label, { attributeFilter: ['aria-expanded'] });
     tell();
 
-    // What scrolls sideways can be reached by Tab, and its arrow keys scroll it instead of turning the page.
+    // What scrolls sideways can be reached by Tab, and its arrow keys scroll it instead of turning the page. A table or
+    // a figure that scrolls is a region with a name; book.css then says so to the eye.
     const scrolls = box => box.scrollWidth > box.clientWidth;
+    const nameOf = box => {
+        const svg = box.querySelector('svg');
+        if (svg) return `Figure: ${svg.querySelector('title').textContent}`;
+        return `Table: ${[...box.querySelectorAll('th')].map(head => head.textContent.trim()).filter(Boolean).join(', ')}`;
+    };
     const reach = new ResizeObserver(sized => sized.forEach(({ target }) => {
-        if (scrolls(target)) target.tabIndex = 0;
-        else target.removeAttribute('tabindex');
+        const named = target.matches('.table-wrapper, .drawing');
+        const told = { tabindex: 0, ...named && { role: 'region', 'aria-label': nameOf(target) } };
+        for (const [name, value] of Object.entries(told)) {
+            if (scrolls(target)) target.setAttribute(name, value);
+            else target.removeAttribute(name);
+        }
     }));
-    for (const box of document.querySelectorAll('main :is(pre > code, .table-wrapper, .formula)')) {
+    for (const box of document.querySelectorAll('main :is(pre > code, .table-wrapper, .drawing, .formula)')) {
         reach.observe(box);
         box.addEventListener('keydown', press => {
             if (press.key.startsWith('Arrow') && scrolls(box)) press.stopPropagation();

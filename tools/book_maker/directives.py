@@ -16,12 +16,15 @@ from checker.course.skeletons import expected
 from checker.course.steps import find_step
 from tools.book_maker import formulas
 from tools.book_maker.chapters import Fault, Fence, fences
+from tools.book_maker.screens import console
 from tools.book_maker.values import book_values
 
 BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
 INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
 SPEC = re.compile(r"^(?P<expression>.*?)\s+:(?P<spec>[^\s\[\](){}'\"]+)$")
 COMMENT = re.compile(r"^<!--.*?-->[ \t]*\n?", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+UNBROKEN = 18  # letters of code that a table keeps on one line
 LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".md": "markdown", "": "sh"}
 IDENTIFIER = re.compile(r"(?<![\w.])(?:\w+\.)*\w*_\w*(?:\.\w+)*(?:\(\))?")
 
@@ -124,7 +127,7 @@ def figure(words: str) -> str:
     drawn = drawing(name.strip())
     if not caption.strip():
         raise ValueError("a figure needs a caption: {{figure step_07.heads: What there is to see.}}")
-    return f"<figure>\n{drawn}\n<figcaption>{in_html(caption.strip())}</figcaption>\n</figure>"
+    return f'<figure>\n<div class="drawing">\n{drawn}\n</div>\n<figcaption>{in_html(caption.strip())}</figcaption>\n</figure>'
 
 
 def drawing(name: str) -> str:
@@ -180,16 +183,22 @@ def in_html(words: str) -> str:
     return "".join(made)
 
 
-def console(fence: Fence) -> str:
-    """Return a transcript: the commands set off from what they printed."""
-    lines = [
-        f'<span class="prompt">$ </span><span class="command">{escape(line[2:], quote=False)}</span>'
-        if line.startswith("$ ")
-        else escape(line, quote=False)
-        for line in fence.lines
-    ]
-    screen = "\n".join(lines)
-    return f'<pre class="console"><code class="nohighlight"><span class="screen">{screen}\n</span></code></pre>'
+def breakable(row: str) -> str:
+    """Return a row of a table in which long code may be broken after a sign, so that a phone shows more of the table."""
+
+    def one(match: re.Match[str]) -> str:
+        code = match[1].replace("\\|", "|")
+        if len(code) <= UNBROKEN:
+            return match[0]
+        parts = re.split(r"(?<=[.,(_=/])(?=\w)", code)
+        return f'<code class="long">{"<wbr>".join(map(in_markdown, parts))}</code>'
+
+    return CODE.sub(one, row) if row.startswith("|") else row
+
+
+def in_markdown(words: str) -> str:
+    """Return words as HTML in which Markdown finds nothing of its own."""
+    return "".join(letter if letter.isalnum() or letter == " " else f"&#{ord(letter)};" for letter in words)
 
 
 def expand(chapter: str, text: str, faults: list[Fault]) -> str:
@@ -257,6 +266,6 @@ def _prose(chapter: str, lines: list[str], first: int, faults: list[Fault]) -> l
             continue
         if "{{" in re.sub(r"`[^`]*`|\$[^$]*\$", "", INLINE.sub("", line)):
             faults.append(Fault(chapter, at, f"{line.strip()!r} has braces that are no directive alone on its line"))
-        run.append(line)
+        run.append(breakable(line))
     finish()
     return pieces

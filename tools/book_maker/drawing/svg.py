@@ -5,8 +5,9 @@ says what ``kind`` of thing it draws, and ``book/theme/figures.css`` gives each 
 text color for light and for dark pages. The kinds are ``KINDS``.
 
 Lengths are in units of one pixel at full size; x grows to the right, y downwards. A figure is at most
-``MAX_WIDTH`` wide, and shrinks with its page: on a phone a figure 600 wide is drawn at 0.6 of its size, so
-the narrower a figure, the larger its text there. What does not fit its box or the figure is an error.
+``MAX_WIDTH`` wide, and shrinks with its page until its smallest letters are ``LEAST_LETTER`` pixels high: from there on
+it scrolls. A phone shows a figure up to 425 wide as a whole, so draw it that narrow if its subject lets you. What does
+not fit its box or the figure is an error.
 
     def one_arrow() -> str:
         return figure(
@@ -32,6 +33,7 @@ from numpy.typing import ArrayLike
 
 MAX_WIDTH = 640
 KINDS = ("plain", "query", "key", "value", "accent", "good", "bad", "masked", "muted")
+LEAST_LETTER = 11
 SIZES = {"small": 13, "normal": 15, "large": 18}
 HEAT_LEVELS = 10
 MINUS, INFINITY = "\N{MINUS SIGN}", "\N{INFINITY}"
@@ -74,7 +76,7 @@ def figure(width: float, height: float, *parts: str, title: str) -> str:
     _check_inside(drawing, width, height, title)
     lines = [
         f'<svg class="figure" role="img" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_n(width)} {_n(height)}"'
-        f' width="{_n(width)}" height="{_n(height)}">',
+        f' width="{_n(width)}" height="{_n(height)}" style="min-width: {_least_width(width, drawing)}px">',
         f"<title>{escape(title, quote=False)}</title>",
         drawing,
         "</svg>",
@@ -421,6 +423,12 @@ def _check_inside(drawing: str, width: float, height: float, title: str) -> None
             visit(child, x, y)
 
     visit(ElementTree.fromstring(f"<svg>{drawing}</svg>"), 0, 0)
+
+
+def _least_width(width: float, drawing: str) -> int:
+    """Return how many pixels a figure must have for its smallest letters to be read."""
+    used = [height for size, height in SIZES.items() if f"text-{size} " in drawing]
+    return math.ceil(width * LEAST_LETTER / min(used)) if used else 0
 
 
 def _kind(kind: str) -> str:

@@ -1,4 +1,4 @@
-"""The figures of the introduction: GPT-2 with the step that builds each part, and which step needs which."""
+"""The figures of the introduction: the course at a glance, GPT-2 with its steps, and which step needs which."""
 
 import ast
 from pathlib import Path
@@ -7,21 +7,60 @@ import numpy as np
 
 from checker.course.steps import all_steps
 from solutions.solution_01 import GPT2Config
-from tools.book_maker.drawing.svg import arrow, box, brace, circle, figure, matrix, polyline, text
+from tools.book_maker.drawing.svg import Kind, arrow, bars, box, brace, circle, figure, matrix, polyline, text
+from tools.book_maker.figures.step_12 import PROMPT, likeliest
 
-WIDTH, LEFT = 210, 140
+WIDTH, LEFT = 140, 116
+NOTE = LEFT + WIDTH + 44
+
+#: A step has the color of what it builds.
+COLORS: dict[str, Kind] = {"s04": "key", "s05": "accent", "s06": "accent", "s07": "query", "s11": "value"}
+TILE, COLUMNS = 46, 5
+
+
+def cover() -> str:
+    """Draw the course: a prompt, the files that a learner writes, and what the small model finds likely next."""
+    steps = [step for step in all_steps() if step.name.startswith("step")]
+    rows = -(-len(steps) // COLUMNS)
+    wide, left, top = COLUMNS * TILE, 50, 168
+    middle, floor = left + wide / 2, top + 30 + rows * TILE
+    tiles = [
+        box(
+            left + at % COLUMNS * TILE + 3,
+            floor - (at // COLUMNS + 1) * TILE + 3,
+            TILE - 6,
+            TILE - 6,
+            step.number,
+            kind=COLORS.get(step.task, "plain"),
+            mono=True,
+        )
+        for at, step in enumerate(steps)
+    ]
+    return figure(
+        2 * left + wide,
+        floor + 82,
+        text(middle, 12, "how likely each token is next", size="small", kind="muted"),
+        bars(20, 26, 2 * left + wide - 30, [(repr(token), share) for token, share in likeliest(4)], labels=70),
+        arrow(middle, top, middle, top - 28),
+        box(left - 10, top, wide + 20, floor - top + 10, kind="muted", dashed=True, round=9),
+        text(middle, top + 16, "the files that you write", size="small", kind="muted"),
+        *tiles,
+        arrow(middle, floor + 40, middle, floor + 12),
+        box(middle - 50, floor + 40, 100, 36, PROMPT, kind="accent"),
+        title="A prompt goes into the files that you write, one per step; out comes how likely each token is next",
+    )
 
 
 def model() -> str:
     """Draw GPT-2 from the bottom up: the numbers beside the parts are the steps of this course."""
     layers = GPT2Config().n_layer
-    middle = LEFT + WIDTH / 2
+    middle, tokens, positions = LEFT + WIDTH / 2, LEFT + 28, LEFT + WIDTH - 28
 
     def part(top: float, words: str, step: str, kind: str = "plain") -> str:
         return "\n".join(
             [
                 box(LEFT, top, WIDTH, 36, words, kind=kind),  # type: ignore[arg-type]
-                text(LEFT + WIDTH + 55, top + 18, step, anchor="start", size="small"),
+                text(NOTE, top + 18, step, anchor="start", size="small"),
             ]
         )
 
@@ -45,30 +84,30 @@ def model() -> str:
         )
 
     return figure(
-        570,
+        425,
         565,
         text(middle, 16, "scores for the next token"),
         arrow(middle, 40, middle, 25),
-        part(40, "lm_head", "step 11, tied to wte", "value"),
+        part(40, "lm_head", "step 11,\ntied to wte", "value"),
         arrow(middle, 104, middle, 76),
         part(90, "LayerNorm ln_f", "step 10"),
         arrow(middle, 148, middle, 126),
-        box(LEFT - 45, 142, WIDTH + 90, 280, dashed=True, kind="muted"),
+        box(LEFT - 38, 142, WIDTH + 76, 280, dashed=True, kind="muted"),
         block(230, "GPT2MLP", "", "step 04", "key"),
-        block(362, "attention", "step 03", "step 07, masked by 02", "query"),
-        text(LEFT + WIDTH + 55, 162, "residual: step 08", anchor="start", size="small", kind="accent"),
-        brace(LEFT - 52, 142, 280, f"{layers} times\nstep 09", side="left"),
+        block(362, "attention", "step 03", "step 07,\nmasked by 02", "query"),
+        text(NOTE, 162, "residual: step 08", anchor="start", size="small", kind="accent"),
+        brace(LEFT - 44, 142, 280, f"{layers} times\nstep 09", side="left"),
         arrow(middle, 460, middle, 400),
         circle(middle, 460, 9, "+"),
-        box(LEFT, 485, 95, 36, "wte", kind="accent"),
-        box(LEFT + WIDTH - 95, 485, 95, 36, "wpe", kind="accent"),
-        polyline([(LEFT + 48, 485), (LEFT + 48, 460), (middle - 9, 460)], head=True),
-        polyline([(LEFT + WIDTH - 48, 485), (LEFT + WIDTH - 48, 460), (middle + 9, 460)], head=True),
-        text(LEFT + WIDTH + 55, 503, "steps 05, 06", anchor="start", size="small"),
-        arrow(LEFT + 48, 542, LEFT + 48, 521),
-        arrow(LEFT + WIDTH - 48, 542, LEFT + WIDTH - 48, 521),
-        text(LEFT + 48, 551, "token numbers", size="small"),
-        text(LEFT + WIDTH - 48, 551, "positions", size="small"),
+        box(tokens - 32, 485, 64, 36, "wte", kind="accent"),
+        box(positions - 32, 485, 64, 36, "wpe", kind="accent"),
+        polyline([(tokens, 485), (tokens, 460), (middle - 9, 460)], head=True),
+        polyline([(positions, 485), (positions, 460), (middle + 9, 460)], head=True),
+        text(NOTE, 503, "steps 05, 06", anchor="start", size="small"),
+        arrow(tokens, 542, tokens, 521),
+        arrow(positions, 542, positions, 521),
+        text(tokens, 551, "token numbers", size="small"),
+        text(positions, 551, "positions", size="small"),
         title="GPT-2 from its tokens at the bottom to the scores for the next token at the top",
     )
 

@@ -52,21 +52,26 @@ def _logits() -> np.ndarray:  # -> [vocab]
         return np.from_dlpack(output)[0, -1]
 
 
-def temperature() -> str:
-    """Draw bars of the likeliest tokens' probabilities, one panel per temperature."""
+def likeliest(count: int, temperature: float = 1.0) -> list[tuple[str, float]]:
+    """Return the tokens that the small model finds likeliest after the prompt, with their probabilities."""
     from tokenizers import Tokenizer
 
     from solutions.solution_12 import next_token_probabilities
 
     tokenizer = Tokenizer.from_file(str(FOLDER / "tokenizer.json"))
-    logits = _logits()[None]
-    shown = logits[0].argsort()[::-1][:SHOWN]
-    largest = float(next_token_probabilities(logits, temperature=min(TEMPERATURES)).max())
+    logits = _logits()
+    shown = logits.argsort()[::-1][:count]
+    probabilities = next_token_probabilities(logits[None], temperature=temperature)[0]
+    return [(tokenizer.decode([int(token)]), float(probabilities[token])) for token in shown]
+
+
+def temperature() -> str:
+    """Draw bars of the likeliest tokens' probabilities, one panel per temperature."""
+    largest = likeliest(1, min(TEMPERATURES))[0][1]
     parts = []
     for at, one in enumerate(TEMPERATURES):
-        probabilities = next_token_probabilities(logits, temperature=one)[0]
         left = 5 + 202 * at
-        rows = [(repr(tokenizer.decode([int(token)])), float(probabilities[token])) for token in shown]
+        rows = [(repr(token), probability) for token, probability in likeliest(SHOWN, one)]
         rows.append(("others", float(1 - sum(value for _, value in rows))))
         parts.append(text(left + 110, 14, f"temperature {one:g}", bold=True, size="small"))
         parts.append(bars(left, 28, 198, rows, spec=".2f", labels=62, limit=max(largest, 1.0), row=24))
