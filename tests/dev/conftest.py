@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from checker import interrupts
 from checker.course.paths import ROOT
@@ -116,10 +117,21 @@ def book(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) 
     return folder
 
 
+REPOSITORY = "https://github.com/someone/course"  # where the book of these tests is published from
+
+
+def published() -> dict[str, str]:
+    """Return what the workflow that publishes the book tells mdBook: where the repository is."""
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "book.yml").read_text())
+    (told,) = [step["env"] for step in workflow["jobs"]["build"]["steps"] if step.get("run") == "./run book-build"]
+    address = "${{ github.server_url }}/${{ github.repository }}"
+    return {name: value.replace(address, REPOSITORY) for name, value in told.items()}
+
+
 def build_book(folder: Path) -> None:
-    """Have mdBook build the book in a folder."""
+    """Have mdBook build the book in a folder, as it is published."""
     tools = Path(sys.executable).parent
-    environment = os.environ | {"PATH": os.pathsep.join([str(tools), os.environ.get("PATH", "")])}
+    environment = os.environ | published() | {"PATH": os.pathsep.join([str(tools), os.environ.get("PATH", "")])}
     command = [shutil.which("mdbook", path=environment["PATH"]) or "mdbook", "build", "book", "--dest-dir", str(folder)]
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     said = run.stdout + run.stderr

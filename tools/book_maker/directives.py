@@ -127,7 +127,8 @@ def figure(words: str) -> str:
     drawn = drawing(name.strip())
     if not caption.strip():
         raise ValueError("a figure needs a caption: {{figure step_07.heads: What there is to see.}}")
-    return f'<figure>\n<div class="drawing">\n{drawn}\n</div>\n<figcaption>{in_html(caption.strip())}</figcaption>\n</figure>'
+    below = f"<figcaption>{in_html(caption.strip())}</figcaption>"
+    return f'<figure>\n<div class="drawing">\n{drawn}\n</div>\n{below}\n</figure>'
 
 
 def drawing(name: str) -> str:
@@ -184,7 +185,7 @@ def in_html(words: str) -> str:
 
 
 def breakable(row: str) -> str:
-    """Return a row of a table in which long code may be broken after a sign, so that a phone shows more of the table."""
+    """Return a row of a table in which long code may be broken after a sign, so that it fits a phone."""
 
     def one(match: re.Match[str]) -> str:
         code = match[1].replace("\\|", "|")

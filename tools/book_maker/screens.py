@@ -16,7 +16,7 @@ from tools.book_maker.chapters import Fence
 #: ``  yes       _attn  Given query, …``: what `Printer.row` prints.
 ROW = re.compile(rf"(?P<head>  (?P<verdict>{'|'.join(STYLES)}) +(?:\S+ +)?)(?P<sentence>\S.*)")
 #: A name and what it is, such as a task and its description. A table has more columns, and stays in one piece.
-ENTRY = re.compile(r" *\S+(?: \S+)*  +(?=\S)")
+ENTRY = re.compile(r" *\S+(?: \S+)*  +(?=[A-Z])")
 
 
 def console(fence: Fence) -> str:
@@ -45,8 +45,10 @@ def _goes_on(whole: str, before: str, line: str) -> bool:
     words = line.split(maxsplit=1)
     if not words or whole.startswith("$ ") or len(before) + 1 + len(words[0]) <= WIDTH:
         return False
-    row = ROW.match(whole)
-    return len(line) - len(line.lstrip()) == (len(row["head"]) if row else 0)
+    indent = len(line) - len(line.lstrip())
+    if row := ROW.match(whole):
+        return indent == len(row["head"])
+    return indent == 0 and not before.endswith((".", ":"))  # one that ends there may be whole
 
 
 def _line(line: str) -> str:
@@ -69,7 +71,7 @@ def _line(line: str) -> str:
 def _entry(head: str, sentence: str, column: int) -> str:
     """Return a name and its sentence, which begins in a column; on a narrow page it stands below the name."""
     return (
-        f'<span class="said" style="--below: {column}ch">{head}<span class="sentence">{_text(sentence)}</span>\n</span>'
+        f'<span class="said" style="--below: {column}ch">{head}<span class="sentence">{_text(sentence)}\n</span></span>'
     )
 
 

@@ -5,12 +5,18 @@ A page is loaded once, on a phone. For the other views its window is widened, it
 
 import itertools
 import re
+from functools import cache
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.dev.axe import complaints
+from checker.course.paths import ROOT
+from tests.dev.axe import COLORS, EVERYTHING, complaints
+from tests.dev.conftest import REPOSITORY
 from tools.book_maker.browser import THEMES, WIDTHS, open_page, served
 from tools.book_maker.chapters import chapters
+from tools.book_maker.drawing.svg import LEAST_LETTER
+from tools.book_maker.drawing.terminal import DARK, LIGHT
 
 PAGES = [path.stem for path in chapters()]
 PHONE, DESK = WIDTHS
@@ -74,7 +80,65 @@ SHOW = """async theme => {
         if (!style.disabled && !style.sheet) await new Promise(loaded => style.onload = loaded);
 }"""
 
-SMALLEST = 7  # pixels: the height of a figure's letters on a phone
+#: What scrolls sideways inside the page: how it can be reached, and what a screen reader calls it.
+SCROLLING = """() => [...document.querySelectorAll('main :is(.table-wrapper, .drawing, .formula, pre > code)')]
+    .filter(each => each.scrollWidth > each.clientWidth).map(each => ({
+        which: each.className || each.tagName,
+        words: each.textContent.trim().slice(0, 60),
+        tabindex: each.getAttribute('tabindex'),
+        role: each.getAttribute('role'),
+        label: each.getAttribute('aria-label'),
+        note: getComputedStyle(each, '::before').content,
+    }))"""
+
+#: The left and right edges of what a reader reads one below the other.
+EDGES = """() => [...document.querySelectorAll('main > :is(p, pre, h2, figure, .table-wrapper)')].map(each => {
+    const {left, right} = each.getBoundingClientRect();
+    return [Math.round(left), Math.round(right)];
+})"""
+
+#: The color of every verdict, with the panel below it.
+VERDICTS = """() => [...document.querySelectorAll('.console [class^=terminal-]')].map(each =>
+    [each.textContent, getComputedStyle(each).color, getComputedStyle(each).fontWeight >= 600])"""
+
+#: How high a pair of parentheses is around what it has to hold, and which fonts have come.
+PARENTHESES = """async formula => {
+    const made = document.createElement('p');
+    made.innerHTML = formula;
+    document.querySelector('main').append(made);
+    await document.fonts.load('16px "STIX Two Math"');
+    await document.fonts.load('16px Iosevka');
+    await new Promise(requestAnimationFrame);
+    const high = each => each.getBoundingClientRect().height;
+    const [open, inside, close] = made.querySelector('mrow').children;
+    const found = {
+        open: high(open), close: high(close), inside: high(inside),
+        fonts: [...document.fonts].filter(font => font.status == 'loaded').map(font => font.family.replaceAll('"', '')),
+    };
+    made.remove();
+    return found;
+}"""
+TALL = """<math display="block"><mrow><mo>(</mo>
+    <mfrac><mfrac><mi>a</mi><mi>b</mi></mfrac><mfrac><mi>c</mi><mi>d</mi></mfrac></mfrac><mo>)</mo></mrow></math>"""
+
+#: Signs that a font does not have: then it depends on what follows in the list of fonts how wide they are.
+LACKING = """async () => {
+    const canvas = document.createElement('canvas').getContext('2d');
+    const wide = (font, sign) => {
+        canvas.font = font;
+        return canvas.measureText(sign).width;
+    };
+    const found = [];
+    for (const [where, font] of [['main pre > code', 'Iosevka'], ['main math', '"STIX Two Math"']]) {
+        await document.fonts.load(`100px ${font}`);
+        const signs = new Set([...document.querySelectorAll(where)].flatMap(each => [...each.textContent]));
+        found.push(...[...signs].filter(sign => sign.trim()).filter(sign =>
+            wide(`100px ${font}, monospace`, sign) != wide(`100px ${font}, serif`, sign)));
+    }
+    return found;
+}"""
+
+CORNERS = ((PHONE, "light"), (DESK, "navy"))  # two views that have both widths and both themes
 
 
 @pytest.fixture(scope="module")
@@ -111,10 +175,19 @@ def page(request, window, address):
 @pytest.fixture(params=itertools.product(WIDTHS, THEMES), ids=str)
 def view(request, page):
     """A page in a window of some width, in a theme, unfolded."""
-    width, theme = request.param
-    page.set_viewport_size({"width": width, "height": WIDTHS[width]})
-    page.evaluate(SHOW, theme)
+    page.width, page.theme = request.param
+    page.set_viewport_size({"width": page.width, "height": WIDTHS[page.width]})
+    page.evaluate(SHOW, page.theme)
     return page
+
+
+in_both_widths = pytest.mark.parametrize("view", [(width, "light") for width in WIDTHS], indirect=True, ids=str)
+in_both_themes = pytest.mark.parametrize("view", [(PHONE, theme) for theme in THEMES], indirect=True, ids=str)
+
+
+@cache
+def anchors(file):
+    return set(re.findall(r'\bid="([^"]+)"', file.read_text()))
 
 
 def test_what_is_folded_opens_on_a_click(page):
@@ -136,6 +209,30 @@ def test_a_figure_is_read_aloud_and_has_a_caption(page):
         assert figure.locator("figcaption").inner_text().strip()
 
 
+def test_every_link_of_a_page_leads_somewhere(page, address, book):
+    """Those of the sidebar and of the menu too, which scripts make."""
+    for link in page.evaluate("[...document.links].map(link => link.href)"):
+        if not link.startswith(f"{address}/"):
+            assert urlsplit(link).scheme == "https", link
+            continue
+        parts = urlsplit(link)
+        file = book / unquote(parts.path).removeprefix("/")
+        assert file.is_file(), link
+        assert not parts.fragment or unquote(parts.fragment) in anchors(file), link
+
+
+def test_a_page_leads_to_its_source_in_the_repository(page):
+    """Both addresses come from one place, the workflow that publishes the book."""
+    assert page.get_by_role("link", name="Git repository").get_attribute("href") == REPOSITORY
+    edit = page.get_by_role("link", name="Suggest an edit").get_attribute("href")
+    assert edit == f"{REPOSITORY}/edit/main/book/src/{page.name}.md"
+    assert (ROOT / edit.removeprefix(f"{REPOSITORY}/edit/main/")).is_file()
+
+
+def test_the_fonts_of_the_book_have_every_sign_of_its_listings_and_formulas(page):
+    assert page.evaluate(LACKING) == []
+
+
 def test_a_page_is_whole_and_as_wide_as_its_window(view):
     for unfolded in (False, True):
         view.evaluate(
@@ -146,16 +243,45 @@ def test_a_page_is_whole_and_as_wide_as_its_window(view):
     assert view.wrong == []
 
 
-@pytest.mark.parametrize("view", [(PHONE, "light"), (DESK, "navy")], indirect=True, ids=str)
-def test_axe_has_no_complaint(view):  # no color depends on the width, no place on the theme
-    assert complaints(view) == []
+def test_axe_has_no_complaint(view):
+    """No place depends on the theme, so two views get all rules; the other two get the one about colors."""
+    assert complaints(view, EVERYTHING if (view.width, view.theme) in CORNERS else COLORS) == []
 
 
 def test_the_words_of_figures_are_in_their_place_and_large_enough(view):
     words = view.evaluate(FIGURES)
     assert [word for word in words if word["outside"] > 1] == []
-    assert [word for word in words if word["height"] < SMALLEST] == []
+    assert [word for word in words if word["height"] < LEAST_LETTER - 0.01] == []
     assert view.evaluate(OVERLAPS) == []
+
+
+@in_both_widths
+def test_what_scrolls_can_be_reached_and_says_so(view):
+    for found in view.evaluate(SCROLLING):
+        assert found["tabindex"] == "0", found
+        if found["which"] in ("table-wrapper", "drawing"):
+            assert found["role"] == "region", found
+            assert re.match("(Table|Figure): .", found["label"]), found
+            assert "Scroll sideways" in found["note"], found
+
+
+@in_both_widths
+def test_prose_listings_figures_and_tables_share_one_measure(view):
+    edges = view.evaluate(EDGES)
+    widest = max(right - left for left, right in edges)
+    assert widest <= 768
+    (left,) = {left for left, _ in edges}
+    assert len({right for _, right in edges}) == 1, f"{widest} from {left}"
+
+
+@in_both_themes
+def test_verdicts_have_the_colors_of_a_terminal(view):
+    theme = DARK if view.theme == "navy" else LIGHT
+    _, red, green, yellow = (f"rgb{tuple(theme.ansi_colors[number])}" for number in range(4))
+    wanted = {"yes": (green, False), "no": (red, True), "to write": (yellow, False)}
+    for verdict, color, bold in view.evaluate(VERDICTS):
+        assert wanted.get(verdict, (color, bold)) == (color, bold), verdict
+        assert verdict in (*wanted, "waits")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -170,6 +296,57 @@ def test_search_finds_causal_and_leads_to_it(browser, address, width):
     page.wait_for_load_state("load")
     assert "causal" in page.locator("main").inner_text().lower()
     assert not page.url.startswith(f"{address}/index.html")
+    page.context.close()
+
+
+def test_a_tall_parenthesis_stretches_by_the_font_that_comes_with_the_book(browser, address):
+    page = open_page(browser, DESK, "light")
+    page.goto(f"{address}/step_07.html")
+    found = page.evaluate(PARENTHESES, TALL)
+    assert {"STIX Two Math", "Iosevka"} <= set(found["fonts"])
+    assert found["inside"] > 60
+    assert found["open"] == found["close"] >= 0.9 * found["inside"]
+    # Without the font nothing stretches on this machine, or the machine's own math font does it as well.
+    letters = page.evaluate(
+        "getComputedStyle(document.querySelector('main math')).fontFamily + getComputedStyle("
+        "document.querySelector('main pre > code')).fontFamily"
+    )
+    assert letters.startswith('"STIX Two Math"')
+    assert "Iosevka" in letters
+    page.context.close()
+
+
+def test_the_first_page_says_where_to_begin(browser, address):
+    for width, visible in ((PHONE, 1), (DESK, 4)):
+        page = open_page(browser, width, "light")
+        page.goto(f"{address}/index.html")
+        begin = page.locator(".landing .begin a")
+        assert begin.first.get_attribute("href") == "setup.html"
+        for link in begin.all()[:visible]:
+            assert link.evaluate("link => link.getBoundingClientRect().bottom < innerHeight"), "without scrolling"
+        assert page.locator(".landing svg.figure").count() == 1
+        page.context.close()
+
+
+READ = "new DOMMatrix(getComputedStyle(document.querySelector('.reading')).transform).a"
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_a_line_shows_how_far_a_long_page_is_read(browser, address, motion):
+    page = open_page(browser, DESK, "light")
+    page.emulate_media(reduced_motion=motion)
+    page.goto(f"{address}/step_07.html")
+    line = page.locator(".reading")
+    assert line.get_attribute("aria-hidden") == "true"
+    moves = line.evaluate("line => getComputedStyle(line).transitionDuration != '0s'")
+    assert moves == (motion == "no-preference")
+    assert page.evaluate(READ) == 0
+    page.evaluate("scrollTo({top: (document.documentElement.scrollHeight - innerHeight) / 2, behavior: 'instant'})")
+    page.wait_for_function(f"Math.abs({READ} - 0.5) < 0.01")
+    page.evaluate("scrollTo({top: document.documentElement.scrollHeight, behavior: 'instant'})")
+    page.wait_for_function(f"{READ} > 0.999")
+    page.goto(f"{address}/404.html")
+    assert not line.is_visible(), "a short page needs none"
     page.context.close()
 
 

@@ -1,7 +1,10 @@
 """What makes the book: every mistake of a writer is told with its place, and nothing is dropped in silence."""
 
+import html
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +14,11 @@ import pytest
 from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
+from checker.session.printer import STYLES, Printer
 from tools.book_maker import directives, formulas
 from tools.book_maker.chapters import Fault, fences
 from tools.book_maker.drawing import svg
+from tools.book_maker.screens import joined
 from tools.book_maker.transcripts import Difference, agrees, commands, order_before, output_of, rewritten, shortened
 from tools.course_copy import prepare
 
@@ -60,7 +65,7 @@ def test_mistakes_are_listed():
 
 def test_a_figure_is_inlined_without_blank_lines():
     made = expanded("{{figure introduction.model: What `wte` < is.}}\n")
-    assert made.startswith("<figure>\n<svg")
+    assert made.startswith('<figure>\n<div class="drawing">\n<svg')
     assert "\n\n" not in made
     assert "<figcaption>What <code>wte</code> &lt; is.</figcaption>" in made
 
@@ -72,10 +77,75 @@ def test_blocks_of_code_are_left_alone():
 
 def test_a_transcript_sets_its_commands_off():
     made = expanded("<!-- learner: 07 solved -->\n```console\n$ ./run s07\n\na < b\n```\n")
-    assert (
-        '<span class="prompt">$ </span><span class="command">./run s07</span>\n\na &lt; b\n</span></code></pre>' in made
-    )
+    assert '<span class="prompt">$ </span><span class="command">./run s07</span>\n</span>' in made
+    assert words(made) == "\n$ ./run s07\n\na < b\n\n"
     assert "learner" not in made
+
+
+SENTENCE = "Positions go on where the text before ended, and leave padding out; padding is masked, and finitely."
+
+
+def words(made):
+    return html.unescape(re.sub("<[^>]*>", "", made))
+
+
+def printed(show):
+    """What a check's printer writes, as the lines of a console block."""
+    printer = Printer(["__call__", "cached_prefix_length"])
+    printer.console.file = io.StringIO()
+    show(printer)
+    return printer.console.file.getvalue().splitlines()
+
+
+def test_a_sentence_that_the_terminal_broke_is_joined_again():
+    lines = printed(lambda printer: [printer.row(verdict, "__call__", SENTENCE) for verdict in STYLES])
+    assert len(lines) == 2 * len(STYLES), "each was broken"
+    whole = [f"  {verdict:<8}  {'__call__':<20}  {SENTENCE}" for verdict in STYLES]
+    assert list(joined(lines)) == whole
+    paragraph = f"{SENTENCE} {SENTENCE}"
+    lines = printed(lambda printer: (printer.line(paragraph), printer.line(), printer.line(paragraph)))
+    assert list(joined(lines)) == [paragraph, "", paragraph]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["one", "two"],
+        ["", "", "after two empty lines", ""],
+        ["  yes       _attn  Short.", "  no        _attn  Short."],
+        ["a" * 110, "    indented"],
+        [f"  yes       _attn  {'a' * 91}", "    line 58: weights = F.softmax(scores, dim=-1)"],
+        [f"{'a' * 100}.", "A sentence that begins a line of its own."],
+        [f"$ {'a' * 110}", "printed below a long command"],
+    ],
+)
+def test_a_line_that_ends_by_itself_stays_alone(lines):
+    assert list(joined(lines)) == lines
+
+
+def test_verdicts_have_the_colors_that_the_terminal_gives_them():
+    for verdict, style in STYLES.items():
+        made = expanded(f"```console\n$ ./run s07\n  {verdict:<8}  _attn  It says so.\n```\n")
+        classes = " ".join(f"terminal-{part}" for part in style.split())
+        assert f'  <span class="{classes}">{verdict}</span>' in made
+        assert '<span class="sentence">It says so.\n</span>' in made
+    made = expanded("```console\n$ echo\nno color  in other lines, yes or no\n```\n")
+    assert "terminal-" not in made
+
+
+def test_a_table_that_is_printed_stays_in_one_piece():
+    made = expanded("```console\n$ ./run attention\nlayer  head  itself\n0      0     19%\n  ␣a |++  |\n```\n")
+    assert made.count('class="table"') == 3
+
+
+def test_long_code_in_a_table_may_be_broken_and_is_what_was_written():
+    row = '| `F.band_part(x, num_lower=None, a|b, "--exclude...")` | `[batch, seq]` |\n'.replace("a|b", "a\\|b")
+    made = expanded(f"| a | b |\n|---|---|\n{row}")
+    assert '<code class="long">F&#46;<wbr>band&#95;<wbr>part&#40;<wbr>x' in made
+    assert 'F.band_part(x, num_lower=None, a|b, "--exclude...")' in words(made)
+    assert "`[batch, seq]`" in made
+    prose = "Prose with `F.band_part(x, num_lower=None, num_upper=0)` stays.\n"
+    assert expanded(prose) == prose
 
 
 @pytest.mark.parametrize(
@@ -293,6 +363,14 @@ def test_python_blocks_share_a_module_and_name_the_line_that_fails(course):
 def test_a_drawing_that_cannot_be_read_is_refused(draw, told):
     with pytest.raises(ValueError, match=told):
         draw()
+
+
+@pytest.mark.parametrize(("size", "least"), [("small", 508), ("normal", 440), ("large", 367)])
+def test_a_figure_is_never_drawn_so_small_that_its_letters_cannot_be_read(size, least):
+    drawn = svg.figure(
+        600, 40, svg.text(300, 20, "words", size=size), svg.text(60, 20, "larger", size="large"), title="x"
+    )
+    assert f'style="min-width: {least}px"' in drawn
 
 
 def test_a_matrix_colours_by_share_and_greys_what_is_masked():
