@@ -24,7 +24,7 @@ INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
 SPEC = re.compile(r"^(?P<expression>.*?)\s+:(?P<spec>[^\s\[\](){}'\"]+)$")
 COMMENT = re.compile(r"^<!--.*?-->[ \t]*\n?", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
-UNBROKEN = 18  # letters of code that a table keeps on one line
+UNBROKEN, UNBROKEN_WHERE_WIDE = 18, 28  # letters of code that a table keeps on one line, on a phone and elsewhere
 LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".md": "markdown", "": "sh"}
 IDENTIFIER = re.compile(r"(?<![\w.])(?:\w+\.)*\w*_\w*(?:\.\w+)*(?:\(\))?")
 
@@ -192,7 +192,8 @@ def breakable(row: str) -> str:
         if len(code) <= UNBROKEN:
             return match[0]
         parts = re.split(r"(?<=[.,(_=/])(?=\w)", code)
-        return f'<code class="long">{"<wbr>".join(map(in_markdown, parts))}</code>'
+        size = "long" if len(code) <= UNBROKEN_WHERE_WIDE else "long longest"
+        return f'<code class="{size}">{"<wbr>".join(map(in_markdown, parts))}</code>'
 
     return CODE.sub(one, row) if row.startswith("|") else row
 

@@ -141,9 +141,10 @@ def test_a_table_that_is_printed_stays_in_one_piece():
 def test_long_code_in_a_table_may_be_broken_and_is_what_was_written():
     row = '| `F.band_part(x, num_lower=None, a|b, "--exclude...")` | `[batch, seq]` |\n'.replace("a|b", "a\\|b")
     made = expanded(f"| a | b |\n|---|---|\n{row}")
-    assert '<code class="long">F&#46;<wbr>band&#95;<wbr>part&#40;<wbr>x' in made
+    assert '<code class="long longest">F&#46;<wbr>band&#95;<wbr>part&#40;<wbr>x' in made
     assert 'F.band_part(x, num_lower=None, a|b, "--exclude...")' in words(made)
     assert "`[batch, seq]`" in made
+    assert '<code class="long">LayerNorm' in expanded("| `LayerNorm(dim, eps=...)` |\n")
     prose = "Prose with `F.band_part(x, num_lower=None, num_upper=0)` stays.\n"
     assert expanded(prose) == prose
 

@@ -16,12 +16,12 @@ PARTS: dict[str, tuple[str, Kind]] = {
 
 def parts() -> str:
     """Draw one bar per model, cut by the share of each part; the norms are too small to be seen."""
-    left, width, height = 110, 440, 34
+    left, width, height = 98, 268, 34
     drawn = []
-    place = left
+    place = 8
     for words, kind in PARTS.values():
         drawn += [box(place, 6, 14, 14, kind=kind, round=2), text(place + 20, 13, words, anchor="start", size="small")]
-        place += 115
+        place += 104
     for row, (name, config) in enumerate(sizes.items()):
         top, start = 36 + row * (height + 10), float(left)
         drawn.append(text(left - 8, top + height / 2, name, anchor="end", mono=True, size="small"))
@@ -33,14 +33,14 @@ def parts() -> str:
         total = parameters(config)["total"]
         drawn.append(text(left + width + 8, top + height / 2, f"{total / 1e6:,.0f}M", anchor="start", size="small"))
     return figure(
-        620, 36 + len(sizes) * (height + 10), *drawn, title="The share of each part in the parameters of the four GPT-2"
+        424, 36 + len(sizes) * (height + 10), *drawn, title="The share of each part in the parameters of the four GPT-2"
     )
 
 
 def decode() -> str:
     """Draw megabytes per token for the two smaller models, in float32 and bfloat16, by the length of the cache."""
     lengths = np.array([0, sizes["gpt2"].n_positions])
-    plot = Plot(60, 26, 380, 200, (0, sizes["gpt2"].n_positions), (0, 1750))
+    plot = Plot(56, 26, 210, 200, (0, sizes["gpt2"].n_positions), (0, 1750))
     drawn = [
         plot.axes(
             x_ticks=(0, 256, 512, 768, 1024),
@@ -55,4 +55,4 @@ def decode() -> str:
             drawn.append(plot.curve(lengths, read, kind=kind, dashed=number == 2))  # type: ignore[arg-type]
             end = plot.at(float(lengths[-1]), read[-1])
             drawn.append(text(end[0] + 8, end[1], f"{name}, {words}", anchor="start", size="small"))
-    return figure(620, 276, *drawn, title="What is read for a token grows slowly with the cache; bfloat16 halves it")
+    return figure(425, 276, *drawn, title="What is read for a token grows slowly with the cache; bfloat16 halves it")

@@ -10,7 +10,7 @@ NAMES = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 
 def heads() -> str:
     """Draw the width of every published model to scale, one cell per head."""
-    left, top, row, height, room = 104, 34, 62, 30, 520
+    left, top, row, height, room = 104, 34, 62, 30, 310
     widest = max(GPT2Config.published(name).n_embd for name in NAMES)
     parts = [svg.text(left, 12, "one cell is one head", anchor="start", size="small", kind="muted")]
     for at, name in enumerate(NAMES):

@@ -15,12 +15,12 @@ def epsilon() -> str:
     eps = float(reference.config["layer_norm_epsilon"])
     variances = np.asarray(reference["input"].var(axis=-1)).reshape(-1)
     deviations = np.geomspace(1e-3, 10, 200)
-    plot = svg.Plot(70, 30, 480, 250, (1e-3, 10), (1e-3, 10), log_x=True, log_y=True)
+    plot = svg.Plot(70, 30, 330, 250, (1e-3, 10), (1e-3, 10), log_x=True, log_y=True)
     ticks = [(10.0**power, f"{10.0**power:g}") for power in range(-3, 2)]
     quiet = variances.argmin()
     x, y = plot.at(float(np.sqrt(variances[quiet])), float(np.sqrt(variances[quiet] + eps)))
     return svg.figure(
-        580,
+        424,
         336,
         plot.axes(
             x_ticks=ticks,

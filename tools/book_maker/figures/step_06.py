@@ -57,11 +57,11 @@ def likeness() -> str:
     by_formula = _likeness(_sinusoids(*learned.shape))
     ours = _likeness(learned)
     lowest = min(0.0, math.floor(10 * min(by_formula.min(), ours.min())) / 10)
-    plot = svg.Plot(66, 30, 500, 220, (0, FARTHEST), (lowest, 1))
+    plot = svg.Plot(66, 30, 334, 220, (0, FARTHEST), (lowest, 1))
     middle = slice(FARTHEST // 4, FARTHEST - 20)
     wide = middle.start + int(np.abs(by_formula - ours)[middle].argmax())  # where there is room for the words
     return svg.figure(
-        590,
+        424,
         306,
         plot.axes(
             x_ticks=range(0, FARTHEST + 1, 32), y_ticks=(0, 0.5, 1), x_label="places apart", y_label="mean cosine"

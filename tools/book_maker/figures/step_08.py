@@ -64,7 +64,7 @@ def depth() -> str:
         }
         for name, stream in streams.items():
             left[name].append(_cosine(x, stream))
-    plot = svg.Plot(76, 34, 470, 220, (0, last), (-0.1, 1))
+    plot = svg.Plot(76, 34, 330, 220, (0, last), (-0.1, 1))
     kinds: dict[str, svg.Kind] = {"pre-norm": "good", "post-norm": "bad", "no residual": "muted"}
     labels = {"pre-norm": (14, left["pre-norm"][14] + 0.1), "post-norm": (5.2, 0.25), "no residual": (1.3, 0.06)}
     parts = [
@@ -80,7 +80,7 @@ def depth() -> str:
         at = plot.at(*labels[name])
         parts.append(svg.text(*at, name, anchor="start", size="small", kind=kinds[name]))
     return svg.figure(
-        566, 306, *parts, title="With pre-norm the input stays visible in the stream; with post-norm it is lost"
+        424, 306, *parts, title="With pre-norm the input stays visible in the stream; with post-norm it is lost"
     )
 
 

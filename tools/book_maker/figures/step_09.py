@@ -18,13 +18,13 @@ def block() -> str:
         "ln_2": norm,
         "mlp": counted["mlp"] // config.n_layer,
     }
-    middle, left, note = 170.0, 46.0, 290.0
+    middle, left, note = 114.0, 16.0, 196.0
 
     def half(bottom: float, norm_name: str, name: str, what: str, kind: svg.Kind) -> str:
         """Draw a norm and a sublayer with the residual around them; 170 high."""
 
         def part(y: float, words: str, kind: svg.Kind = "plain") -> str:
-            return svg.box(middle - 70, y, 140, 34, words, mono=True, kind=kind)
+            return svg.box(middle - 64, y, 128, 34, words, mono=True, kind=kind)
 
         return "\n".join(
             [
@@ -51,7 +51,7 @@ def block() -> str:
         )
 
     return svg.figure(
-        530,
+        420,
         384,
         svg.text(middle, 14, "hidden_states", mono=True),
         svg.arrow(middle, 56, middle, 26),

@@ -3,7 +3,7 @@
 from tools.book_maker.drawing.svg import arrow, box, brace, circle, figure, polyline, text
 from tools.book_maker.values.book_values import config
 
-LEFT, WIDTH, HEIGHT = 150, 190, 30
+LEFT, WIDTH, HEIGHT = 124, 130, 30
 MIDDLE = LEFT + WIDTH / 2
 
 
@@ -47,5 +47,5 @@ def stack() -> str:
         text(LEFT + WIDTH + 20, numbers, "positions [seq]", size="small", mono=True),
     ]
     return figure(
-        520, numbers + 14, *parts, title="Two tables are added, pass through a stack of blocks and a last norm"
+        425, numbers + 14, *parts, title="Two tables are added, pass through a stack of blocks and a last norm"
     )

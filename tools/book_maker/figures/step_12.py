@@ -16,19 +16,19 @@ SHOWN = 5  # tokens
 def loop() -> str:
     """Draw the way from the sequence through the model and a choice, and back."""
     return figure(
-        600,
+        424,
         176,
-        box(10, 40, 110, 46, "token ids\n[batch, seq]", size="small"),
-        arrow(120, 63, 150, 63),
-        box(150, 40, 110, 46, "model", kind="query"),
-        arrow(260, 63, 290, 63),
-        box(290, 40, 130, 46, "last logits\n[batch, vocab]", size="small", kind="value"),
-        arrow(420, 63, 450, 63),
-        box(450, 40, 140, 46, "choose", kind="accent"),
-        text(520, 22, "greedy, or a draw", size="small"),
-        polyline([(520, 86), (520, 130), (65, 130), (65, 86)], head=True),
-        text(292, 144, "one token a row: yielded, and appended", size="small"),
-        text(205, 22, "everything so far", size="small"),
+        box(8, 40, 84, 46, "token ids\n[batch, seq]", size="small"),
+        arrow(92, 63, 118, 63),
+        box(118, 40, 64, 46, "model", kind="query"),
+        arrow(182, 63, 208, 63),
+        box(208, 40, 98, 46, "last logits\n[batch, vocab]", size="small", kind="value"),
+        arrow(306, 63, 332, 63),
+        box(332, 40, 84, 46, "choose", kind="accent"),
+        text(364, 22, "greedy, or a draw", size="small"),
+        polyline([(374, 86), (374, 130), (50, 130), (50, 86)], head=True),
+        text(212, 144, "one token per row: yielded, and appended", size="small"),
+        text(150, 22, "everything so far", size="small"),
         title="Token ids go through the model; a token is chosen from the last logits and appended to them",
     )
 

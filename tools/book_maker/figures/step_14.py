@@ -10,7 +10,7 @@ PROMPT = 4
 
 def slots() -> str:
     """Draw one row per call: the prompt fills the first slots, every later call one more and reads all before it."""
-    cell, left, top, slots_there = 52.0, 110.0, 58.0, len(TOKENS) + 1
+    cell, left, top, slots_there = 40.0, 64.0, 58.0, len(TOKENS) + 1
     parts = [svg.text(left + (at + 0.5) * cell, 34, str(at), size="small", mono=True) for at in range(slots_there)]
     parts.append(svg.text(left - 12, 34, "slot", anchor="end", size="small"))
     past = 0
@@ -30,7 +30,7 @@ def slots() -> str:
     bottom = top + 40 * (len(TOKENS) - PROMPT + 1) + 8
     legend = [("accent", "run and written"), ("key", "read"), ("muted", "free")]
     for at, (kind, words) in enumerate(legend):
-        x = left + at * 150
+        x = left + at * 132
         parts.append(svg.box(x, bottom, 18, 18, kind=kind, dashed=kind == "muted"))  # type: ignore[arg-type]
         parts.append(svg.text(x + 26, bottom + 9, words, anchor="start", size="small"))
     return svg.figure(

@@ -43,11 +43,11 @@ def weights() -> str:
     x = np.array(SIX_WORDS)
     shares = softmax(attention_scores(x, x))
     return svg.figure(
-        450,
+        424,
         280,
         svg.matrix(
-            100, 62, shares, rows=WORDS, columns=WORDS, cell=(54, 34), spec=".3f", title="key: the word that is asked"
+            92, 62, shares, rows=WORDS, columns=WORDS, cell=(54, 34), spec=".3f", title="key: the word that is asked"
         ),
-        svg.text(92, 28, "query", anchor="end", bold=True),
+        svg.text(84, 28, "query", anchor="end", bold=True),
         title="The six by six attention weights of the sentence; each row sums to one",
     )

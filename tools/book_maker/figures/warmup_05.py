@@ -11,7 +11,7 @@ from solutions.warmup_05 import project_fused
 from tools.book_maker.drawing import svg
 
 BATCH, LENGTH, WIDTH, HEADS = 3, 5, 8, 2  # all different, so that a shape shows what each axis is
-LEFT, ROOM, HIGH, STEP = 20, 330, 36, 66  # of the boxes: where, how wide, how high, how far apart
+LEFT, ROOM, HIGH, STEP = 6, 262, 36, 66  # of the boxes: where, how wide, how high, how far apart
 KINDS: tuple[svg.Kind, ...] = ("query", "key", "value")
 
 
@@ -55,9 +55,9 @@ def layer() -> str:
             ]
         drawn += [
             svg.arrow(heads[head], top[3] + HIGH, heads[head], top[4] - 2),
-            svg.box(LEFT + head * half + 9, top[4], half - 18, HIGH, f"weights, head {head}"),
+            svg.box(LEFT + head * half + 9, top[4], half - 18, HIGH, f"weights, head {head}", size="small"),
             svg.arrow(heads[head], top[4] + HIGH, heads[head], top[5] - 2),
-            svg.box(LEFT + head * half + 9, top[5], half - 18, HIGH, f"found, head {head}", kind="accent"),
+            svg.box(LEFT + head * half + 9, top[5], half - 18, HIGH, f"found, head {head}", kind="accent", size="small"),
             svg.arrow(heads[head], top[5] + HIGH, heads[head], top[6] - 2),
         ]
     drawn += [
@@ -81,7 +81,7 @@ def layer() -> str:
         for at, shape in zip(top, shapes, strict=True)
     ]
     return svg.figure(
-        510,
+        425,
         top[7] + HIGH + 10,
         *drawn,
         title="Multi-head attention from input to output, with the shape at every stage",
