@@ -172,9 +172,9 @@ def page(request, window, address):
     return window
 
 
-@pytest.fixture(params=itertools.product(WIDTHS, THEMES), ids=str)
+@pytest.fixture(scope="module", params=itertools.product(WIDTHS, THEMES), ids=str)
 def view(request, page):
-    """A page in a window of some width, in a theme, unfolded."""
+    """A page in a window of some width, in a theme, unfolded: pytest asks all of one before it makes the next."""
     page.width, page.theme = request.param
     page.set_viewport_size({"width": page.width, "height": WIDTHS[page.width]})
     page.evaluate(SHOW, page.theme)
@@ -191,6 +191,7 @@ def anchors(file):
 
 
 def test_what_is_folded_opens_on_a_click(page):
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = false)")
     folded = page.locator("main summary").all()
     opened = page.locator("main summary + :visible")
     if page.name.startswith(("step", "warmup")):

@@ -57,7 +57,9 @@ def layer() -> str:
             svg.arrow(heads[head], top[3] + HIGH, heads[head], top[4] - 2),
             svg.box(LEFT + head * half + 9, top[4], half - 18, HIGH, f"weights, head {head}", size="small"),
             svg.arrow(heads[head], top[4] + HIGH, heads[head], top[5] - 2),
-            svg.box(LEFT + head * half + 9, top[5], half - 18, HIGH, f"found, head {head}", kind="accent", size="small"),
+            svg.box(
+                LEFT + head * half + 9, top[5], half - 18, HIGH, f"found, head {head}", kind="accent", size="small"
+            ),
             svg.arrow(heads[head], top[5] + HIGH, heads[head], top[6] - 2),
         ]
     drawn += [
