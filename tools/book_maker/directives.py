@@ -23,6 +23,8 @@ BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
 INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
 SPEC = re.compile(r"^(?P<expression>.*?)\s+:(?P<spec>[^\s\[\](){}'\"]+)$")
 COMMENT = re.compile(r"^<!--.*?-->[ \t]*\n?", re.DOTALL | re.MULTILINE)
+#: The model's name, which browsers would break after its hyphen. Code, tags and addresses are matched first, to be left.
+NAME = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<[^>]*>|\]\([^)]*\)|(?P<name>\bGPT-2s?\b)", re.DOTALL)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 UNBROKEN, UNBROKEN_WHERE_WIDE = 18, 28  # letters of code that a table keeps on one line, on a phone and elsewhere
 LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".md": "markdown", "": "sh"}
@@ -198,6 +200,11 @@ def breakable(row: str) -> str:
     return CODE.sub(one, row) if row.startswith("|") else row
 
 
+def unbroken(text: str) -> str:
+    """Return prose in which no line ends inside the model's name."""
+    return NAME.sub(lambda match: f'<span class="whole">{match[0]}</span>' if match["name"] else match[0], text)
+
+
 def in_markdown(words: str) -> str:
     """Return words as HTML in which Markdown finds nothing of its own."""
     return "".join(letter if letter.isalnum() or letter == " " else f"&#{ord(letter)};" for letter in words)
@@ -244,7 +251,7 @@ def _prose(chapter: str, lines: list[str], first: int, faults: list[Fault]) -> l
             faults.append(Fault(chapter, run_first + text.count("\n", 0, at), reason))
 
         if run:
-            pieces.append(COMMENT.sub("", formulas.replace(text, wrong)))
+            pieces.append(COMMENT.sub("", unbroken(formulas.replace(text, wrong))))
         run.clear()
 
     for at, line in enumerate(lines, start=first):

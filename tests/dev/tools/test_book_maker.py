@@ -75,6 +75,12 @@ def test_blocks_of_code_are_left_alone():
     assert expanded(text) == text
 
 
+def test_no_line_ends_inside_the_models_name():
+    text = "# GPT-2\n\nA GPT-2's `GPT-2`, [GPT-2](https://openai.com/GPT-2) and GPT-20.\n"
+    name = '<span class="whole">GPT-2</span>'
+    assert expanded(text) == f"# {name}\n\nA {name}'s `GPT-2`, [{name}](https://openai.com/GPT-2) and GPT-20.\n"
+
+
 def test_a_transcript_sets_its_commands_off():
     made = expanded("<!-- learner: 07 solved -->\n```console\n$ ./run s07\n\na < b\n```\n")
     assert '<span class="prompt">$ </span><span class="command">./run s07</span>\n</span>' in made
