@@ -23,7 +23,7 @@ BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
 INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
 SPEC = re.compile(r"^(?P<expression>.*?)\s+:(?P<spec>[^\s\[\](){}'\"]+)$")
 COMMENT = re.compile(r"^<!--.*?-->[ \t]*\n?", re.DOTALL | re.MULTILINE)
-#: The model's name, which browsers would break after its hyphen. Code, tags and addresses are matched first, to be left.
+#: The model's name, which browsers would break after its hyphen. Code, tags and addresses are matched first and left.
 NAME = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<[^>]*>|\]\([^)]*\)|(?P<name>\bGPT-2s?\b)", re.DOTALL)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 UNBROKEN, UNBROKEN_WHERE_WIDE = 18, 28  # letters of code that a table keeps on one line, on a phone and elsewhere
