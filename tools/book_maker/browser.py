@@ -210,6 +210,7 @@ def take_pictures(out: Path, chapters: list[str], unfolded: bool) -> None:
                 page = open_page(browser, width, theme)
                 for name in map(Path, chapters):
                     page.goto(f"{address}/{name.with_suffix('.html')}")
+                    page.evaluate("document.fonts.ready.then(() => null)")
                     if unfolded:
                         page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
                     picture = out / f"{name.stem}.{width}.{theme}.png"

@@ -307,7 +307,6 @@ def test_a_tall_parenthesis_stretches_by_the_font_that_comes_with_the_book(brows
     assert {"STIX Two Math", "Iosevka"} <= set(found["fonts"])
     assert found["inside"] > 60
     assert found["open"] == found["close"] >= 0.9 * found["inside"]
-    # Without the font nothing stretches on this machine, or the machine's own math font does it as well.
     letters = page.evaluate(
         "getComputedStyle(document.querySelector('main math')).fontFamily + getComputedStyle("
         "document.querySelector('main pre > code')).fontFamily"
