@@ -78,6 +78,7 @@ SHOW = """async theme => {
     await new Promise(requestAnimationFrame);
     for (const style of document.querySelectorAll('link[rel=stylesheet]'))
         if (!style.disabled && !style.sheet) await new Promise(loaded => style.onload = loaded);
+    for (const frame of [1, 2]) await new Promise(requestAnimationFrame);  // for what watches the sizes of boxes
 }"""
 
 #: What scrolls sideways inside the page: how it can be reached, and what a screen reader calls it.
