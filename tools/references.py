@@ -318,10 +318,36 @@ def learned_by_hugging_face(text: str, n_merges: int) -> Array:
     return np.array([[model["vocab"][part] for part in pair] for pair in model["merges"]], np.int64)
 
 
+def step_16() -> Record:
+    """Record the loss of four batches, and the gradient by which autograd sends it back to the logits.
+
+    Some labels of the first batch are ignored: the first and one in the middle of a row, the last two of the other.
+    All labels of the last batch are ignored.
+    """
+    model, _ = awkward_model()
+    record = recorded({})
+    for name, shape in {"": (2, 7), "full_": (3, 13), "short_": (1, 2), "nothing_": (2, 3)}.items():
+        input_ids = token_ids(f"{name}loss", *shape)
+        labels = np.full(shape, -100) if name == "nothing_" else input_ids.copy()
+        if not name:
+            labels[[0, 0, 1, 1], [0, 3, 5, 6]] = -100
+        output = model(torch.from_numpy(input_ids), labels=torch.from_numpy(labels))
+        output.logits.retain_grad()
+        output.loss.backward()
+        parts = {"logits": output.logits, "loss": output.loss, "gradient": output.logits.grad}
+        record |= {f"{name}labels": labels} | {f"{name}{key}": part.detach().numpy() for key, part in parts.items()}
+    logits = torch.from_numpy(record["logits"])
+    targets = torch.nn.functional.pad(torch.from_numpy(record["labels"]), (0, 1), value=-100)[:, 1:]
+    losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
+    log_probabilities = torch.log_softmax(logits, dim=-1).numpy()
+    return record | {"targets": targets.numpy(), "losses": losses.numpy(), "log_probabilities": log_probabilities}
+
+
 RECORDERS = {
     recorder.__name__: recorder
     for recorder in (
         *(step_03, step_04, step_05, step_06, step_07, step_08, step_09, step_10, step_11, step_12, step_14),
+        step_16,
         warmup_06,
         warmup_08,
     )

@@ -87,17 +87,29 @@ def run(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
 
 
 def compiled(
-    module: Module[..., Any], *shapes: Sequence[str | int], device: str, dtype: DType = DType.float32
+    module: Module[..., Any],
+    *shapes: Sequence[str | int],
+    device: str,
+    dtype: DType | Sequence[DType] = DType.float32,
 ) -> Callable[..., Any]:
-    """Return the module compiled into one graph, as a function of arrays; names in ``shapes`` are symbolic."""
+    """Return the module compiled into one graph, as a function of arrays; names in ``shapes`` are symbolic.
+
+    Args:
+        module: what is compiled; where it returns several tensors, so does the function.
+        shapes: of the inputs.
+        device: ``cpu`` or ``gpu``.
+        dtype: of all inputs, or one for each.
+    """
     target = open_device(device)
     if device != "cpu":
         module.to(target)
-    types = [TensorType(dtype, list(shape), device=target) for shape in shapes]
+    dtypes = [dtype] * len(shapes) if isinstance(dtype, DType) else dtype
+    types = [TensorType(one, list(shape), device=target) for one, shape in zip(dtypes, shapes, strict=True)]
     with compiling(f"your module for {device}"):
         graph = module.compile(*types)
 
     def call(*arrays: np.ndarray) -> Any:
-        return graph(*(tensor(array).to(target) for array in arrays)).to(CPU())
+        result = graph(*(tensor(array).to(target) for array in arrays))
+        return result.to(CPU()) if isinstance(result, Tensor) else tuple(one.to(CPU()) for one in result)
 
     return call

@@ -162,6 +162,8 @@ def equal(
     evidence.append(array)
     compared = Comparison(what, array, expected, axes, whose)
     if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
+        if not expected.ndim:
+            raise Refusal(f"{what} is {array}, and must be {expected:.5g}.", array, compared=compared)
         wrong = ~np.isfinite(array) & np.isfinite(expected)
         place = first_place(wrong if wrong.any() else np.isfinite(array) != np.isfinite(expected), axes)
         raise Refusal(

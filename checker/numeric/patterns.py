@@ -17,6 +17,8 @@ def pattern(
     if expected.dtype == bool:
         actual, expected = actual.astype(np.int64), expected.astype(np.int64)
     room = tolerance * max(1.0, float(np.abs(expected).max(initial=0)))
+    if not expected.ndim:
+        return ""
     if not actual.any():
         return "Everything is zero."
     if factor := _factor(actual, expected, room):
@@ -88,7 +90,9 @@ def first_difference(actual: np.ndarray, expected: np.ndarray, axes: Sequence[st
 
 
 def largest_difference(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], whose: str = HUGGING_FACE) -> str:
-    """Return where two arrays differ most, and by how much."""
+    """Return where two arrays differ most, and by how much; of two single numbers, both."""
+    if not expected.ndim:
+        return f"Yours is {float(actual):.5g}, {whose} {float(expected):.5g}."
     index = np.unravel_index(int(np.nanargmax(np.abs(np.nan_to_num(actual) - np.nan_to_num(expected)))), expected.shape)
     yours, theirs = float(actual[index]), float(expected[index])
     return (

@@ -1,0 +1,315 @@
+"""Step 16, the loss: what is claimed.
+
+Hugging Face's loss was recorded with some labels ignored, and with it the gradient that autograd gives. What
+explains the numbers is claimed besides, on numbers of this file's own.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from max.dtype import DType
+from max.experimental import functional as F
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+
+from checker.claims import about, equal, require
+from checker.claims.modules import compiled, run
+from checker.numeric.tolerance import TOLERANCE
+
+IGNORED = -100
+CASES = ("", "full_", "short_")
+LOGITS = ("batch", "token", "vocab")
+PLACES = ("batch", "token")
+VOCAB = 5
+DRAWN = np.random.RandomState(16)
+SOME_LOGITS = DRAWN.standard_normal((2, 4, VOCAB)).astype(np.float32)
+SOME_LABELS = np.array([[3, 0, IGNORED, 4], [1, 1, 2, IGNORED]])  # token 0 counts, and so does the last of all
+NOT_PREDICTING = np.array([[False, True, False, True], [False, False, True, True]])
+
+
+def formula(logits, labels):
+    """The loss in float64, from the definition of each number."""
+    total, count = 0.0, 0
+    for row, ids in zip(logits.astype(np.float64), labels, strict=True):
+        for guess, label in zip(row[:-1], ids[1:], strict=True):
+            if label != IGNORED:
+                total += guess.max() + np.log(np.exp(guess - guess.max()).sum()) - guess[label]
+                count += 1
+    return total / count
+
+
+def small(expected):
+    """The tolerance for numbers that are all smaller than one."""
+    return TOLERANCE * float(np.abs(expected).max())
+
+
+@about("next_labels")
+def test_shifted(step):
+    """Every position gets the label after it, and the last position gets -100."""
+    for labels in (SOME_LABELS, np.array([[7, 0, 36, 1, 1]]), np.array([[4], [2]])):
+        shifted = np.concatenate([labels[:, 1:], np.full((len(labels), 1), IGNORED)], axis=1)
+        shape = list(labels.shape)
+        equal(run(step.next_labels, labels), shifted, PLACES, what=f"next_labels of {shape} labels", whose="it must be")
+
+
+@about("log_softmax")
+def test_log_softmax(step, reference):
+    """It is the logarithm of the softmax over the vocabulary, as PyTorch computes it."""
+    result = run(step.log_softmax, reference["logits"])
+    equal(result, reference["log_probabilities"], LOGITS, what="log_softmax(logits)", whose="PyTorch's")
+
+
+@about("log_softmax")
+def test_a_constant_changes_nothing(step):
+    """A constant added to all logits of a position changes nothing, be it 3 or 10000, another one at each position."""
+    logits = np.round(SOME_LOGITS * 64) / 64  # so that adding a constant loses no digit
+    near = 2e-3  # there are no float32 numbers between 10000 and 10000.001
+    constants = np.array([[-1e4, -200, 0, 1e4], [200, 1e4, -1e4, 3]], np.float32)[..., None]
+    exact = logits.astype(np.float64)
+    right = (exact - np.log(np.exp(exact).sum(axis=-1, keepdims=True))).astype(np.float32)
+    result = run(step.log_softmax, logits + constants)
+    equal(result, right, LOGITS, what="log_softmax(logits + c)", tolerance=near, whose="it must be")
+
+
+@about("log_softmax")
+def test_large_logits(step):
+    """Logits of 10000 and more, either sign, give finite numbers, and the right ones."""
+    logits = np.array([[[1e4, 0, -1e4], [-3e4, -2e4, -2e4]]], np.float32)
+    right = np.array([[[0, -1e4, -2e4], [-1e4 - math.log(2), -math.log(2), -math.log(2)]]], np.float32)
+    equal(run(step.log_softmax, logits), right, LOGITS, what="log_softmax of large logits", whose="it must be")
+
+
+@about("token_losses")
+def test_token_losses(step, reference):
+    """Each position costs -ln p of its target, and nothing where the target is -100: [batch, seq]."""
+    result = run(step.token_losses, reference["logits"], reference["targets"])
+    equal(result, reference["losses"], PLACES, what="token_losses(logits, targets)", whose="PyTorch's")
+
+
+@about("token_losses")
+def test_certain(step):
+    """A certain guess costs 0 if it is right, and as much as the logits are apart if it is wrong."""
+    logits = np.zeros((1, 3, VOCAB), np.float32)
+    logits[..., 2] = 1000
+    result = run(step.token_losses, logits, np.array([[2, 0, 4]]))
+    equal(result, np.array([[0, 1000, 1000]], np.float32), PLACES, what="token_losses(…)", whose="it must be")
+
+
+@about("token_losses")
+def test_what_is_looked_up(step):
+    """-100 is never looked up: MAX does not check an index, and would read what lies there in memory."""
+    looked_up, pick = [], F.gather_nd
+
+    def noting(logits, indices, *options, **named):
+        looked_up.append(indices)
+        return pick(logits, indices, *options, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(F, "gather_nd", noting)
+        run(step.token_losses, SOME_LOGITS, SOME_LABELS)
+    least = min((int(np.from_dlpack(indices).min()) for indices in looked_up), default=0)
+    require(least >= 0, f"gather_nd is asked for index {least}. Put 0 in the place of -100 first.", least)
+
+
+@about("count_valid")
+def test_count(step):
+    """It counts the targets that are not -100, token 0 included, as one float32: the shape is []."""
+    for targets in (SOME_LABELS, SOME_LABELS[:, :1], SOME_LABELS * 0 + IGNORED, np.zeros((3, 13), np.int64)):
+        right = np.array((targets != IGNORED).sum(), np.float32)
+        what = f"count_valid of {list(targets.shape)} targets"
+        equal(run(step.count_valid, targets), right, what=what, whose="it must be")
+
+
+@about("cross_entropy")
+def test_loss(step, reference):
+    """The loss is Hugging Face's, of batches with and without ignored labels: one number, of the shape []."""
+    for case in CASES:
+        logits, labels = reference[f"{case}logits"], reference[f"{case}labels"]
+        what = f"cross_entropy of {list(labels.shape)} labels"
+        equal(run(step.cross_entropy, logits, labels), reference[f"{case}loss"], what=what)
+
+
+@about("cross_entropy")
+def test_uniform(step):
+    """Where all tokens are equally likely, the loss is ln V, for any size V of the vocabulary."""
+    for vocab, logit in ((VOCAB, 0.0), (37, -2.5), (1000, 4.0)):
+        logits = np.full((2, 4, vocab), logit, np.float32)
+        right = np.array(math.log(vocab), np.float32)
+        equal(run(step.cross_entropy, logits, SOME_LABELS), right, what=f"the loss for V = {vocab}", whose="ln V =")
+
+
+@about("cross_entropy")
+def test_what_is_not_predicted(step):
+    """Logits at the last position, or before a label of -100, do not matter; nor does the first label of a row."""
+    logits, labels = SOME_LOGITS.copy(), SOME_LABELS.copy()
+    logits[NOT_PREDICTING] = 9 * logits[NOT_PREDICTING][:, ::-1] + 3
+    labels[:, 0] = [4, IGNORED]
+    right = np.array(formula(SOME_LOGITS, SOME_LABELS), np.float32)
+    equal(run(step.cross_entropy, logits, labels), right, what="the loss with those changed", whose="the formula's")
+
+
+@about("cross_entropy")
+def test_large_losses(step):
+    """With logits of 10000 the loss is finite and right: certain and wrong is expensive, not infinite."""
+    logits = np.round(SOME_LOGITS) * 1e4
+    right = np.array(formula(logits, SOME_LABELS), np.float32)
+    equal(run(step.cross_entropy, logits, SOME_LABELS), right, what="the loss of large logits", whose="the formula's")
+
+
+@about("cross_entropy")
+def test_nothing_to_predict(step, reference):
+    """If no label is valid the loss is NaN, as Hugging Face's is: a mean of nothing is no number, and 0 would be perfect."""
+    result = run(step.cross_entropy, reference["nothing_logits"], reference["nothing_labels"])
+    equal(result, reference["nothing_loss"], what="the loss without a valid label")
+
+
+@about("cross_entropy_backward")
+def test_gradient(step, reference):
+    """The gradient is what autograd gives for Hugging Face's loss, of batches with and without ignored labels."""
+    for case in CASES:
+        logits, labels = reference[f"{case}logits"], reference[f"{case}labels"]
+        what = f"cross_entropy_backward of {list(labels.shape)} labels"
+        result, close = run(step.cross_entropy_backward, logits, labels), small(reference[f"{case}gradient"])
+        equal(result, reference[f"{case}gradient"], LOGITS, what=what, tolerance=close)
+
+
+@about("cross_entropy_backward")
+def test_finite_differences(step):
+    """Each number of it says how fast the loss changes when that logit does: finite differences agree."""
+    change, slopes = 1e-4, np.zeros(SOME_LOGITS.shape)
+    for place in np.ndindex(*SOME_LOGITS.shape):
+        more, less = SOME_LOGITS.astype(np.float64), SOME_LOGITS.astype(np.float64)
+        more[place] += change
+        less[place] -= change
+        slopes[place] = (formula(more, SOME_LABELS) - formula(less, SOME_LABELS)) / (2 * change)
+    gradient = run(step.cross_entropy_backward, SOME_LOGITS, SOME_LABELS)
+    right = slopes.astype(np.float32)
+    equal(gradient, right, LOGITS, what="the gradient", tolerance=small(right), whose="finite differences'")
+
+
+@about("cross_entropy_backward")
+def test_where_it_is_zero(step):
+    """It adds up to 0 over the vocabulary, and is 0 throughout where nothing is predicted: at the last position, say."""
+    gradient = np.from_dlpack(run(step.cross_entropy_backward, SOME_LOGITS, SOME_LABELS))
+    require(gradient.shape == SOME_LOGITS.shape, f"The gradient has the shape {list(gradient.shape)}.", gradient)
+    wrong = np.abs(gradient[NOT_PREDICTING]).max(axis=-1) > 0
+    sentence = f"{int(wrong.sum())} of {len(wrong)} positions that predict nothing have a gradient."
+    require(not wrong.any(), sentence, gradient)
+    largest = float(np.abs(gradient.astype(np.float64).sum(axis=-1)).max())
+    require(largest < 1e-6, f"At one position the gradient adds up to {largest:.3g} over the vocabulary.", gradient)
+    require(bool((gradient[~NOT_PREDICTING] != 0).all()), "Where there is something to predict, it is 0.", gradient)
+
+
+@about("cross_entropy_backward")
+def test_gradient_of_nothing(step, reference):
+    """If no label is valid, the gradient is 0 everywhere, not NaN: there is nothing to learn."""
+    result = run(step.cross_entropy_backward, reference["nothing_logits"], reference["nothing_labels"])
+    equal(result, reference["nothing_gradient"], LOGITS, what="the gradient without a valid label")
+
+
+@about("cross_entropy_backward")
+def test_gradient_of_large_logits(step):
+    """With logits of 10000 the gradient is finite: no position has more than 2 over the number of predictions."""
+    gradient = np.from_dlpack(run(step.cross_entropy_backward, np.round(SOME_LOGITS) * 1e4, SOME_LABELS))
+    require(bool(np.isfinite(gradient).all()), "The gradient of large logits has numbers that are not finite.", gradient)
+    most = float(np.abs(gradient).sum(axis=-1).max())
+    require(most < 2 / 4 + 1e-6, f"At one position the sizes of the gradient add up to {most:.3g}.", gradient)
+
+
+@about("perplexity")
+def test_perplexity(step):
+    """It is e to the loss: V for uniform guesses, 1 for a model that knows every token."""
+    for loss, right in ((math.log(50257), 50257), (math.log(2), 2), (0.0, 1), (3.25, 25.790339917193062)):
+        number(f"perplexity({loss:.4g})", step.perplexity(loss), right)
+
+
+@about("bits_per_byte")
+def test_bits_per_byte(step):
+    """The bits of all predicted tokens over the bytes of their text: 6 tokens at 7 bits over 24 bytes make 1.75."""
+    for loss, tokens, size, right in (
+        (7 * math.log(2), 6, 24, 1.75),
+        (4 * math.log(2), 12, 24, 2.0),
+        (math.log(256), 9, 9, 8.0),
+        (0.0, 3, 10, 0.0),
+    ):
+        number(f"bits_per_byte({loss:.4g}, {tokens}, {size})", step.bits_per_byte(loss, tokens, size), right)
+
+
+def number(what, actual, right):
+    """Refuse unless a plain number is what it must be."""
+    require(not isinstance(actual, Tensor), f"{what} is a Tensor; it must be a number, as loss is.")
+    require(isinstance(actual, float | int | np.floating), f"{what} is {actual!r}, and must be {right:.6g}.")
+    close = math.isclose(actual, right, rel_tol=1e-9, abs_tol=1e-12)
+    require(close, f"{what} is {actual:.6g}, and must be {right:.6g}.", float(actual))
+
+
+def drawn_batch(draw):
+    """Logits and labels drawn anew: of every row, some labels are ignored, but never all."""
+    batch, seq, vocab = draw.whole("batch", 1, 4), draw.whole("seq", 2, 9), draw.whole("vocab", 3, 60)
+    labels = np.where(draw.coins(batch, seq), IGNORED, draw.ids(vocab, batch, seq))
+    labels[:, -1] = draw.ids(vocab, batch)
+    return 5 * draw.array(batch, seq, vocab), labels
+
+
+@pytest.mark.drawn
+@about("log_softmax")
+def test_other_shapes(step, answer, draw):
+    """Logits of one axis, or of several, drawn anew, are right as well."""
+    vocab = draw.whole("vocab", 3, 60)
+    for shape in ((vocab,), (3, vocab), (2, 1, 4, vocab)):
+        logits = 5 * draw.array(*shape)
+        result, right = (run(one.log_softmax, logits) for one in (step, answer))
+        equal(result, right, what=f"log_softmax of {list(shape)} logits", whose="the solution's")
+
+
+@pytest.mark.drawn
+@about("token_losses")
+def test_other_targets(step, answer, draw):
+    """Logits and targets drawn anew are right as well."""
+    logits, targets = drawn_batch(draw)
+    result, right = (run(one.token_losses, logits, targets) for one in (step, answer))
+    equal(result, right, PLACES, what="token_losses(logits, targets)", whose="the solution's")
+
+
+@pytest.mark.drawn
+@about("cross_entropy")
+def test_other_losses(step, answer, draw):
+    """The loss of logits and labels drawn anew is right as well."""
+    batch = drawn_batch(draw)
+    result, right = (run(one.cross_entropy, *batch) for one in (step, answer))
+    equal(result, right, what="cross_entropy(logits, labels)", whose="the solution's")
+
+
+@pytest.mark.drawn
+@about("cross_entropy_backward")
+def test_other_gradients(step, answer, draw):
+    """The gradient for logits and labels drawn anew is right as well."""
+    batch = drawn_batch(draw)
+    result, right = (run(one.cross_entropy_backward, *batch) for one in (step, answer))
+    close = small(np.from_dlpack(right))
+    equal(result, right, LOGITS, what="cross_entropy_backward(…)", tolerance=close, whose="the solution's")
+
+
+class LossAndGradient(Module):
+    """What is trained with, as one graph."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def forward(self, logits, labels):
+        return self.step.cross_entropy(logits, labels), self.step.cross_entropy_backward(logits, labels)
+
+
+@pytest.mark.compiled
+@about("compiled")
+def test_compiled(step, reference, device):
+    """One graph with symbolic batch and length returns the same loss, and the same gradient."""
+    vocab = reference["logits"].shape[-1]
+    shapes, dtypes = (["batch", "seq", vocab], ["batch", "seq"]), (DType.float32, DType.int64)
+    graph = compiled(LossAndGradient(step), *shapes, device=device, dtype=dtypes)
+    for case in CASES:
+        loss, gradient = graph(reference[f"{case}logits"], reference[f"{case}labels"])
+        equal(loss, reference[f"{case}loss"], what=f"the compiled loss on {device}")
+        close = small(reference[f"{case}gradient"])
+        equal(gradient, reference[f"{case}gradient"], LOGITS, what=f"the compiled gradient on {device}", tolerance=close)
