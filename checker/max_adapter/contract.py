@@ -179,6 +179,10 @@ PROVOKED = (
     "np.sqrt(x.shape[0])",
     "x[0][x[0] > 0]",
     "F.gelu(x, approximate='erf')",
+    "F.cross_entropy(x, x)",
+    "F.one_hot(x, 3)",
+    "F.pad(x, (0, 1))",
+    "float(x)",
     "[query for query, key, value in [F.split(x, 3, axis=-1)]]",
 )
 IMPOSSIBLE = "x @ x"  # its error is a diagnosis of MAX's in the middle of a long text

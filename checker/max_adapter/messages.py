@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 
 OF_BOOLEANS = " of booleans"  # what MAX's message about an index leaves out
+PADDING = "pad takes two numbers for each axis"  # what MAX asserts without a message
 SIGNS = ("<", ">", "<=", ">=", "==", "!=")
 
 #: A pattern in a message → what people who know PyTorch or NumPy meant, and what to write instead.
@@ -40,6 +41,13 @@ ADVICE = {
         "takes x where the mask is true, and y where it is not."
     ),
     r"Invalid approximation method": "F.gelu knows approximate='none', 'tanh' and 'quick'.",
+    r"no attribute '(cross_entropy|nll_loss)'": "MAX has no loss. Pick log-probabilities with F.gather_nd.",
+    r"no attribute 'one_hot'": "MAX has none. Compare with Tensor.arange(vocab_size), and cast the result.",
+    r"two numbers for each axis": "Those of the first axis come first: F.pad(x, [0, 0, 0, 1]) appends one column.",
+    r"realize tensor before|must be a string or a real number, not 'Tensor'": (
+        "While the operations of a function are gathered to one graph, its tensors have no numbers yet. Return the "
+        "tensor; the caller can ask for .item()."
+    ),
     r"values to unpack": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
 }
 
@@ -49,10 +57,16 @@ FUNCTIONS = (
     "softmax|split|sqrt|squeeze|stack|sub|sum|tanh|tile|top_k|unsqueeze|where"
 )
 
+#: What step 16 writes instead of PyTorch's losses, one for each token and their mean, of ``x`` and targets ``t``.
+TOKEN_LOSSES = "F.where(t != -100, -F.gather_nd({}, F.where(t != -100, t, 0).unsqueeze(-1), batch_dims=2), 0.0)"
+MEAN_LOSS = "F.sum(token_losses(x, t), axis=None).reshape([]) / count_valid(t)"
+
 #: A pattern in a message → how to rewrite what failed (see ``checker.diagnosis.rewriting``). ``{0}`` is what the first
 #: group of the pattern found; the first rule that fits is taken.
 REWRITES = {
     r"unexpected keyword argument 'dims?'|required argument: 'axis'": (
+        "x.max(dim=n, keepdim=b).values => x.max(axis=n)",
+        "x.max(dim=n, keepdim=b)[0] => x.max(axis=n)",
         "f(*a, dim=n, keepdim=b, **k) => f(*a, axis=n, **k)",
         "F.gather(x, n, i) => F.gather(x, i, axis=n)",
         "F.gather(x, i) => F.gather(x, i, axis=0)",
@@ -60,8 +74,51 @@ REWRITES = {
         "f(*a, dims=n, **k) => f(*a, axis=n, **k)",
     ),
     r"unexpected keyword argument 'keepdims?'": (
+        "x.max(n, keepdim=b).values => x.max(axis=n)",
+        "x.max(n, keepdim=b)[0] => x.max(axis=n)",
         "f(*a, keepdim=b, **k) => f(*a, **k)",
         "f(*a, keepdims=b, **k) => f(*a, **k)",
+    ),
+    r"no attribute 'amax'": ("x.amax(dim=n, keepdim=b) => x.max(axis=n)", "x.amax(n, keepdim=b) => x.max(axis=n)"),
+    r"no attribute 'logsumexp'": (
+        "x - x.logsumexp(n, keepdim=b) => F.logsoftmax(x, axis=n)",
+        "x - x.logsumexp(dim=n, keepdim=b) => F.logsoftmax(x, axis=n)",
+    ),
+    r"no attribute 'log_softmax'": (
+        "F.log_softmax(x, dim=n) => F.logsoftmax(x, axis=n)",
+        "F.log_softmax(x, n) => F.logsoftmax(x, axis=n)",
+        "x.log_softmax(dim=n) => F.logsoftmax(x, axis=n)",
+        "x.log_softmax(n) => F.logsoftmax(x, axis=n)",
+    ),
+    r"no attribute '(cross_entropy|nll_loss)'": (
+        *(f"F.nll_loss({given}, **k) => {TOKEN_LOSSES.format('x')}" for given in ("x.transpose(1, 2), t", "x, t")),
+        f"F.cross_entropy(x.transpose(1, 2), t, reduction='none', **k) => {TOKEN_LOSSES.format('log_softmax(x)')}",
+        f"F.cross_entropy(x.view(*a), t.view(*b), **k) => {MEAN_LOSS}",
+        f"F.cross_entropy(x.reshape(*a), t.reshape(*b), **k) => {MEAN_LOSS}",
+    ),
+    r"no attribute 'one_hot'": (
+        "F.one_hot(t, n) => "
+        "(t.unsqueeze(-1) == Tensor.arange(int(n), dtype=t.dtype, device=t.device)).cast(DType.float32)",
+    ),
+    r"no attribute 'new_full'": ("x.new_full(s, v) => Tensor.full(s, v, dtype=x.dtype, device=x.device)",),
+    r"two numbers for each axis": (
+        "F.pad(x, (a, b), **k) => F.pad(x, [0, 0, a, b], **k)",
+        "F.pad(x, [a, b], **k) => F.pad(x, [0, 0, a, b], **k)",
+    ),
+    r"realize tensor before": ("x.item() => x",),
+    r"must be a string or a real number, not 'Tensor'": ("float(x) => x",),
+    r"clamp\(\) got an unexpected keyword": ("F.clamp(x, min=n) => F.max(x, n)",),
+    r"no attribute 'gather'": (
+        "x.gather(n, i).squeeze(n) => F.gather_nd(x, i, batch_dims=2)",
+        "x.gather(dim=n, index=i).squeeze(n) => F.gather_nd(x, i, batch_dims=2)",
+        "x.gather(n, i).squeeze(dim=n) => F.gather_nd(x, i, batch_dims=2)",
+    ),
+    r"'float' object has no attribute 'exp'": ("x.exp() => math.exp(x)",),
+    r"Unary ops do not support non-max objects": ("F.exp(x) => math.exp(x)", "F.log(x) => math.log(x)"),
+    r"name 'np' is not defined": (
+        "np.exp(x) => math.exp(x)",
+        "np.log(x) => math.log(x)",
+        "np.log2(x) => math.log2(x)",
     ),
     r"no attribute 'view'": (
         "x.view([*a]) => x.reshape([*a])",
@@ -163,9 +220,17 @@ REWRITES = {
         "x[:, :, i : i + n] = v => x[:, :, (slice(TensorValue(Dim(i)), TensorValue(Dim(i) + n)), n)] = v",
     ),
     r"adds up numbers and no booleans": (
+        "x.sum().float() => F.sum(x.cast(DType.float32), axis=None).reshape([])",
+        "x.sum() => F.sum(x.cast(DType.float32), axis=None).reshape([])",
+        "F.sum(x) => F.sum(x.cast(DType.float32), axis=None).reshape([])",
         "F.sum(x, axis=n) => F.sum(x.cast(DType.int64), axis=n)",
         "F.sum(x, n) => F.sum(x.cast(DType.int64), n)",
         "x.sum(*a, **k) => x.cast(DType.int64).sum(*a, **k)",
+    ),
+    rf"{OF_BOOLEANS}$": (
+        "x[m].mean() => F.sum(F.where(m, x, 0.0), axis=None).reshape([]) "
+        "/ F.sum(m.cast(DType.float32), axis=None).reshape([])",
+        "x[m].sum() => F.sum(F.where(m, x, 0.0), axis=None).reshape([])",
     ),
     rf"Slice index value must be a scalar.*(?<!{OF_BOOLEANS})$": ("x[i] => F.gather(x, i, axis=0)",),
     r"__setitem__ requires a Tensor value": (
@@ -187,6 +252,10 @@ REWRITES = {
         "torch.mul(x, y) => x * y",
         "torch.div(x, y) => x / y",
         "torch.pow(x, y) => x**y",
+        "x - torch.logsumexp(x, dim=n, keepdim=b) => F.logsoftmax(x, axis=n)",
+        "torch.log_softmax(x, dim=n) => F.logsoftmax(x, axis=n)",
+        "torch.gather(x, n, i).squeeze(n) => F.gather_nd(x, i, batch_dims=2)",
+        "torch.full_like(*a, **k) => F.full_like(*a, **k)",
         "torch.triu(x, diagonal=1) => F.band_part(x, -1, 0, exclude=True)",
         "torch.triu(x, diagonal=n + 1) => F.band_part(x, None, n, exclude=True)",
         "torch.triu(x, diagonal=1 + n) => F.band_part(x, None, n, exclude=True)",
@@ -200,6 +269,9 @@ REWRITES = {
         *(f"torch.{name}(*a, **k) => F.{name}(*a, **k)" for name in FUNCTIONS.split("|")),
     ),
     r"name 'nn' is not defined": (
+        f"nn.functional.cross_entropy(x.view(*a), t.view(*b), **k) => {MEAN_LOSS}",
+        "nn.functional.pad(x, (a, b), **k) => F.pad(x, [0, 0, a, b], **k)",
+        "nn.functional.log_softmax(x, dim=n) => F.logsoftmax(x, axis=n)",
         "nn.functional.softmax(x, dim=n) => F.softmax(x, axis=n)",
         "nn.functional.gelu(*a, **k) => F.gelu(*a, **k)",
         "nn.Linear(*a, **k) => Linear(*a, **k)",
@@ -237,7 +309,16 @@ def row_looked_up(message: str) -> tuple[int, int] | None:
 
 def what_was_said(error: BaseException) -> str:
     """Return the message of an error in one line, without MAX's internals, and with what it leaves out."""
+    if _is_assertion_of_pad(error):
+        return PADDING
     return without_internals(str(error)) + (OF_BOOLEANS if _is_picked_by_booleans(error) else "")
+
+
+def _is_assertion_of_pad(error: BaseException) -> bool:
+    """Return whether MAX refused how much to pad, which it does without a word."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    modules = [frame.f_globals.get("__name__", "") for frame in frames if frame.f_code.co_name == "pad"]
+    return isinstance(error, AssertionError) and not str(error) and any(name.startswith("max.") for name in modules)
 
 
 def _is_picked_by_booleans(error: BaseException) -> bool:

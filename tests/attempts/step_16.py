@@ -1,0 +1,297 @@
+"""Step 16, what people write instead: mistakes, each with its sentence, and other right answers."""
+
+NEXT = "F.pad(labels, [0, 0, 0, 1], value=IGNORED)[:, 1:]"
+SHIFTED = "shifted = logits - logits.max(axis=-1)"
+LOG = "return shifted - F.log(F.sum(F.exp(shifted), axis=-1))"
+INDICES = "indices = F.where(is_valid, targets, 0).unsqueeze(-1)"
+PICKED = "picked = F.gather_nd(log_softmax(logits), indices, batch_dims=2)"
+LOSSES = "return F.where(is_valid, -picked, 0.0)"
+COUNT = "return F.sum((targets != IGNORED).cast(DType.float32), axis=None).reshape([])"
+TOTAL = "total = F.sum(token_losses(logits, targets), axis=None).reshape([])"
+MEAN = "return total / count_valid(targets)"
+ONE_HOT = "one_hot = (targets == vocab).cast(logits.dtype)"
+GRADIENT = "gradient = (F.exp(log_softmax(logits)) - one_hot) / count_valid(targets)"
+ZEROED = "return F.where(targets != IGNORED, gradient, 0.0)"
+EXP = "return math.exp(loss)"
+BITS = "return loss * n_tokens / math.log(2) / n_bytes"
+
+FLOAT = "(targets != IGNORED).cast(DType.float32)"
+
+MISTAKES = {
+    "The labels are not shifted: position t predicts the label of position t + 1.": {NEXT: "labels"},
+    "The labels are shifted the wrong way: each position gets the label before it, and must get the one after it.": {
+        NEXT: "F.pad(labels, [0, 0, 1, 0], value=IGNORED)[:, :-1]"
+    },
+    "The labels are shifted by two positions; shift them by one.": {
+        NEXT: "F.pad(labels, [0, 0, 0, 2], value=IGNORED)[:, 2:]"
+    },
+    "The last position gets label 0, which is a token; it predicts nothing, so it gets IGNORED.": {
+        NEXT: "F.pad(labels, [0, 0, 0, 1])[:, 1:]"
+    },
+    "The first label comes round to the last position; nothing follows there, so it gets IGNORED.": {
+        NEXT: "F.concat([labels[:, 1:], labels[:, :1]], axis=1)"
+    },
+    "The last label is left out, but the first one is there: leave the first column out, [:, 1:].": {
+        NEXT: "F.concat([labels[:, :-1], F.full_like(labels[:, :1], IGNORED)], axis=1)"
+    },
+    "A column is missing: put IGNORED behind every row, so that there are as many labels as positions.": {
+        NEXT: "labels[:, 1:]"
+    },
+    "Nothing is subtracted before the exponential, which overflows: subtract the largest logit of each row.": {
+        SHIFTED: "shifted = logits"
+    },
+    "The largest logit of the whole batch is subtracted; take that of each row, or exp makes zeros of the others.": {
+        SHIFTED: "shifted = logits - F.max(logits, axis=None)"
+    },
+    "The smallest logit of each row is subtracted, so that the exponential overflows; subtract the largest.": {
+        SHIFTED: "shifted = logits - logits.min(axis=-1)"
+    },
+    "The largest logit is subtracted in the sum only; both terms need the shifted logits.": {
+        LOG: "return logits - F.log(F.sum(F.exp(shifted), axis=-1))"
+    },
+    "These are probabilities; their logarithm is asked for.": {LOG: "return F.softmax(shifted)"},
+    "The logarithm is taken of a softmax, and log 0 is minus infinity; subtract the log of the sum instead.": {
+        LOG: "return F.log(F.softmax(shifted))"
+    },
+    "The softmax is applied twice: the logits go in as they are.": {LOG: "return F.logsoftmax(F.softmax(logits))"},
+    "The logarithm is to base 2, which counts bits; the loss is in nats, with the natural logarithm.": {
+        LOG: "return (shifted - F.log(F.sum(F.exp(shifted), axis=-1))) / math.log(2)"
+    },
+    "The exponentials are averaged; they are added up: F.sum, not F.mean.": {
+        LOG: "return shifted - F.log(F.mean(F.exp(shifted), axis=-1))"
+    },
+    "The sum runs over the positions; it runs over the vocabulary, the last axis.": {
+        LOG: "return shifted - F.log(F.sum(F.exp(shifted), axis=-2))"
+    },
+    "The logarithm of the sum is missing: the probabilities do not add up to 1.": {LOG: "return shifted"},
+    "The sign is wrong: the loss of a token is minus the logarithm of its probability.": {
+        LOSSES: "return F.where(is_valid, picked, 0.0)"
+    },
+    "A position with target -100 costs something; it costs 0: F.where.": {LOSSES: "return -picked"},
+    "-100 is used as an index, and MAX does not check indices; put 0 in its place before you pick.": {
+        INDICES: "indices = targets.unsqueeze(-1)"
+    },
+    "The logits are picked, not the log-probabilities: log_softmax first.": {
+        PICKED: "picked = F.gather_nd(logits, indices, batch_dims=2)"
+    },
+    "The loss is made of probabilities, not of their logarithms.": {
+        PICKED: "picked = F.gather_nd(F.softmax(logits), indices, batch_dims=2)"
+    },
+    "The largest log-probability is taken, whatever the target is; pick that of the target.": {
+        PICKED: "picked = log_softmax(logits).max(axis=-1).squeeze(-1)"
+    },
+    "The targets are shifted once more: next_labels has done so.": {
+        INDICES: "is_valid, targets = next_labels(targets) != IGNORED, next_labels(targets)\n    " + INDICES
+    },
+    "All positions are counted, also those with -100.": {COUNT: COUNT.replace("targets != IGNORED", "targets == targets")},
+    "What is ignored is counted; count the others: !=, not ==.": {
+        COUNT: COUNT.replace("targets != IGNORED", "targets == IGNORED")
+    },
+    "Token 0 is not counted; only -100 is ignored.": {COUNT: COUNT.replace("targets != IGNORED", "targets > 0")},
+    "Only the last axis is summed, which gives one count per row; axis=None sums over all.": {
+        COUNT: f"return F.sum({FLOAT})"
+    },
+    "The count has the shape [1]; reshape([]) makes it one number.": {COUNT: COUNT.replace(".reshape([])", "")},
+    "The count is int64, by which MAX does not divide a float32: cast to float32.": {
+        COUNT: COUNT.replace("DType.float32", "DType.int64")
+    },
+    "The mean is taken, which is the share of valid targets; count them: F.sum.": {COUNT: COUNT.replace("F.sum", "F.mean")},
+    "The losses are added up, not averaged: divide by the number of valid targets.": {MEAN: "return total"},
+    "The mean is over all positions, also the ignored ones: divide by the number of valid targets.": {
+        MEAN: "return total / targets.num_elements()"
+    },
+    "The losses are divided by the number of rows; divide by the number of valid targets.": {
+        MEAN: "return total / int(targets.shape[0])"
+    },
+    "The mean of the rows' means is taken; a row with few valid targets then counts as much as a full one.": {
+        TOTAL: f"rows = F.sum(token_losses(logits, targets)) / F.sum({FLOAT})",
+        MEAN: "return F.mean(rows, axis=None).reshape([])",
+    },
+    "token_losses gets the labels; it gets the targets, which are shifted.": {
+        TOTAL: TOTAL.replace("targets)", "labels)")
+    },
+    "The labels are counted, not the targets: shifting leaves one per row out.": {
+        MEAN: "return total / count_valid(labels)"
+    },
+    "The loss has the shape [1]; reshape([]) makes it one number.": {TOTAL: TOTAL.replace(".reshape([])", "")},
+    "The loss is in bits; leave it in nats.": {MEAN: "return total / count_valid(targets) / math.log(2)"},
+    "The loss is negative: token_losses has the minus already.": {MEAN: "return -total / count_valid(targets)"},
+    "The loss of nothing is 0, as if all guesses were perfect; a mean of nothing is NaN, so leave 0 / 0 as it is.": {
+        MEAN: "return total / F.max(count_valid(targets), 1.0)"
+    },
+    "This is the perplexity; the loss is the mean itself.": {MEAN: "return F.exp(total / count_valid(targets))"},
+    "The gradient is not divided by the number of valid targets: it is that of the sum, and the loss is a mean.": {
+        GRADIENT: GRADIENT.removesuffix(" / count_valid(targets)")
+    },
+    "The gradient is divided by the number of all positions; divide by the number of valid targets.": {
+        GRADIENT: GRADIENT.replace("count_valid(targets)", "targets.num_elements()")
+    },
+    "The gradient is divided by the number of labels, not of targets: shifting leaves one per row out.": {
+        GRADIENT: GRADIENT.replace("count_valid(targets)", "count_valid(labels)")
+    },
+    "The one-hot stands at the label of the position itself; it stands at the target, the label after it.": {
+        ONE_HOT: "one_hot = (labels.unsqueeze(-1) == vocab).cast(logits.dtype)"
+    },
+    "Where nothing is predicted, the gradient is the probabilities; it must be 0: F.where.": {
+        ZEROED: "return gradient"
+    },
+    "The sign is wrong: it is probabilities minus one-hot, so that a step against it raises the target's logit.": {
+        GRADIENT: "gradient = (one_hot - F.exp(log_softmax(logits))) / count_valid(targets)"
+    },
+    "The one-hot is missing: 1 is subtracted from the probability of each target.": {
+        GRADIENT: "gradient = F.exp(log_softmax(logits)) / count_valid(targets)"
+    },
+    "The softmax is missing from the gradient: other tokens' logits have a part in the loss too.": {
+        GRADIENT: "gradient = -one_hot / count_valid(targets)"
+    },
+    "The one-hot is subtracted from log-probabilities; subtract it from probabilities: F.exp.": {
+        GRADIENT: "gradient = (log_softmax(logits) - one_hot) / count_valid(targets)"
+    },
+    "The one-hot is subtracted from the logits; subtract it from probabilities.": {
+        GRADIENT: "gradient = (logits - one_hot) / count_valid(targets)"
+    },
+    "The gradient goes through a softmax twice: F.exp of the log-softmax is the softmax.": {
+        GRADIENT: "gradient = (F.softmax(F.exp(log_softmax(logits))) - one_hot) / count_valid(targets)"
+    },
+    "Without a valid label the gradient is NaN: infinity times 0. F.where takes the 0 instead.": {
+        ZEROED: "return gradient * (targets != IGNORED).cast(logits.dtype)"
+    },
+    "The gradient is that of a loss in bits; leave it in nats.": {
+        GRADIENT: GRADIENT + " / math.log(2)",
+    },
+    "2 is raised to the loss; the loss is in nats, so e is: math.exp.": {EXP: "return 2**loss"},
+    "The perplexity is below 1: raise e to the loss, not to minus the loss.": {EXP: "return math.exp(-loss)"},
+    "The logarithm of the loss is taken; the perplexity is the exponential, which undoes the logarithm.": {
+        EXP: "return math.log(loss) if loss else 0.0"
+    },
+    "The loss is taken for bits; a loss in nats is divided by ln 2.": {BITS: "return loss * n_tokens / n_bytes"},
+    "The nats are multiplied by ln 2; divide by it, since a nat is more than a bit.": {
+        BITS: "return loss * n_tokens * math.log(2) / n_bytes"
+    },
+    "Bytes and tokens have changed places: the loss times the tokens, over the bytes.": {
+        BITS: "return loss * n_bytes / math.log(2) / n_tokens"
+    },
+    "These are bits per token; the bits of all tokens are shared among the bytes.": {BITS: "return loss / math.log(2)"},
+    "The loss is divided by the bytes, but it is a mean: multiplied by the tokens it is that of the whole text.": {
+        BITS: "return loss / math.log(2) / n_bytes"
+    },
+}
+
+ALTERNATIVES = {
+    "the shift by F.concat": {NEXT: "F.concat([labels[:, 1:], F.full_like(labels[:, :1], IGNORED)], axis=1)"},
+    "the shift by Tensor.full": {
+        NEXT: "F.concat([labels, Tensor.full([labels.shape[0], 1], IGNORED, dtype=labels.dtype, device=labels.device)], "
+        "axis=1)[..., 1:]"
+    },
+    "MAX's own log-softmax": {SHIFTED: "return F.logsoftmax(logits)", f"    {LOG}\n": ""},
+    "the log of the sum with the largest logit added back": {
+        SHIFTED: "largest = logits.max(axis=-1)",
+        LOG: "return logits - (largest + F.log(F.sum(F.exp(logits - largest), axis=-1)))",
+    },
+    "the targets picked by a one-hot": {
+        INDICES: "one_hot = Tensor.arange(int(logits.shape[-1]), dtype=targets.dtype, device=targets.device)",
+        PICKED: "one_hot = (targets.unsqueeze(-1) == one_hot).cast(logits.dtype)",
+        LOSSES: "return -F.sum(one_hot * log_softmax(logits), axis=-1).squeeze(-1)",
+    },
+    "another valid index than 0": {INDICES: INDICES.replace(", 0)", ", 1)")},
+    "the larger of target and 0": {INDICES: "indices = F.max(targets, 0).unsqueeze(-1)"},
+    "the losses times what is valid": {LOSSES: "return -picked * is_valid.cast(logits.dtype)"},
+    "the positions in one row": {
+        PICKED: "flat = log_softmax(logits).reshape([-1, int(logits.shape[-1])])\n"
+        "    picked = F.gather_nd(flat, indices.reshape([-1, 1]), batch_dims=1).reshape(targets.shape)"
+    },
+    "the negative sum of what is picked": {
+        PICKED: "picked = -F.gather_nd(log_softmax(logits), indices, batch_dims=2)",
+        LOSSES: "return F.where(targets == IGNORED, 0.0, picked)",
+    },
+    "valid is 0 or more": {COUNT: COUNT.replace("targets != IGNORED", "targets >= 0")},
+    "the sum of sums": {COUNT: f"return F.sum(F.sum({FLOAT}.reshape([-1]))).squeeze(0)"},
+    "squeeze for the loss": {TOTAL: TOTAL.replace(".reshape([])", ".squeeze(0)")},
+    "the loss in one expression": {
+        f"    {TOTAL}\n": "",
+        MEAN: "return (token_losses(logits, targets).reshape([-1]).sum() / count_valid(targets)).reshape([])",
+    },
+    "the last position left out": {
+        TOTAL: "total = F.sum(token_losses(logits[:, :-1], labels[:, 1:]), axis=None).reshape([])"
+    },
+    "MAX's own softmax": {GRADIENT: GRADIENT.replace("F.exp(log_softmax(logits))", "F.softmax(logits)")},
+    "the zeros before the division": {
+        GRADIENT: "gradient = F.where(targets != IGNORED, F.softmax(logits) - one_hot, 0.0)",
+        ZEROED: "return gradient / F.max(count_valid(targets), 1.0)",
+    },
+    "1 subtracted where the target is": {
+        ONE_HOT: "probabilities = F.exp(log_softmax(logits))",
+        GRADIENT: "gradient = F.where(targets == vocab, probabilities - 1, probabilities) / count_valid(targets)",
+    },
+    "a power of e": {EXP: "return math.e**loss"},
+    "the loss in bits first": {BITS: "return loss / math.log(2) * n_tokens / n_bytes"},
+    "log2 of e": {BITS: "return loss * math.log2(math.e) * (n_tokens / n_bytes)"},
+}
+
+#: What people bring along from PyTorch or NumPy; the check shows the line to write instead.
+HABITS = {
+    "nn.functional.pad": {NEXT: "nn.functional.pad(labels, (0, 1), value=IGNORED)[..., 1:]"},
+    "PyTorch's order of padding": {NEXT: "F.pad(labels, (0, 1), value=IGNORED)[..., 1:]"},
+    "torch.cat with torch.full_like": {
+        NEXT: "torch.cat([labels[..., 1:], torch.full_like(labels[:, :1], IGNORED)], dim=1)"
+    },
+    "cat with new_full": {NEXT: "F.cat([labels[:, 1:], labels.new_full((labels.shape[0], 1), IGNORED)], dim=1)"},
+    "F.log_softmax": {SHIFTED: "return F.log_softmax(logits, dim=-1)", f"    {LOG}\n": ""},
+    "torch.log_softmax": {SHIFTED: "return torch.log_softmax(logits, dim=-1)", f"    {LOG}\n": ""},
+    "log_softmax as a method": {SHIFTED: "return logits.log_softmax(-1)", f"    {LOG}\n": ""},
+    "torch.logsumexp": {
+        SHIFTED: "return logits - torch.logsumexp(logits, dim=-1, keepdim=True)",
+        f"    {LOG}\n": "",
+    },
+    "logsumexp as a method": {SHIFTED: "return logits - logits.logsumexp(-1, keepdim=True)", f"    {LOG}\n": ""},
+    "max with values": {SHIFTED: "shifted = logits - logits.max(dim=-1, keepdim=True).values"},
+    "max with indices": {SHIFTED: "shifted = logits - logits.max(dim=-1, keepdim=True)[0]"},
+    "amax": {SHIFTED: "shifted = logits - logits.amax(dim=-1, keepdim=True)"},
+    "exp, sum and log as methods": {LOG: "return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()"},
+    "gather as a method": {PICKED: "picked = log_softmax(logits).gather(-1, indices).squeeze(-1)"},
+    "torch.gather": {PICKED: "picked = torch.gather(log_softmax(logits), -1, indices).squeeze(-1)"},
+    "clamp with min": {INDICES: "indices = targets.clamp(min=0).unsqueeze(-1)"},
+    "masked_fill": {INDICES: "indices = targets.masked_fill(targets == IGNORED, 0).unsqueeze(-1)"},
+    "F.cross_entropy for each token": {
+        INDICES: 'return F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")',
+        f"    {PICKED}\n": "",
+        f"    {LOSSES}\n": "",
+    },
+    "F.nll_loss": {
+        PICKED: 'return F.nll_loss(log_softmax(logits).transpose(1, 2), targets, reduction="none")',
+        f"    {LOSSES}\n": "",
+    },
+    "a sum of booleans": {COUNT: "return (targets != IGNORED).sum()"},
+    "a sum of booleans, as float": {COUNT: "return (targets != IGNORED).sum().float()"},
+    "torch.sum of booleans": {COUNT: "return torch.sum(targets != IGNORED)"},
+    "F.cross_entropy with view and ignore_index": {
+        f"    {TOTAL}\n": "",
+        MEAN: "return F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1), ignore_index=IGNORED)",
+    },
+    "F.cross_entropy of what is cut and made contiguous": {
+        TOTAL: "shift_logits = logits[..., :-1, :].contiguous()\n    shift_labels = labels[..., 1:].contiguous()",
+        MEAN: "return F.cross_entropy(shift_logits.view(-1, 37), shift_labels.view(-1))",
+    },
+    "nn.functional.cross_entropy": {
+        f"    {TOTAL}\n": "",
+        MEAN: "return nn.functional.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1))",
+    },
+    "a mask as an index": {
+        TOTAL: "losses = token_losses(logits, targets)",
+        MEAN: "return losses[targets != IGNORED].mean()",
+    },
+    "item": {MEAN: "return (total / count_valid(targets)).item()"},
+    "float": {MEAN: "return float(total / count_valid(targets))"},
+    "F.one_hot": {ONE_HOT: "one_hot = F.one_hot(targets.squeeze(-1), logits.shape[-1])"},
+    "a float as a method": {ONE_HOT: "one_hot = (targets == vocab).float()"},
+    "exp as a method": {GRADIENT: "gradient = (log_softmax(logits).exp() - one_hot) / count_valid(targets)"},
+    "softmax with a dim": {GRADIENT: "gradient = (F.softmax(logits, dim=-1) - one_hot) / count_valid(targets)"},
+    "zeros set in place": {
+        ZEROED: "gradient[targets == IGNORED] = 0.0\n    return gradient",
+    },
+    "masked_fill of the gradient": {ZEROED: "return gradient.masked_fill(targets == IGNORED, 0.0)"},
+    "torch.exp": {EXP: "return torch.exp(loss)"},
+    "np.exp": {EXP: "return np.exp(loss)"},
+    "exp of a number as a method": {EXP: "return loss.exp()"},
+    "np.log": {BITS: "return loss * n_tokens / np.log(2) / n_bytes"},
+}
