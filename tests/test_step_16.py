@@ -212,7 +212,9 @@ def test_gradient_of_nothing(step, reference):
 def test_gradient_of_large_logits(step):
     """With logits of 10000 the gradient is finite: no position has more than 2 over the number of predictions."""
     gradient = np.from_dlpack(run(step.cross_entropy_backward, np.round(SOME_LOGITS) * 1e4, SOME_LABELS))
-    require(bool(np.isfinite(gradient).all()), "The gradient of large logits has numbers that are not finite.", gradient)
+    require(
+        bool(np.isfinite(gradient).all()), "The gradient of large logits has numbers that are not finite.", gradient
+    )
     most = float(np.abs(gradient).sum(axis=-1).max())
     require(most < 2 / 4 + 1e-6, f"At one position the sizes of the gradient add up to {most:.3g}.", gradient)
 
@@ -312,4 +314,6 @@ def test_compiled(step, reference, device):
         loss, gradient = graph(reference[f"{case}logits"], reference[f"{case}labels"])
         equal(loss, reference[f"{case}loss"], what=f"the compiled loss on {device}")
         close = small(reference[f"{case}gradient"])
-        equal(gradient, reference[f"{case}gradient"], LOGITS, what=f"the compiled gradient on {device}", tolerance=close)
+        equal(
+            gradient, reference[f"{case}gradient"], LOGITS, what=f"the compiled gradient on {device}", tolerance=close
+        )

@@ -83,7 +83,9 @@ MISTAKES = {
     "The targets are shifted once more: next_labels has done so.": {
         INDICES: "is_valid, targets = next_labels(targets) != IGNORED, next_labels(targets)\n    " + INDICES
     },
-    "All positions are counted, also those with -100.": {COUNT: COUNT.replace("targets != IGNORED", "targets == targets")},
+    "All positions are counted, also those with -100.": {
+        COUNT: COUNT.replace("targets != IGNORED", "targets == targets")
+    },
     "What is ignored is counted; count the others: !=, not ==.": {
         COUNT: COUNT.replace("targets != IGNORED", "targets == IGNORED")
     },
@@ -95,7 +97,9 @@ MISTAKES = {
     "The count is int64, by which MAX does not divide a float32: cast to float32.": {
         COUNT: COUNT.replace("DType.float32", "DType.int64")
     },
-    "The mean is taken, which is the share of valid targets; count them: F.sum.": {COUNT: COUNT.replace("F.sum", "F.mean")},
+    "The mean is taken, which is the share of valid targets; count them: F.sum.": {
+        COUNT: COUNT.replace("F.sum", "F.mean")
+    },
     "The losses are added up, not averaged: divide by the number of valid targets.": {MEAN: "return total"},
     "The mean is over all positions, also the ignored ones: divide by the number of valid targets.": {
         MEAN: "return total / targets.num_elements()"
