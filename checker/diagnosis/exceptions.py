@@ -43,7 +43,8 @@ def error_in_words(error: BaseException) -> str:
     if found := messages.row_looked_up(str(error)):
         return f"Row {found[0]} of {_table_in(error) or 'a table'} is looked up, which has {found[1]} rows."
     message = _shortened(what_was_said(error)) or "without a message"
-    return ". ".join(filter(None, [f"{type(error).__name__}: {message}", _advice(error, message)]))
+    said, advice = f"{type(error).__name__}: {message}", _advice(error, message)
+    return f"{said.rstrip('.')}. {advice}" if advice else said
 
 
 def _table_in(error: BaseException) -> str:

@@ -55,6 +55,16 @@ def test_the_shape_of_a_list_has_no_names():
         equal(np.zeros(3), np.zeros(40), ("row",))
 
 
+def test_one_number_has_no_place_and_no_pattern():
+    three = np.array(3, np.float32)
+    with pytest.raises(Refusal, match=r"^Yours is 2\.5, Hugging Face's 3\.$"):
+        equal(np.array(2.5, np.float32), three)
+    with pytest.raises(Refusal, match=r"^the loss is nan, and must be 3\.$"):
+        equal(np.array(np.nan, np.float32), three, what="the loss")
+    with pytest.raises(Refusal, match=r"has the shape \[3\], and must have \[\]\."):
+        equal(np.ones(3, np.float32), three)
+
+
 @pytest.mark.parametrize(("words", "wrong"), SAID.items(), ids=SAID)
 def test_what_is_said(words, wrong):
     assert words in sentence(wrong)
