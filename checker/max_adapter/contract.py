@@ -183,6 +183,9 @@ PROVOKED = (
     "F.one_hot(x, 3)",
     "F.pad(x, (0, 1))",
     "float(x)",
+    "x.__setitem__(0, 1.0)",
+    "F.gather_nd(x, F.argmax(x), batch_dims=2)",
+    "x / F.argmax(x)",
     "[query for query, key, value in [F.split(x, 3, axis=-1)]]",
 )
 IMPOSSIBLE = "x @ x"  # its error is a diagnosis of MAX's in the middle of a long text

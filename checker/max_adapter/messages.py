@@ -48,6 +48,11 @@ ADVICE = {
         "While the operations of a function are gathered to one graph, its tensors have no numbers yet. Return the "
         "tensor; the caller can ask for .item()."
     ),
+    r"__setitem__ requires a Tensor value": (
+        "A tensor is not changed in place. F.where(mask, value, x) makes a new one, with the value where the mask is true."
+    ),
+    r"Not enough dims in indices": "F.gather_nd wants indices with one axis more: indices.unsqueeze(-1).",
+    r"Unsafe cast from si64": "MAX does not mix int64 with float32. Cast first: x.cast(DType.float32).",
     r"values to unpack": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
 }
 
@@ -105,6 +110,7 @@ REWRITES = {
         "F.pad(x, (a, b), **k) => F.pad(x, [0, 0, a, b], **k)",
         "F.pad(x, [a, b], **k) => F.pad(x, [0, 0, a, b], **k)",
     ),
+    r"Not enough dims in indices": ("F.gather_nd(x, i, batch_dims=n) => F.gather_nd(x, i.unsqueeze(-1), batch_dims=n)",),
     r"realize tensor before": ("x.item() => x",),
     r"must be a string or a real number, not 'Tensor'": ("float(x) => x",),
     r"clamp\(\) got an unexpected keyword": ("F.clamp(x, min=n) => F.max(x, n)",),
@@ -223,6 +229,9 @@ REWRITES = {
         "x.sum().float() => F.sum(x.cast(DType.float32), axis=None).reshape([])",
         "x.sum() => F.sum(x.cast(DType.float32), axis=None).reshape([])",
         "F.sum(x) => F.sum(x.cast(DType.float32), axis=None).reshape([])",
+        "F.sum(F.where(m, 1.0, 0.0), axis=None) => F.sum(m.cast(DType.float32), axis=None)",
+        "F.sum(F.where(m, 1, 0), axis=None) => F.sum(m.cast(DType.float32), axis=None)",
+        "F.sum(x, axis=None) => F.sum(x.cast(DType.float32), axis=None)",
         "F.sum(x, axis=n) => F.sum(x.cast(DType.int64), axis=n)",
         "F.sum(x, n) => F.sum(x.cast(DType.int64), n)",
         "x.sum(*a, **k) => x.cast(DType.int64).sum(*a, **k)",

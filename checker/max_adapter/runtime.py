@@ -97,7 +97,9 @@ class InterpretOrCompile:
         except self.refusal as refused:
             said = str(refused)
             if "ReduceAddOp" in said and "_bool'" in said:  # the compiler fails on it, after half a minute
-                raise TypeError("MAX adds up numbers and no booleans") from None
+                raise TypeError(
+                    "MAX adds up numbers and no booleans; F.where of two plain numbers gives booleans too"
+                ) from None
             small = re.search("b?float16", said)
             what = "an operation for which MAX's interpreter has no kernel, which takes longer"
             with compiling(f"{what} ({small[0]} is right to 3 digits; the check compares 5)" if small else what):

@@ -118,6 +118,9 @@ MISTAKES = {
         MEAN: "return total / count_valid(labels)"
     },
     "The loss has the shape [1]; reshape([]) makes it one number.": {TOTAL: TOTAL.replace(".reshape([])", "")},
+    "Only the last axis is summed, which gives one loss per row; axis=None sums over all.": {
+        TOTAL: "total = F.sum(token_losses(logits, targets))"
+    },
     "The loss is in bits; leave it in nats.": {MEAN: "return total / count_valid(targets) / math.log(2)"},
     "The loss is negative: token_losses has the minus already.": {MEAN: "return -total / count_valid(targets)"},
     "The loss of nothing is 0, as if all guesses were perfect; a mean of nothing is NaN, so leave 0 / 0 as it is.": {
@@ -261,12 +264,16 @@ HABITS = {
         f"    {PICKED}\n": "",
         f"    {LOSSES}\n": "",
     },
+    "gather_nd without an axis more": {INDICES: INDICES.replace(".unsqueeze(-1)", "")},
     "F.nll_loss": {
         PICKED: 'return F.nll_loss(log_softmax(logits).transpose(1, 2), targets, reduction="none")',
         f"    {LOSSES}\n": "",
     },
     "a sum of booleans": {COUNT: "return (targets != IGNORED).sum()"},
     "a sum of booleans, as float": {COUNT: "return (targets != IGNORED).sum().float()"},
+    "a sum of what F.where makes of two numbers": {
+        COUNT: "return F.sum(F.where(targets != IGNORED, 1.0, 0.0), axis=None).reshape([])"
+    },
     "torch.sum of booleans": {COUNT: "return torch.sum(targets != IGNORED)"},
     "F.cross_entropy with view and ignore_index": {
         f"    {TOTAL}\n": "",
