@@ -49,7 +49,7 @@ ADVICE = {
         "tensor; the caller can ask for .item()."
     ),
     r"__setitem__ requires a Tensor value": (
-        "A tensor is not changed in place. F.where(mask, value, x) makes a new one, with the value where the mask is true."
+        "A tensor is not changed in place. F.where(mask, value, x) makes a new one with the value where the mask is true."
     ),
     r"Not enough dims in indices": "F.gather_nd wants indices with one axis more: indices.unsqueeze(-1).",
     r"Unsafe cast from si64": "MAX does not mix int64 with float32. Cast first: x.cast(DType.float32).",
@@ -110,7 +110,9 @@ REWRITES = {
         "F.pad(x, (a, b), **k) => F.pad(x, [0, 0, a, b], **k)",
         "F.pad(x, [a, b], **k) => F.pad(x, [0, 0, a, b], **k)",
     ),
-    r"Not enough dims in indices": ("F.gather_nd(x, i, batch_dims=n) => F.gather_nd(x, i.unsqueeze(-1), batch_dims=n)",),
+    r"Not enough dims in indices": (
+        "F.gather_nd(x, i, batch_dims=n) => F.gather_nd(x, i.unsqueeze(-1), batch_dims=n)",
+    ),
     r"realize tensor before": ("x.item() => x",),
     r"must be a string or a real number, not 'Tensor'": ("float(x) => x",),
     r"clamp\(\) got an unexpected keyword": ("F.clamp(x, min=n) => F.max(x, n)",),
