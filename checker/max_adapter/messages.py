@@ -49,7 +49,7 @@ ADVICE = {
         "tensor; the caller can ask for .item()."
     ),
     r"__setitem__ requires a Tensor value": (
-        "A tensor is not changed in place. F.where(mask, value, x) makes a new one with the value where the mask is true."
+        "A tensor is not changed in place. F.where(mask, value, x) makes a new one, with value where mask is true."
     ),
     r"Not enough dims in indices": "F.gather_nd wants indices with one axis more: indices.unsqueeze(-1).",
     r"Unsafe cast from si64": "MAX does not mix int64 with float32. Cast first: x.cast(DType.float32).",
