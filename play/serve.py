@@ -39,7 +39,7 @@ def serve(
         for words in choose_modules():
             tell(words)
         if batch < 1:
-            raise CannotServe(f"--batch {batch} lets no request run; give 1 or more")
+            raise CannotServe(f"--batch {batch} allows no request to run; give 1 or more")
         from play.serving.max import server
 
         server.serve(server.Options(model, host, port, device, batch, verbose), tell)

@@ -38,7 +38,7 @@ def checkpoint_folder(name_or_folder: str | Path) -> Path:
         return Path(snapshot_download(name, allow_patterns=["*.json", "*.safetensors", "merges.txt"]))
     except Exception as error:
         raise ValueError(
-            f"{name} is no folder here, and could not be downloaded ({type(error).__name__}); "
+            f"{name} is not a folder here, and could not be downloaded ({type(error).__name__}); "
             "is the name right, and is there a network?"
         ) from error
 

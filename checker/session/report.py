@@ -30,7 +30,7 @@ def print_static(static: StaticVerdict, printer: Printer) -> None:
     if not static.can_be_tried:
         count = f"{static.blanks} blanks are" if static.blanks > 1 else "One blank is"
         printer.line(
-            f"\n{count} to write. Put code in the place of one `raise NotImplementedError`, and {printer.again}."
+            f"\n{count} left to write. Replace one `raise NotImplementedError` with code, and {printer.again}."
         )
 
 

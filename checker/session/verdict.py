@@ -169,5 +169,5 @@ def decide(heard: Heard, required: Collection[str], to_write: Collection[str], *
         return Verdict(NO, (heard.no_verdict(numbers, "Does the file change what compares them?"),))
     if not heard.ended:
         return Verdict(NO, (heard.no_verdict("The check did not end", "Does the file stop it?"),))
-    reserve = ("Only the GPU disagrees, and the CPU decides: yes, with that reserve.",) if failed else ()
+    reserve = ("Only the GPU disagrees, and the CPU decides: yes, with that caveat.",) if failed else ()
     return Verdict(YES, tuple(explanations), reserve)

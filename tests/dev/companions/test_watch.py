@@ -422,7 +422,7 @@ def test_a_reset_elsewhere_is_shown(course, watching):
     terminal = watching("w01")
     assert "Yes (" in terminal.expect(READY)
     assert course.python("-m", "checker", "reset", "w01", "--yes").returncode == 0
-    assert "4 blanks are to write." in terminal.expect(READY)
+    assert "4 blanks are left to write." in terminal.expect(READY)
 
 
 # ---------------------------------------------------------------- the end

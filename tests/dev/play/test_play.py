@@ -65,7 +65,7 @@ def test_a_seed_that_was_chosen_is_told():
         (("--temperature", "nan"), "temperature = nan is none"),
         (("--temperature", "inf"), "temperature = inf is none"),
         (("--top-k", "-3"), "top_k = -3 leaves no token"),
-        (("--model", "no/such-model"), "no/such-model is no folder here, and could not be downloaded"),
+        (("--model", "no/such-model"), "no/such-model is not a folder here, and could not be downloaded"),
         (("--model", "tests"), "tests has no tokenizer.json"),
         (("--device", "gpu"), "there is no device 'gpu' that MAX can use here; there are cpu"),
     ],

@@ -242,10 +242,10 @@ def test_a_killed_worker_ends_the_server():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--batch", "0"), "--batch 0 lets no request run"),
+        (("--batch", "0"), "--batch 0 allows no request to run"),
         (("--port", "70000"), "choose another --port"),
         (("--host", "203.0.113.1"), "203.0.113.1:8000 cannot be served at"),
-        (("--model", "no/such-model"), "no/such-model is no folder here, and could not be downloaded"),
+        (("--model", "no/such-model"), "no/such-model is not a folder here, and could not be downloaded"),
         (("--model", "tests"), "tests has no readable config.json"),
         (("--mine",), "not written yet: s01"),
     ],
