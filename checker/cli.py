@@ -267,3 +267,15 @@ def attention(**options: Any) -> None:
 
     with refusing(ValueError, OSError):
         show_attention(teller(), **options)
+
+
+@main.command()
+@click.option("--stride", type=int, default=64, help="Tokens that a window predicts; 256 is four times as fast.")
+@click.option("--out", type=FILE, help="Write the figures as JSON.")
+@model_options
+def ablate(**options: Any) -> None:
+    """Leave out one part of the model after the other, and say what that costs; --mine does it to your steps."""
+    from play.ablation.ablate import ablate
+
+    with refusing(ValueError, OSError):
+        ablate(teller(), **options)

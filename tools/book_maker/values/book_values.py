@@ -35,6 +35,7 @@ from tools.book_maker.values.arithmetic import (
 )
 
 __all__ = [
+    "ablations",
     "alternatives",
     "attention_flops",
     "blanks",
@@ -125,6 +126,13 @@ def mistakes(step: str) -> int:
 def alternatives(step: str) -> int:
     """Return how many other right solutions the check of a step is tried on."""
     return len(load_attempts(find_step(step)).alternatives)
+
+
+def ablations() -> Any:
+    """Return what parts of the small model are worth."""
+    from tools.book_maker.values import ablations
+
+    return ablations
 
 
 def heads() -> Any:

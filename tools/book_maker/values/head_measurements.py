@@ -1,26 +1,26 @@
 """What the page on heads measures: where the heads of the small model look.
 
-Measured on ``the_pipe.txt``, chapter 30 of Moby Dick, one of those that the model was not trained on. Layers and
-heads are counted from 0, as ``./run attention`` and the weights' names count them.
+Measured on chapter 30 of Moby Dick, "The Pipe", one of those that the model was not trained on. Layers and heads are
+counted from 0, as ``./run attention`` and the weights' names count them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import listeners, prepare
 from checker.session.waiting import telling_of_compiling
+from play.ablation.held_out import chapters
 from play.attention_weights import attention_weights
 from play.pictures import visible
 from play.tokens import encode, load_tokenizer, token_texts
 from solutions.solution_13 import load_pretrained
 
-PASSAGE = Path(__file__).with_name("the_pipe.txt")
+CHAPTER = 30
 WINDOW = 128  # tokens that are read together
 SENTENCE = "The whale and the ship and the sea."
 ASKERS = 3  # that must be able to see a token, to call it one that many take from
@@ -57,7 +57,7 @@ def read(text: str, window: int | None = None) -> Reading:
 @cache
 def passage() -> Reading:
     """Return the passage that everything is measured on."""
-    return read(PASSAGE.read_text(encoding="utf-8"), WINDOW)
+    return read(chapters()[CHAPTER], WINDOW)
 
 
 @cache

@@ -10,9 +10,10 @@ from max.experimental.tensor import Tensor
 
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import lazily, prepare, tensor
+from play.ablation.held_out import chapters
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_13 import load_pretrained
-from tools.book_maker.values.head_measurements import PASSAGE, WINDOW
+from tools.book_maker.values.head_measurements import CHAPTER, WINDOW
 
 FAR = 100  # the one place for everybody that is not the first
 
@@ -24,7 +25,7 @@ def position_costs() -> Mapping[str, float]:
 
     prepare()
     model = load_pretrained(SMALL_MODEL)
-    ids = encode(load_tokenizer(SMALL_MODEL), PASSAGE.read_text(encoding="utf-8"), model.config)[0]
+    ids = encode(load_tokenizer(SMALL_MODEL), chapters()[CHAPTER], model.config)[0]
     windows = ids[: len(ids) // WINDOW * WINDOW].reshape(-1, WINDOW)
     places = np.arange(WINDOW)
     variants = {

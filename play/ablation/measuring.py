@@ -1,0 +1,123 @@
+"""Bits per byte of the held-out chapters, by the rule of the model card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from checker.course.paths import SMALL_MODEL
+from checker.max_adapter.runtime import compiling, tensor
+from play.ablation.held_out import chapters
+from play.ablation.switches import (
+    ATTENTION,
+    FEED_FORWARD,
+    SwitchedGPT2,
+    Switches,
+    everything,
+    left_out,
+    without_head,
+    without_layer,
+)
+from play.tokens import encode, end_of_text, load_tokenizer
+from solutions.solution_01 import GPT2Config
+from solutions.solution_13 import checkpoint_folder, load_pretrained
+
+STRIDE = 64  # tokens that each window predicts, after the first window of a chapter
+BATCH = 16  # windows that run at once
+NOT_COUNTED = -1  # in place of a token that an earlier window has predicted
+
+#: What is left out of a layer, and which of its sublayers that is.
+OF_A_LAYER = {"all of it": (ATTENTION, FEED_FORWARD), "attention": (ATTENTION,), "feed-forward": (FEED_FORWARD,)}
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text as the model reads it: windows of tokens, and the tokens to predict in each."""
+
+    windows: list[tuple[np.ndarray, np.ndarray]]  # [batch, seq] each
+    tokens: int  # to predict
+    bytes: int
+
+
+def read(texts: list[str], tokenizer: Tokenizer, config: GPT2Config, stride: int) -> Text:
+    """Cut texts into windows of at most ``n_positions`` tokens, so that each token is predicted once.
+
+    A text is preceded by the end-of-text token and otherwise stands alone. A window moves over it by ``stride`` tokens,
+    and each token is predicted by the first window that holds it. No window is padded: without its mask, a
+    model would see the padding.
+
+    Raises:
+        ValueError: the stride is below 1 or above ``n_positions``, or a token is none that the model knows.
+    """
+    if not 1 <= stride <= config.n_positions:
+        raise ValueError(f"stride = {stride} is none; give 1 to n_positions = {config.n_positions}")
+    by_length: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for text in texts:
+        ids = np.concatenate([[end_of_text(tokenizer)], encode(tokenizer, text, config)[0]])
+        done = 0  # how many tokens have been predicted
+        while done < len(ids) - 1:
+            end = min(config.n_positions if done == 0 else done + stride, len(ids) - 1)
+            start = max(0, end - config.n_positions)
+            targets = ids[start + 1 : end + 1].copy()
+            targets[: done - start] = NOT_COUNTED
+            by_length.setdefault(end - start, []).append((ids[start:end], targets))
+            done = end
+    batches = [rows[at : at + BATCH] for rows in by_length.values() for at in range(0, len(rows), BATCH)]
+    windows = [(np.stack([ids for ids, _ in rows]), np.stack([wanted for _, wanted in rows])) for rows in batches]
+    tokens = sum(int((wanted != NOT_COUNTED).sum()) for _, wanted in windows)
+    return Text(windows, tokens, sum(len(text.encode()) for text in texts))
+
+
+class Measure:
+    """The bits per byte of a text under a checkpoint's model, with switches.
+
+    Args:
+        name_or_folder: the checkpoint.
+        stride: tokens that each window predicts; a larger one is faster, and gives each token less to look back at.
+
+    Raises:
+        ValueError: the checkpoint cannot be found or read, or the stride makes no sense.
+    """
+
+    def __init__(self, name_or_folder: str | Path = SMALL_MODEL, stride: int = STRIDE) -> None:
+        folder = checkpoint_folder(name_or_folder)
+        model = load_pretrained(folder)
+        self.config, self.all_on = model.config, everything(model)
+        self.text = read(list(chapters().values()), load_tokenizer(folder), model.config, stride)
+        with compiling("the model with a switch for each part"):
+            self.graph: Callable[..., Any] = SwitchedGPT2(model).compiled()
+
+    def bits_per_byte(self, switches: Switches) -> float:
+        """Return the bits that the model needs for the text, per byte in UTF-8."""
+        nats = 0.0
+        for ids, targets in self.text.windows:
+            inputs = {name: tensor(array) for name, array in switches.inputs(ids.shape[-1]).items()}
+            found = np.from_dlpack(self.graph(tensor(ids), inputs))  # [batch, seq, vocab]
+            wanted = np.take_along_axis(found, np.maximum(targets, 0)[..., None], axis=-1)[..., 0]
+            nats -= float(wanted[targets != NOT_COUNTED].astype(np.float64).sum())
+        return nats / float(np.log(2)) / self.text.bytes
+
+
+def parts(measure: Measure) -> Iterator[tuple[str, float]]:
+    """Yield what is left out of the whole model, and the bits per byte without it."""
+    for name, switches in left_out(measure.all_on, measure.config).items():
+        yield name, measure.bits_per_byte(switches)
+
+
+def layers(measure: Measure) -> Iterator[list[float]]:
+    """Yield for each layer the bits per byte without :data:`OF_A_LAYER`."""
+    for layer in range(measure.config.n_layer):
+        switches = (without_layer(measure.all_on, layer, *halves) for halves in OF_A_LAYER.values())
+        yield [measure.bits_per_byte(some) for some in switches]
+
+
+def heads(measure: Measure) -> Iterator[list[float]]:
+    """Yield for each layer the bits per byte without one of its heads, for each of them."""
+    for layer in range(measure.config.n_layer):
+        switches = (without_head(measure.all_on, layer, head) for head in range(measure.config.n_head))
+        yield [measure.bits_per_byte(some) for some in switches]

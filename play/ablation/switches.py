@@ -1,0 +1,177 @@
+"""Step 11's model with a switch for each part. Switches are inputs of the graph, so one graph serves them all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from max.driver import CPU
+from max.dtype import DType
+from max.experimental import functional as F
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+from max.graph import DeviceRef, TensorType
+
+from solutions.solution_01 import GPT2Config
+from solutions.solution_03 import LayerNorm
+from solutions.solution_04 import GPT2MLP
+from solutions.solution_07 import GPT2MultiHeadAttention
+from solutions.solution_11 import MaxGPT2LMHeadModel
+from solutions.solution_14 import attend
+
+ATTENTION, FEED_FORWARD = 0, 1  # the sublayers of a block
+NORMALIZED, GAIN, SHIFT = 0, 1, 2  # what a layer normalization does
+TANH, EXACT, NO_BEND = 0, 1, 2  # the activations
+
+
+@dataclass(frozen=True)
+class Switches:
+    """What a run of the model has of each part. As a rule, 1 is all of it and 0 is nothing."""
+
+    places: np.ndarray  # [n_positions], the row of wpe that each position gets
+    wpe: np.ndarray  # [1]
+    mask: np.ndarray  # [n_positions, n_positions], added to the scores
+    scores: np.ndarray  # [1], a factor of the scaled scores
+    heads: np.ndarray  # [layer, head]
+    sublayers: np.ndarray  # [layer, 2], what attention and feed-forward network write
+    stream: np.ndarray  # [layer, 2], what is left of the stream that each of them adds to
+    norm: np.ndarray  # [3], the normalization itself, its gain, and its shift
+    activation: np.ndarray  # [3], tanh GELU, exact GELU, nothing; they sum to 1
+    lm_head: np.ndarray  # [vocab, embd]
+
+    def inputs(self, length: int) -> dict[str, np.ndarray]:
+        """Return the inputs of the graph for sequences of ``length`` tokens."""
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        return arrays | {"places": self.places[:length], "mask": self.mask[:length, :length]}
+
+
+def everything(model: MaxGPT2LMHeadModel) -> Switches:
+    """Return the switches with which the model is step 11's."""
+    config = model.config
+    layers, length = config.n_layer, config.n_positions
+    return Switches(
+        places=np.arange(length),
+        wpe=_numbers([1]),
+        mask=_numbers(np.triu(np.full((length, length), -np.inf), k=1)),
+        scores=_numbers([1]),
+        heads=_numbers(np.ones((layers, config.n_head))),
+        sublayers=_numbers(np.ones((layers, 2))),
+        stream=_numbers(np.ones((layers, 2))),
+        norm=_numbers([1, 1, 1]),
+        activation=_numbers([1, 0, 0]),
+        lm_head=np.from_dlpack(model.lm_head.weight),
+    )
+
+
+def _numbers(values: Any) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def left_out(all_on: Switches, config: GPT2Config) -> dict[str, Switches]:
+    """Return the switches without one part, by what is left out or put in its place."""
+    random_head = np.random.default_rng(0).standard_normal(all_on.lm_head.shape) * all_on.lm_head.std()
+    return {
+        "positions: none": replace(all_on, wpe=0 * all_on.wpe),
+        "positions: everywhere the first": replace(all_on, places=0 * all_on.places),
+        "positions: backward": replace(all_on, places=all_on.places[::-1].copy()),
+        "normalization: gain 1": replace(all_on, norm=_numbers([1, 0, 1])),
+        "normalization: shift 0": replace(all_on, norm=_numbers([1, 1, 0])),
+        "normalization: none": replace(all_on, norm=_numbers([0, 1, 1])),
+        "activation: exact GELU": replace(all_on, activation=_numbers([0, 1, 0])),
+        "activation: none": replace(all_on, activation=_numbers([0, 0, 1])),
+        "attention: no scale": replace(all_on, scores=_numbers([math.sqrt(config.head_dim)])),
+        "attention: even weights": replace(all_on, scores=_numbers([0])),
+        "attention: no mask": replace(all_on, mask=0 * np.tril(all_on.mask)),
+        "attention: none": replace(all_on, sublayers=_column_off(all_on.sublayers, ATTENTION)),
+        "feed-forward: none": replace(all_on, sublayers=_column_off(all_on.sublayers, FEED_FORWARD)),
+        "residual: none": replace(all_on, stream=0 * all_on.stream),
+        "head: random": replace(all_on, lm_head=_numbers(random_head)),
+    }
+
+
+def _column_off(switches: np.ndarray, column: int) -> np.ndarray:
+    off = switches.copy()
+    off[:, column] = 0
+    return off
+
+
+def without_head(all_on: Switches, layer: int, head: int) -> Switches:
+    """Return the switches without one head; layers and heads count from 0."""
+    heads = all_on.heads.copy()
+    heads[layer, head] = 0
+    return replace(all_on, heads=heads)
+
+
+def without_layer(all_on: Switches, layer: int, *halves: int) -> Switches:
+    """Return the switches with one sublayer of a block, or both, writing nothing."""
+    sublayers = all_on.sublayers.copy()
+    sublayers[layer, halves] = 0
+    return replace(all_on, sublayers=sublayers)
+
+
+class SwitchedGPT2(Module[[Tensor, Mapping[str, Tensor]], Tensor]):
+    """GPT-2 with switches. It has no weights of its own, but those of step 11's model."""
+
+    def __init__(self, model: MaxGPT2LMHeadModel) -> None:
+        self.model = model
+
+    def forward(
+        self, input_ids: Tensor, on: Mapping[str, Tensor]
+    ) -> Tensor:  # [batch, seq], the inputs of Switches -> [batch, seq, vocab]
+        """Return the logarithm of the probability of each token to come next."""
+        transformer = self.model.transformer
+        hidden_states = transformer.wte(input_ids) + on["wpe"] * transformer.wpe(on["places"])
+        for layer, block in enumerate(transformer.h):
+            normalized = normalize(block.ln_1, hidden_states, on["norm"])
+            written = gather(block.attn, normalized, on["mask"], on["scores"], on["heads"][layer])
+            kept, added = on["stream"][layer], on["sublayers"][layer]
+            hidden_states = kept[ATTENTION] * hidden_states + added[ATTENTION] * written
+            written = feed_forward(block.mlp, normalize(block.ln_2, hidden_states, on["norm"]), on["activation"])
+            hidden_states = kept[FEED_FORWARD] * hidden_states + added[FEED_FORWARD] * written
+        return F.logsoftmax(normalize(transformer.ln_f, hidden_states, on["norm"]) @ on["lm_head"].transpose(0, 1))
+
+    def compiled(self) -> Any:
+        """Return the graph for the CPU, as a function of a tensor and a dictionary of tensors."""
+        config, ref = self.model.config, DeviceRef.from_device(CPU())
+        shapes: dict[str, list[Any]] = {
+            "places": ["seq"],
+            "wpe": [1],
+            "mask": ["seq", "seq"],
+            "scores": [1],
+            "heads": [config.n_layer, config.n_head],
+            "sublayers": [config.n_layer, 2],
+            "stream": [config.n_layer, 2],
+            "norm": [3],
+            "activation": [3],
+            "lm_head": [config.vocab_size, config.n_embd],
+        }
+        types: Any = {name: TensorType(DType.float32, shape, ref) for name, shape in shapes.items()}
+        types["places"] = TensorType(DType.int64, ["seq"], ref)
+        return self.compile(TensorType(DType.int64, ["batch", "seq"], ref), types)
+
+
+def normalize(norm: LayerNorm, x: Tensor, on: Tensor) -> Tensor:  # [..., embd], [3] -> [..., embd]
+    """Apply step 03's layer normalization, or parts of it."""
+    gain = on[GAIN] * norm.weight + (1 - on[GAIN])
+    normalized = F.layer_norm(x, gamma=gain, beta=on[SHIFT] * norm.bias, epsilon=norm.eps)
+    return on[NORMALIZED] * normalized + (1 - on[NORMALIZED]) * x
+
+
+def gather(
+    attention: GPT2MultiHeadAttention, x: Tensor, mask: Tensor, factor: Tensor, heads: Tensor
+) -> Tensor:  # [batch, seq, embd], [seq, seq], [1], [head] -> [batch, seq, embd]
+    """Apply step 07's attention, with a factor for the scores and one for what each head found."""
+    query, key, value = F.split(attention.c_attn(x), [attention.embed_dim] * 3, axis=-1)
+    query, key, value = (attention._split_heads(part) for part in (query, key, value))
+    found = attend(factor * query, key, value, mask) * heads.reshape([-1, 1, 1])
+    return attention.c_proj(attention._merge_heads(found))
+
+
+def feed_forward(mlp: GPT2MLP, x: Tensor, on: Tensor) -> Tensor:  # [..., embd], [3] -> [..., embd]
+    """Apply step 04's feed-forward network, with a mixture of activations."""
+    wide = mlp.c_fc(x)
+    tanh, exact = F.gelu(wide, approximate="tanh"), F.gelu(wide, approximate="none")
+    return mlp.c_proj(on[TANH] * tanh + on[EXACT] * exact + on[NO_BEND] * wide)
