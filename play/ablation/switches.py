@@ -23,7 +23,7 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_14 import attend
 
 ATTENTION, FEED_FORWARD = 0, 1  # the sublayers of a block
-NORMALIZED, GAIN, SHIFT = 0, 1, 2  # what a layer normalization does
+NORMALIZED, GAIN, BIAS = 0, 1, 2  # what a layer normalization does
 TANH, EXACT, NO_BEND = 0, 1, 2  # the activations
 
 
@@ -38,7 +38,7 @@ class Switches:
     heads: np.ndarray  # [layer, head]
     sublayers: np.ndarray  # [layer, 2], what attention and feed-forward network write
     stream: np.ndarray  # [layer, 2], what is left of the stream that each of them adds to
-    norm: np.ndarray  # [3], the normalization itself, its gain, and its shift
+    norm: np.ndarray  # [3], the normalization itself, its gain, and its bias
     activation: np.ndarray  # [3], tanh GELU, exact GELU, nothing; they sum to 1
     lm_head: np.ndarray  # [vocab, embd]
 
@@ -78,7 +78,7 @@ def left_out(all_on: Switches, config: GPT2Config) -> dict[str, Switches]:
         "positions: everywhere the first": replace(all_on, places=0 * all_on.places),
         "positions: backward": replace(all_on, places=all_on.places[::-1].copy()),
         "normalization: gain 1": replace(all_on, norm=_numbers([1, 0, 1])),
-        "normalization: shift 0": replace(all_on, norm=_numbers([1, 1, 0])),
+        "normalization: bias 0": replace(all_on, norm=_numbers([1, 1, 0])),
         "normalization: none": replace(all_on, norm=_numbers([0, 1, 1])),
         "activation: exact GELU": replace(all_on, activation=_numbers([0, 1, 0])),
         "activation: none": replace(all_on, activation=_numbers([0, 0, 1])),
@@ -156,7 +156,7 @@ class SwitchedGPT2(Module[[Tensor, Mapping[str, Tensor]], Tensor]):
 def normalize(norm: LayerNorm, x: Tensor, on: Tensor) -> Tensor:  # [..., embd], [3] -> [..., embd]
     """Apply step 03's layer normalization, or parts of it."""
     gain = on[GAIN] * norm.weight + (1 - on[GAIN])
-    normalized = F.layer_norm(x, gamma=gain, beta=on[SHIFT] * norm.bias, epsilon=norm.eps)
+    normalized = F.layer_norm(x, gamma=gain, beta=on[BIAS] * norm.bias, epsilon=norm.eps)
     return on[NORMALIZED] * normalized + (1 - on[NORMALIZED]) * x
 
 

@@ -230,7 +230,7 @@ SPOILED = {
     "positions: none": lambda model: model.transformer.wpe.weight.zero_(),
     "positions: everywhere the first": everywhere_the_first,
     "normalization: gain 1": lambda model: [norm.weight.fill_(1) for norm in norms(model)],
-    "normalization: shift 0": lambda model: [norm.bias.zero_() for norm in norms(model)],
+    "normalization: bias 0": lambda model: [norm.bias.zero_() for norm in norms(model)],
     "normalization: none": without_norms,
     "activation: exact GELU": with_activation("gelu"),
     "activation: none": with_activation("linear"),
@@ -336,6 +336,31 @@ def test_what_is_printed_is_what_is_written(tmp_path):
         assert any(line.startswith(name) and f" {bits:.3f} " in line for line in lines), name
     last = [float(cell) for cell in lines[-1].split()]
     assert last == pytest.approx([4, *(bits - written["nothing"] for bits in written["heads"][4])], abs=6e-4)
+
+
+def test_the_figures_support_the_sentences_of_the_page():
+    from tools.book_maker.values import ablations
+
+    more, layers, heads = ablations.more, ablations.layers(), ablations.heads()
+    assert more("attention: none") < min(more("attention: even weights"), more("attention: no scale"))
+    assert more("positions: none") < more("positions: backward")
+    others = layers[:, 1].sum() + layers[1:, 2].sum()
+    assert layers[0, 2] > layers[0, 0] > others
+    assert heads.max() < 0.1 * more("attention: none")
+    assert (heads < 0).any()
+    assert heads.sum() < more("attention: none")
+    assert abs(more("activation: exact GELU")) < 1e-4
+    assert more("attention: no mask") > 0
+
+
+def test_guessing_is_what_a_model_without_weights_needs(model, all_on, run):
+    from dataclasses import replace
+
+    from tools.book_maker.values import ablations
+
+    found = run(replace(all_on, lm_head=0 * all_on.lm_head))
+    bits_per_token = float(-found.mean() / np.log(2))
+    assert ablations.guessing() == pytest.approx(bits_per_token * RECORDED["tokens"] / RECORDED["bytes"], rel=1e-5)
 
 
 def test_mine_names_what_is_not_written(course):

@@ -37,6 +37,8 @@ OTHER_CHAPTERS = [
     "setup",
     "max",
     "heads",
+    "ablations",
+    "modern",
     "sizes",
     "speed",
     "cheat_sheet",

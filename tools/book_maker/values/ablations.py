@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 
 from checker.course.paths import SMALL_MODEL
+from play.ablation.held_out import chapters
 
 FIGURES: dict[str, Any] = json.loads((SMALL_MODEL / "ablations.json").read_text())
+
+#: The numbers of the chapters that are read.
+CHAPTERS = tuple(chapters())
 
 #: Bits per byte with nothing left out.
 nothing: float = FIGURES["nothing"]
