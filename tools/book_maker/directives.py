@@ -18,6 +18,7 @@ from tools.book_maker import formulas
 from tools.book_maker.chapters import Fault, Fence, fences
 from tools.book_maker.screens import console
 from tools.book_maker.values import book_values
+from tools.modern import building
 
 BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
 INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
@@ -41,6 +42,7 @@ def block(words: str) -> str:
     known: dict[str, Callable[[str], str]] = {
         "skeleton": skeleton,
         "code": code,
+        "diff": diff,
         "figure": figure,
         "mistakes": mistakes,
     }
@@ -89,6 +91,12 @@ def code(words: str) -> str:
     return fenced(path, definition(source, name.strip()) if name else source)
 
 
+def diff(words: str) -> str:
+    """Return what a variant changes in the solution of a step: ``rms_norm 03``."""
+    name, _, step = words.partition(" ")
+    return fenced(f"solutions/{find_step(step.strip()).solution_file.name}", building.diff(name, step.strip()), "diff")
+
+
 def definition(source: str, name: str) -> str:
     """Return the source of a function, class or assigned name, dedented; decorators belong to it.
 
@@ -116,10 +124,10 @@ def definition(source: str, name: str) -> str:
     return textwrap.dedent("\n".join(source.splitlines()[first - 1 : last])) + "\n"
 
 
-def fenced(path: str, text: str) -> str:
-    """Return a listing below the name of its file."""
+def fenced(path: str, text: str, language: str = "") -> str:
+    """Return a listing below the name of its file, in the language of the file if no other is given."""
     marks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)), default=0))
-    language = LANGUAGES.get(path[path.rfind(".") :] if "." in path else "", "text")
+    language = language or LANGUAGES.get(path[path.rfind(".") :] if "." in path else "", "text")
     return f'<p class="file"><code>{escape(path)}</code></p>\n\n{marks}{language}\n{text.rstrip()}\n{marks}'
 
 

@@ -55,4 +55,3 @@ def guessing() -> float:
     """Return the bits per byte of guessing all tokens of the vocabulary alike."""
     vocabulary = json.loads((SMALL_MODEL / "config.json").read_text())["vocab_size"]
     return math.log2(vocabulary) * float(FIGURES["tokens"] / FIGURES["bytes"])
-

@@ -51,6 +51,9 @@ __all__ = [
     "matrix_weights",
     "max_version",
     "mistakes",
+    "modern",
+    "modern_speed",
+    "modern_table",
     "needed_gb",
     "np",
     "parameters",
@@ -87,6 +90,9 @@ projections = _json("tools/benchmarks/figures/projections.json")
 
 #: This course's model beside Hugging Face's: attention, forward, generation (``./run bench``).
 speed = _json("tools/benchmarks/figures/speed.json")
+
+#: A block of GPT-2 small beside those of newer models (``./run bench-modern``).
+modern_speed = _json("tools/benchmarks/figures/modern.json")
 
 #: Tokens a second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
 serving = _json("tools/benchmarks/figures/serve.json")
@@ -140,6 +146,20 @@ def heads() -> Any:
     from tools.book_maker.values import head_measurements as heads
 
     return heads
+
+
+def modern() -> Any:
+    """Return what newer models change in the sizes of GPT-2 small; it needs MAX, as ``heads`` does."""
+    from tools.book_maker.values import modern
+
+    return modern
+
+
+def modern_table() -> str:
+    """Return the table of ``./run bench-modern``."""
+    from tools.modern.timing import as_markdown
+
+    return as_markdown(modern_speed)
 
 
 def loop_table() -> str:

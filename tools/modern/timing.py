@@ -1,0 +1,137 @@
+"""Time a block of GPT-2 small against the same block with what newer models change.
+
+All run in one process, compiled by MAX, with seeded random weights. What is compared is code of about the same size, so
+a ratio says what a change costs or saves in this course's code; a fused kernel of one's own would give other ratios.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from max.driver import CPU
+from max.dtype import DType
+from max.experimental import functional as F
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+from max.graph import BufferType, DeviceRef, TensorType
+
+from checker.max_adapter.runtime import prepare, tensor
+from tools.benchmarks.harness import (
+    Column,
+    Result,
+    Row,
+    conditions,
+    finish,
+    milliseconds,
+    ratio,
+    say,
+    seconds_per_call,
+    table,
+    take_turns,
+)
+from tools.modern.building import load
+from tools.modern.variants import VARIANTS
+
+SOLUTION, ALL = "the solutions", "all five"
+LENGTH = 512  # tokens of one sequence that a block reads
+USERS, PAST = 8, 1023  # sequences, and tokens in the cache of each, when a block decodes one token more
+SECONDS_PER_TURN = 0.3
+COLUMNS = (
+    Column("block", "variant"),
+    Column(f"{LENGTH} tokens, ms", "reading, ms", ".2f", rule="--:"),
+    Column("of the solutions'", "reading, ratio", ".2f", rule="--:"),
+    Column(f"one token for {USERS} users, ms", "decoding, ms", ".2f", rule="--:"),
+    Column("of the solutions'", "decoding, ratio", ".2f", rule="--:"),
+)
+
+
+def names_of(way: str) -> tuple[str, ...]:
+    """Return the variants that are made at once for a row of the table."""
+    return {SOLUTION: (), ALL: tuple(VARIANTS)}.get(way, (way,))
+
+
+def block_of(way: str) -> Module[[Tensor], Tensor]:
+    """Return a block of GPT-2 small with seeded random weights."""
+    modules = load(*names_of(way))
+    with F.lazy():
+        block: Module[[Tensor], Tensor] = modules["09"].GPT2Block(modules["01"].GPT2Config())
+    generator = np.random.default_rng(0)
+    shapes = {name: [int(size) for size in weight.shape] for name, weight in block.parameters}
+    block.load_state_dict(
+        {name: tensor(0.02 * generator.standard_normal(shape, dtype=np.float32)) for name, shape in shapes.items()}
+    )
+    return block
+
+
+class Decoding(Module[..., Tensor]):
+    """A block that is shown new tokens, with the keys and values of earlier ones in a cache."""
+
+    def __init__(self, block: Any, cached_attention: Callable[..., Tensor], residual: Callable[..., Tensor]) -> None:
+        self.block = block
+        self.attend, self.residual = cached_attention, residual
+
+    def forward(self, hidden_states: Tensor, mask: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """Return what the block makes of ``[batch, seq, embd]``; the cache holds ``[batch, head, total, head_dim]``."""
+        attention = partial(self.attend, self.block.attn, keys, values, mask)
+        hidden_states = self.residual(hidden_states, self.block.ln_1, attention)
+        return self.residual(hidden_states, self.block.ln_2, self.block.mlp)
+
+
+def reading(way: str) -> Callable[[], Any]:
+    """Return a block, compiled, as a function of nothing: it reads one sequence."""
+    say(f"  compiling the block of {way}")
+    block: Any = block_of(way).compile(TensorType(DType.float32, ["batch", "seq", 768], DeviceRef.from_device(CPU())))
+    return partial(block, tensor(np.random.default_rng(1).standard_normal((1, LENGTH, 768), dtype=np.float32)))
+
+
+def decoding(way: str) -> Callable[[], Any]:
+    """Return a block with a full cache, compiled, as a function of nothing: it decodes one token of each sequence."""
+    say(f"  compiling the block with a cache of {way}")
+    modules, ref = load(*names_of(way)), DeviceRef.from_device(CPU())
+    config = modules["01"].GPT2Config(n_layer=1)
+    ((keys, values),) = modules["14"].empty_cache(config, USERS, device=CPU())
+    buffer = BufferType(DType.float32, ["batch", *map(int, keys.shape[1:])], ref)
+    block = Decoding(block_of(way), modules["14"].cached_attention, modules["08"].pre_norm_residual)
+    compiled: Any = block.compile(
+        TensorType(DType.float32, ["batch", 1, 768], ref),
+        TensorType(DType.float32, ["batch", 1, 1, "total"], ref),
+        buffer,
+        buffer,
+    )
+    generator = np.random.default_rng(2)
+    token = tensor(generator.standard_normal((USERS, 1, 768), dtype=np.float32))
+    return partial(compiled, token, tensor(np.zeros((USERS, 1, 1, PAST + 1), np.float32)), keys, values)
+
+
+def compare(ways: Sequence[str], make: Callable[[str], Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+    """Return the seconds of every way in each round; the ways take turns."""
+    made = {way: make(way) for way in ways}
+    calls = {way: max(1, round(SECONDS_PER_TURN / seconds_per_call(call, 3))) for way, call in made.items()}
+    return take_turns(ways, rounds, lambda way: seconds_per_call(made[way], calls[way]))
+
+
+def as_markdown(result: Result) -> str:
+    """Return the figures as a table."""
+    return table(COLUMNS, result["blocks"])
+
+
+def run(only: Sequence[str] | None, rounds: int, out: Path | None) -> None:
+    """Time the solutions' block and those of the variants, and print a table."""
+    prepare()
+    result = conditions(rounds) | {"length": LENGTH, "users": USERS, "past": PAST}
+    ways = [SOLUTION, *(only or [*VARIANTS, ALL])]
+    with_cache = [way for way in ways if way in (SOLUTION, "grouped_query", ALL)]  # no other changes what is cached
+    times = {"reading": compare(ways, reading, rounds), "decoding": compare(with_cache, decoding, rounds)}
+    rows: list[Row] = []
+    for way in ways:
+        row: Row = {"variant": way}
+        for kind, measured in times.items():
+            if way in measured:
+                row |= {f"{kind}, ms": milliseconds(measured[way])}
+                row |= {f"{kind}, ratio": ratio(measured[way], measured[SOLUTION])} if way != SOLUTION else {}
+        rows.append(row)
+    finish(as_markdown(result | {"blocks": rows}), result | {"blocks": rows}, out)

@@ -1,0 +1,194 @@
+"""The edits: for each variant and step, what stands once in the solution, and what to put there.
+
+Several variants can be made at once, in the order of :data:`VARIANTS`: an edit leaves alone what the later ones look for.
+"""
+
+from __future__ import annotations
+
+from checker.course.attempts import Edits
+
+NO_BIASES: dict[str, Edits] = {
+    "04": {
+        "both with a bias": "both without a bias",
+        "Linear(embed_dim, intermediate_size)": "Linear(embed_dim, intermediate_size, bias=False)",
+        "Linear(intermediate_size, embed_dim)": "Linear(intermediate_size, embed_dim, bias=False)",
+    },
+    "07": {
+        "both with a bias": "both without a bias",
+        "3 * self.embed_dim)": "3 * self.embed_dim, bias=False)",
+        "Linear(self.embed_dim, self.embed_dim)": "Linear(self.embed_dim, self.embed_dim, bias=False)",
+    },
+}
+
+RMS_NORM: dict[str, Edits] = {
+    "03": {
+        '"""Step 03: layer normalization,': '"""Step 03: RMS normalization,',
+        "class LayerNorm(": "class RMSNorm(",
+        '''    """Normalize every token to mean 0 and variance 1, then scale and shift each channel.
+
+    ``(x - mean) / sqrt(variance + eps) * weight + bias``, where mean and variance are those of one
+    token's channels, and the variance is the population's: divided by ``dim``, not ``dim - 1``.
+    Source: Ba et al., "Layer Normalization" (2016).
+''': '''    """Normalize every token to a mean square of 1, then scale each channel.
+
+    ``x / sqrt(mean(x * x) + eps) * weight``, where the mean is that of one token's channels.
+    Source: Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
+''',
+        "Make the parameters weight (ones) and bias (zeros), one number per channel. (2 lines)": (
+            "Make the parameter weight (ones), one number per channel. (1 line)"
+        ),
+        "        self.bias = Tensor.zeros([dim])\n": "",
+        "give it weight, bias and eps": "give it weight and eps",
+        "F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)": (
+            "F.rms_norm(x, self.weight, self.eps)"
+        ),
+    },
+    "09": {
+        "import LayerNorm": "import RMSNorm",
+        "self.ln_1 = LayerNorm(": "self.ln_1 = RMSNorm(",
+        "self.ln_2 = LayerNorm(": "self.ln_2 = RMSNorm(",
+    },
+    "10": {"import LayerNorm": "import RMSNorm", "self.ln_f = LayerNorm(": "self.ln_f = RMSNorm("},
+}
+
+SWIGLU: dict[str, Edits] = {
+    "01": {
+        "None means 4 * n_embd": "None means 8 / 3 * n_embd",
+        "If n_inner is None make it 4 * n_embd;": "If n_inner is None make it 8 * n_embd // 3;",
+        "self.n_inner = 4 * self.n_embd": "self.n_inner = 8 * self.n_embd // 3",
+    },
+    "04": {
+        '''    """Widen every token, bend it with GELU, and bring it back to its width.
+
+    GPT-2 uses the tanh approximation of GELU, which differs from the exact one by up to 5e-4:
+    enough to change the text. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016).
+''': '''    """Widen every token twice, let one half open or close the other, and bring it back to its width.
+
+    ``silu(x) = x * sigmoid(x)``. Source: Shazeer, "GLU Variants Improve Transformer" (2020).
+''',
+        "c_fc (to intermediate_size)": "c_fc (to 2 * intermediate_size)",
+        "embed_dim, intermediate_size": "embed_dim, 2 * intermediate_size",
+        "with a GELU between them": "with a gate between them",
+        "c_fc, then GELU in its tanh approximation, then c_proj.": "c_fc, whose first half is the gate of the second, then c_proj.",
+        "hidden_states = self.c_fc(hidden_states)": "gate, hidden_states = F.chunk(self.c_fc(hidden_states), 2, axis=-1)",
+        'hidden_states = F.gelu(hidden_states, approximate="tanh")': "hidden_states = F.silu(gate) * hidden_states",
+    },
+    "09": {"or 4 * config.n_embd": "or 8 * config.n_embd // 3"},
+}
+
+ROPE: dict[str, Edits] = {
+    "06": {
+        '"""Step 06: position embeddings, a table with one row for every place in the sequence."""': (
+            '"""Step 06: rotary positions, an angle for every place in the sequence."""'
+        ),
+        "from max.driver import Device\n": "import math\n\nfrom max.driver import Device\n",
+        "from max.experimental.nn import Embedding, Module\n": "from max.experimental import functional as F\n",
+        '''class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
+    """Look up the row of every position. GPT-2 learned this table; it is no formula."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        self.config = config
+        # Make the table wpe: n_positions rows of n_embd numbers. (1 line)
+        self.wpe = Embedding(config.n_positions, dim=config.n_embd)
+
+    def forward(self, positions: Tensor) -> Tensor:  # [seq] -> [seq, embd]
+        """Return the rows of the given positions.
+
+        Raises:
+            ValueError: there are more positions than rows.
+        """
+        # Check the length, then look up. (2 lines)
+        check_length(positions.shape[-1], self.config)
+        return self.wpe(positions)
+''': '''def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [seq] -> [..., seq, head_dim]
+    """Turn each pair of channels by an angle that grows with the position, slower from pair to pair.
+
+    Pair i is the channels i and i + head_dim / 2, and its angle at position s is s / 10000^(2 i / head_dim).
+    Source: Su et al., "RoFormer" (2021), section 3.2.2; the pairs are Llama's.
+    """
+    half = int(x.shape[-1]) // 2
+    pairs = Tensor.arange(0, half, dtype=x.dtype, device=x.device)
+    angles = positions.cast(x.dtype).unsqueeze(-1) * F.exp(pairs * (-math.log(10000) / half))  # [seq, head_dim / 2]
+    cos, sin = F.cos(angles), F.sin(angles)
+    first, second = F.chunk(x, 2, axis=-1)
+    return F.concat([first * cos - second * sin, first * sin + second * cos], axis=-1)
+''',
+    },
+    "07": {
+        "import causal_mask\n": "import causal_mask\nfrom solutions.solution_06 import position_ids, rotate\n",
+        "        query = self._split_heads(query)\n": """        positions = position_ids(hidden_states.shape[-2], device=hidden_states.device)
+        query = rotate(self._split_heads(query), positions)
+""",
+        "        key = self._split_heads(key)\n": "        key = rotate(self._split_heads(key), positions)\n",
+    },
+    "10": {
+        "from solutions.solution_06 import GPT2PositionEmbeddings, check_length, position_ids\n": (
+            "from solutions.solution_06 import check_length\n"
+        ),
+        "Embed the tokens and their positions, pass": "Embed the tokens, pass",
+        "Make wte and wpe (the tables inside steps 05 and 06), h": "Make wte (the table inside step 05), h",
+        "        self.wpe = GPT2PositionEmbeddings(config).wpe\n": "",
+        "Add the two embeddings, then": "Look up the tokens, then",
+        "        positions = position_ids(sequence_length, device=input_ids.device)\n": "",
+        "self.wte(input_ids) + self.wpe(positions)": "self.wte(input_ids)",
+    },
+    "14": {
+        "import check_length\n": "import check_length, position_ids, rotate\n",
+        "    past = total - sequence_length\n    store(keys, attention._split_heads(key), past)\n": (
+            """    past = total - sequence_length
+    positions = position_ids(sequence_length, past, device=hidden_states.device)
+    store(keys, rotate(attention._split_heads(key), positions), past)
+"""
+        ),
+        "attend(attention._split_heads(query), keys": "attend(rotate(attention._split_heads(query), positions), keys",
+        "transformer.wte(input_ids) + transformer.wpe(position_ids)": "transformer.wte(input_ids)",
+    },
+}
+
+GROUPED_QUERY: dict[str, Edits] = {
+    "01": {
+        "    n_head: int = 12  # attention heads that share the width\n": """    n_head: int = 12  # attention heads that share the width
+    n_kv_head: int = 4  # heads of keys and values; each serves n_head / n_kv_head of the others
+""",
+    },
+    "07": {
+        "        self.num_heads = config.n_head\n": """        self.num_heads = config.n_head
+        self.num_kv_heads = config.n_kv_head
+""",
+        "        self.split_size = self.embed_dim\n": """        self.split_size = self.embed_dim
+        self.kv_size = self.num_kv_heads * self.head_dim
+""",
+        "3 * self.embed_dim": "self.embed_dim + 2 * self.kv_size",
+        "    def _attn(\n": '''    def _share(self, tensor: Tensor) -> Tensor:  # [batch, kv_head, seq, head_dim] -> [batch, head, seq, head_dim]
+        """Let each head of keys or values serve a group of queries. Source: Ainslie et al., "GQA" (2023)."""
+        *batch, _, length, head_dim = tensor.shape
+        group = self.num_heads // self.num_kv_heads
+        tensor = F.broadcast_to(tensor.unsqueeze(-3), [*batch, self.num_kv_heads, group, length, head_dim])
+        return tensor.reshape([*batch, self.num_heads, length, head_dim])
+
+    def _attn(
+''',
+        "[self.split_size] * 3": "[self.split_size, self.kv_size, self.kv_size]",
+        "self._split_heads(key)": "self._split_heads(key, self.num_kv_heads)",
+        "self._split_heads(value)": "self._split_heads(value, self.num_kv_heads)",
+        "self._attn(query, key, value)": "self._attn(query, self._share(key), self._share(value))",
+    },
+    "14": {
+        "(batch_size, config.n_head,": "(batch_size, config.n_kv_head,",
+        '["batch", config.n_head,': '["batch", config.n_kv_head,',
+        "[attention.embed_dim] * 3": "[attention.split_size, attention.kv_size, attention.kv_size]",
+        "attention._split_heads(key)": "attention._split_heads(key, attention.num_kv_heads)",
+        "attention._split_heads(value)": "attention._split_heads(value, attention.num_kv_heads)",
+        "keys[:, :, :total]": "attention._share(keys[:, :, :total])",
+        "values[:, :, :total]": "attention._share(values[:, :, :total])",
+    },
+}
+
+#: Every variant by its name, in the order in which several are made.
+VARIANTS: dict[str, dict[str, Edits]] = {
+    "no_biases": NO_BIASES,
+    "rms_norm": RMS_NORM,
+    "swiglu": SWIGLU,
+    "rope": ROPE,
+    "grouped_query": GROUPED_QUERY,
+}
