@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from difflib import unified_diff
@@ -14,10 +15,11 @@ from tools.modern.variants import VARIANTS
 
 STEPS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "14")  # in the order of their imports
 CONTEXT = 2  # lines around a change
+LENGTH = re.compile(r"(?<=\.) \(\d+ lines?\)$", re.MULTILINE)  # what the comment of a blank ends with
 
 
 def text_of(step: str, names: Iterable[str]) -> str:
-    """Return the text of a solution with some variants made.
+    """Return the text of a solution with some variants made, without the lengths that it gives of its blanks.
 
     Raises:
         ValueError: there is no such variant, or the solution no longer has what a variant edits.
@@ -25,7 +27,7 @@ def text_of(step: str, names: Iterable[str]) -> str:
     wanted = set(names)
     if unknown := wanted - set(VARIANTS):
         raise ValueError(f"there is no variant {', '.join(sorted(unknown))}; there are {', '.join(VARIANTS)}")
-    text = find_step(step).solution_file.read_text()
+    text = LENGTH.sub("", find_step(step).solution_file.read_text())
     for name, edits in VARIANTS.items():
         if name in wanted:
             text = edited(text, edits.get(step, {}))

@@ -1,6 +1,6 @@
 """The edits: for each variant and step, what stands once in the solution, and what to put there.
 
-Several variants can be made at once, in the order of :data:`VARIANTS`: an edit leaves alone what the later ones look for.
+Several variants can be made at once, in the order of :data:`VARIANTS`: an edit leaves alone what later ones look for.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ RMS_NORM: dict[str, Edits] = {
     ``x / sqrt(mean(x * x) + eps) * weight``, where the mean is that of one token's channels.
     Source: Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
 ''',
-        "Make the parameters weight (ones) and bias (zeros), one number per channel. (2 lines)": (
-            "Make the parameter weight (ones), one number per channel. (1 line)"
+        "Make the parameters weight (ones) and bias (zeros), one number per channel.": (
+            "Make the parameter weight (ones), one number per channel."
         ),
         "        self.bias = Tensor.zeros([dim])\n": "",
         "give it weight, bias and eps": "give it weight and eps",
@@ -69,8 +69,12 @@ SWIGLU: dict[str, Edits] = {
         "c_fc (to intermediate_size)": "c_fc (to 2 * intermediate_size)",
         "embed_dim, intermediate_size": "embed_dim, 2 * intermediate_size",
         "with a GELU between them": "with a gate between them",
-        "c_fc, then GELU in its tanh approximation, then c_proj.": "c_fc, whose first half is the gate of the second, then c_proj.",
-        "hidden_states = self.c_fc(hidden_states)": "gate, hidden_states = F.chunk(self.c_fc(hidden_states), 2, axis=-1)",
+        "c_fc, then GELU in its tanh approximation, then c_proj.": (
+            "c_fc, whose first half is the gate of the second, then c_proj."
+        ),
+        "hidden_states = self.c_fc(hidden_states)": (
+            "gate, hidden_states = F.chunk(self.c_fc(hidden_states), 2, axis=-1)"
+        ),
         'hidden_states = F.gelu(hidden_states, approximate="tanh")': "hidden_states = F.silu(gate) * hidden_states",
     },
     "09": {"or 4 * config.n_embd": "or 8 * config.n_embd // 3"},
@@ -88,7 +92,7 @@ ROPE: dict[str, Edits] = {
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
-        # Make the table wpe: n_positions rows of n_embd numbers. (1 line)
+        # Make the table wpe: n_positions rows of n_embd numbers.
         self.wpe = Embedding(config.n_positions, dim=config.n_embd)
 
     def forward(self, positions: Tensor) -> Tensor:  # [seq] -> [seq, embd]
@@ -97,7 +101,7 @@ ROPE: dict[str, Edits] = {
         Raises:
             ValueError: there are more positions than rows.
         """
-        # Check the length, then look up. (2 lines)
+        # Check the length, then look up.
         check_length(positions.shape[-1], self.config)
         return self.wpe(positions)
 ''': '''def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [seq] -> [..., seq, head_dim]
@@ -116,9 +120,10 @@ ROPE: dict[str, Edits] = {
     },
     "07": {
         "import causal_mask\n": "import causal_mask\nfrom solutions.solution_06 import position_ids, rotate\n",
-        "        query = self._split_heads(query)\n": """        positions = position_ids(hidden_states.shape[-2], device=hidden_states.device)
-        query = rotate(self._split_heads(query), positions)
-""",
+        "        query = self._split_heads(query)\n": (
+            "        positions = position_ids(hidden_states.shape[-2], device=hidden_states.device)\n"
+            "        query = rotate(self._split_heads(query), positions)\n"
+        ),
         "        key = self._split_heads(key)\n": "        key = rotate(self._split_heads(key), positions)\n",
     },
     "10": {
@@ -137,38 +142,42 @@ ROPE: dict[str, Edits] = {
         "    past = total - sequence_length\n    store(keys, attention._split_heads(key), past)\n": (
             """    past = total - sequence_length
     positions = position_ids(sequence_length, past, device=hidden_states.device)
+    query = rotate(attention._split_heads(query), positions)
     store(keys, rotate(attention._split_heads(key), positions), past)
 """
         ),
-        "attend(attention._split_heads(query), keys": "attend(rotate(attention._split_heads(query), positions), keys",
+        "attend(attention._split_heads(query), keys": "attend(query, keys",
         "transformer.wte(input_ids) + transformer.wpe(position_ids)": "transformer.wte(input_ids)",
     },
 }
 
-GROUPED_QUERY: dict[str, Edits] = {
-    "01": {
-        "    n_head: int = 12  # attention heads that share the width\n": """    n_head: int = 12  # attention heads that share the width
-    n_kv_head: int = 4  # heads of keys and values; each serves n_head / n_kv_head of the others
-""",
-    },
-    "07": {
-        "        self.num_heads = config.n_head\n": """        self.num_heads = config.n_head
-        self.num_kv_heads = config.n_kv_head
-""",
-        "        self.split_size = self.embed_dim\n": """        self.split_size = self.embed_dim
-        self.kv_size = self.num_kv_heads * self.head_dim
-""",
-        "3 * self.embed_dim": "self.embed_dim + 2 * self.kv_size",
-        "    def _attn(\n": '''    def _share(self, tensor: Tensor) -> Tensor:  # [batch, kv_head, seq, head_dim] -> [batch, head, seq, head_dim]
+SHARE = '''\
+    def _share(self, tensor: Tensor) -> Tensor:  # [batch, kv_head, seq, head_dim] -> [batch, head, seq, head_dim]
         """Let each head of keys or values serve a group of queries. Source: Ainslie et al., "GQA" (2023)."""
         *batch, _, length, head_dim = tensor.shape
         group = self.num_heads // self.num_kv_heads
         tensor = F.broadcast_to(tensor.unsqueeze(-3), [*batch, self.num_kv_heads, group, length, head_dim])
         return tensor.reshape([*batch, self.num_heads, length, head_dim])
 
-    def _attn(
-''',
-        "[self.split_size] * 3": "[self.split_size, self.kv_size, self.kv_size]",
+'''
+
+GROUPED_QUERY: dict[str, Edits] = {
+    "01": {
+        "    n_head: int = 12  # attention heads that share the width\n": (
+            "    n_head: int = 12  # attention heads that share the width\n"
+            "    n_kv_head: int = 4  # heads of keys and values; each serves n_head / n_kv_head of the others\n"
+        ),
+    },
+    "07": {
+        "        self.num_heads = config.n_head\n": """        self.num_heads = config.n_head
+        self.num_kv_heads = config.n_kv_head
+""",
+        "        self.split_size = self.embed_dim\n": """        kv_size = self.num_kv_heads * self.head_dim
+        self.split_sizes = [self.embed_dim, kv_size, kv_size]
+""",
+        "3 * self.embed_dim": "sum(self.split_sizes)",
+        "    def _attn(\n": SHARE + "    def _attn(\n",
+        "[self.split_size] * 3": "self.split_sizes",
         "self._split_heads(key)": "self._split_heads(key, self.num_kv_heads)",
         "self._split_heads(value)": "self._split_heads(value, self.num_kv_heads)",
         "self._attn(query, key, value)": "self._attn(query, self._share(key), self._share(value))",
@@ -176,11 +185,14 @@ GROUPED_QUERY: dict[str, Edits] = {
     "14": {
         "(batch_size, config.n_head,": "(batch_size, config.n_kv_head,",
         '["batch", config.n_head,': '["batch", config.n_kv_head,',
-        "[attention.embed_dim] * 3": "[attention.split_size, attention.kv_size, attention.kv_size]",
+        "[attention.embed_dim] * 3": "attention.split_sizes",
         "attention._split_heads(key)": "attention._split_heads(key, attention.num_kv_heads)",
         "attention._split_heads(value)": "attention._split_heads(value, attention.num_kv_heads)",
-        "keys[:, :, :total]": "attention._share(keys[:, :, :total])",
-        "values[:, :, :total]": "attention._share(values[:, :, :total])",
+        "keys[:, :, :total], values[:, :, :total], mask)": "keys, values, mask)",
+        "    attn_output = attend(": (
+            "    keys, values = attention._share(keys[:, :, :total]), attention._share(values[:, :, :total])\n"
+            "    attn_output = attend("
+        ),
     },
 }
 

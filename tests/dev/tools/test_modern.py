@@ -1,10 +1,16 @@
 """What newer models change: every variant is what its paper says, what Hugging Face's Llama computes, and fits the others."""
 
 import math
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from checker.course.paths import ROOT
+from checker.course.steps import find_step
 from checker.max_adapter.runtime import lazily, prepare, tensor
 from tools.modern.building import STEPS, diff, load, text_of
 from tools.modern.variants import VARIANTS
@@ -73,6 +79,20 @@ def test_a_diff_leads_from_the_solution_to_the_variant():
                 assert [line for line in changed if line not in text] == []
             added = sum(line.startswith("+") for line in lines) - sum(line.startswith("-") for line in lines)
             assert len(after) - len(before) == added
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_variant_is_as_clean_as_a_solution(step):
+    """Ruff finds nothing in the edited texts, each alone and all at once: no import is left over, no line is too long."""
+    ruff = shutil.which("ruff", path=Path(sys.executable).parent)
+    if not ruff:
+        pytest.skip("ruff is not installed")
+    for names in ([], *([name] for name in VARIANTS), list(VARIANTS)):
+        command = [ruff, "check", "--stdin-filename", str(find_step(step).solution_file), "-"]
+        done = subprocess.run(
+            command, input=text_of(step, names), cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{names}: {done.stdout}"
 
 
 def test_what_does_not_exist_is_said():

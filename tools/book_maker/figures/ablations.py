@@ -39,5 +39,5 @@ def heads() -> str:
             spec=".1f",
             title="all heads of the layer",
         ),
-        title="Each head alone costs a few thousandths of a bit; the heads of a layer together cost more than their sum",
+        title="One head costs a few thousandths of a bit; all heads of a layer together cost more than their sum",
     )

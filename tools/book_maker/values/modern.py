@@ -9,7 +9,9 @@ from typing import Any
 from max.driver import CPU
 from max.experimental import functional as F
 
-from tools.modern.building import load
+from tools.modern.building import STEPS, VARIANTS, load
+
+__all__ = ["INNER", "KV_HEADS", "VARIANTS", "cache_bytes", "change", "parameters", "untouched"]
 
 
 def _config(*names: str, **sizes: int) -> Any:
@@ -17,8 +19,9 @@ def _config(*names: str, **sizes: int) -> Any:
     return load(*names)["01"].GPT2Config(**sizes)
 
 
-#: Heads of keys and values where they are shared.
+#: Heads of keys and values where they are shared, and the width of a feed-forward network with a gate.
 KV_HEADS: int = _config("grouped_query").n_kv_head
+INNER: int = _config("swiglu").n_inner
 
 
 @cache
@@ -41,3 +44,10 @@ def cache_bytes(*names: str) -> int:
     """Return bytes of the keys and values of one token in all layers."""
     pairs = load(*names)["14"].empty_cache(_config(*names, n_positions=1), 1, device=CPU())
     return sum(4 * math.prod(int(size) for size in buffer.shape) for pair in pairs for buffer in pair)
+
+
+def untouched() -> str:
+    """Return the steps of the model that no variant edits: ``02, 05 and 08``."""
+    edited = {step for by_step in VARIANTS.values() for step in by_step}
+    *most, last = [step for step in STEPS if step not in edited and step <= "11"]
+    return f"{', '.join(most)} and {last}"
