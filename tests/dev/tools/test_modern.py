@@ -12,6 +12,8 @@ import pytest
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
 from checker.max_adapter.runtime import lazily, prepare, tensor
+from tools.book_maker import directives
+from tools.modern import timing
 from tools.modern.building import STEPS, diff, load, text_of
 from tools.modern.variants import VARIANTS
 
@@ -336,3 +338,21 @@ def test_the_cache_is_as_large_as_counted():
     assert modern.cache_bytes() == arithmetic.cache_bytes(GPT2Config())
     assert modern.cache_bytes("grouped_query") * 12 == modern.cache_bytes() * modern.KV_HEADS
     assert modern.cache_bytes(*VARIANTS) == modern.cache_bytes("grouped_query")
+
+
+def test_a_diff_of_the_book_is_that_of_the_edits():
+    made = directives.block("diff rms_norm 03")
+    assert "<code>solutions/solution_03.py</code>" in made
+    assert made.endswith(f"```diff\n{diff('rms_norm', '03').rstrip()}\n```")
+    with pytest.raises(ValueError, match="rms_norm changes nothing in step 07"):
+        directives.block("diff rms_norm 07")
+
+
+def test_the_table_of_times_leaves_out_what_was_not_timed():
+    rows = [
+        {"variant": "the solutions", "reading, ms": 10.0, "decoding, ms": 2.0},
+        {"variant": "rope", "reading, ms": 11.0, "reading, ratio": 1.1},
+    ]
+    lines = timing.as_markdown({"blocks": rows}).splitlines()
+    assert lines[2] == "| the solutions | 10.00 |  | 2.00 |  |"
+    assert lines[3] == "| rope | 11.00 | 1.10 |  |  |"
