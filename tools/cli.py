@@ -142,14 +142,15 @@ def bench_projections(rounds: int, out: Path | None) -> None:
 
 @main.command()
 @click.option("--only", type=Several(click.STRING), metavar="VARIANTS", help="Some, as rope,swiglu; default: all.")
+@click.option("--quick", is_flag=True, help="Leave out the blocks with a cache.")
 @timed(rounds=7)
-def bench_modern(only: list[str] | None, rounds: int, out: Path | None) -> None:
+def bench_modern(only: list[str] | None, quick: bool, rounds: int, out: Path | None) -> None:
     """Time a block of GPT-2 small against those of newer models"""
     from tools.modern.timing import run
     from tools.modern.variants import VARIANTS
 
     refuse_unknown("variant", only or [], VARIANTS)
-    run(only, rounds, out)
+    run(only, quick, rounds, out)
 
 
 # ---------------------------------------------------------------- the book

@@ -115,17 +115,20 @@ def compare(ways: Sequence[str], make: Callable[[str], Callable[[], Any]], round
 
 
 def as_markdown(result: Result) -> str:
-    """Return the figures as a table."""
-    return table(COLUMNS, result["blocks"])
+    """Return the figures as a table; a column of which no row has the figure is left out."""
+    rows = result["blocks"]
+    return table([column for column in COLUMNS if any(column.key in row for row in rows)], rows)
 
 
-def run(only: Sequence[str] | None, rounds: int, out: Path | None) -> None:
-    """Time the solutions' block and those of the variants, and print a table."""
+def run(only: Sequence[str] | None, quick: bool, rounds: int, out: Path | None) -> None:
+    """Time the solutions' block and those of the variants, ``quick`` without a cache, and print a table."""
     prepare()
     result = conditions(rounds) | {"length": LENGTH, "users": USERS, "past": PAST}
     ways = [SOLUTION, *(only or [*VARIANTS, ALL])]
     with_cache = [way for way in ways if way in (SOLUTION, "grouped_query", ALL)]  # no other changes what is cached
-    times = {"reading": compare(ways, reading, rounds), "decoding": compare(with_cache, decoding, rounds)}
+    times = {"reading": compare(ways, reading, rounds)}
+    if not quick:
+        times["decoding"] = compare(with_cache, decoding, rounds)
     rows: list[Row] = []
     for way in ways:
         row: Row = {"variant": way}

@@ -354,5 +354,24 @@ def test_the_table_of_times_leaves_out_what_was_not_timed():
         {"variant": "rope", "reading, ms": 11.0, "reading, ratio": 1.1},
     ]
     lines = timing.as_markdown({"blocks": rows}).splitlines()
-    assert lines[2] == "| the solutions | 10.00 |  | 2.00 |  |"
-    assert lines[3] == "| rope | 11.00 | 1.10 |  |  |"
+    assert lines[2] == "| the solutions | 10.00 |  | 2.00 |"
+    assert lines[3] == "| rope | 11.00 | 1.10 |  |"
+
+
+@pytest.mark.parametrize(
+    "names", [(), ("grouped_query",), tuple(VARIANTS)], ids=lambda names: "+".join(names) or "none"
+)
+def test_the_block_that_is_timed_decodes_what_a_block_reads(names):
+    from max.driver import CPU
+
+    modules = load(*names)
+    config = config_of(modules, n_layer=1)
+    block, _ = with_weights(lambda: modules["09"].GPT2Block(config))
+    decoding = timing.Decoding(block, modules["14"].cached_attention, modules["08"].pre_norm_residual)
+    ((keys, values),) = modules["14"].empty_cache(config, BATCH, device=CPU())
+    mask = np.triu(np.full((LENGTH, LENGTH), -1e9, np.float32), k=1)
+    for past, end in ((0, LENGTH - 1), (LENGTH - 1, LENGTH)):
+        rows = np.broadcast_to(mask[past:end, :end], (BATCH, 1, end - past, end))
+        with lazily():
+            found = decoding(tensor(X[:, past:end]), tensor(rows), keys, values)
+        np.testing.assert_allclose(np.from_dlpack(found), run(block, X[:, :end])[:, past:], **CLOSE)
