@@ -19,9 +19,9 @@ from transformers import DynamicCache, GPT2LMHeadModel, GPT2Tokenizer
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention
 
-from checker.course.paths import ROOT
 from checker.course.steps import Step
 from checker.numeric.references import Array
+from play.ablation.held_out import chapters
 from tools.hugging_face import AWKWARD, Record, awkward_model, hugging_face_config, load, seeded
 
 
@@ -285,7 +285,7 @@ def warmup_06() -> Record:
             record[f"text/{about}/{number}"] = np.frombuffer(text.encode(), np.uint8)
             ids = tokenizer(text, split_special_tokens=True)["input_ids"]
             record[f"ids/{about}/{number}"] = np.array(ids, np.int64)
-    text = (ROOT / "tools" / "book_maker" / "values" / "the_pipe.txt").read_text()
+    text = chapters()[30]
     record["learned_text"] = np.frombuffer(text.encode(), np.uint8)
     return record | {"learned": learned_by_hugging_face(text, LEARNED)}
 
