@@ -133,7 +133,10 @@ LACKING = """async () => {
     for (const [where, font] of [['main pre > code', 'Iosevka'], ['main math', '"STIX Two Math"']]) {
         await document.fonts.load(`100px ${font}`);
         const signs = new Set([...document.querySelectorAll(where)].flatMap(each => [...each.textContent]));
-        found.push(...[...signs].filter(sign => sign.trim()).filter(sign =>
+        // The system has letters of other scripts, and emoji.
+        const foreign = /(?![\\u0000-\\u00ff]|\\p{Script=Greek})\\p{L}|\\p{M}|\\p{Emoji_Presentation}|\\ufffd/u;
+        const own = [...signs].filter(sign => sign.trim() && !(where == 'main pre > code' && foreign.test(sign)));
+        found.push(...own.filter(sign =>
             wide(`100px ${font}, monospace`, sign) != wide(`100px ${font}, serif`, sign)));
     }
     return found;

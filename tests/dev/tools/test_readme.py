@@ -57,11 +57,18 @@ def test_every_command_is_a_task_that_ci_runs(page):
 
 
 def test_every_step_is_listed():
-    assert "| `./run w01` to `w05` |" in README
+    """Each in a row of its own, or in one of several, `w01` to `w05`, with the files of the first and the last."""
+    tasks, files = {}, {}
     for step in all_steps():
-        if step.name.startswith("step") or step.name > "warmup_05":
-            assert f"| `./run {step.task}` |" in README
-            assert f"| `steps/{step.name}.py` |" in README
+        tasks[step.task], files[step.task] = len(tasks), f"steps/{step.name}.py"
+    listed = []
+    for first, last, file, end in re.findall(
+        r"^\| `\./run (\w\d\d)`(?: to `(\w\d\d)`)? \|.*\| `(\S+)`(?: to `(\d\d)`)? \|$", README, re.MULTILINE
+    ):
+        assert file == files[first]
+        assert end == last[1:]
+        listed += list(tasks)[tasks[first] : tasks[last or first] + 1]
+    assert listed == list(tasks)
 
 
 def test_ci_runs_every_untouched_skeleton():
