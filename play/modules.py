@@ -15,7 +15,6 @@ from checker.course.standing import standing
 from checker.course.static import Unreadable, read_statically
 from checker.course.steps import Step, all_steps
 
-
 FIRST, LAST = "step_01", "step_15"  # the steps that make up the model and its server; later ones train it
 
 
