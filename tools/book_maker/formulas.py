@@ -20,6 +20,10 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 CHILDREN = {"mfrac": 2, "msub": 2, "msup": 2, "msubsup": 3, "mroot": 2, "munder": 2, "mover": 2, "munderover": 3}
+#: Infinity is no operator: with the room of one around it, a minus sign in front would not be its sign.
+INFINITY = re.compile("<mo>(&#x0221E;)</mo>")
+#: A function's name, perhaps with its base, and the beginning of what it is applied to, unless that is a parenthesis.
+APPLIED = re.compile(r"(<mi>(ln|log|exp|sin|cos|tanh)</mi>|<msub><mi>log</mi>.*?</msub>)(?=<m(?!o|/))")
 SPECIAL = str.maketrans({letter: f"&#x{ord(letter):X};" for letter in "*_[]~`\\"})
 
 
@@ -38,6 +42,8 @@ def to_mathml(latex: str, *, display: bool = False) -> str:
     except Exception as error:  # the converter's exceptions have no common base, and IndexError is among them
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__.removesuffix("Error")).lower()
         raise ValueError(f"the converter says: {words} {error}".rstrip()) from error
+    made = INFINITY.sub(r'<mi mathvariant="normal">\1</mi>', made)
+    made = APPLIED.sub(r'\1<mspace width="0.167em" />', made)
     for element in ElementTree.fromstring(made).iter():
         name = element.tag.rpartition("}")[2]
         if "\\" in (element.text or ""):

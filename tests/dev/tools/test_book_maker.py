@@ -245,6 +245,13 @@ def test_nothing_in_a_formula_is_taken_for_markdown():
     assert not set("*_[]~`") & set(formulas.to_mathml(r"[a * b_1] \sim \text{c_d}"))
 
 
+def test_infinity_is_a_number_and_a_function_stands_apart_from_its_argument():
+    assert "<mo>&#x02212;</mo><mi" in formulas.to_mathml(r"-\infty")
+    for spaced in (r"\ln p_i", r"\log_2 p", r"\ln 0", r"\ln \sum_j x_j"):
+        assert "<mspace" in formulas.to_mathml(spaced), spaced
+    assert "<mspace" not in formulas.to_mathml(r"\tanh(u) + \ln(x)")
+
+
 # ---------------------------------------------------------------- transcripts
 
 
