@@ -324,7 +324,7 @@ def test_the_recorded_figures_are_what_is_measured_now(measure):
     assert now == pytest.approx(recorded, abs=2e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # the page's own transcript runs the command every time
 def test_what_is_printed_is_what_is_written(tmp_path):
     done = ablate("--stride", "256", "--out", tmp_path / "figures.json")
     assert done.returncode == 0, done.stderr

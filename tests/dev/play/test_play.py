@@ -103,15 +103,16 @@ def test_mine_names_what_is_not_written(course):
 
 @pytest.mark.slow
 def test_mine_with_a_step_that_was_refused_is_asked_for(course):
-    course.write("s08", edits={"return x + sublayer(norm(x))": "return norm(x + sublayer(x))"})
-    assert course.check("s08").returncode == 1
+    """The mistake leaves the model's graph as it is, so nothing is compiled for it."""
+    course.write("s12", edits={"logits = model(input_ids)[:, -1]": "logits = -model(input_ids)[:, -1]"})
+    assert course.check("s12").returncode == 1
     run = generate("Call me", "--mine", "--fill-in", root=course.root)
     assert run.returncode == 2
-    assert "the last check said no to s08; `./run s08` says why. Add --anyway" in run.stderr
+    assert "the last check said no to s12; `./run s12` says why. Add --anyway" in run.stderr
     options = ("--mine", "--fill-in", "--anyway", "--max-new-tokens", "3", "--seed", "1")
     forced = generate("Call me", *options, root=course.root)
     assert forced.returncode == 0, forced.stderr
-    assert "no check has said yes to s08" in forced.stderr
+    assert "no check has said yes to s12" in forced.stderr
 
 
 @pytest.mark.slow
