@@ -9,15 +9,15 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import CodeType
 
 from checker.course.attempts import edited, load_attempts, places
-from checker.course.blanks import find_blanks, unwritten
+from checker.course.blanks import find_blanks, functions, unwritten
 from checker.course.steps import Step
 from checker.diagnosis.answers import read_answers
-from checker.diagnosis.grafting import compile_grafted
+from checker.diagnosis.grafting import compile_grafted, graft, same_code
 from checker.diagnosis.locating import fixed_numbers, line_in_words
 from checker.diagnosis.mistakes import Answers, Outcome, Outcomes, agrees, telling_apart, that_agree
 from checker.events import Explained
@@ -141,6 +141,8 @@ class Alone:
 
     Attributes:
         missing: the labels of those that are still to write.
+        changed: the labels of those that are not, word for word, the solution's.
+        only_functions_differ: whether all else is the solution's: imports, helpers, constants.
         doubtful: claims that failed when they were judged, and not for the function that they are about alone.
     """
 
@@ -149,6 +151,12 @@ class Alone:
         tree = ast.parse(source)
         attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
         self.attributes = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
+        mine, solution = functions(tree), ast.parse(diagnosis.solution)
+        theirs = functions(solution)
+        self.changed = {
+            label for label, name in diagnosis.functions.items() if not same_code(mine.get(name), theirs[name])
+        }
+        self.only_functions_differ = same_code(self._grafted(diagnosis.functions), solution)
         self.missing = {one.blank.label for one in unwritten(tree, diagnosis.solution)}
         self.doubtful: dict[str, Outcome] = {}
 
@@ -162,13 +170,13 @@ class Alone:
             questions: by function, the claims and what they said of the whole file.
             wrong: the labels of the functions that cannot be relied on.
         """
-        functions = self.diagnosis.functions.keys()
+        labels = self.diagnosis.functions.keys()
         found = {label: dict(claims) for label, claims in questions.items()}
-        beside_right = {label: (functions & set(wrong)) - {label} for label in questions}
+        beside_right = {label: (labels & set(wrong)) - {label} for label in questions}
         for label, outcomes in self.try_(beside_right, questions).items():
             found[label] |= {claim: one for claim, one in outcomes.items() if self._fits(one)}
         failed = {label: noes for label, outcomes in found.items() if (noes := _noes(outcomes))}
-        beside_none = {label: functions - {label} for label in failed if functions - {label} != beside_right[label]}
+        beside_none = {label: labels - {label} for label in failed if labels - {label} != beside_right[label]}
         for label, outcomes in self.try_(beside_none, failed).items():
             for claim, one in outcomes.items():
                 if self._fits(one) and not agrees(one, found[label][claim]):
@@ -179,9 +187,20 @@ class Alone:
     def try_(
         self, replaced: Mapping[str, Collection[str]], claims: Mapping[str, Collection[str]]
     ) -> Mapping[str, Outcomes]:
-        """Return what claims say of single functions, with the solution's code in ``replaced`` ones."""
-        codes = {label: self._code(labels) for label, labels in replaced.items() if labels}
-        return self.diagnosis.try_(codes, {label: list(claims[label]) for label in codes}) if codes else {}
+        """Return what claims say of single functions, with the solution's code in ``replaced`` ones.
+
+        Where the file has become the solution that way, they say yes, and nothing is run for it.
+        """
+        asked = {label: set(labels) for label, labels in replaced.items() if labels}
+        right = {label for label, labels in asked.items() if self.only_functions_differ and self.changed <= labels}
+        path = str(self.diagnosis.step.solution_file)
+        codes = {
+            label: compile_grafted(self._grafted(labels), self.path, path)
+            for label, labels in asked.items()
+            if label not in right
+        }
+        tried = self.diagnosis.try_(codes, {label: list(claims[label]) for label in codes}) if codes else {}
+        return {**tried, **{label: dict.fromkeys(claims[label], Outcome("yes", about=label)) for label in right}}
 
     def _fits(self, outcome: Outcome) -> bool:
         """Return whether an outcome is the learner's own doing, though the solution's code was beside theirs.
@@ -193,11 +212,9 @@ class Alone:
         attribute, call = NO_ATTRIBUTE.match(said), WRONG_CALL.match(said)
         return not ((attribute and attribute[1] in self.attributes) or (call and call[1] in self.diagnosis.functions))
 
-    def _code(self, labels: Collection[str]) -> CodeType:
+    def _grafted(self, labels: Iterable[str]) -> ast.Module:
         """Return the file with the solution's code in some functions."""
-        theirs = [self.diagnosis.functions[label] for label in labels]
-        solution_file = str(self.diagnosis.step.solution_file)
-        return compile_grafted(self.source, self.path, self.diagnosis.solution, solution_file, theirs)
+        return graft(self.source, self.diagnosis.solution, [self.diagnosis.functions[label] for label in labels])
 
 
 def _noes(outcomes: Outcomes) -> dict[str, Outcome]:

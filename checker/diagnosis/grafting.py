@@ -11,21 +11,31 @@ from checker.course.blanks import Function
 FAR = 1_000_000  # added to the line numbers of the solution, to tell its code from the learner's
 
 
-def compile_grafted(learner: str, path: str, solution: str, solution_path: str, theirs: Collection[str]) -> CodeType:
-    """Compile the learner's file with the solution's code in the functions ``theirs``.
+def graft(learner: str, solution: str, theirs: Collection[str]) -> ast.Module:
+    """Return the learner's file with the solution's code in the functions ``theirs``.
 
     Imports, helpers, classes and methods that only the solution has are added; whatever else the learner wrote
-    stays. A traceback shows the lines of each file as its own.
+    stays.
 
     Args:
-        learner: the source of the learner's file, and ``path`` where it is.
-        solution: the source of the solution, and ``solution_path`` where it is.
+        learner: the source of the learner's file.
+        solution: the source of the solution.
         theirs: qualified names of functions, such as ``GPT2MultiHeadAttention._attn``.
     """
     tree, donor = ast.parse(learner), ast.parse(solution)
     ast.increment_lineno(donor, FAR)
     tree.body = _grafted(tree.body, donor.body, "", theirs)
+    return tree
+
+
+def compile_grafted(tree: ast.Module, path: str, solution_path: str) -> CodeType:
+    """Compile what :func:`graft` returned, for a traceback that shows the lines of each file as its own."""
     return _filed(compile(tree, path, "exec"), solution_path)
+
+
+def same_code(one: ast.AST | None, other: ast.AST | None) -> bool:
+    """Return whether two files or functions are the same but for comments and the places of their lines."""
+    return bool(one and other) and ast.dump(one) == ast.dump(other)
 
 
 def _grafted(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, wanted: Collection[str]) -> list[ast.stmt]:

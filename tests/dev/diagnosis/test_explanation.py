@@ -2,8 +2,12 @@
 
 import re
 
+import pytest
+
 from checker.course.attempts import edited, load_attempts
 from checker.course.steps import find_step
+from checker.diagnosis.explanation import Diagnosis
+from checker.diagnosis.mistakes import Outcome
 
 SOURCE_FORM = """\
 import numpy as np
@@ -140,3 +144,26 @@ def test_what_is_printed_is_printed_once(course):
     run = course.check("w01")
     assert run.returncode == 1
     assert run.stdout.count("| once") == 1
+
+
+@pytest.mark.parametrize(
+    ("beside", "tried"),
+    [("", []), ("UNUSED = 1\n", ["simple_self_attention"])],
+)
+def test_what_would_be_the_solution_itself_is_not_run(beside, tried):
+    """With attention_scores mended the file is the solution, and simple_self_attention waits for it."""
+    step = find_step("w01")
+    source = edited(step.solution_file.read_text(), {"return query @": "return -query @"}) + beside
+    said = {
+        "one": Outcome("no", observed="a number no mistake gives", about="attention_scores"),
+        "two": Outcome("no", observed="another", about="simple_self_attention"),
+    }
+    asked: list[str] = []
+
+    def try_(codes, claims):
+        asked.extend(codes)
+        return {label: {claim: Outcome("yes") for claim in claims[label]} for label in codes}
+
+    explained = {one.claim: one.verdict for one in Diagnosis(step, try_).explain(said, source, "warmup_01.py")}
+    assert explained == {"one": "no", "two": "waits"}
+    assert [label for label in asked if label != "attention_scores"] == tried

@@ -4,7 +4,7 @@ import traceback
 
 import pytest
 
-from checker.diagnosis.grafting import compile_grafted
+from checker.diagnosis.grafting import compile_grafted, graft, same_code
 
 SOLUTION = '''\
 """A step."""
@@ -55,7 +55,7 @@ class Thing:
 
 def grafted(*theirs: str) -> dict:
     namespace: dict = {"__name__": "grafted"}
-    exec(compile_grafted(LEARNER, "learner.py", SOLUTION, "solution.py", theirs), namespace)
+    exec(compile_grafted(graft(LEARNER, SOLUTION, theirs), "learner.py", "solution.py"), namespace)
     return namespace
 
 
