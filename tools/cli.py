@@ -89,12 +89,13 @@ def bench_loop(cold: bool, naive: bool, rounds: int, out: Path | None) -> None:
 
 
 @main.command()
+@click.option("--steps", type=Several(StepName()), help="Only these, such as 02,w05.")
 @timed(rounds=3)
-def bench_steps(rounds: int, out: Path | None) -> None:
+def bench_steps(steps: list[Step] | None, rounds: int, out: Path | None) -> None:
     """Time the check of every step"""
     from tools.benchmarks.steps import run
 
-    run(rounds, out)
+    run(steps or all_steps(), rounds, out)
 
 
 @main.command()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from checker.course.paths import ROOT
-from checker.course.steps import all_steps
+from checker.course.steps import Step
 from tools.benchmarks.harness import Column, Result, conditions, finish, seconds, table, take_turns, task_arguments
 from tools.benchmarks.loop import seconds_until
 
@@ -22,10 +23,10 @@ def check(task: str) -> float:
     return seconds_until("Compare with", [*task_arguments(task), "--solution", "--no-compile"], ROOT)
 
 
-def run(rounds: int, out: Path | None) -> None:
-    """Time every step and print a table."""
+def run(steps: Iterable[Step], rounds: int, out: Path | None) -> None:
+    """Time steps and print a table."""
     result = conditions(rounds)
-    tasks = [step.task for step in all_steps()]
+    tasks = [step.task for step in steps]
     take_turns(tasks, 1, check)  # fills the caches
     result["seconds"] = {task: seconds(times) for task, times in take_turns(tasks, rounds, check).items()}
     finish(as_markdown(result), result, out)
