@@ -5,7 +5,7 @@ import traceback
 
 import pytest
 
-from checker.diagnosis.grafting import compile_grafted, graft, same_code, same_code
+from checker.diagnosis.grafting import compile_grafted, graft, same_code
 
 SOLUTION = '''\
 """A step."""
