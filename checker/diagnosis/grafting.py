@@ -35,7 +35,7 @@ def compile_grafted(tree: ast.Module, path: str, solution_path: str) -> CodeType
 
 def same_code(one: ast.AST | None, other: ast.AST | None) -> bool:
     """Return whether two files or functions are the same but for comments and the places of their lines."""
-    return bool(one and other) and ast.dump(one) == ast.dump(other)
+    return one is not None and other is not None and ast.dump(one) == ast.dump(other)
 
 
 def _grafted(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, wanted: Collection[str]) -> list[ast.stmt]:
