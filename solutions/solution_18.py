@@ -1,0 +1,68 @@
+"""Step 18: attention backward, where the loss at one token reaches every token that it looked at."""
+
+from __future__ import annotations
+
+import math
+
+from max.experimental import functional as F
+from max.experimental.tensor import Tensor
+
+from solutions.solution_02 import causal_mask
+from solutions.solution_07 import GPT2MultiHeadAttention
+from solutions.solution_17 import linear_backward
+
+Gradients = dict[str, Tensor]  # by the names of the weights
+
+
+def attention_weights(
+    query: Tensor, key: Tensor
+) -> Tensor:  # two times [batch, head, seq, head_dim] -> [batch, head, seq, seq]
+    """Return the weights that ``_attn`` computed on the way forward, once more."""
+    # Scores over sqrt(head_dim), plus the causal mask, then softmax: step 07 without its last line. (2 lines)
+    scores = query @ key.transpose(-2, -1) / math.sqrt(int(query.shape[-1]))
+    return F.softmax(scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device))
+
+
+def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # two times [..., key] -> [..., key]
+    """Return the gradient of the scores; a weight of 0, as the mask leaves it, lets nothing through."""
+    # The weights, times what grad has beyond the sum of weights * grad over the row. (1 line)
+    return weights * (grad - F.sum(weights * grad, axis=-1))
+
+
+def heads_backward(
+    grad: Tensor, query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:  # four times [batch, head, seq, head_dim] -> three times the same
+    """Return the gradients of query, key and value, where grad is that of ``_attn``'s result."""
+    weights = attention_weights(query, key)
+    # Back through weights @ value, then the softmax, then the scale, then the scores. (5 lines)
+    grad_value = weights.transpose(-2, -1) @ grad
+    grad_scores = softmax_backward(grad @ value.transpose(-2, -1), weights) / math.sqrt(int(query.shape[-1]))
+    grad_query = grad_scores @ key
+    grad_key = grad_scores.transpose(-2, -1) @ query
+    return grad_query, grad_key, grad_value
+
+
+def attention_backward(
+    grad: Tensor, hidden_states: Tensor, attention: GPT2MultiHeadAttention
+) -> tuple[Tensor, Gradients]:  # two times [batch, seq, embd] -> [batch, seq, embd]
+    """Return the gradient of step 07's input, and those of its four parameters by name.
+
+    Args:
+        grad: the gradient of what the attention returned.
+        hidden_states: what it took; everything in between is computed once more.
+        attention: the module, for its weights and its way of splitting and merging heads.
+    """
+    parts = F.split(attention.c_attn(hidden_states), [attention.split_size] * 3, axis=-1)
+    query, key, value = [attention._split_heads(part) for part in parts]
+    merged = attention._merge_heads(attention._attn(query, key, value))
+    # Back through c_proj; split into heads; back through those; merge and join; back through c_attn. (4 lines)
+    grad_merged, proj_weight, proj_bias = linear_backward(grad, merged, attention.c_proj.weight)
+    grads = heads_backward(attention._split_heads(grad_merged), query, key, value)
+    grad_parts = F.concat([attention._merge_heads(part) for part in grads], axis=-1)
+    grad_input, attn_weight, attn_bias = linear_backward(grad_parts, hidden_states, attention.c_attn.weight)
+    return grad_input, {
+        "c_attn.weight": attn_weight,
+        "c_attn.bias": attn_bias,
+        "c_proj.weight": proj_weight,
+        "c_proj.bias": proj_bias,
+    }
