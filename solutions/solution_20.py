@@ -1,0 +1,255 @@
+"""Step 20: training, where gradients turn random numbers into a model that writes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from max.experimental import functional as F
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+
+from solutions.solution_01 import GPT2Config
+from solutions.solution_11 import MaxGPT2LMHeadModel
+from solutions.solution_13 import Weights
+from solutions.solution_16 import count_valid, next_labels
+from solutions.solution_18 import Gradients
+from solutions.solution_19 import gpt2_loss_and_gradients
+
+Batch = tuple[Tensor, Tensor]  # input_ids and labels, both [batch, seq]
+
+
+@dataclass
+class TrainingState:
+    """All that a training goes on from: by name, every weight, and what belongs to it. Each step writes into them."""
+
+    weights: Gradients
+    sums: Gradients  # of the gradients, over the tokens of the batches since the last update
+    means: Gradients  # the moving averages of AdamW: of the gradients
+    squares: Gradients  # and of their squares
+    step: int = 0  # how many updates there were
+
+
+def training_state(weights: Weights) -> TrainingState:
+    """Return the state before the first step. It has copies of the weights, so that the arrays stay as they are."""
+
+    def zeros() -> Gradients:
+        return {name: Tensor.from_dlpack(np.zeros_like(weight)) for name, weight in weights.items()}
+
+    copies = {name: Tensor.from_dlpack(weight.copy()) for name, weight in weights.items()}
+    return TrainingState(copies, zeros(), zeros(), zeros())
+
+
+def scalar(number: float) -> Tensor:  # -> []
+    """Return a number as float32, which a compiled graph can take as an input."""
+    return Tensor.from_dlpack(np.array(number, np.float32))
+
+
+def empty_model(config: GPT2Config) -> MaxGPT2LMHeadModel:
+    """Return a model whose random weights are never computed, to be given others."""
+    with F.lazy():
+        return MaxGPT2LMHeadModel(config)
+
+
+def model_with(config: GPT2Config, weights: Gradients) -> MaxGPT2LMHeadModel:
+    """Return a model that computes with these very tensors; the head has the weights of ``wte``."""
+    model = empty_model(config)
+    modules = dict(model.descendants)
+    for name, weight in weights.items():
+        module, _, leaf = name.rpartition(".")
+        setattr(modules[module], leaf, weight)
+    model.lm_head.weight = weights["transformer.wte.weight"]
+    return model
+
+
+def initialize(config: GPT2Config, seed: int) -> Weights:
+    """Return the weights that a training begins with, by name, without the head's, which are those of ``wte``.
+
+    Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), section 2.3, and
+    ``GPT2PreTrainedModel._init_weights`` in Hugging Face's transformers.
+    """
+    shapes = {name: [int(size) for size in weight.shape] for name, weight in empty_model(config).parameters}
+    del shapes["lm_head.weight"]
+    rng = np.random.default_rng(seed)
+    # Biases 0; gains of the norms 1; all else normal with 0.02, but c_proj with 0.02 / sqrt(2 n_layer). (9 lines)
+    weights: Weights = {}
+    for name, shape in shapes.items():
+        if name.endswith("bias"):
+            weights[name] = np.zeros(shape, np.float32)
+        elif len(shape) == 1:
+            weights[name] = np.ones(shape, np.float32)
+        else:
+            std = 0.02 / math.sqrt(2 * config.n_layer) if name.endswith("c_proj.weight") else 0.02
+            weights[name] = (std * rng.standard_normal(shape)).astype(np.float32)
+    return weights
+
+
+def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
+    """Return the learning rate of a step; the first is step 1.
+
+    It rises in a straight line to ``peak`` at ``warmup_steps``, then falls along half a cosine to 0 at ``total_steps``.
+    """
+    # Before the end of the warm-up a fraction of peak; after it, half of peak times (1 + cosine). (4 lines)
+    if step < warmup_steps:
+        return peak * step / warmup_steps
+    done = (step - warmup_steps) / (total_steps - warmup_steps)
+    return peak * (1 + math.cos(math.pi * done)) / 2
+
+
+def clip_by_global_norm(gradients: Gradients, max_norm: float) -> tuple[Gradients, Tensor]:
+    """Scale all gradients by one factor, so that together they are no longer than ``max_norm``.
+
+    Returns:
+        The gradients, and the length that they had together, [].
+    """
+    # Square and sum each, sum those, take the root; then a factor of at most 1 for all. (4 lines)
+    squares = [F.sum(gradient * gradient, axis=None).reshape([]) for gradient in gradients.values()]
+    norm = F.sqrt(sum(squares[1:], squares[0]))
+    factor = max_norm / F.max(norm, max_norm)
+    return {name: gradient * factor for name, gradient in gradients.items()}, norm
+
+
+@dataclass(frozen=True)
+class AdamW:
+    """The optimizer that GPT-2 and its successors are trained with.
+
+    Source: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019), algorithm 2.
+    """
+
+    beta1: float = 0.9
+    beta2: float = 0.95
+    epsilon: float = 1e-8
+    weight_decay: float = 0.1
+
+    def decay(self, weight: Tensor) -> float:
+        """Return the weight decay: that of a matrix or a table, or none for a bias or a gain."""
+        # Only a weight with two axes decays. (1 line)
+        return self.weight_decay if weight.rank > 1 else 0.0
+
+    def averages(self, gradient: Tensor, mean: Tensor, square: Tensor) -> tuple[Tensor, Tensor]:  # three times [...]
+        """Return the moving averages of the gradient and of its square, one step later."""
+        # What there was, times beta, and what is new, times 1 - beta. (2 lines)
+        mean = self.beta1 * mean + (1 - self.beta1) * gradient
+        return mean, self.beta2 * square + (1 - self.beta2) * gradient * gradient
+
+    def updated(self, weight: Tensor, mean: Tensor, square: Tensor, rate: Tensor, step: Tensor) -> Tensor:
+        """Return a weight after a step; ``rate`` and ``step`` are [], and the first step is 1."""
+        # Correct both averages for their start at 0, divide, add the decay, walk down by rate. (4 lines)
+        mean = mean / (1 - self.beta1**step)
+        square = square / (1 - self.beta2**step)
+        direction = mean / (F.sqrt(square) + self.epsilon) + self.decay(weight) * weight
+        return weight - rate * direction
+
+
+class Accumulate(Module):
+    """Add the gradients of a batch to sums that other batches have added to: the sum over tokens, not a mean."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        self.config = config
+
+    def forward(
+        self, input_ids: Tensor, labels: Tensor, weights: Gradients, sums: Gradients
+    ) -> tuple[Tensor, Tensor]:  # [batch, seq], [batch, seq] -> [], []
+        """Return the sum of all losses of the batch, and how many they are; write into ``sums``."""
+        model = model_with(self.config, weights)
+        loss, gradients = gpt2_loss_and_gradients(model, input_ids, labels)
+        count = count_valid(next_labels(labels))
+        # The loss and the gradients are means over count tokens: multiply, and add to each sum in place. (3 lines)
+        for name, total in sums.items():
+            total[...] = total + count * gradients[name]
+        return loss * count, count
+
+
+class Update(Module):
+    """Change the weights, once the gradients of all batches of a step have been summed."""
+
+    def __init__(self, optimizer: AdamW, max_norm: float) -> None:
+        self.optimizer, self.max_norm = optimizer, max_norm
+
+    def forward(
+        self,
+        rate: Tensor,
+        step: Tensor,
+        count: Tensor,
+        weights: Gradients,
+        sums: Gradients,
+        means: Gradients,
+        squares: Gradients,
+    ) -> Tensor:  # [], [], [] -> []
+        """Return the norm of all gradients before they were clipped; write into all weights and averages."""
+        # Divide the sums by count and clip; then both averages and the weight of every name; sums to 0. (7 lines)
+        gradients = {name: total / count for name, total in sums.items()}
+        gradients, norm = clip_by_global_norm(gradients, self.max_norm)
+        for name, weight in weights.items():
+            mean, square = self.optimizer.averages(gradients[name], means[name], squares[name])
+            means[name][...], squares[name][...] = mean, square
+            weight[...] = self.optimizer.updated(weight, mean, square, rate, step)
+            sums[name][...] = 0 * sums[name]
+        return norm
+
+
+def train_step(
+    state: TrainingState,
+    batches: Iterable[Batch],
+    rate: float,
+    accumulate: Callable[..., tuple[Tensor, Tensor]],
+    update: Callable[..., Tensor],
+) -> tuple[float, float]:
+    """Learn from some batches at once, as if they were one that is too large for the memory.
+
+    Args:
+        state: what changes.
+        batches: of any sizes; each valid label counts the same, in whichever batch it is.
+        rate: the learning rate.
+        accumulate: :class:`Accumulate`, or what it compiles to.
+        update: :class:`Update`, or what it compiles to.
+
+    Returns:
+        The mean loss before the step, and the norm of the gradients before they were clipped.
+
+    Raises:
+        FloatingPointError: the loss is not a finite number; no weight has been changed.
+    """
+    total, count = 0.0, 0.0
+    # Accumulate each batch, adding up losses and counts. (3 lines)
+    for input_ids, labels in batches:
+        losses, valid = accumulate(input_ids, labels, state.weights, state.sums)
+        total, count = total + losses.item(), count + valid.item()
+    if not math.isfinite(total):
+        raise FloatingPointError(f"the loss of step {state.step + 1} is {total}")
+    state.step += 1
+    at = scalar(rate), scalar(state.step), scalar(count)
+    norm = update(*at, state.weights, state.sums, state.means, state.squares)
+    return total / count, norm.item()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one step of a training reports."""
+
+    step: int
+    loss: float
+    norm: float
+    rate: float
+
+
+def train(
+    state: TrainingState,
+    batches_of: Callable[[int], Iterable[Batch]],
+    rate_of: Callable[[int], float],
+    n_steps: int,
+    accumulate: Callable[..., tuple[Tensor, Tensor]],
+    update: Callable[..., Tensor],
+) -> Iterator[Progress]:
+    """Train until step ``n_steps``, from wherever ``state`` is; stop between two steps by no longer asking.
+
+    What a step learns and how fast depends on its number alone, so a training that was interrupted goes on as if it
+    had not been.
+    """
+    # As long as there are steps: the next one's number, its rate, train_step, and yield. (4 lines)
+    while state.step < n_steps:
+        rate = rate_of(state.step + 1)
+        loss, norm = train_step(state, batches_of(state.step + 1), rate, accumulate, update)
+        yield Progress(state.step, loss, norm, rate)
