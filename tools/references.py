@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -343,11 +344,45 @@ def step_16() -> Record:
     return record | {"targets": targets.numpy(), "losses": losses.numpy(), "log_probabilities": log_probabilities}
 
 
+def step_17() -> Record:
+    """Record what autograd sends back through a linear layer, GELU, a layer norm and an embedding table.
+
+    One token of the norm hardly varies, so that epsilon matters. GELU's inputs reach where the two GELUs differ most.
+    """
+    eps = AWKWARD["layer_norm_epsilon"]
+    given = {
+        "linear": {"x": values("linear x", 2, 7, 15), "weight": values("weight", 22, 15), "bias": values("bias", 22)},
+        "gelu": {"x": 2 * values("gelu x", 2, 7, 22)},
+        "norm": {"x": 2 * values("norm x", 2, 7, 15) + 3, "weight": values("gain", 15), "bias": values("offset", 15)},
+        "embedding": {"table": values("table", 37, 15)},
+    }
+    given["norm"]["x"][0, 3] = 0.7 + 0.01 * values("hardly varies", 15)
+    input_ids = token_ids("embedded", 2, 7)
+    input_ids[1, [2, 5]] = input_ids[0, 4]  # one token three times
+    forward: dict[str, Callable[..., torch.Tensor]] = {
+        "linear": torch.nn.functional.linear,
+        "gelu": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+        "norm": lambda x, weight, bias: torch.nn.functional.layer_norm(x, (15,), weight, bias, eps),
+        "embedding": lambda table: torch.nn.functional.embedding(torch.from_numpy(input_ids), table),
+    }
+    record = recorded({}) | {"embedding/input_ids": input_ids}
+    for part, arrays in given.items():
+        leaves = {name: torch.from_numpy(array).requires_grad_() for name, array in arrays.items()}
+        result = forward[part](*leaves.values())
+        record[f"{part}/grad"] = values(f"{part} grad", *result.shape)
+        result.backward(torch.from_numpy(record[f"{part}/grad"]))
+        for name, leaf in leaves.items():
+            assert leaf.grad is not None
+            record |= {f"{part}/{name}": arrays[name], f"{part}/{name}_gradient": leaf.grad.numpy()}
+    return record
+
+
 RECORDERS = {
     recorder.__name__: recorder
     for recorder in (
         *(step_03, step_04, step_05, step_06, step_07, step_08, step_09, step_10, step_11, step_12, step_14),
         step_16,
+        step_17,
         warmup_06,
         warmup_08,
     )

@@ -70,20 +70,48 @@ def load(module: Module[..., Any], name: str, array: np.ndarray) -> None:
     setattr(owner, leaf, tensor(array))
 
 
-def run(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
-    """Call the learner's function on tensors, as one graph; the result is a tensor.
+def run(function: Callable[..., Any], *arguments: np.ndarray | float) -> Any:
+    """Call the learner's function on tensors, and on numbers as they are, as one graph; the result is a tensor.
 
     Raises:
         Refusal: the result is something else.
     """
-    with lazily():
-        result = function(*map(tensor, arrays))
+    result = _called(function, arguments)
     if not isinstance(result, Tensor):
-        name = getattr(function, "__qualname__", type(function).__name__)
-        name = "It" if "<" in name else name  # a claim's own lambda says nothing to a learner
         missing = " Is there a `return`?" if result is None else ""
-        raise Refusal(f"{name} returns {article(type(result).__name__)}, and must return a Tensor.{missing}")
+        raise Refusal(
+            f"{_name(function)} returns {article(type(result).__name__)}, and must return a Tensor.{missing}"
+        )
     return result
+
+
+def run_for(names: Sequence[str], function: Callable[..., Any], *arguments: np.ndarray | float) -> dict[str, Tensor]:
+    """Call the learner's function in the same way; its results are as many tensors as ``names``, in this order.
+
+    Raises:
+        Refusal: they are not.
+    """
+    results = _called(function, arguments)
+    if not isinstance(results, tuple | list) or len(results) != len(names):
+        got = f"{len(results)} things" if isinstance(results, tuple | list) else article(type(results).__name__)
+        missing = " Is there a `return`?" if results is None else ""
+        raise Refusal(
+            f"{_name(function)} returns {got}, and must return {len(names)} tensors: {', '.join(names)}.{missing}"
+        )
+    for name, result in zip(names, results, strict=True):
+        if not isinstance(result, Tensor):
+            raise Refusal(f"For {name}, {_name(function)} returns {article(type(result).__name__)}, not a Tensor.")
+    return dict(zip(names, results, strict=True))
+
+
+def _called(function: Callable[..., Any], arguments: Sequence[np.ndarray | float]) -> Any:
+    with lazily():
+        return function(*(one if isinstance(one, int | float) else tensor(one) for one in arguments))
+
+
+def _name(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__qualname__", type(function).__name__)
+    return "It" if "<" in name else name  # a claim's own lambda says nothing to a learner
 
 
 def compiled(

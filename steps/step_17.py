@@ -1,0 +1,59 @@
+"""Step 17: the parts backward, from the gradient of what a part returned to the gradients of what it was given."""
+
+from __future__ import annotations
+
+import math
+
+from max.experimental import functional as F
+from max.experimental.tensor import Tensor
+
+
+def rows_of(x: Tensor) -> Tensor:  # [..., channels] -> [rows, channels]
+    """Return the tokens of all sequences, one below the other: a weight makes no difference between them."""
+    return x.reshape([-1, x.shape[-1]])
+
+
+def sum_over_rows(x: Tensor) -> Tensor:  # [..., channels] -> [channels]
+    """Return the sum over all tokens: a parameter that every token uses gets a gradient from each."""
+    # TODO: Sum rows_of(x) over axis 0; F.sum keeps that axis with size 1, so reshape to [channels]. (1 line)
+    raise NotImplementedError
+
+
+def linear_backward(
+    grad: Tensor, x: Tensor, weight: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:  # [..., out], [..., in], [out, in] -> [..., in], [out, in], [out]
+    """Return the gradients of x, weight and bias, where grad is that of ``x @ weight.T + bias``."""
+    # TODO: grad times weight; the rows of grad, transposed, times the rows of x; the sum of grad over all rows. (3 lines)
+    raise NotImplementedError
+
+
+def gelu_backward(grad: Tensor, x: Tensor) -> Tensor:  # [...], [...] -> [...]
+    """Return the gradient of x, where grad is that of ``0.5 * x * (1 + tanh(u))``: GELU, as step 04 has it."""
+    factor, cubic = math.sqrt(2 / math.pi), 0.044715
+    u = factor * (x + cubic * x * x * x)
+    tanh = F.tanh(u)
+    # TODO: The derivative of u; 0.5 (1 + tanh), plus 0.5 x (1 - tanh^2) times that derivative; times grad. (3 lines)
+    raise NotImplementedError
+
+
+def layer_norm_backward(
+    grad: Tensor, x: Tensor, weight: Tensor, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:  # [..., dim], [..., dim], [dim] -> [..., dim], [dim], [dim]
+    """Return the gradients of x, weight and bias, where grad is that of ``normalized * weight + bias``.
+
+    A token's mean and variance depend on all its channels, so each channel's gradient depends on all of grad.
+    """
+    centered = x - F.mean(x, axis=-1)
+    scale = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)
+    normalized = centered * scale
+    # TODO: grad * weight, less its mean, less normalized times the mean of both multiplied; all times scale. (4 lines)
+    raise NotImplementedError
+
+
+def embedding_backward(
+    grad: Tensor, input_ids: Tensor, vocab_size: int
+) -> Tensor:  # [batch, seq, embd], [batch, seq] -> [vocab, embd]
+    """Return the gradient of an embedding table: each row is the sum over the tokens that looked it up."""
+    table = Tensor.zeros([vocab_size, grad.shape[-1]], dtype=grad.dtype, device=grad.device)
+    # TODO: Add the gradient of each token to the row of its id, with F.scatter_nd_add. (1 line)
+    raise NotImplementedError

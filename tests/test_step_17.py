@@ -1,0 +1,401 @@
+"""Step 17, the parts backward: what is claimed.
+
+PyTorch's autograd was recorded for each part. Besides, each part of the course is asked directly, by finite
+differences: MAX's Linear and GELU, the layer norm of step 03, and looking up rows of a table.
+"""
+
+import numpy as np
+import pytest
+from max.dtype import DType
+from max.experimental import functional as F
+from max.experimental.nn import Linear, Module
+from max.experimental.tensor import Tensor
+
+from checker.claims import about, equal, require
+from checker.claims.modules import compiled, run, run_for
+from checker.numeric.tolerance import TOLERANCE
+from solutions.solution_03 import LayerNorm
+
+OF_THREE = ("x", "weight", "bias")
+ROWS, ENTRY, TABLE = ("batch", "token", "channel"), ("out", "in"), ("row", "channel")
+PYTORCHS, SLOPES, SOLUTIONS = "PyTorch's", "the finite difference", "the solution's"
+CHANGE, THREE_DIGITS = 1 / 128, 1e-3  # of a finite difference in float32: how far it moves, how exact it is
+DRAWN = np.random.RandomState(17)
+
+
+def some(*shape):
+    """Return numbers of this file's own."""
+    return DRAWN.standard_normal(shape).astype(np.float32)
+
+
+GRAD, X, WEIGHT, BIAS = some(2, 3, 4), some(2, 3, 5), some(4, 5), some(4)
+NORM_GRAD, NORM_X, GAIN, OFFSET = some(2, 3, 6), some(2, 3, 6), some(6), some(6)
+IDS = np.array([[3, 0, 3], [4, 3, 0]])  # token 3 three times, token 0 twice, token 4 once; 1, 2 and 5 never
+IDS_GRAD = some(2, 3, 4)
+
+
+def slopes(part, grad, given, at):
+    """Return how fast the sum of grad * part(*given) grows with each number of given[at]: finite differences.
+
+    All that is tried goes through MAX as one graph.
+    """
+    array, others = given[at], [one for place, one in enumerate(given) if place != at]
+    moves = CHANGE * np.eye(array.size, dtype=np.float32).reshape(-1, *array.shape)
+    tried = np.concatenate([array + moves, array - moves])
+
+    def results(tried, *others):
+        return F.stack([part(*others[:at], tried[place], *others[at:]) for place in range(2 * array.size)])
+
+    up, down = np.split(np.from_dlpack(run(results, tried, *others)).astype(np.float64), 2)
+    slope = ((up - down) * grad).reshape(array.size, -1).sum(axis=-1) / (2 * CHANGE)
+    return slope.reshape(array.shape).astype(np.float32)
+
+
+def agree(gradients, part, grad, given):
+    """Refuse unless gradients, by name, are what finite differences of a part say."""
+    for at, (name, gradient) in enumerate(gradients.items()):
+        right = slopes(part, grad, given, at)
+        equal(gradient, right, what=f"the gradient of {name}", tolerance=THREE_DIGITS, whose=SLOPES)
+
+
+def add_up(name, both, one, other):
+    """Refuse unless the gradient for 2 * grad + other is twice the one and the other."""
+    right = 2 * np.from_dlpack(one) + np.from_dlpack(other)
+    equal(both, right, what=f"the gradient of {name} for 2 grad + other", whose="twice the one plus the other,")
+
+
+@about("sum_over_rows")
+def test_sum(step):
+    """It adds up each channel over all tokens of all sequences: the shape is [channels]."""
+    for shape in ((2, 7, 5), (3, 1, 5), (7, 4), (1, 4), (2, 3, 4, 6)):
+        x = some(*shape)
+        right = x.reshape(-1, shape[-1]).sum(axis=0)
+        equal(run(step.sum_over_rows, x), right, what=f"sum_over_rows of {list(shape)}", whose="the sum")
+
+
+def linear(step, grad, x, weight):
+    return run_for(OF_THREE, step.linear_backward, grad, x, weight)
+
+
+def recorded_linear(step, reference):
+    return linear(step, *(reference[f"linear/{name}"] for name in ("grad", "x", "weight")))
+
+
+@about("linear_backward")
+def test_linear_input(step, reference):
+    """The gradient of x is PyTorch's: each token's grad times the weight."""
+    right = reference["linear/x_gradient"]
+    equal(recorded_linear(step, reference)["x"], right, ROWS, what="the gradient of x", whose=PYTORCHS)
+
+
+@about("linear_backward")
+def test_linear_weight(step, reference):
+    """The gradient of weight is PyTorch's: a sum over all tokens, in the layout of the weight, [out, in]."""
+    right = reference["linear/weight_gradient"]
+    equal(recorded_linear(step, reference)["weight"], right, ENTRY, what="the gradient of weight", whose=PYTORCHS)
+
+
+@about("linear_backward")
+def test_linear_bias(step, reference):
+    """The gradient of bias is PyTorch's: grad, added up over batch and sequence."""
+    right = reference["linear/bias_gradient"]
+    equal(recorded_linear(step, reference)["bias"], right, what="the gradient of bias", whose=PYTORCHS)
+
+
+@about("linear_backward")
+def test_linear_slopes(step):
+    """They say how fast the loss grows with each number: finite differences of MAX's Linear agree."""
+
+    def part(x, weight, bias):
+        layer = Linear(weight.shape[1], weight.shape[0])
+        layer.weight, layer.bias = weight, bias
+        return layer(x)
+
+    agree(linear(step, GRAD, X, WEIGHT), part, GRAD, (X, WEIGHT, BIAS))
+
+
+@about("linear_backward")
+def test_linear_rows(step):
+    """A matrix of tokens, [tokens, in], gives the same gradients as a batch of sequences."""
+    batch, flat = linear(step, GRAD, X, WEIGHT), linear(step, GRAD.reshape(-1, 4), X.reshape(-1, 5), WEIGHT)
+    for name in OF_THREE:
+        right = np.from_dlpack(batch[name])
+        right = right.reshape(-1, 5) if name == "x" else right
+        equal(flat[name], right, what=f"the gradient of {name} for a matrix", whose="that of a batch")
+
+
+@about("linear_backward")
+def test_linear_adds_up(step):
+    """Twice the grad gives twice the gradients, and a sum of two grads their sum."""
+    other = some(*GRAD.shape)
+    both, one, rest = (linear(step, grad, X, WEIGHT) for grad in (2 * GRAD + other, GRAD, other))
+    for name in OF_THREE:
+        add_up(name, both[name], one[name], rest[name])
+
+
+@about("gelu_backward")
+def test_gelu(step, reference):
+    """The gradient is PyTorch's, of GELU by tanh."""
+    result = run(step.gelu_backward, reference["gelu/grad"], reference["gelu/x"])
+    equal(result, reference["gelu/x_gradient"], ROWS, what="gelu_backward(grad, x)", whose=PYTORCHS)
+
+
+@about("gelu_backward")
+def test_gelu_at_its_ends(step):
+    """The slope is 1/2 at 0; far to the right it is 1, far to the left 0, even where x cubed is huge."""
+    x = np.array([0, 9, -9, 1e4, -1e4], np.float32)
+    right = np.array([0.5, 1, 0, 1, 0], np.float32)
+    result = run(step.gelu_backward, np.ones_like(x), x)
+    equal(result, right, what="the slope at 0, 9, -9, 10000 and -10000", whose="it must be")
+
+
+@about("gelu_backward")
+def test_gelu_slopes(step):
+    """It says how fast the loss grows with each number: finite differences of MAX's GELU agree."""
+    gradient = run(step.gelu_backward, NORM_GRAD, NORM_X)
+    agree({"x": gradient}, lambda x: F.gelu(x, approximate="tanh"), NORM_GRAD, (NORM_X,))
+
+
+@about("gelu_backward")
+def test_gelu_any_axes(step):
+    """Any axes will do: every number goes its own way."""
+    whole = np.from_dlpack(run(step.gelu_backward, NORM_GRAD, NORM_X))
+    for shape in ((6, 6), (36,), (1, 3, 2, 6)):
+        result = run(step.gelu_backward, NORM_GRAD.reshape(shape), NORM_X.reshape(shape))
+        equal(result, whole.reshape(shape), what=f"gelu_backward of {list(shape)}", whose="the right number")
+
+
+@about("gelu_backward")
+def test_gelu_adds_up(step):
+    """Twice the grad gives twice the gradient, and a sum of two grads their sum."""
+    other = some(*NORM_GRAD.shape)
+    given = (2 * NORM_GRAD + other, NORM_GRAD, other)
+    add_up("x", *(run(step.gelu_backward, grad, NORM_X) for grad in given))
+
+
+def norm(step, grad, x, weight, eps=1e-5):
+    return run_for(OF_THREE, step.layer_norm_backward, grad, x, weight, eps)
+
+
+def recorded_norm(step, reference):
+    given = (reference[f"norm/{name}"] for name in ("grad", "x", "weight"))
+    return norm(step, *given, reference.config["layer_norm_epsilon"])
+
+
+@about("layer_norm_backward")
+def test_norm_input(step, reference):
+    """The gradient of x is PyTorch's, also for a token that hardly varies, where eps decides."""
+    right = reference["norm/x_gradient"]
+    equal(recorded_norm(step, reference)["x"], right, ROWS, what="the gradient of x", whose=PYTORCHS)
+
+
+@about("layer_norm_backward")
+def test_norm_weight(step, reference):
+    """The gradient of weight is PyTorch's: grad times the normalized tokens, added up over all of them."""
+    right = reference["norm/weight_gradient"]
+    equal(recorded_norm(step, reference)["weight"], right, what="the gradient of weight", whose=PYTORCHS)
+
+
+@about("layer_norm_backward")
+def test_norm_bias(step, reference):
+    """The gradient of bias is PyTorch's: grad, added up over batch and sequence."""
+    right = reference["norm/bias_gradient"]
+    equal(recorded_norm(step, reference)["bias"], right, what="the gradient of bias", whose=PYTORCHS)
+
+
+@about("layer_norm_backward")
+def test_norm_slopes(step):
+    """They say how fast the loss grows with each number: finite differences of step 03's LayerNorm agree."""
+
+    def part(x, weight, bias):
+        layer = LayerNorm(weight.shape[0], eps=0.1)
+        layer.weight, layer.bias = weight, bias
+        return layer(x)
+
+    gradients = norm(step, NORM_GRAD, NORM_X, GAIN, 0.1)
+    agree(gradients, part, NORM_GRAD, (NORM_X, GAIN, OFFSET))
+
+
+@about("layer_norm_backward")
+def test_norm_without_ones(step):
+    """The gradient of x adds up to 0 over each token: a number added to all its channels changes no result."""
+    gradient = np.from_dlpack(norm(step, NORM_GRAD, NORM_X, GAIN)["x"])
+    require(gradient.shape == NORM_X.shape, f"The gradient of x has the shape {list(gradient.shape)}.", gradient)
+    sums = gradient.sum(axis=-1)
+    largest = float(np.abs(sums).max())
+    require(largest < TOLERANCE, f"Over one token the gradient of x adds up to {largest:.3g}.", gradient)
+
+
+@about("layer_norm_backward")
+def test_norm_without_its_row(step):
+    """Times the token itself it adds up to 0: the token made larger gives the same result, if eps is tiny."""
+    gradient = np.from_dlpack(norm(step, NORM_GRAD, NORM_X, GAIN, 1e-12)["x"])
+    require(gradient.shape == NORM_X.shape, f"The gradient of x has the shape {list(gradient.shape)}.", gradient)
+    products = (gradient * NORM_X).sum(axis=-1)
+    largest = float(np.abs(products).max())
+    require(largest < TOLERANCE, f"Times one token the gradient of x adds up to {largest:.3g}.", gradient)
+
+
+@about("layer_norm_backward")
+def test_norm_of_equal_channels(step):
+    """For a token whose channels are all equal, eps keeps the gradient finite: it is divided by its root."""
+    x, eps = np.full((1, 1, 6), 0.75, np.float32), 0.04
+    weighted = NORM_GRAD[:1, :1] * GAIN
+    right = (weighted - weighted.mean()) / np.float32(0.2)
+    result = norm(step, NORM_GRAD[:1, :1], x, GAIN, eps)["x"]
+    equal(result, right, ROWS, what="the gradient of x", whose="it must be")
+
+
+@about("layer_norm_backward")
+def test_norm_rows(step):
+    """A matrix of tokens, [tokens, dim], gives the same gradients as a batch of sequences."""
+    batch, flat = (norm(step, NORM_GRAD.reshape(shape), NORM_X.reshape(shape), GAIN) for shape in ((2, 3, 6), (6, 6)))
+    for name in OF_THREE:
+        right = np.from_dlpack(batch[name])
+        right = right.reshape(6, 6) if name == "x" else right
+        equal(flat[name], right, what=f"the gradient of {name} for a matrix", whose="that of a batch")
+
+
+@about("layer_norm_backward")
+def test_norm_adds_up(step):
+    """Twice the grad gives twice the gradients, and a sum of two grads their sum."""
+    other = some(*NORM_GRAD.shape)
+    both, one, rest = (norm(step, grad, NORM_X, GAIN) for grad in (2 * NORM_GRAD + other, NORM_GRAD, other))
+    for name in OF_THREE:
+        add_up(name, both[name], one[name], rest[name])
+
+
+@about("embedding_backward")
+def test_embedding(step, reference):
+    """The gradient of the table is PyTorch's, a row for each token of the vocabulary."""
+    vocab_size = reference.config["vocab_size"]
+    result = run(step.embedding_backward, reference["embedding/grad"], reference["embedding/input_ids"], vocab_size)
+    right = reference["embedding/table_gradient"]
+    equal(result, right, TABLE, what="embedding_backward(…)", whose=PYTORCHS)
+
+
+@about("embedding_backward")
+def test_twice(step):
+    """The row of a token that occurs twice is the sum of both gradients, be they in one sequence or in two."""
+    right = np.zeros((6, 4), np.float32)
+    for place in np.ndindex(*IDS.shape):
+        right[IDS[place]] += IDS_GRAD[place]
+    result = run(step.embedding_backward, IDS_GRAD, IDS, 6)
+    equal(result, right, TABLE, what="embedding_backward(…)", whose="the sum")
+
+
+@about("embedding_backward")
+def test_never(step):
+    """The row of a token that does not occur is exactly 0, and there is a row for each, whatever occurs."""
+    for vocab_size in (6, 5, 40):
+        table = np.from_dlpack(run(step.embedding_backward, IDS_GRAD, IDS, vocab_size))
+        shape = [vocab_size, 4]
+        require(list(table.shape) == shape, f"The gradient is {list(table.shape)}, and must be {shape}.", table)
+        never = np.setdiff1d(np.arange(vocab_size), IDS)
+        wrong = int((table[never] != 0).any(axis=-1).sum())
+        require(not wrong, f"{wrong} of {len(never)} rows that nobody looked up are not 0.", table)
+
+
+@about("embedding_backward")
+def test_embedding_slopes(step):
+    """It says how fast the loss grows with each number of the table: finite differences of a look-up agree."""
+    table = some(6, 4)
+    gradient = run(step.embedding_backward, IDS_GRAD, IDS, 6)
+
+    def part(table):
+        return F.gather(table, Tensor.from_dlpack(IDS.copy()), axis=0)
+
+    agree({"the table": gradient}, part, IDS_GRAD, (table,))
+
+
+@about("embedding_backward")
+def test_embedding_adds_up(step):
+    """Twice the grad gives twice the gradient, and a sum of two grads their sum."""
+    other = some(*IDS_GRAD.shape)
+    given = (2 * IDS_GRAD + other, IDS_GRAD, other)
+    add_up("the table", *(run(step.embedding_backward, grad, IDS, 6) for grad in given))
+
+
+@pytest.mark.drawn
+@about("linear_backward")
+def test_other_linear(step, answer, draw):
+    """Sizes and numbers drawn anew are right as well."""
+    batch, seq, wide, narrow = (draw.whole(name, 1, 9) for name in ("batch", "seq", "in", "out"))
+    given = draw.array(batch, seq, narrow), draw.array(batch, seq, wide), draw.array(narrow, wide)
+    result, right = (linear(one, *given) for one in (step, answer))
+    for name in OF_THREE:
+        equal(result[name], right[name], what=f"the gradient of {name}", whose=SOLUTIONS)
+
+
+@pytest.mark.drawn
+@about("gelu_backward")
+def test_other_gelu(step, answer, draw):
+    """Numbers drawn anew are right as well."""
+    shape = [draw.whole(name, 1, 9) for name in ("batch", "seq", "inner")]
+    given = draw.array(*shape), 2 * draw.array(*shape)
+    result, right = (run(one.gelu_backward, *given) for one in (step, answer))
+    equal(result, right, ROWS, what="gelu_backward(grad, x)", whose=SOLUTIONS)
+
+
+@pytest.mark.drawn
+@about("layer_norm_backward")
+def test_other_norms(step, answer, draw):
+    """A width, an epsilon and numbers drawn anew are right as well."""
+    batch, seq, dim = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), draw.whole("dim", 3, 30)
+    given = draw.array(batch, seq, dim), draw.array(batch, seq, dim), draw.array(dim), draw.number("eps", 1e-5, 1e-1)
+    result, right = (norm(one, *given) for one in (step, answer))
+    for name in OF_THREE:
+        equal(result[name], right[name], what=f"the gradient of {name}", whose=SOLUTIONS)
+
+
+@pytest.mark.drawn
+@about("embedding_backward")
+def test_other_tables(step, answer, draw):
+    """Token ids, a vocabulary and numbers drawn anew are right as well."""
+    batch, seq, dim, vocab_size = (draw.whole(name, 1, 12) for name in ("batch", "seq", "embd", "vocab_size"))
+    given = draw.array(batch, seq, dim), draw.ids(vocab_size, batch, seq), vocab_size
+    result, right = (run(one.embedding_backward, *given) for one in (step, answer))
+    equal(result, right, TABLE, what="embedding_backward(…)", whose=SOLUTIONS)
+
+
+class PartsBackward(Module):
+    """The parts as one graph, as step 19 uses them."""
+
+    def __init__(self, step, vocab_size, eps):
+        self.step, self.vocab_size, self.eps = step, vocab_size, eps
+
+    def forward(self, linear_grad, x, weight, gelu_grad, wide, norm_grad, hidden, gain, table_grad, input_ids):
+        return (
+            *self.step.linear_backward(linear_grad, x, weight),
+            self.step.gelu_backward(gelu_grad, wide),
+            *self.step.layer_norm_backward(norm_grad, hidden, gain, self.eps),
+            self.step.embedding_backward(table_grad, input_ids, self.vocab_size),
+        )
+
+
+@pytest.mark.compiled
+@about("compiled")
+def test_compiled(step, reference, device):
+    """One graph with symbolic batch and length returns the same gradients."""
+    tokens = ("batch", "seq")
+    shapes = {
+        "linear/grad": (*tokens, 22),
+        "linear/x": (*tokens, 15),
+        "linear/weight": (22, 15),
+        "gelu/grad": (*tokens, 22),
+        "gelu/x": (*tokens, 22),
+        "norm/grad": (*tokens, 15),
+        "norm/x": (*tokens, 15),
+        "norm/weight": (15,),
+        "embedding/grad": (*tokens, 15),
+        "embedding/input_ids": tokens,
+    }
+    dtypes = [DType.int64 if name.endswith("ids") else DType.float32 for name in shapes]
+    parts = PartsBackward(step, reference.config["vocab_size"], reference.config["layer_norm_epsilon"])
+    graph = compiled(parts, *shapes.values(), device=device, dtype=dtypes)
+    names = [f"linear/{name}" for name in OF_THREE] + ["gelu/x"] + [f"norm/{name}" for name in OF_THREE]
+    results = graph(*(reference[name] for name in shapes))
+    for name, result in zip([*names, "embedding/table"], results, strict=True):
+        part, of = name.split("/")
+        what = f"the compiled gradient of {of} ({part}) on {device}"
+        equal(result, reference[f"{name}_gradient"], what=what, whose=PYTORCHS)
