@@ -12,7 +12,7 @@ from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor
 
 from checker.claims import about, equal, require
-from checker.claims.modules import compiled, run, run_for
+from checker.claims.modules import build, compiled, run, run_for
 from checker.numeric.tolerance import TOLERANCE
 from solutions.solution_03 import LayerNorm
 
@@ -28,7 +28,7 @@ def some(*shape):
     return DRAWN.standard_normal(shape).astype(np.float32)
 
 
-GRAD, X, WEIGHT, BIAS = some(2, 3, 4), some(2, 3, 5), some(4, 5), some(4)
+GRAD, X, WEIGHT, BIAS = some(2, 5, 3), some(2, 5, 4), some(3, 4), some(3)
 NORM_GRAD, NORM_X, GAIN, OFFSET = some(2, 3, 6), some(2, 3, 6), some(6), some(6)
 IDS = np.array([[3, 0, 3], [4, 3, 0]])  # token 3 three times, token 0 twice, token 4 once; 1, 2 and 5 never
 IDS_GRAD = some(2, 3, 4)
@@ -37,13 +37,15 @@ IDS_GRAD = some(2, 3, 4)
 def slopes(part, grad, given, at):
     """Return how fast the sum of grad * part(*given) grows with each number of given[at]: finite differences.
 
-    All that is tried goes through MAX as one graph.
+    All that is tried goes through MAX as one graph; what comes first may have one more axis in front.
     """
     array, others = given[at], [one for place, one in enumerate(given) if place != at]
     moves = CHANGE * np.eye(array.size, dtype=np.float32).reshape(-1, *array.shape)
     tried = np.concatenate([array + moves, array - moves])
 
     def results(tried, *others):
+        if at == 0:
+            return part(tried, *others)
         return F.stack([part(*others[:at], tried[place], *others[at:]) for place in range(2 * array.size)])
 
     up, down = np.split(np.from_dlpack(run(results, tried, *others)).astype(np.float64), 2)
@@ -106,8 +108,9 @@ def test_linear_bias(step, reference):
 def test_linear_slopes(step):
     """They say how fast the loss grows with each number: finite differences of MAX's Linear agree."""
 
+    layer = build(Linear, 4, 3)
+
     def part(x, weight, bias):
-        layer = Linear(weight.shape[1], weight.shape[0])
         layer.weight, layer.bias = weight, bias
         return layer(x)
 
@@ -117,10 +120,10 @@ def test_linear_slopes(step):
 @about("linear_backward")
 def test_linear_rows(step):
     """A matrix of tokens, [tokens, in], gives the same gradients as a batch of sequences."""
-    batch, flat = linear(step, GRAD, X, WEIGHT), linear(step, GRAD.reshape(-1, 4), X.reshape(-1, 5), WEIGHT)
+    batch, flat = linear(step, GRAD, X, WEIGHT), linear(step, GRAD.reshape(-1, 3), X.reshape(-1, 4), WEIGHT)
     for name in OF_THREE:
         right = np.from_dlpack(batch[name])
-        right = right.reshape(-1, 5) if name == "x" else right
+        right = right.reshape(-1, 4) if name == "x" else right
         equal(flat[name], right, what=f"the gradient of {name} for a matrix", whose="that of a batch")
 
 
@@ -160,7 +163,7 @@ def test_gelu_slopes(step):
 def test_gelu_any_axes(step):
     """Any axes will do: every number goes its own way."""
     whole = np.from_dlpack(run(step.gelu_backward, NORM_GRAD, NORM_X))
-    for shape in ((6, 6), (36,), (1, 3, 2, 6)):
+    for shape in ((6, 6), (36,)):
         result = run(step.gelu_backward, NORM_GRAD.reshape(shape), NORM_X.reshape(shape))
         equal(result, whole.reshape(shape), what=f"gelu_backward of {list(shape)}", whose="the right number")
 
@@ -207,8 +210,9 @@ def test_norm_bias(step, reference):
 def test_norm_slopes(step):
     """They say how fast the loss grows with each number: finite differences of step 03's LayerNorm agree."""
 
+    layer = build(lambda: LayerNorm(6, eps=0.1))
+
     def part(x, weight, bias):
-        layer = LayerNorm(weight.shape[0], eps=0.1)
         layer.weight, layer.bias = weight, bias
         return layer(x)
 
@@ -303,7 +307,7 @@ def test_embedding_slopes(step):
     gradient = run(step.embedding_backward, IDS_GRAD, IDS, 6)
 
     def part(table):
-        return F.gather(table, Tensor.from_dlpack(IDS.copy()), axis=0)
+        return F.gather(table, Tensor.from_dlpack(IDS.copy()), axis=-2)
 
     agree({"the table": gradient}, part, IDS_GRAD, (table,))
 

@@ -79,9 +79,7 @@ def run(function: Callable[..., Any], *arguments: np.ndarray | float) -> Any:
     result = _called(function, arguments)
     if not isinstance(result, Tensor):
         missing = " Is there a `return`?" if result is None else ""
-        raise Refusal(
-            f"{_name(function)} returns {article(type(result).__name__)}, and must return a Tensor.{missing}"
-        )
+        raise Refusal(f"{_name(function)} returns {article(type(result).__name__)}, and must return a Tensor.{missing}")
     return result
 
 

@@ -186,6 +186,11 @@ PROVOKED = (
     "x.__setitem__(0, 1.0)",
     "F.gather_nd(x, F.argmax(x), batch_dims=2)",
     "x / F.argmax(x)",
+    "x.backward()",
+    "F.sum(x, axis=(0, 1))",
+    "x.index_add_(0, x, x)",
+    "F.scatter_nd_add(x, x, F.argmax(x).reshape([-1]))",
+    "F.einsum('bto,bti->oi', x, x)",
     "[query for query, key, value in [F.split(x, 3, axis=-1)]]",
 )
 IMPOSSIBLE = "x @ x"  # its error is a diagnosis of MAX's in the middle of a long text

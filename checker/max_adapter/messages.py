@@ -53,6 +53,17 @@ ADVICE = {
     ),
     r"Not enough dims in indices": "F.gather_nd wants indices with one axis more: indices.unsqueeze(-1).",
     r"Unsafe cast from si64": "MAX does not mix int64 with float32. Cast first: x.cast(DType.float32).",
+    r"no attribute '(backward|grad|requires_grad_?)'": (
+        "MAX does not remember how a number was made, so it cannot go back. The gradient is a formula, and you write it."
+    ),
+    r"not supported between instances of '(tuple|list)' and 'int'": (
+        "A sum or a mean runs over one axis. Make rows of the axes in front: x.reshape([-1, x.shape[-1]])."
+    ),
+    r"no attribute '(index|scatter)_add_?'": "F.scatter_nd_add(table, rows, indices) adds to the rows of a table.",
+    r"updates rank must be": (
+        "F.scatter_nd_add wants each index in a list of its own: rows [n, embd] take indices [n, 1]."
+    ),
+    r"no attribute 'einsum'": "MAX has none: a sum of products is a product of matrices, @.",
     r"values to unpack": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
 }
 
@@ -66,10 +77,19 @@ FUNCTIONS = (
 TOKEN_LOSSES = "F.where(t != -100, -F.gather_nd({}, F.where(t != -100, t, 0).unsqueeze(-1), batch_dims=2), 0.0)"
 MEAN_LOSS = "F.sum(token_losses(x, t), axis=None).reshape([]) / count_valid(t)"
 
+#: What step 17 writes instead of a sum over batch and sequence, of products of rows, and of adding rows to a table.
+SUM_OVER_ROWS = "F.sum(rows_of(x), axis=0).reshape([x.shape[-1]])"
+PRODUCTS = "rows_of(x).transpose(0, 1) @ rows_of(y)"
+ADDED = "F.scatter_nd_add(t, {}, {})"
+ADDED_BY_TOKEN = ADDED.format("rows_of(g)", "i.reshape([-1, 1])")
+EINSUMS = ("bto,bti->oi", "bso,bsi->oi", "btj,bti->ji", "...o,...i->oi", "...j,...i->ji", "no,ni->oi")
+
 #: A pattern in a message → how to rewrite what failed (see ``checker.diagnosis.rewriting``). ``{0}`` is what the first
 #: group of the pattern found; the first rule that fits is taken.
 REWRITES = {
     r"unexpected keyword argument 'dims?'|required argument: 'axis'": (
+        f"x.sum(dim=(0, 1)) => {SUM_OVER_ROWS}",
+        f"F.sum(x, dim=(0, 1)) => {SUM_OVER_ROWS}",
         "x.max(dim=n, keepdim=b).values => x.max(axis=n)",
         "x.max(dim=n, keepdim=b)[0] => x.max(axis=n)",
         "f(*a, dim=n, keepdim=b, **k) => f(*a, axis=n, **k)",
@@ -83,6 +103,35 @@ REWRITES = {
         "x.max(n, keepdim=b)[0] => x.max(axis=n)",
         "f(*a, keepdim=b, **k) => f(*a, **k)",
         "f(*a, keepdims=b, **k) => f(*a, **k)",
+    ),
+    r"not supported between instances of '(tuple|list)' and 'int'": (
+        f"x.sum((0, 1)) => {SUM_OVER_ROWS}",
+        f"x.sum(axis=(0, 1)) => {SUM_OVER_ROWS}",
+        f"F.sum(x, (0, 1)) => {SUM_OVER_ROWS}",
+        f"F.sum(x, axis=(0, 1)) => {SUM_OVER_ROWS}",
+        f"F.sum(x, axis=[0, 1]) => {SUM_OVER_ROWS}",
+    ),
+    r"no attribute 't'": ("x.t() => x.T",),
+    r"no attribute 'square'": ("x.square() => x * x", "F.square(x) => x * x"),
+    r"no attribute 'einsum'": tuple(f"F.einsum({axes!r}, x, y) => {PRODUCTS}" for axes in EINSUMS),
+    r"outer expected 1d-tensors": (f"F.outer(x, y) => {PRODUCTS}",),
+    r"no attribute 'index_add_?'": (
+        f"t.index_add_(0, i.reshape([-1]), g) => t = {ADDED.format('g', 'i.reshape([-1, 1])')}",
+        f"t.index_add_(0, i, g) => t = {ADDED_BY_TOKEN}",
+        f"t.index_add(0, i.reshape([-1]), g) => {ADDED.format('g', 'i.reshape([-1, 1])')}",
+        f"t.index_add_(0, i.reshape([-1]), g) => {ADDED.format('g', 'i.reshape([-1, 1])')}",
+        f"t.index_add(0, i, g) => {ADDED_BY_TOKEN}",
+        f"t.index_add_(0, i, g) => {ADDED_BY_TOKEN}",
+    ),
+    r"no attribute 'scatter_add_?'": (
+        f"t.scatter_add_(0, i, g) => t = {ADDED.format('g', 'i')}",
+        f"t.scatter_add(0, i, g) => {ADDED.format('g', 'i')}",
+        f"t.scatter_add_(0, i, g) => {ADDED.format('g', 'i')}",
+    ),
+    r"updates rank must be": (
+        f"F.scatter_nd_add(t, rows_of(g), i.reshape([-1])) => {ADDED_BY_TOKEN}",
+        f"F.scatter_nd_add(t, rows_of(g), i) => {ADDED_BY_TOKEN}",
+        f"F.scatter_nd_add(t, g, i) => {ADDED.format('g', 'i.unsqueeze(-1)')}",
     ),
     r"no attribute 'amax'": ("x.amax(dim=n, keepdim=b) => x.max(axis=n)", "x.amax(n, keepdim=b) => x.max(axis=n)"),
     r"no attribute 'logsumexp'": (
@@ -127,6 +176,10 @@ REWRITES = {
         "np.exp(x) => math.exp(x)",
         "np.log(x) => math.log(x)",
         "np.log2(x) => math.log2(x)",
+        f"np.sum(x, axis=(0, 1)) => {SUM_OVER_ROWS}",
+        "np.mean(x, axis=n, keepdims=b) => F.mean(x, axis=n)",
+        "np.square(x) => x * x",
+        f"np.add.at(t, i, g) => t = {ADDED_BY_TOKEN}",
     ),
     r"no attribute 'view'": (
         "x.view([*a]) => x.reshape([*a])",
@@ -243,7 +296,10 @@ REWRITES = {
         "/ F.sum(m.cast(DType.float32), axis=None).reshape([])",
         "x[m].sum() => F.sum(F.where(m, x, 0.0), axis=None).reshape([])",
     ),
-    rf"Slice index value must be a scalar.*(?<!{OF_BOOLEANS})$": ("x[i] => F.gather(x, i, axis=0)",),
+    rf"Slice index value must be a scalar.*(?<!{OF_BOOLEANS})$": (
+        f"t[i] += g => t = {ADDED_BY_TOKEN}",
+        "x[i] => F.gather(x, i, axis=0)",
+    ),
     r"__setitem__ requires a Tensor value": (
         *(f"x[i {sign} j] = v => x = F.where(i {sign} j, v, x)" for sign in SIGNS),
         *(f"x[:, :, i {sign} j] = v => x = F.where(i {sign} j, v, x)" for sign in SIGNS),
@@ -268,6 +324,10 @@ REWRITES = {
         "torch.gather(x, n, i).squeeze(n) => F.gather_nd(x, i, batch_dims=2)",
         "torch.full_like(*a, **k) => F.full_like(*a, **k)",
         "torch.triu(x, diagonal=1) => F.band_part(x, None, 0, exclude=True)",
+        f"torch.sum(x, dim=(0, 1)) => {SUM_OVER_ROWS}",
+        f"torch.outer(x, y) => {PRODUCTS}",
+        *(f"torch.einsum({axes!r}, x, y) => {PRODUCTS}" for axes in EINSUMS),
+        "torch.square(x) => x * x",
         "torch.triu(x, diagonal=n + 1) => F.band_part(x, None, n, exclude=True)",
         "torch.triu(x, diagonal=1 + n) => F.band_part(x, None, n, exclude=True)",
         "torch.full(*a, **k) => Tensor.full(*a, **k)",
