@@ -79,6 +79,7 @@ MEAN_LOSS = "F.sum(token_losses(x, t), axis=None).reshape([]) / count_valid(t)"
 
 #: What step 17 writes instead of a sum over batch and sequence, of products of rows, and of adding rows to a table.
 SUM_OVER_ROWS = "F.sum(rows_of(x), axis=0).reshape([x.shape[-1]])"
+SUMS_OF_GRAD = ("grad", "(grad * x)")
 PRODUCTS = "rows_of(x).transpose(0, 1) @ rows_of(y)"
 ADDED = "F.scatter_nd_add(t, {}, {})"
 ADDED_BY_TOKEN = ADDED.format("rows_of(g)", "i.reshape([-1, 1])")
@@ -88,6 +89,7 @@ EINSUMS = ("bto,bti->oi", "bso,bsi->oi", "btj,bti->ji", "...o,...i->oi", "...j,.
 #: group of the pattern found; the first rule that fits is taken.
 REWRITES = {
     r"unexpected keyword argument 'dims?'|required argument: 'axis'": (
+        *(f"{grad}.sum(dim=(0, 1)) => sum_over_rows({grad})" for grad in SUMS_OF_GRAD),
         f"x.sum(dim=(0, 1)) => {SUM_OVER_ROWS}",
         f"F.sum(x, dim=(0, 1)) => {SUM_OVER_ROWS}",
         "x.max(dim=n, keepdim=b).values => x.max(axis=n)",
@@ -105,6 +107,8 @@ REWRITES = {
         "f(*a, keepdims=b, **k) => f(*a, **k)",
     ),
     r"not supported between instances of '(tuple|list)' and 'int'": (
+        *(f"{grad}.sum((0, 1)) => sum_over_rows({grad})" for grad in SUMS_OF_GRAD),
+        *(f"{grad}.sum(axis=(0, 1)) => sum_over_rows({grad})" for grad in SUMS_OF_GRAD),
         f"x.sum((0, 1)) => {SUM_OVER_ROWS}",
         f"x.sum(axis=(0, 1)) => {SUM_OVER_ROWS}",
         f"F.sum(x, (0, 1)) => {SUM_OVER_ROWS}",

@@ -319,5 +319,4 @@ HABITS = {
         SCATTER: "return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1]))"
     },
     "ids and grad as they are": {SCATTER: "return F.scatter_nd_add(table, grad, input_ids)"},
-    "F.one_hot": {SCATTER: "return rows_of(F.one_hot(input_ids, vocab_size)).T @ rows_of(grad)"},
 }
