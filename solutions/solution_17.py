@@ -23,7 +23,7 @@ def linear_backward(
     grad: Tensor, x: Tensor, weight: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:  # [..., out], [..., in], [out, in] -> [..., in], [out, in], [out]
     """Return the gradients of x, weight and bias, where grad is that of ``x @ weight.T + bias``."""
-    # grad times weight; the rows of grad, transposed, times the rows of x; the sum of grad over all rows. (3 lines)
+    # grad times weight; the rows of grad, transposed, times those of x; the sum of grad over the rows. (3 lines)
     grad_x = grad @ weight
     grad_weight = rows_of(grad).transpose(0, 1) @ rows_of(x)
     return grad_x, grad_weight, sum_over_rows(grad)
@@ -50,7 +50,7 @@ def layer_norm_backward(
     centered = x - F.mean(x, axis=-1)
     scale = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)
     normalized = centered * scale
-    # grad * weight, less its mean, less normalized times the mean of both multiplied; all times scale. (4 lines)
+    # Subtract from grad * weight its mean, and normalized times the mean of their product; times scale. (4 lines)
     grad_normalized = grad * weight
     along = normalized * F.mean(grad_normalized * normalized, axis=-1)
     grad_x = scale * (grad_normalized - F.mean(grad_normalized, axis=-1) - along)

@@ -23,7 +23,7 @@ def linear_backward(
     grad: Tensor, x: Tensor, weight: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:  # [..., out], [..., in], [out, in] -> [..., in], [out, in], [out]
     """Return the gradients of x, weight and bias, where grad is that of ``x @ weight.T + bias``."""
-    # TODO: grad times weight; the rows of grad, transposed, times the rows of x; the sum of grad over all rows. (3 lines)
+    # TODO: grad times weight; the rows of grad, transposed, times those of x; the sum of grad over the rows. (3 lines)
     raise NotImplementedError
 
 
@@ -46,7 +46,7 @@ def layer_norm_backward(
     centered = x - F.mean(x, axis=-1)
     scale = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)
     normalized = centered * scale
-    # TODO: grad * weight, less its mean, less normalized times the mean of both multiplied; all times scale. (4 lines)
+    # TODO: Subtract from grad * weight its mean, and normalized times the mean of their product; times scale. (4 lines)
     raise NotImplementedError
 
 

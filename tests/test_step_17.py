@@ -28,10 +28,12 @@ def some(*shape):
     return DRAWN.standard_normal(shape).astype(np.float32)
 
 
+TO_SUM = [some(*shape) for shape in ((2, 7, 5), (3, 1, 5), (7, 4), (1, 4), (2, 3, 4, 6))]
 GRAD, X, WEIGHT, BIAS = some(2, 5, 3), some(2, 5, 4), some(3, 4), some(3)
 NORM_GRAD, NORM_X, GAIN, OFFSET = some(2, 3, 6), some(2, 3, 6), some(6), some(6)
 IDS = np.array([[3, 0, 3], [4, 3, 0]])  # token 3 three times, token 0 twice, token 4 once; 1, 2 and 5 never
-IDS_GRAD = some(2, 3, 4)
+IDS_GRAD, SOME_TABLE = some(2, 3, 4), some(6, 4)
+OTHER_GRAD, OTHER_NORM_GRAD, OTHER_IDS_GRAD = some(*GRAD.shape), some(*NORM_GRAD.shape), some(*IDS_GRAD.shape)
 
 
 def slopes(part, grad, given, at):
@@ -60,19 +62,26 @@ def agree(gradients, part, grad, given):
         equal(gradient, right, what=f"the gradient of {name}", tolerance=THREE_DIGITS, whose=SLOPES)
 
 
+def as_large(gradient):
+    """Return the numbers of a gradient of NORM_X; refuse if it has another shape."""
+    array = np.from_dlpack(gradient)
+    sentence = f"The gradient of x has the shape {list(array.shape)}, and must have that of x, {list(NORM_X.shape)}."
+    require(array.shape == NORM_X.shape, sentence, array)
+    return array
+
+
 def add_up(name, both, one, other):
     """Refuse unless the gradient for 2 * grad + other is twice the one and the other."""
     right = 2 * np.from_dlpack(one) + np.from_dlpack(other)
-    equal(both, right, what=f"the gradient of {name} for 2 grad + other", whose="twice the one plus the other,")
+    equal(both, right, what=f"the gradient of {name} for 2 grad + other", whose="twice the one plus the other")
 
 
 @about("sum_over_rows")
 def test_sum(step):
     """It adds up each channel over all tokens of all sequences: the shape is [channels]."""
-    for shape in ((2, 7, 5), (3, 1, 5), (7, 4), (1, 4), (2, 3, 4, 6)):
-        x = some(*shape)
-        right = x.reshape(-1, shape[-1]).sum(axis=0)
-        equal(run(step.sum_over_rows, x), right, what=f"sum_over_rows of {list(shape)}", whose="the sum")
+    for x in TO_SUM:
+        right = x.reshape(-1, x.shape[-1]).sum(axis=0)
+        equal(run(step.sum_over_rows, x), right, what=f"sum_over_rows of {list(x.shape)}", whose="the sum")
 
 
 def linear(step, grad, x, weight):
@@ -120,18 +129,16 @@ def test_linear_slopes(step):
 @about("linear_backward")
 def test_linear_rows(step):
     """A matrix of tokens, [tokens, in], gives the same gradients as a batch of sequences."""
-    batch, flat = linear(step, GRAD, X, WEIGHT), linear(step, GRAD.reshape(-1, 3), X.reshape(-1, 4), WEIGHT)
-    for name in OF_THREE:
-        right = np.from_dlpack(batch[name])
-        right = right.reshape(-1, 4) if name == "x" else right
-        equal(flat[name], right, what=f"the gradient of {name} for a matrix", whose="that of a batch")
+    grad, x = GRAD.reshape(-1, 3), X.reshape(-1, 4)
+    gradients = linear(step, grad, x, WEIGHT)
+    for name, right in zip(OF_THREE, (grad @ WEIGHT, grad.T @ x, grad.sum(axis=0)), strict=True):
+        equal(gradients[name], right, what=f"the gradient of {name} for a matrix", whose="that of a batch")
 
 
 @about("linear_backward")
 def test_linear_adds_up(step):
     """Twice the grad gives twice the gradients, and a sum of two grads their sum."""
-    other = some(*GRAD.shape)
-    both, one, rest = (linear(step, grad, X, WEIGHT) for grad in (2 * GRAD + other, GRAD, other))
+    both, one, rest = (linear(step, grad, X, WEIGHT) for grad in (2 * GRAD + OTHER_GRAD, GRAD, OTHER_GRAD))
     for name in OF_THREE:
         add_up(name, both[name], one[name], rest[name])
 
@@ -145,7 +152,7 @@ def test_gelu(step, reference):
 
 @about("gelu_backward")
 def test_gelu_at_its_ends(step):
-    """The slope is 1/2 at 0; far to the right it is 1, far to the left 0, even where x cubed is huge."""
+    """The slope is 1/2 at 0, 1 far to the right, and 0 far to the left, even where x cubed is huge."""
     x = np.array([0, 9, -9, 1e4, -1e4], np.float32)
     right = np.array([0.5, 1, 0, 1, 0], np.float32)
     result = run(step.gelu_backward, np.ones_like(x), x)
@@ -161,8 +168,8 @@ def test_gelu_slopes(step):
 
 @about("gelu_backward")
 def test_gelu_any_axes(step):
-    """Any axes will do: every number goes its own way."""
-    whole = np.from_dlpack(run(step.gelu_backward, NORM_GRAD, NORM_X))
+    """The axes do not matter: each number is taken by itself."""
+    whole = as_large(run(step.gelu_backward, NORM_GRAD, NORM_X))
     for shape in ((6, 6), (36,)):
         result = run(step.gelu_backward, NORM_GRAD.reshape(shape), NORM_X.reshape(shape))
         equal(result, whole.reshape(shape), what=f"gelu_backward of {list(shape)}", whose="the right number")
@@ -171,8 +178,7 @@ def test_gelu_any_axes(step):
 @about("gelu_backward")
 def test_gelu_adds_up(step):
     """Twice the grad gives twice the gradient, and a sum of two grads their sum."""
-    other = some(*NORM_GRAD.shape)
-    given = (2 * NORM_GRAD + other, NORM_GRAD, other)
+    given = (2 * NORM_GRAD + OTHER_NORM_GRAD, NORM_GRAD, OTHER_NORM_GRAD)
     add_up("x", *(run(step.gelu_backward, grad, NORM_X) for grad in given))
 
 
@@ -223,8 +229,7 @@ def test_norm_slopes(step):
 @about("layer_norm_backward")
 def test_norm_without_ones(step):
     """The gradient of x adds up to 0 over each token: a number added to all its channels changes no result."""
-    gradient = np.from_dlpack(norm(step, NORM_GRAD, NORM_X, GAIN)["x"])
-    require(gradient.shape == NORM_X.shape, f"The gradient of x has the shape {list(gradient.shape)}.", gradient)
+    gradient = as_large(norm(step, NORM_GRAD, NORM_X, GAIN)["x"])
     sums = gradient.sum(axis=-1)
     largest = float(np.abs(sums).max())
     require(largest < TOLERANCE, f"Over one token the gradient of x adds up to {largest:.3g}.", gradient)
@@ -232,17 +237,16 @@ def test_norm_without_ones(step):
 
 @about("layer_norm_backward")
 def test_norm_without_its_row(step):
-    """Times the token itself it adds up to 0: the token made larger gives the same result, if eps is tiny."""
-    gradient = np.from_dlpack(norm(step, NORM_GRAD, NORM_X, GAIN, 1e-12)["x"])
-    require(gradient.shape == NORM_X.shape, f"The gradient of x has the shape {list(gradient.shape)}.", gradient)
+    """Multiplied by the token it adds up to 0, if eps is tiny: a larger token gives the same result."""
+    gradient = as_large(norm(step, NORM_GRAD, NORM_X, GAIN, 1e-12)["x"])
     products = (gradient * NORM_X).sum(axis=-1)
     largest = float(np.abs(products).max())
-    require(largest < TOLERANCE, f"Times one token the gradient of x adds up to {largest:.3g}.", gradient)
+    require(largest < TOLERANCE, f"Multiplied by one token, the gradient of x adds up to {largest:.3g}.", gradient)
 
 
 @about("layer_norm_backward")
 def test_norm_of_equal_channels(step):
-    """For a token whose channels are all equal, eps keeps the gradient finite: it is divided by its root."""
+    """For a token whose channels are all equal, the gradient is finite: it is divided by the root of eps."""
     x, eps = np.full((1, 1, 6), 0.75, np.float32), 0.04
     weighted = NORM_GRAD[:1, :1] * GAIN
     right = (weighted - weighted.mean()) / np.float32(0.2)
@@ -255,16 +259,15 @@ def test_norm_rows(step):
     """A matrix of tokens, [tokens, dim], gives the same gradients as a batch of sequences."""
     batch, flat = (norm(step, NORM_GRAD.reshape(shape), NORM_X.reshape(shape), GAIN) for shape in ((2, 3, 6), (6, 6)))
     for name in OF_THREE:
-        right = np.from_dlpack(batch[name])
-        right = right.reshape(6, 6) if name == "x" else right
+        right = as_large(batch[name]).reshape(6, 6) if name == "x" else batch[name]
         equal(flat[name], right, what=f"the gradient of {name} for a matrix", whose="that of a batch")
 
 
 @about("layer_norm_backward")
 def test_norm_adds_up(step):
     """Twice the grad gives twice the gradients, and a sum of two grads their sum."""
-    other = some(*NORM_GRAD.shape)
-    both, one, rest = (norm(step, grad, NORM_X, GAIN) for grad in (2 * NORM_GRAD + other, NORM_GRAD, other))
+    given = (2 * NORM_GRAD + OTHER_NORM_GRAD, NORM_GRAD, OTHER_NORM_GRAD)
+    both, one, rest = (norm(step, grad, NORM_X, GAIN) for grad in given)
     for name in OF_THREE:
         add_up(name, both[name], one[name], rest[name])
 
@@ -280,7 +283,7 @@ def test_embedding(step, reference):
 
 @about("embedding_backward")
 def test_twice(step):
-    """The row of a token that occurs twice is the sum of both gradients, be they in one sequence or in two."""
+    """The row of a token that occurs twice is the sum of both gradients, in one sequence or in two."""
     right = np.zeros((6, 4), np.float32)
     for place in np.ndindex(*IDS.shape):
         right[IDS[place]] += IDS_GRAD[place]
@@ -290,7 +293,7 @@ def test_twice(step):
 
 @about("embedding_backward")
 def test_never(step):
-    """The row of a token that does not occur is exactly 0, and there is a row for each, whatever occurs."""
+    """The table has vocab_size rows, and the row of a token that does not occur is exactly 0."""
     for vocab_size in (6, 5, 40):
         table = np.from_dlpack(run(step.embedding_backward, IDS_GRAD, IDS, vocab_size))
         shape = [vocab_size, 4]
@@ -303,20 +306,18 @@ def test_never(step):
 @about("embedding_backward")
 def test_embedding_slopes(step):
     """It says how fast the loss grows with each number of the table: finite differences of a look-up agree."""
-    table = some(6, 4)
     gradient = run(step.embedding_backward, IDS_GRAD, IDS, 6)
 
     def part(table):
         return F.gather(table, Tensor.from_dlpack(IDS.copy()), axis=-2)
 
-    agree({"the table": gradient}, part, IDS_GRAD, (table,))
+    agree({"the table": gradient}, part, IDS_GRAD, (SOME_TABLE,))
 
 
 @about("embedding_backward")
 def test_embedding_adds_up(step):
     """Twice the grad gives twice the gradient, and a sum of two grads their sum."""
-    other = some(*IDS_GRAD.shape)
-    given = (2 * IDS_GRAD + other, IDS_GRAD, other)
+    given = (2 * IDS_GRAD + OTHER_IDS_GRAD, IDS_GRAD, OTHER_IDS_GRAD)
     add_up("the table", *(run(step.embedding_backward, grad, IDS, 6) for grad in given))
 
 

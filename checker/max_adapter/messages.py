@@ -54,7 +54,7 @@ ADVICE = {
     r"Not enough dims in indices": "F.gather_nd wants indices with one axis more: indices.unsqueeze(-1).",
     r"Unsafe cast from si64": "MAX does not mix int64 with float32. Cast first: x.cast(DType.float32).",
     r"no attribute '(backward|grad|requires_grad_?)'": (
-        "MAX does not remember how a number was made, so it cannot go back. The gradient is a formula, and you write it."
+        "MAX does not remember how a number was made, so it cannot go back. The gradient is a formula: write it."
     ),
     r"not supported between instances of '(tuple|list)' and 'int'": (
         "A sum or a mean runs over one axis. Make rows of the axes in front: x.reshape([-1, x.shape[-1]])."

@@ -1,4 +1,4 @@
-"""Figures of step 17: the shapes of three products, GELU's slope, what a norm takes off a gradient, and a table's sums."""
+"""Figures of step 17: shapes of products, GELU's slope, what a norm takes off a gradient, and the sums of a table."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ def projection() -> str:
     centered = grad - grad.mean()
     along = normalized * (grad * normalized).mean()
     scale, radius = 72, math.sqrt(3)
-    middle = np.array([136.0, 158.0])
+    middle = (136.0, 158.0)
 
     def at(vector: np.ndarray) -> tuple[float, float]:
         across, up = plane @ vector
-        return middle[0] + scale * across, middle[1] - scale * up
+        return middle[0] + scale * float(across), middle[1] - scale * float(up)
 
     tip = at(normalized)
     ends = {name: at(normalized + part) for name, part in {"all": centered, "along": along}.items()}
