@@ -189,7 +189,6 @@ PROVOKED = (
     "x.backward()",
     "F.sum(x, axis=(0, 1))",
     "x.index_add_(0, x, x)",
-    "F.scatter_nd_add(x, x, F.argmax(x).reshape([-1]))",
     "F.einsum('bto,bti->oi', x, x)",
     "[query for query, key, value in [F.split(x, 3, axis=-1)]]",
 )

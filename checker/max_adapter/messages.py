@@ -60,9 +60,6 @@ ADVICE = {
         "A sum or a mean runs over one axis. Make rows of the axes in front: x.reshape([-1, x.shape[-1]])."
     ),
     r"no attribute '(index|scatter)_add_?'": "F.scatter_nd_add(table, rows, indices) adds to the rows of a table.",
-    r"updates rank must be": (
-        "F.scatter_nd_add wants each index in a list of its own: rows [n, embd] take indices [n, 1]."
-    ),
     r"no attribute 'einsum'": "MAX has none: a sum of products is a product of matrices, @.",
     r"values to unpack": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
 }
