@@ -59,7 +59,7 @@ def agree(gradients, part, grad, given):
     """Refuse unless gradients, by name, are what finite differences of a part say."""
     for at, (name, gradient) in enumerate(gradients.items()):
         right = slopes(part, grad, given, at)
-        equal(gradient, right, what=f"the gradient of {name}", tolerance=THREE_DIGITS, whose=SLOPES)
+        equal(gradient, right, what=f"The gradient of {name}", tolerance=THREE_DIGITS, whose=SLOPES)
 
 
 def as_large(gradient):
@@ -73,7 +73,7 @@ def as_large(gradient):
 def add_up(name, both, one, other):
     """Refuse unless the gradient for 2 * grad + other is twice the one and the other."""
     right = 2 * np.from_dlpack(one) + np.from_dlpack(other)
-    equal(both, right, what=f"the gradient of {name} for 2 grad + other", whose="twice the one plus the other")
+    equal(both, right, what=f"The gradient of {name} for 2 grad + other", whose="twice the one plus the other")
 
 
 @about("sum_over_rows")
@@ -96,21 +96,21 @@ def recorded_linear(step, reference):
 def test_linear_input(step, reference):
     """The gradient of x is PyTorch's: each token's grad times the weight."""
     right = reference["linear/x_gradient"]
-    equal(recorded_linear(step, reference)["x"], right, ROWS, what="the gradient of x", whose=PYTORCHS)
+    equal(recorded_linear(step, reference)["x"], right, ROWS, what="The gradient of x", whose=PYTORCHS)
 
 
 @about("linear_backward")
 def test_linear_weight(step, reference):
     """The gradient of weight is PyTorch's: a sum over all tokens, in the layout of the weight, [out, in]."""
     right = reference["linear/weight_gradient"]
-    equal(recorded_linear(step, reference)["weight"], right, ENTRY, what="the gradient of weight", whose=PYTORCHS)
+    equal(recorded_linear(step, reference)["weight"], right, ENTRY, what="The gradient of weight", whose=PYTORCHS)
 
 
 @about("linear_backward")
 def test_linear_bias(step, reference):
     """The gradient of bias is PyTorch's: grad, added up over batch and sequence."""
     right = reference["linear/bias_gradient"]
-    equal(recorded_linear(step, reference)["bias"], right, what="the gradient of bias", whose=PYTORCHS)
+    equal(recorded_linear(step, reference)["bias"], right, what="The gradient of bias", whose=PYTORCHS)
 
 
 @about("linear_backward")
@@ -132,7 +132,7 @@ def test_linear_rows(step):
     grad, x = GRAD.reshape(-1, 3), X.reshape(-1, 4)
     gradients = linear(step, grad, x, WEIGHT)
     for name, right in zip(OF_THREE, (grad @ WEIGHT, grad.T @ x, grad.sum(axis=0)), strict=True):
-        equal(gradients[name], right, what=f"the gradient of {name} for a matrix", whose="that of a batch")
+        equal(gradients[name], right, what=f"The gradient of {name} for a matrix", whose="that of a batch")
 
 
 @about("linear_backward")
@@ -156,7 +156,7 @@ def test_gelu_at_its_ends(step):
     x = np.array([0, 9, -9, 1e4, -1e4], np.float32)
     right = np.array([0.5, 1, 0, 1, 0], np.float32)
     result = run(step.gelu_backward, np.ones_like(x), x)
-    equal(result, right, what="the slope at 0, 9, -9, 10000 and -10000", whose="it must be")
+    equal(result, right, what="The slope at 0, 9, -9, 10000 and -10000", whose="it must be")
 
 
 @about("gelu_backward")
@@ -195,21 +195,21 @@ def recorded_norm(step, reference):
 def test_norm_input(step, reference):
     """The gradient of x is PyTorch's, also for a token that hardly varies, where eps decides."""
     right = reference["norm/x_gradient"]
-    equal(recorded_norm(step, reference)["x"], right, ROWS, what="the gradient of x", whose=PYTORCHS)
+    equal(recorded_norm(step, reference)["x"], right, ROWS, what="The gradient of x", whose=PYTORCHS)
 
 
 @about("layer_norm_backward")
 def test_norm_weight(step, reference):
     """The gradient of weight is PyTorch's: grad times the normalized tokens, added up over all of them."""
     right = reference["norm/weight_gradient"]
-    equal(recorded_norm(step, reference)["weight"], right, what="the gradient of weight", whose=PYTORCHS)
+    equal(recorded_norm(step, reference)["weight"], right, what="The gradient of weight", whose=PYTORCHS)
 
 
 @about("layer_norm_backward")
 def test_norm_bias(step, reference):
     """The gradient of bias is PyTorch's: grad, added up over batch and sequence."""
     right = reference["norm/bias_gradient"]
-    equal(recorded_norm(step, reference)["bias"], right, what="the gradient of bias", whose=PYTORCHS)
+    equal(recorded_norm(step, reference)["bias"], right, what="The gradient of bias", whose=PYTORCHS)
 
 
 @about("layer_norm_backward")
@@ -251,7 +251,7 @@ def test_norm_of_equal_channels(step):
     weighted = NORM_GRAD[:1, :1] * GAIN
     right = (weighted - weighted.mean()) / np.float32(0.2)
     result = norm(step, NORM_GRAD[:1, :1], x, GAIN, eps)["x"]
-    equal(result, right, ROWS, what="the gradient of x", whose="it must be")
+    equal(result, right, ROWS, what="The gradient of x", whose="it must be")
 
 
 @about("layer_norm_backward")
@@ -260,7 +260,7 @@ def test_norm_rows(step):
     batch, flat = (norm(step, NORM_GRAD.reshape(shape), NORM_X.reshape(shape), GAIN) for shape in ((2, 3, 6), (6, 6)))
     for name in OF_THREE:
         right = as_large(batch[name]).reshape(6, 6) if name == "x" else batch[name]
-        equal(flat[name], right, what=f"the gradient of {name} for a matrix", whose="that of a batch")
+        equal(flat[name], right, what=f"The gradient of {name} for a matrix", whose="that of a batch")
 
 
 @about("layer_norm_backward")
@@ -329,7 +329,7 @@ def test_other_linear(step, answer, draw):
     given = draw.array(batch, seq, narrow), draw.array(batch, seq, wide), draw.array(narrow, wide)
     result, right = (linear(one, *given) for one in (step, answer))
     for name in OF_THREE:
-        equal(result[name], right[name], what=f"the gradient of {name}", whose=SOLUTIONS)
+        equal(result[name], right[name], what=f"The gradient of {name}", whose=SOLUTIONS)
 
 
 @pytest.mark.drawn
@@ -350,7 +350,7 @@ def test_other_norms(step, answer, draw):
     given = draw.array(batch, seq, dim), draw.array(batch, seq, dim), draw.array(dim), draw.number("eps", 1e-5, 1e-1)
     result, right = (norm(one, *given) for one in (step, answer))
     for name in OF_THREE:
-        equal(result[name], right[name], what=f"the gradient of {name}", whose=SOLUTIONS)
+        equal(result[name], right[name], what=f"The gradient of {name}", whose=SOLUTIONS)
 
 
 @pytest.mark.drawn
@@ -402,5 +402,5 @@ def test_compiled(step, reference, device):
     results = graph(*(reference[name] for name in shapes))
     for name, result in zip([*names, "embedding/table"], results, strict=True):
         part, of = name.split("/")
-        what = f"the compiled gradient of {of} ({part}) on {device}"
+        what = f"The compiled gradient of {of} ({part}) on {device}"
         equal(result, reference[f"{name}_gradient"], what=what, whose=PYTORCHS)

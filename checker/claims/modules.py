@@ -93,12 +93,12 @@ def run_for(names: Sequence[str], function: Callable[..., Any], *arguments: np.n
     if not isinstance(results, tuple | list) or len(results) != len(names):
         got = f"{len(results)} things" if isinstance(results, tuple | list) else article(type(results).__name__)
         missing = " Is there a `return`?" if results is None else ""
-        raise Refusal(
-            f"{_name(function)} returns {got}, and must return {len(names)} tensors: {', '.join(names)}.{missing}"
-        )
+        wanted = f"{len(names)} tensors, for {', '.join(names[:-1])} and {names[-1]}"
+        raise Refusal(f"{_name(function)} returns {got}, and must return {wanted}.{missing}")
     for name, result in zip(names, results, strict=True):
         if not isinstance(result, Tensor):
-            raise Refusal(f"For {name}, {_name(function)} returns {article(type(result).__name__)}, not a Tensor.")
+            got = article(type(result).__name__)
+            raise Refusal(f"{_name(function)} returns {got} for {name}, and must return a Tensor.")
     return dict(zip(names, results, strict=True))
 
 

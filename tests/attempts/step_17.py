@@ -34,7 +34,7 @@ MISTAKES = {
     "The sum is divided by the number of sequences; add up, without a mean.": {
         SUM: SUM + " / x.shape[0]",
     },
-    "The weight is transposed; going back, each output returns through the weights that it came by: grad @ weight.": {
+    "The weight is transposed; forward multiplies by weight.T, and backward by the weight itself: grad @ weight.": {
         BY_X: "grad_x = grad @ weight.T"
     },
     "The gradient of weight is transposed, [in, out], as Hugging Face's Conv1D has it; Linear keeps [out, in].": {
@@ -127,6 +127,12 @@ MISTAKES = {
     },
     "eps is a number of its own here; take the one that is given.": {SCALE: SCALE.replace("eps", "1e-5")},
     "The weight is missing from the gradient of x: start from grad * weight.": {WEIGHTED: "grad_normalized = grad"},
+    "The weight is missing from the mean that is subtracted: take the mean of grad * weight.": {
+        NORM_X: NORM_X.replace("F.mean(grad_normalized, axis=-1)", "F.mean(grad, axis=-1)")
+    },
+    "The weight is missing from the part along the normalized token: start from grad * weight there too.": {
+        ALONG: ALONG.replace("grad_normalized * normalized", "grad * normalized")
+    },
     "grad is divided by the weight; multiply: the weight comes after the normalization.": {
         WEIGHTED: "grad_normalized = grad / weight"
     },

@@ -8,7 +8,7 @@ from max.dtype import DType
 from max.experimental.nn import Linear
 
 from checker.claims import Refusal
-from checker.claims.modules import build, run
+from checker.claims.modules import build, run, run_for
 from checker.max_adapter import runtime
 from checker.max_adapter.runtime import open_device
 
@@ -52,3 +52,24 @@ def test_a_result_that_is_no_tensor_is_refused():
 def test_an_unknown_device_is_refused():
     with pytest.raises(ValueError, match="there is no device 'tpu'"):
         open_device("tpu")
+
+
+def test_several_results_are_told_by_name():
+    results = run_for(("double", "sum"), lambda x, number: (2 * x, x + number), X, 0.5)
+    np.testing.assert_array_equal(np.from_dlpack(results["double"]), 2 * X)
+    np.testing.assert_array_equal(np.from_dlpack(results["sum"]), X + np.float32(0.5))
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda x: None, "returns a NoneType, and must return 2 tensors, for one and other. Is there a `return`?"),
+        (lambda x: x, "returns a Tensor, and must return 2 tensors, for one and other."),
+        (lambda x: (x, x, x), "returns 3 things, and must return 2 tensors, for one and other."),
+        (lambda x: [x, X], "It returns a ndarray for other, and must return a Tensor."),
+    ],
+)
+def test_other_results_are_refused_in_words(made, said):
+    with pytest.raises(Refusal) as refused:
+        run_for(("one", "other"), made, X)
+    assert refused.value.sentence.endswith(said)
