@@ -18,7 +18,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import DynamicCache, GPT2LMHeadModel, GPT2Tokenizer
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention
+from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention, eager_attention_forward
 
 from checker.course.steps import Step
 from checker.numeric.references import Array
@@ -377,12 +377,58 @@ def step_17() -> Record:
     return record
 
 
+def step_18() -> Record:
+    """Record attention backward: a gradient of what the module returned, and what autograd makes of it on the way.
+
+    Hugging Face keeps the projections' weights as ``[in, out]``; their gradients are recorded as ``[out, in]``.
+    """
+    seen: dict[str, torch.Tensor] = {}
+
+    def recording_attention(module, query, key, value, attention_mask, **options):
+        output, weights = eager_attention_forward(module, query, key, value, attention_mask, **options)
+        seen.update(query=query, key=key, value=value, attention_weights=weights, output=output)
+        for part in seen.values():
+            part.retain_grad()
+        return output, weights
+
+    def backward(attention: Any, name: str, *shape: int) -> Record:
+        hidden_states = torch.from_numpy(values(f"{name}hidden_states", *shape)).requires_grad_()
+        grad = torch.from_numpy(values(f"{name}grad", *shape))
+        mask = torch.full((1, 1, shape[1], shape[1]), -torch.inf).triu(1)
+        attention.zero_grad()
+        attention(hidden_states, attention_mask=mask)[0].backward(grad)
+        record: dict[str, Any] = {"hidden_states": hidden_states, "grad": grad}
+        record["hidden_states.gradient"] = hidden_states.grad
+        for key, weight in attention.named_parameters():
+            record[f"{key}.gradient"] = weight.grad.T if key.endswith("weight") else weight.grad
+        return {f"{name}{key}": part.detach().contiguous().numpy() for key, part in record.items()}
+
+    attention = GPT2Attention(hugging_face_config(**AWKWARD), layer_idx=0)
+    small = GPT2Attention(hugging_face_config(n_embd=768, n_head=12), layer_idx=0)
+    record = recorded(seeded(attention, scale=1.5))
+    seeded(small)
+    of_small = backward(small, "small_", 1, 5, 768)  # the gradients of its matrices are too large to record
+    record |= {name: array for name, array in of_small.items() if not name.endswith("weight.gradient")}
+    record |= backward(attention, "long_", 3, 11, 15) | backward(attention, "single_", 1, 1, 15)
+    ALL_ATTENTION_FUNCTIONS.register("recording_backward", recording_attention)
+    attention.config._attn_implementation = "recording_backward"
+    record |= backward(attention, "", 2, 7, 15)
+    grads: dict[str, Any] = {name: part.grad for name, part in seen.items()}
+    weights, grad_weights = seen["attention_weights"].detach(), grads["attention_weights"]
+    parts = {f"{name}.gradient": part for name, part in grads.items()} | seen
+    parts["output.gradient"] = parts["output.gradient"].transpose(1, 2)  # [batch, head, seq, head_dim]
+    parts["scores.gradient"] = torch.ops.aten._softmax_backward_data(grad_weights, weights, -1, torch.float32)
+    del parts["output"]
+    return record | {name: part.detach().contiguous().numpy() for name, part in parts.items()}
+
+
 RECORDERS = {
     recorder.__name__: recorder
     for recorder in (
         *(step_03, step_04, step_05, step_06, step_07, step_08, step_09, step_10, step_11, step_12, step_14),
         step_16,
         step_17,
+        step_18,
         warmup_06,
         warmup_08,
     )

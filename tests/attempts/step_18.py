@@ -1,0 +1,344 @@
+"""Step 18, what people write instead: mistakes, each with its sentence, and other right answers."""
+
+ROOT = "math.sqrt(int(query.shape[-1]))"
+SCORES = f"scores = query @ key.transpose(-2, -1) / {ROOT}"
+MASK = "causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)"
+WEIGHTS = f"return F.softmax(scores + {MASK})"
+SOFTMAX = "return weights * (grad - F.sum(weights * grad, axis=-1))"
+BY_VALUE = "grad_value = weights.transpose(-2, -1) @ grad"
+BY_SCORES = f"grad_scores = softmax_backward(grad @ value.transpose(-2, -1), weights) / {ROOT}"
+BY_QUERY = "grad_query = grad_scores @ key"
+BY_KEY = "grad_key = grad_scores.transpose(-2, -1) @ query"
+ALL_THREE = "return grad_query, grad_key, grad_value"
+MERGED = "grad_merged, proj_weight, proj_bias = linear_backward(grad, merged, attention.c_proj.weight)"
+GRADS = "grads = heads_backward(attention._split_heads(grad_merged), query, key, value)"
+PARTS = "grad_parts = F.concat([attention._merge_heads(part) for part in grads], axis=-1)"
+INPUT = "grad_input, attn_weight, attn_bias = linear_backward(grad_parts, hidden_states, attention.c_attn.weight)"
+NAMED = 'gradients = {"c_attn.weight": attn_weight, "c_attn.bias": attn_bias}'
+RETURN = 'return grad_input, gradients | {"c_proj.weight": proj_weight, "c_proj.bias": proj_bias}'
+
+MISTAKES = {
+    "The scores are not scaled: step 07 divided them by the square root of head_dim, so divide them here too.": {
+        SCORES: "scores = query @ key.transpose(-2, -1)"
+    },
+    "The scores are divided by head_dim itself; it is its square root.": {
+        SCORES: SCORES.replace(ROOT, "int(query.shape[-1])")
+    },
+    "The scores are multiplied by the square root of head_dim; divide by it.": {SCORES: SCORES.replace(" / ", " * ")},
+    "The scores are scaled by the square root of n_embd; it is that of head_dim, the width of one head.": {
+        SCORES: SCORES.replace("int(query.shape[-1])", "int(query.shape[1]) * int(query.shape[-1])")
+    },
+    "The mask is forgotten on the way back: later tokens get weights, and with them gradients. Add causal_mask.": {
+        WEIGHTS: "return F.softmax(scores)"
+    },
+    "The mask is added after the softmax; add it to the scores, before.": {
+        WEIGHTS: f"return F.softmax(scores) + {MASK}"
+    },
+    "The mask is transposed: every token has weights for itself and the tokens after it instead of before.": {
+        WEIGHTS: WEIGHTS.replace(MASK, f"{MASK}.transpose(-2, -1)")
+    },
+    "The softmax runs over the queries; it must run over the keys, the last axis.": {
+        WEIGHTS: WEIGHTS.replace("))", "), axis=-2)")
+    },
+    "These are the masked scores; their softmax is asked for.": {WEIGHTS: f"return scores + {MASK}"},
+    "Query and key have changed places in the scores: the query comes first, a row for each.": {
+        SCORES: SCORES.replace("query @ key.", "key @ query.")
+    },
+    "The key is multiplied as it is; swap its last two axes, so that the shapes fit.": {
+        SCORES: SCORES.replace("key.transpose(-2, -1)", "key")
+    },
+    "The row's sum is missing: a weight that grows takes from the others. Subtract the sum of weights * grad.": {
+        SOFTMAX: "return weights * grad"
+    },
+    "The sum runs over the queries; it must run over the keys, the last axis.": {
+        SOFTMAX: SOFTMAX.replace("axis=-1", "axis=-2")
+    },
+    "The sum runs over the whole tensor; every row has its own.": {SOFTMAX: SOFTMAX.replace("axis=-1", "axis=None")},
+    "The plain mean of grad is subtracted; each grad counts by its weight: F.sum(weights * grad, axis=-1).": {
+        SOFTMAX: "return weights * (grad - F.mean(grad, axis=-1))"
+    },
+    "The sum of grad is subtracted; each grad counts by its weight: F.sum(weights * grad, axis=-1).": {
+        SOFTMAX: "return weights * (grad - F.sum(grad, axis=-1))"
+    },
+    "The mean of weights * grad is subtracted; it is their sum, since the weights are shares already.": {
+        SOFTMAX: SOFTMAX.replace("F.sum", "F.mean")
+    },
+    "The sum is of weights * weights; it is of weights * grad.": {
+        SOFTMAX: SOFTMAX.replace("F.sum(weights * grad", "F.sum(weights * weights")
+    },
+    "The difference is not multiplied by the weights, so that hidden scores get a gradient too.": {
+        SOFTMAX: "return grad - F.sum(weights * grad, axis=-1)"
+    },
+    "Only grad is multiplied by the weights; the row's sum must be too: weights * (grad - sum).": {
+        SOFTMAX: "return weights * grad - F.sum(weights * grad, axis=-1)"
+    },
+    "The sign is wrong: the row's sum is what is subtracted.": {
+        SOFTMAX: "return weights * (F.sum(weights * grad, axis=-1) - grad)"
+    },
+    "Only a weight's own score is considered, w (1 - w); every score of the row moves it.": {
+        SOFTMAX: "return weights * (1 - weights) * grad"
+    },
+    "The softmax is taken again; weights is its result already.": {
+        SOFTMAX: f"weights = F.softmax(weights)\n    {SOFTMAX}"
+    },
+    "The gradient of value is weights @ grad; the weights must be transposed, so that a value sums over its queries.": {
+        BY_VALUE: "grad_value = weights @ grad"
+    },
+    "The gradient of value leaves the weights out: every query sends its grad times its weight.": {
+        BY_VALUE: "grad_value = (weights > 0).cast(grad.dtype).transpose(-2, -1) @ grad"
+    },
+    "The scale is missing on the way back: the scores were divided by the square root of head_dim, so is their gradient.": {
+        BY_SCORES: BY_SCORES.removesuffix(f" / {ROOT}")
+    },
+    "The scale is missing for query: it belongs to the scores, so query and key both have it.": {
+        BY_QUERY: f"{BY_QUERY} * {ROOT}"
+    },
+    "The scale is missing for key: it belongs to the scores, so query and key both have it.": {
+        BY_KEY: f"{BY_KEY} * {ROOT}"
+    },
+    "The scale is there twice: dividing by the square root of head_dim is enough for query and key.": {
+        BY_SCORES: BY_SCORES.replace(ROOT, "int(query.shape[-1])")
+    },
+    "The gradient of the scores is multiplied by the square root of head_dim; divide by it, as on the way forward.": {
+        BY_SCORES: BY_SCORES.replace(" / ", " * ")
+    },
+    "The scale reaches value too; it belongs to the scores, which come before the weights.": {
+        BY_VALUE: f"{BY_VALUE} / {ROOT}"
+    },
+    "The softmax is left out on the way back: use softmax_backward.": {
+        BY_SCORES: f"grad_scores = grad @ value.transpose(-2, -1) / {ROOT}"
+    },
+    "softmax_backward is given the weights first; the gradient of the weights comes first.": {
+        BY_SCORES: f"grad_scores = softmax_backward(weights, grad @ value.transpose(-2, -1)) / {ROOT}"
+    },
+    "The gradient of the weights is made of keys; it is grad times value, transposed.": {
+        BY_SCORES: BY_SCORES.replace("value.", "key.")
+    },
+    "value is multiplied as it is; the gradient of the weights is grad times value, transposed.": {
+        BY_SCORES: BY_SCORES.replace("value.transpose(-2, -1)", "value")
+    },
+    "The gradient of hidden scores is set to minus infinity, as scores are; it is 0 already.": {
+        BY_SCORES: f"{BY_SCORES}\n    grad_scores = grad_scores + {MASK}"
+    },
+    "The gradient of query is made of queries; it is the gradient of the scores times key.": {
+        BY_QUERY: "grad_query = grad_scores @ query"
+    },
+    "The gradient of key is made of keys; it is the gradient of the scores, transposed, times query.": {
+        BY_KEY: "grad_key = grad_scores.transpose(-2, -1) @ key"
+    },
+    "The gradient of key is summed over keys; transpose the gradient of the scores, so that a key sums over its queries.": {
+        BY_KEY: "grad_key = grad_scores @ query"
+    },
+    "The gradients of query and key are made with the weights; use the gradient of the scores.": {
+        BY_QUERY: "grad_query = weights @ key",
+        BY_KEY: "grad_key = weights.transpose(-2, -1) @ query",
+    },
+    "The gradients of query and key have changed places: they come in the order query, key, value.": {
+        ALL_THREE: "return grad_key, grad_query, grad_value"
+    },
+    "The gradient of value comes first; the order is query, key, value.": {
+        ALL_THREE: "return grad_value, grad_query, grad_key"
+    },
+    "c_proj is left out on the way back: the heads get the gradient of what c_proj took.": {
+        GRADS: GRADS.replace("grad_merged", "grad")
+    },
+    "The gradient of c_proj is made with hidden_states; c_proj took the merged heads.": {
+        MERGED: MERGED.replace("merged, attention", "hidden_states, attention")
+    },
+    "The gradient of c_proj is made with heads that are not merged; it took merged.": {
+        MERGED: MERGED.replace("merged, attention", "attention._attn(query, key, value).reshape(merged.shape), attention")
+    },
+    "linear_backward is given the input of c_proj first; grad comes first.": {
+        MERGED: MERGED.replace("(grad, merged", "(merged, grad")
+    },
+    "The weight of c_proj is transposed; linear_backward takes it as Linear keeps it, [out, in].": {
+        MERGED: MERGED.replace("c_proj.weight", "c_proj.weight.transpose(0, 1)")
+    },
+    "The gradient is cut into heads by reshape alone: _split_heads transposes too.": {
+        GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged.reshape(query.shape)")
+    },
+    "heads_backward is given grad last; it comes first.": {
+        GRADS: "grads = heads_backward(query, key, value, attention._split_heads(grad_merged))"
+    },
+    "heads_backward is given grad as it came; split it into heads first.": {
+        GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged")
+    },
+    "The gradients of the heads are merged without being transposed back: _merge_heads does both.": {
+        PARTS: PARTS.replace("attention._merge_heads(part)", "part.reshape(hidden_states.shape)")
+    },
+    "The parts are joined in the order key, query, value; c_attn makes query, key, value.": {
+        PARTS: PARTS.replace("in grads", "in (grads[1], grads[0], grads[2])")
+    },
+    "The parts are joined in the order value, key, query; c_attn makes query, key, value.": {
+        PARTS: PARTS.replace("in grads", "in grads[::-1]")
+    },
+    "The three parts are added; join them side by side, as c_attn made them.": {
+        PARTS: "grad_parts = attention._merge_heads(grads[0] + grads[1] + grads[2])"
+    },
+    "The parts are joined along the tokens; join them along the last axis: axis=-1.": {
+        PARTS: PARTS.replace("axis=-1", "axis=1")
+    },
+    "The heads are joined before they are merged, so that the channels of query, key and value alternate.": {
+        PARTS: "grad_parts = F.concat(list(grads), axis=-1).transpose(-3, -2)\n"
+        "    grad_parts = grad_parts.reshape([*hidden_states.shape[:-1], 3 * attention.embed_dim])"
+    },
+    "The gradient of c_attn is made with the merged heads; c_attn took hidden_states.": {
+        INPUT: INPUT.replace("hidden_states, attention", "merged, attention")
+    },
+    "c_attn is left out on the way back: the gradient of the queries is returned as that of the input.": {
+        RETURN: RETURN.replace("grad_input,", "attention._merge_heads(grads[0]),")
+    },
+    "The gradient of the residual connection is added; that is for the block to do, in step 19.": {
+        RETURN: RETURN.replace("grad_input,", "grad_input + grad,")
+    },
+    "The weights' gradients are transposed; they are [out, in], like the weights.": {
+        NAMED: NAMED.replace("attn_weight", "attn_weight.transpose(0, 1)"),
+        RETURN: RETURN.replace("proj_weight", "proj_weight.transpose(0, 1)"),
+    },
+    "The gradient of c_attn.bias is summed over the batch only; every token has used it, so sum over all tokens.": {
+        NAMED: NAMED.replace("attn_bias", "F.sum(grad_parts, axis=0)")
+    },
+    "The gradients are divided by the batch size; they add up, and the loss has divided already.": {
+        NAMED: NAMED.replace("attn_weight", "attn_weight / int(grad.shape[0])").replace(
+            "attn_bias", "attn_bias / int(grad.shape[0])"
+        ),
+        RETURN: RETURN.replace("proj_weight", "proj_weight / int(grad.shape[0])").replace(
+            "proj_bias", "proj_bias / int(grad.shape[0])"
+        ),
+    },
+    "The gradients of c_proj are missing from the dictionary: all four are returned.": {
+        RETURN: "return grad_input, gradients"
+    },
+    "The names begin with attn, as in the block; here they are those of the attention itself, c_attn.weight.": {
+        RETURN: RETURN.replace(
+            "gradients |", '{f"attn.{name}": gradient for name, gradient in gradients.items()} |'
+        ).replace('"c_proj', '"attn.c_proj')
+    },
+    "Weight and bias have changed places in the dictionary.": {
+        NAMED: 'gradients = {"c_attn.weight": attn_bias, "c_attn.bias": attn_weight}'
+    },
+    "Only the dictionary is returned; the gradient of hidden_states comes first.": {
+        RETURN: RETURN.replace("grad_input, ", "")
+    },
+}
+
+ALTERNATIVES = {
+    "the scale folded into the query": {SCORES: f"scores = (query / {ROOT}) @ key.transpose(-2, -1)"},
+    "multiplied by the inverse square root": {SCORES: "scores = query @ key.T * int(query.shape[-1]) ** -0.5"},
+    "the mask first": {
+        SCORES: f"mask = {MASK}\n    scores = F.where(mask < 0, mask, query @ key.transpose(-2, -1) / {ROOT})",
+        WEIGHTS: "return F.softmax(scores, axis=-1)",
+    },
+    "softmax by hand": {
+        WEIGHTS: f"powers = F.exp(scores - F.max(scores, axis=-1) + {MASK})\n"
+        "    return powers / F.sum(powers, axis=-1)"
+    },
+    "the products subtracted": {
+        SOFTMAX: "products = weights * grad\n    return products - weights * products.sum(axis=-1)"
+    },
+    "the sum as a product of matrices": {
+        SOFTMAX: "sums = (weights * grad) @ F.broadcast_to(Tensor([1.0]), [weights.shape[-1], 1])\n"
+        "    return weights * (grad - sums)"
+    },
+    "the row's sum from what was gathered": {
+        BY_SCORES: "mean = F.sum(grad * (weights @ value), axis=-1)\n"
+        f"    grad_scores = weights * (grad @ value.transpose(-2, -1) - mean) / {ROOT}"
+    },
+    "the scale before the softmax": {
+        BY_SCORES: f"grad_scores = softmax_backward(grad @ value.transpose(-2, -1) / {ROOT}, weights)"
+    },
+    "the scale on query and key": {
+        BY_SCORES: BY_SCORES.removesuffix(f" / {ROOT}"),
+        ALL_THREE: f"return grad_query / {ROOT}, grad_key / {ROOT}, grad_value",
+    },
+    "the mask once more": {
+        BY_SCORES: f"{BY_SCORES}\n    grad_scores = F.where({MASK} < 0, 0.0, grad_scores)",
+    },
+    "T for the last two axes": {BY_VALUE: "grad_value = weights.T @ grad", BY_KEY: "grad_key = grad_scores.T @ query"},
+    "permute": {BY_KEY: "grad_key = grad_scores.permute([0, 1, 3, 2]) @ query"},
+    "the weights computed by _attn's own formula": {
+        MERGED: "merged = attention._merge_heads(attention_weights(query, key) @ value)\n    " + MERGED
+    },
+    "linear_backward written out": {
+        MERGED: "grad_merged = grad @ attention.c_proj.weight\n"
+        "    rows = grad.reshape([-1, grad.shape[-1]])\n"
+        "    proj_weight = rows.transpose(0, 1) @ merged.reshape([-1, merged.shape[-1]])\n"
+        "    proj_bias = F.sum(rows, axis=0).squeeze(0)"
+    },
+    "the heads split and merged by hand": {
+        GRADS: "sizes = [*grad_merged.shape[:-1], attention.num_heads, attention.head_dim]\n"
+        "    grads = heads_backward(grad_merged.reshape(sizes).transpose(1, 2), query, key, value)",
+        PARTS: "grads = [part.transpose(1, 2).reshape(hidden_states.shape) for part in grads]\n"
+        "    grad_parts = F.concat(grads, axis=2)",
+    },
+    "the parts stacked": {
+        PARTS: "grad_parts = F.stack([attention._merge_heads(part) for part in grads], axis=-2)\n"
+        "    grad_parts = grad_parts.reshape([*hidden_states.shape[:-1], 3 * attention.embed_dim])"
+    },
+    "zeros for the bias of the keys": {
+        NAMED: "width = attention.embed_dim\n"
+        "    by_query, by_key, by_value = F.split(attn_bias, [width] * 3, axis=0)\n"
+        "    attn_bias = F.concat([by_query, 0 * by_key, by_value], axis=0)\n"
+        f"    {NAMED}"
+    },
+    "one dictionary": {
+        f"    {NAMED}\n": "",
+        RETURN: "return (\n        grad_input,\n"
+        '        {"c_proj.weight": proj_weight, "c_proj.bias": proj_bias, "c_attn.weight": attn_weight, '
+        '"c_attn.bias": attn_bias},\n    )',
+    },
+}
+
+#: What people bring along from PyTorch; the check shows the line to write instead.
+HABITS = {
+    "mT": {SCORES: SCORES.replace("key.transpose(-2, -1)", "key.mT")},
+    "torch.matmul": {SCORES: f"scores = torch.matmul(query, key.transpose(-2, -1)) / {ROOT}"},
+    "sqrt of a size": {SCORES: SCORES.replace(ROOT, "math.sqrt(query.size(-1))")},
+    "masked_fill of the scores": {
+        SCORES: f"{SCORES}\n    mask = {MASK}",
+        WEIGHTS: 'scores = scores.masked_fill(mask < 0, float("-inf"))\n    return F.softmax(scores)',
+    },
+    "softmax with a dim": {WEIGHTS: WEIGHTS.replace("))", "), dim=-1)")},
+    "softmax as a method": {WEIGHTS: f"return (scores + {MASK}).softmax(-1)"},
+    "torch.softmax": {WEIGHTS: WEIGHTS.replace("F.softmax", "torch.softmax").replace("))", "), dim=-1)")},
+    "sum with dim and keepdim": {SOFTMAX: "return weights * (grad - (weights * grad).sum(dim=-1, keepdim=True))"},
+    "sum with keepdim": {SOFTMAX: "return weights * (grad - (weights * grad).sum(-1, keepdim=True))"},
+    "torch.sum": {SOFTMAX: "return weights * (grad - torch.sum(weights * grad, dim=-1, keepdim=True))"},
+    "mul as a method": {SOFTMAX: "return weights.mul(grad - F.sum(weights * grad, axis=-1))"},
+    "mT of the weights": {BY_VALUE: "grad_value = weights.mT @ grad"},
+    "torch.einsum": {BY_VALUE: 'grad_value = torch.einsum("bhqk,bhqd->bhkd", weights, grad)'},
+    "einsum for the weights": {
+        BY_SCORES: f'grad_scores = softmax_backward(F.einsum("bhqd,bhkd->bhqk", grad, value), weights) / {ROOT}'
+    },
+    "einsum for the query": {BY_QUERY: 'grad_query = torch.einsum("bhqk,bhkd->bhqd", grad_scores, key)'},
+    "matmul as a method": {BY_QUERY: "grad_query = grad_scores.matmul(key)"},
+    "masked_fill of the gradient": {
+        BY_SCORES: f"{BY_SCORES}\n    mask = {MASK}\n    grad_scores = grad_scores.masked_fill(mask < 0, 0.0)"
+    },
+    "transpose, contiguous and view": {
+        PARTS: "batch, seq, width = hidden_states.shape\n"
+        "    grads = [part.transpose(1, 2).contiguous().view(batch, seq, width) for part in grads]\n"
+        "    grad_parts = F.concat(grads, axis=-1)"
+    },
+    "view and transpose": {
+        GRADS: "batch, seq, _ = hidden_states.shape\n"
+        "    grad_heads = grad_merged.view(batch, seq, attention.num_heads, attention.head_dim).transpose(1, 2)\n"
+        "    grads = heads_backward(grad_heads, query, key, value)"
+    },
+    "torch.cat": {PARTS: PARTS.replace("F.concat", "torch.cat").replace("axis=", "dim=")},
+    "F.cat": {PARTS: PARTS.replace("F.concat", "F.cat").replace("axis=", "dim=")},
+    "chunk as a method": {
+        GRADS: "query, key, value = [\n"
+        "        attention._split_heads(part) for part in attention.c_attn(hidden_states).chunk(3, dim=2)\n    ]\n"
+        f"    {GRADS}"
+    },
+    "a bias summed over two axes": {INPUT: f"{INPUT}\n    attn_bias = grad_parts.sum(dim=(0, 1))"},
+    "loss.backward": {
+        MERGED: "output = attention(hidden_states)\n    output.backward(grad)\n    " + MERGED,
+    },
+    "autograd.grad": {
+        MERGED: "output = attention(hidden_states)\n"
+        "    grad_input = torch.autograd.grad(output, hidden_states, grad)\n    " + MERGED,
+    },
+    "the gradient of a parameter": {NAMED: NAMED.replace("attn_weight", "attention.c_attn.weight.grad")},
+}
