@@ -81,6 +81,17 @@ PRODUCTS = "rows_of(x).transpose(0, 1) @ rows_of(y)"
 ADDED = "F.scatter_nd_add(t, {}, {})"
 ADDED_BY_TOKEN = ADDED.format("rows_of(g)", "i.reshape([-1, 1])")
 EINSUMS = ("bto,bti->oi", "bso,bsi->oi", "btj,bti->ji", "...o,...i->oi", "...j,...i->ji", "no,ni->oi")
+#: What steps 07 and 18 write instead of an einsum over heads, by how it names the axes.
+PRODUCTS_OF_HEADS = {
+    f"{lead}{one},{lead}{other}->{lead}{made}": product
+    for lead in ("bh", "...")
+    for q, k, d in ("qkd", "ijd")
+    for one, other, made, product in (
+        (q + k, k + d, q + d, "x @ y"),
+        (q + d, k + d, q + k, "x @ y.transpose(-2, -1)"),
+        (q + k, q + d, k + d, "x.transpose(-2, -1) @ y"),
+    )
+}
 
 #: A pattern in a message → how to rewrite what failed (see ``checker.diagnosis.rewriting``). ``{0}`` is what the first
 #: group of the pattern found; the first rule that fits is taken.
@@ -230,6 +241,9 @@ REWRITES = {
     r"no attribute 'div'": ("x.div(y) => x / y",),
     r"no attribute 'pow'": ("x.pow(n) => x ** n",),
     r"no attribute '(bmm|matmul|mm)'": ("F.{0}(x, y) => x @ y", "x.{0}(y) => x @ y"),
+    r"functional' has no attribute 'einsum'": tuple(
+        f"F.einsum({axes!r}, x, y) => {product}" for axes, product in PRODUCTS_OF_HEADS.items()
+    ),
     r"no attribute 'mT'": ("x.mT => x.T",),
     r"no attribute 'linear'": ("F.linear(x, w) => x @ w.T", "F.linear(x, w, b) => x @ w.T + b"),
     r"no attribute 'embedding'": ("F.embedding(i, w) => F.gather(w, i, axis=0)",),
@@ -315,6 +329,7 @@ REWRITES = {
         "torch.cat(*a, dim=n) => F.concat(*a, axis=n)",
         "torch.matmul(x, y) => x @ y",
         "torch.bmm(x, y) => x @ y",
+        *(f"torch.einsum({axes!r}, x, y) => {product}" for axes, product in PRODUCTS_OF_HEADS.items()),
         "torch.add(x, y) => x + y",
         "torch.sub(x, y) => x - y",
         "torch.mul(x, y) => x * y",

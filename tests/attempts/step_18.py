@@ -146,7 +146,9 @@ MISTAKES = {
         MERGED: MERGED.replace("merged, attention", "hidden_states, attention")
     },
     "The gradient of c_proj is made with heads that are not merged; it took merged.": {
-        MERGED: MERGED.replace("merged, attention", "attention._attn(query, key, value).reshape(merged.shape), attention")
+        MERGED: MERGED.replace(
+            "merged, attention", "attention._attn(query, key, value).reshape(merged.shape), attention"
+        )
     },
     "linear_backward is given the input of c_proj first; grad comes first.": {
         MERGED: MERGED.replace("(grad, merged", "(merged, grad")
@@ -230,8 +232,7 @@ ALTERNATIVES = {
         WEIGHTS: "return F.softmax(scores, axis=-1)",
     },
     "softmax by hand": {
-        WEIGHTS: f"powers = F.exp(scores - F.max(scores, axis=-1) + {MASK})\n"
-        "    return powers / F.sum(powers, axis=-1)"
+        WEIGHTS: f"powers = F.exp(scores - F.max(scores, axis=-1) + {MASK})\n    return powers / F.sum(powers, axis=-1)"
     },
     "the products subtracted": {
         SOFTMAX: "products = weights * grad\n    return products - weights * products.sum(axis=-1)"
@@ -332,13 +333,4 @@ HABITS = {
         "        attention._split_heads(part) for part in attention.c_attn(hidden_states).chunk(3, dim=2)\n    ]\n"
         f"    {GRADS}"
     },
-    "a bias summed over two axes": {INPUT: f"{INPUT}\n    attn_bias = grad_parts.sum(dim=(0, 1))"},
-    "loss.backward": {
-        MERGED: "output = attention(hidden_states)\n    output.backward(grad)\n    " + MERGED,
-    },
-    "autograd.grad": {
-        MERGED: "output = attention(hidden_states)\n"
-        "    grad_input = torch.autograd.grad(output, hidden_states, grad)\n    " + MERGED,
-    },
-    "the gradient of a parameter": {NAMED: NAMED.replace("attn_weight", "attention.c_attn.weight.grad")},
 }
