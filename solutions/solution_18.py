@@ -55,7 +55,7 @@ def attention_backward(
     parts = F.split(attention.c_attn(hidden_states), [attention.split_size] * 3, axis=-1)
     query, key, value = [attention._split_heads(part) for part in parts]
     merged = attention._merge_heads(attention._attn(query, key, value))
-    # Back through c_proj; into heads, back through them, merged and joined; back through c_attn; all by name. (6 lines)
+    # Back through c_proj; split; through the heads; merge; join; through c_attn; return all by name. (6 lines)
     grad_merged, proj_weight, proj_bias = linear_backward(grad, merged, attention.c_proj.weight)
     grads = heads_backward(attention._split_heads(grad_merged), query, key, value)
     grad_parts = F.concat([attention._merge_heads(part) for part in grads], axis=-1)

@@ -50,5 +50,5 @@ def attention_backward(
     parts = F.split(attention.c_attn(hidden_states), [attention.split_size] * 3, axis=-1)
     query, key, value = [attention._split_heads(part) for part in parts]
     merged = attention._merge_heads(attention._attn(query, key, value))
-    # TODO: Back through c_proj; into heads, back through them, merged and joined; back through c_attn; all by name. (6 lines)
+    # TODO: Back through c_proj; split; through the heads; merge; join; through c_attn; return all by name. (6 lines)
     raise NotImplementedError

@@ -265,7 +265,7 @@ def test_projections(step, attention, reference):
 
 @about("attention_backward")
 def test_the_bias_of_the_keys(step, attention, reference):
-    """The keys' part of c_attn.bias gets none: it adds the same to all scores of a query, and the softmax takes it off."""
+    """The keys' part of c_attn.bias gets none: it adds one constant to all scores of a query, which the softmax ignores."""
     _, gradients = attention_backward(step, attention, reference["grad"], reference["hidden_states"])
     by_query, by_key, by_value = np.abs(array(gradients["c_attn.bias"])).reshape(3, WIDTH).max(axis=-1)
     largest = max(by_query, by_value)
@@ -304,7 +304,7 @@ def test_no_gradient_reaches_a_later_token(step, attention, reference):
 
 @about("attention_backward")
 def test_each_head_moves_its_own_rows(step, config, reference):
-    """What arrives in the channels of the last head moves the rows of c_attn that make its query, key and value only."""
+    """A gradient in the channels of the last head changes only the rows of c_attn that make its query, key and value."""
     weights = reference.weights | {"c_proj.weight": np.eye(WIDTH, dtype=np.float32)}
     grad = np.where(np.arange(WIDTH) < WIDTH - HEAD_DIM, 0, reference["grad"]).astype(np.float32)
     attention = build(GPT2MultiHeadAttention, config, weights=weights)
