@@ -43,7 +43,11 @@ def test_recording_again_gives_the_same_numbers(name):
 def test_nothing_recorded_is_one_or_zero():
     for name in record.RECORDERS:
         for key, array in Reference(Step(name).reference_file).items():
-            if array.size > 1 and array.dtype == np.float32 and not key.endswith(("losses", "gradient", "attention_weights")):
+            if (
+                array.size > 1
+                and array.dtype == np.float32
+                and not key.endswith(("losses", "gradient", "attention_weights"))
+            ):
                 assert not np.isin(array, [0, 1, -1]).any(), f"{name}: {key}"
 
 

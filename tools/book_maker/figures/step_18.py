@@ -19,7 +19,7 @@ LAYER = 2
 
 def way_back() -> str:
     """Draw the tensors of the way forward, below them their gradients, and between the two what is needed again."""
-    wide, high, gap, left, top, below = 97.0, 54.0, 35.0, 6.0, 30.0, 190.0
+    wide, high, gap, left, top, below = 97.0, 60.0, 35.0, 6.0, 30.0, 190.0
     names = (
         "hidden_states\n[T, C]",
         "query, key,\nvalue\n[H, T, d]",
