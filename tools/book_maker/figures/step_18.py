@@ -97,7 +97,7 @@ def row() -> str:
     )
 
 
-def reached() -> np.ndarray:  # [from, to]
+def _reached() -> np.ndarray:  # [from, to]
     """Return how much of a gradient of size 1 at one token arrives at every token, in layer ``LAYER``."""
     ids, model = sentence().ids, load_pretrained(SMALL_MODEL).transformer
     length, width = ids.shape[1], model.config.n_embd
@@ -118,7 +118,7 @@ def reached() -> np.ndarray:  # [from, to]
 
 def reach() -> str:
     """Draw how much of a gradient at one token (the row) arrives at every token (the column)."""
-    sizes, names = reached(), [visible(token) for token in sentence().tokens[0]]
+    sizes, names = _reached(), [visible(token) for token in sentence().tokens[0]]
     cell = (50, 30)
     return svg.figure(
         86 + cell[0] * len(names) + 6,
