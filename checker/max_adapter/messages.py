@@ -93,9 +93,6 @@ PRODUCTS_OF_HEADS = {
     )
 }
 
-#: What step 16 writes instead of PyTorch's losses, one for each token and their mean, of ``x`` and targets ``t``.
-TOKEN_LOSSES = "F.where(t != -100, -F.gather_nd({}, F.where(t != -100, t, 0).unsqueeze(-1), batch_dims=2), 0.0)"
-MEAN_LOSS = "F.sum(token_losses(x, t), axis=None).reshape([]) / count_valid(t)"
 
 #: A pattern in a message → how to rewrite what failed (see ``checker.diagnosis.rewriting``). ``{0}`` is what the first
 #: group of the pattern found; the first rule that fits is taken.
