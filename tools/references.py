@@ -21,9 +21,9 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention, eager_attention_forward
 
 from checker.course.steps import Step
-from checker.numeric.references import Array
+from checker.numeric.references import Array, seeded_weights
 from play.ablation.held_out import chapters
-from tools.hugging_face import AWKWARD, Record, awkward_model, hugging_face_config, load, seeded
+from tools.hugging_face import AWKWARD, CONV1D, Record, awkward_model, hugging_face_config, load, seeded
 
 
 def values(name: str, *shape: int) -> Array:
@@ -422,6 +422,93 @@ def step_18() -> Record:
     return record | {name: part.detach().contiguous().numpy() for name, part in parts.items()}
 
 
+DIRECTIONS = (1, 2, 3)  # in which step 19's weights move a little: those that seeded_weights draws from these seeds
+
+
+def named_gradients(module: torch.nn.Module, prefix: str) -> Record:
+    """Return the gradients that a module's weights have by now, ``[out, in]``, as ``PREFIX/NAME/gradient``."""
+    grads = {name: gradient_of(one) for name, one in module.named_parameters() if one.grad is not None}
+    laid_out = {name: grad.T if name.endswith(CONV1D) else grad for name, grad in grads.items()}
+    return {f"{prefix}/{name}/gradient": grad for name, grad in laid_out.items()}
+
+
+def gradient_of(tensor: torch.Tensor) -> Array:
+    """Return the gradient that a tensor has by now."""
+    assert tensor.grad is not None
+    return tensor.grad.numpy().copy()  # later gradients are added to it in place
+
+
+def step_19() -> Record:
+    """Record the gradients of the whole model and of its parts, and how fast the loss changes in three directions.
+
+    Labels are ignored as in step 16. The gradient of ``wte`` is recorded whole, and apart for a head of its own.
+    """
+    model, weights = awkward_model()
+    input_ids = token_ids("backward", 2, 7)
+    input_ids[[0, 1], [5, 1]] = input_ids[0, [2, 1]]  # one token twice in a row, and one in both rows
+    labels = input_ids.copy()
+    labels[[0, 0, 1, 1], [0, 3, 5, 6]] = -100
+    batch = {"input_ids": torch.from_numpy(input_ids), "labels": torch.from_numpy(labels)}
+    states: list[torch.Tensor] = []
+    modules = (*model.transformer.h, model.transformer.ln_f)
+    hooks = [module.register_forward_pre_hook(lambda _, taken: states.append(taken[0])) for module in modules]
+    output = model(**batch)
+    for hook in hooks:
+        hook.remove()
+    kept = [*states, output.logits]
+    for tensor in kept:
+        tensor.retain_grad()
+    output.loss.backward()
+    record = recorded(weights) | {"input": input_ids, "labels": labels, "loss": output.loss.detach().numpy()}
+    record["states"] = torch.stack(states).detach().numpy()
+    record["states_gradient"] = np.stack([gradient_of(state) for state in states])
+    record["logits_gradient"] = gradient_of(output.logits)
+    record |= named_gradients(model, "model")
+
+    untied = GPT2LMHeadModel(hugging_face_config(**AWKWARD, tie_word_embeddings=False))
+    load(untied, weights)
+    untied(**batch).loss.backward()
+    head, embeddings = untied.lm_head, untied.transformer.wte
+    record |= {"head_gradient": gradient_of(head.weight), "embeddings_gradient": gradient_of(embeddings.weight)}
+
+    shallow = GPT2LMHeadModel(hugging_face_config(**AWKWARD | {"n_layer": 1}))
+    load(shallow, {name: array for name, array in weights.items() if not re.match(r"transformer\.h\.[123]", name)})
+    output = shallow(**batch)
+    output.loss.backward()
+    record |= {"shallow_loss": output.loss.detach().numpy()} | named_gradients(shallow, "shallow")
+
+    first, second = model.transformer.h[0], model.transformer.h[1]
+    parts = {
+        "mlp": (first.mlp, first.mlp),
+        "residual": (second, lambda x: x + second.mlp(second.ln_2(x))),
+        "block": (second, second),
+        "stack": (model.transformer, lambda x: second(first(x))),
+    }
+    for name, (module, function) in parts.items():
+        model.zero_grad()
+        taken, grad = (torch.from_numpy(values(f"{name} backward {what}", 2, 7, 15)) for what in ("input", "gradient"))
+        function(taken.requires_grad_()).backward(grad)
+        record |= {f"{name}_input": taken.detach().numpy(), f"{name}_grad": grad.numpy()}
+        record |= {f"{name}_input_gradient": gradient_of(taken)} | named_gradients(module, name)
+    record["stack_middle"] = first(torch.from_numpy(record["stack_input"])).detach().numpy()
+    normed = second.ln_2(torch.from_numpy(record["residual_input"])).detach().requires_grad_()
+    second.mlp(normed).backward(torch.from_numpy(record["residual_grad"]))
+    record["residual_normed_gradient"] = gradient_of(normed)
+
+    double, change, slopes = model.double(), 1e-5, []
+    shapes = {name: array.shape for name, array in weights.items() if name != "lm_head.weight"}
+    for seed in DIRECTIONS:
+        losses = []
+        for side in (change, -change):
+            moved = {name: side * array.astype(np.float64) for name, array in seeded_weights(shapes, seed).items()}
+            moved = {name: weights[name] + step for name, step in moved.items()}
+            load(double, moved | {"lm_head.weight": moved["transformer.wte.weight"]})
+            logits = double(batch["input_ids"]).logits[:, :-1]  # not .loss, which is a float32
+            losses.append(torch.nn.functional.cross_entropy(logits.transpose(1, 2), batch["labels"][:, 1:]).item())
+        slopes.append((losses[0] - losses[1]) / (2 * change))
+    return record | {"directions": np.array(DIRECTIONS), "slopes": np.array(slopes)}
+
+
 RECORDERS = {
     recorder.__name__: recorder
     for recorder in (
@@ -429,6 +516,7 @@ RECORDERS = {
         step_16,
         step_17,
         step_18,
+        step_19,
         warmup_06,
         warmup_08,
     )

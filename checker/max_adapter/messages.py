@@ -211,6 +211,16 @@ REWRITES = {
     r"no attribute 'repeat'": ("x.repeat(*a) => F.tile(x, [*a])",),
     r"no attribute 'swap(axes|dims)'": ("x.swap{0}(*a) => x.transpose(*a)",),
     r"no attribute '(contiguous|clone|detach|cpu|numpy)'": ("x.{0}() => x",),
+    r"no attribute 'requires_grad_'": ("x.requires_grad_(*a) => x",),
+    r"no attribute 'backward'": (
+        "cross_entropy(x, t).backward() => cross_entropy_backward(x, t)",
+        "x.backward(*a) => pass",
+    ),
+    r"no attribute '(zero_grad|retain_grad)'": ("x.{0}(*a) => pass",),
+    r"no attribute 'add_'": ("x.add_(y) => x = x + y", "x.add_(y) => x + y"),
+    r"no attribute 'named_parameters'": ("x.named_parameters() => x.parameters",),
+    r"'generator' object is not callable": ("x.children() => x",),
+    r"name 'checkpoint' is not defined": ("checkpoint(f, *a, **k) => f(*a)",),
     r"no attribute 'size'": (
         "math.sqrt(x.size(n)) => math.sqrt(int(x.shape[n]))",
         "x.size(n) ** p => int(x.shape[n]) ** p",
@@ -327,6 +337,8 @@ REWRITES = {
         "math.tanh(x) => F.tanh(x)",
     ),
     r"name 'torch' is not defined": (
+        "torch.autograd.grad(cross_entropy(x, t), x)[0] => cross_entropy_backward(x, t)",
+        "torch.utils.checkpoint.checkpoint(f, *a, **k) => f(*a)",
         "torch.cat(*a, dim=n) => F.concat(*a, axis=n)",
         "torch.matmul(x, y) => x @ y",
         "torch.bmm(x, y) => x @ y",

@@ -1,0 +1,395 @@
+"""Step 19, the whole model backward: what is claimed.
+
+PyTorch's gradients of Hugging Face's GPT-2 were recorded, of the whole model and of its parts, all on the awkward
+configuration (batch 2, length 7, width 15, 4 blocks). The modules that are gone back through are the solutions'.
+"""
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from max.dtype import DType
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+
+from checker.claims import about, equal, require
+from checker.claims.modules import build, compiled, shapes_of
+from checker.claims.vocabulary import article
+from checker.max_adapter.runtime import lazily, tensor
+from checker.numeric.references import seeded_weights
+from checker.numeric.tolerance import TOLERANCE
+from solutions.solution_01 import GPT2Config
+from solutions.solution_04 import GPT2MLP
+from solutions.solution_10 import GPT2Model
+from solutions.solution_11 import MaxGPT2LMHeadModel
+
+IGNORED = -100
+PYTORCH = "PyTorch's"
+TIED = "transformer.wte.weight"
+HEAD = "lm_head.weight"
+
+
+@pytest.fixture(scope="module")
+def model(config, reference):
+    """Step 11's model with Hugging Face's weights."""
+    return build(MaxGPT2LMHeadModel, config, weights=reference.weights)
+
+
+@pytest.fixture(scope="module")
+def shallow(config, reference):
+    """Its first block alone, with embeddings and head: enough where depth does not matter."""
+    return build(MaxGPT2LMHeadModel, replace(config, n_layer=1), weights=first_blocks(reference.weights, 1))
+
+
+@pytest.fixture(scope="module")
+def two_blocks(config, reference):
+    """Step 10's model with the first two blocks."""
+    weights = first_blocks(reference.weights, 2)
+    inner = {name.removeprefix("transformer."): array for name, array in weights.items() if name != HEAD}
+    return build(GPT2Model, replace(config, n_layer=2), weights=inner)
+
+
+@pytest.fixture(scope="module")
+def recorded_batch(step, model, reference):
+    """What returns the loss and the gradients of the recorded batch; computed once for all claims."""
+    return functools.cache(lambda: loss_and_gradients(step, model, reference["input"], reference["labels"]))
+
+
+def first_blocks(weights, count):
+    """The weights of a model, without those of later blocks than the first few."""
+    layers = {name: int(name.split(".")[2]) for name in weights if name.startswith("transformer.h.")}
+    return {name: array for name, array in weights.items() if layers.get(name, 0) < count}
+
+
+def in_a_checkpoint(weights):
+    """The names of the weights that are trained: the head has none of its own."""
+    return [name for name in weights if name != HEAD]
+
+
+def call(function, *arguments):
+    """What the learner's function returns for arrays and modules, as one graph."""
+    with lazily():
+        return function(*(tensor(one) if isinstance(one, np.ndarray) else one for one in arguments))
+
+
+def several(function, result, kinds):
+    """The things that a function returns together: a Tensor, or gradients by name, as ``kinds`` has it."""
+    what, wanted = function.__name__, f"{len(kinds)} things: {', '.join(kinds)}"
+    require(result is not None, f"{what} returns None: is there a `return`?")
+    fits = isinstance(result, tuple | list) and len(result) == len(kinds)
+    got = f"{len(result)} things" if isinstance(result, tuple | list) else article(type(result).__name__)
+    require(fits, f"{what} returns {got}, and must return {wanted}.")
+    for one, kind in zip(result, kinds, strict=True):
+        right = Tensor if kind.startswith(("the gradient of", "the loss")) else dict
+        sentence = f"{what} returns {article(type(one).__name__)}, where {kind} must be: {article(right.__name__)}."
+        require(isinstance(one, right), sentence)
+    return result
+
+
+def named(what, gradients, names):
+    """Refuse unless there is a tensor for each name, and for no other."""
+    missing, more = [name for name in names if name not in gradients], [one for one in gradients if one not in names]
+    observed = " ".join(map(str, gradients))
+    sentence = f"{what} has no gradient of {missing[0] if missing else ''}, and must have {len(names)} names"
+    require(not missing, sentence + (f"; it has one of {more[0]}." if more else "."), observed)
+    because = ": that is wte, the same weights, so its gradient belongs to wte's." if HEAD in more else "."
+    require(not more, f"{what} has a gradient of {more[0] if more else ''}, and must not{because}", observed)
+    for name in names:
+        kind = type(gradients[name])
+        require(issubclass(kind, Tensor), f"{what} has {article(kind.__name__)} for {name}, and must have a Tensor.")
+
+
+def small(expected):
+    """The tolerance for numbers that are all smaller than one."""
+    return TOLERANCE * max(float(np.abs(expected).max()), 1e-3)
+
+
+def backward(function, grad, taken, module, names):
+    """What the way back through a module returns: the gradient of what it took, and those of its weights by name."""
+    result = call(function, grad, taken, module)
+    grad, gradients = several(function, result, ("the gradient of the input", "gradients by name"))
+    named(function.__name__, gradients, names)
+    return grad, gradients
+
+
+def loss_and_gradients(step, model, input_ids, labels):
+    """The loss, and the gradients by name, nearest to the loss first."""
+    function = step.gpt2_loss_and_gradients
+    result = call(function, model, input_ids, labels)
+    loss, gradients = several(function, result, ("the loss", "gradients by name"))
+    names = in_a_checkpoint(shapes_of(model))
+    named("gpt2_loss_and_gradients", gradients, names)
+    return loss, {name: gradients[name] for name in reversed(names)}
+
+
+@about("mlp_backward")
+def test_mlp(step, model, reference):
+    """The gradients of its input and of its four parameters are PyTorch's, in the layout [out, in]."""
+    mlp = model.transformer.h[0].mlp
+    taken, grad = reference["mlp_input"], reference["mlp_grad"]
+    grad_input, gradients = backward(step.mlp_backward, grad, taken, mlp, shapes_of(mlp))
+    for name in ("c_proj.bias", "c_proj.weight", "c_fc.bias", "c_fc.weight"):
+        equal(gradients[name], reference[f"mlp/{name}/gradient"], what=f"the gradient of {name}", whose=PYTORCH)
+    equal(grad_input, reference["mlp_input_gradient"], what="the gradient of hidden_states", whose=PYTORCH)
+
+
+@about("pre_norm_residual_backward")
+def test_past_the_branch(step, model, reference):
+    """If the sublayer sends nothing back, the gradient of x is grad as it came: the residual carries it past."""
+
+    def nothing(grad, taken, sublayer):
+        return grad * 0, {"weight": grad}
+
+    norm, function = model.transformer.h[1].ln_2, step.pre_norm_residual_backward
+    kinds = ("the gradient of x", "gradients of the norm", "gradients of the sublayer")
+    result = call(function, reference["residual_grad"], reference["residual_input"], norm, "a sublayer", nothing)
+    grad_x, of_norm, of_sublayer = several(function, result, kinds)
+    equal(grad_x, reference["residual_grad"], what="the gradient of x", whose="grad as it came:")
+    named("The second thing, the norm's gradients,", of_norm, ["weight", "bias"])
+    named("The third thing, the sublayer's gradients,", of_sublayer, ["weight"])
+
+
+@about("pre_norm_residual_backward")
+def test_the_sublayer_is_given(step, model, reference):
+    """sublayer_backward is given grad, the normalized x that the sublayer took, and the sublayer."""
+    norm, x = model.transformer.h[1].ln_2, reference["residual_input"]
+    asked = []
+
+    def noting(grad, taken, sublayer):
+        asked.append((grad, taken, sublayer))
+        return grad, {}
+
+    call(step.pre_norm_residual_backward, reference["residual_grad"], x, norm, "a sublayer", noting)
+    require(bool(asked), "sublayer_backward is not called.")
+    grad, taken, sublayer = asked[0]
+    equal(grad, reference["residual_grad"], what="its first argument", whose="grad:")
+    equal(taken, np.from_dlpack(call(norm, x)).copy(), what="its second argument", whose="norm(x):")
+    require(sublayer == "a sublayer", "Its third argument is not the sublayer.")
+
+
+@about("pre_norm_residual_backward")
+def test_residual(step, model, reference):
+    """Around the second half of a block, all gradients are PyTorch's: x's, the norm's and the sublayer's."""
+    block, function = model.transformer.h[1], step.pre_norm_residual_backward
+    names = shapes_of(block.mlp)
+
+    def mlp_backward(grad, taken, mlp):  # PyTorch's, recorded
+        return tensor(reference["residual_normed_gradient"]), dict.fromkeys(names, grad)
+
+    result = call(
+        function, reference["residual_grad"], reference["residual_input"], block.ln_2, block.mlp, mlp_backward
+    )
+    grad_x, of_norm, _ = several(function, result, ("the gradient of x", "the norm's by name", "the mlp's by name"))
+    named("The second thing, the norm's gradients,", of_norm, ["weight", "bias"])
+    for name in ("bias", "weight"):
+        equal(of_norm[name], reference[f"residual/ln_2.{name}/gradient"], what=f"of the norm's {name}", whose=PYTORCH)
+    equal(grad_x, reference["residual_input_gradient"], what="the gradient of x", whose=PYTORCH)
+
+
+@about("block_backward")
+def test_block(step, model, reference):
+    """The gradients of a block's input and of its twelve parameters are PyTorch's, by name."""
+    block = model.transformer.h[1]
+    names = shapes_of(block)
+    taken, grad = reference["block_input"], reference["block_grad"]
+    grad_input, gradients = backward(step.block_backward, grad, taken, block, names)
+    for name in reversed(names):
+        equal(gradients[name], reference[f"block/{name}/gradient"], what=f"the gradient of {name}", whose=PYTORCH)
+    equal(grad_input, reference["block_input_gradient"], what="the gradient of hidden_states", whose=PYTORCH)
+
+
+@about("residual_stream")
+def test_states(step, model, reference):
+    """It returns what each block takes, and last what the last block returns, as Hugging Face's blocks do."""
+    states = call(step.residual_stream, model.transformer, reference["input"])
+    require(isinstance(states, list | tuple), f"residual_stream returns {article(type(states).__name__)}, not a list.")
+    wanted = len(reference["states"])
+    sentence = f"It returns {len(states)} states, and must return {wanted} for {wanted - 1} blocks."
+    require(len(states) == wanted, sentence, np.array(len(states)))
+    for at, state in enumerate(states):
+        equal(state, reference["states"][at], what=f"state {at}")
+
+
+@about("head_backward")
+def test_head(step, model, reference):
+    """The gradients of the last block's output, of ln_f, and of the head's use of wte are PyTorch's."""
+    transformer = model.transformer
+    grad, taken = reference["logits_gradient"], reference["states"][-1]
+    names = ("ln_f.bias", "ln_f.weight", "wte.weight")
+    grad_input, gradients = backward(step.head_backward, grad, taken, transformer, names)
+    close = small(reference["head_gradient"])
+    what = "the head's gradient of wte.weight"
+    equal(gradients["wte.weight"], reference["head_gradient"], what=what, tolerance=close, whose=PYTORCH)
+    for name in ("ln_f.bias", "ln_f.weight"):
+        right = reference[f"model/transformer.{name}/gradient"]
+        equal(gradients[name], right, what=f"the gradient of {name}", tolerance=small(right), whose=PYTORCH)
+    right = reference["states_gradient"][-1]
+    equal(grad_input, right, what="the gradient of hidden_states", tolerance=small(right), whose=PYTORCH)
+
+
+@about("blocks_backward")
+def test_blocks(step, two_blocks, reference):
+    """Through two blocks, the gradient of what the first took, and those of all 24 parameters by name, are PyTorch's."""
+    names = [name for name in shapes_of(two_blocks) if name.startswith("h.")]
+    middle = reference["stack_middle"]
+    states = [tensor(state) for state in (reference["stack_input"], middle, middle + 1)]
+    grad_input, gradients = backward(step.blocks_backward, reference["stack_grad"], states, two_blocks, names)
+    for name in reversed(names):
+        equal(gradients[name], reference[f"stack/{name}/gradient"], what=f"the gradient of {name}", whose=PYTORCH)
+    equal(grad_input, reference["stack_input_gradient"], what="the gradient of the first state", whose=PYTORCH)
+
+
+@about("embeddings_backward")
+def test_embeddings(step, model, reference):
+    """The gradients of both tables are PyTorch's: a row has the sum over all places in the batch that took it."""
+    gradients = embeddings_backward(step, reference["states_gradient"][0], reference["input"], model.transformer)
+    right = reference["model/transformer.wpe.weight/gradient"]
+    equal(gradients["wpe.weight"], right, what="the gradient of wpe.weight", tolerance=small(right), whose=PYTORCH)
+    right, what = reference["embeddings_gradient"], "the embeddings' gradient of wte.weight"
+    equal(gradients["wte.weight"], right, what=what, tolerance=small(right), whose=PYTORCH)
+
+
+@about("embeddings_backward")
+def test_rows_that_nobody_took(step, model, config, reference):
+    """Tokens that do not occur, and positions beyond the length, get a gradient of exactly 0."""
+    input_ids = np.array([[3, 9, 3], [9, 30, 9], [9, 3, 30]])
+    gradients = embeddings_backward(
+        step, reference["stack_grad"].reshape(-1, 15)[:9].reshape(3, 3, 15), input_ids, model.transformer
+    )
+    for name, taken, size in (("wte", [3, 9, 30], config.vocab_size), ("wpe", [0, 1, 2], config.n_positions)):
+        array = np.from_dlpack(gradients[f"{name}.weight"]).copy()
+        require(
+            array.shape == (size, config.n_embd), f"The gradient of {name} has the shape {list(array.shape)}.", array
+        )
+        rows = [int(row) for row in np.flatnonzero(np.abs(array).max(axis=-1) > 0)]
+        require(rows == taken, f"Rows {rows} of {name}'s gradient are not 0; those must be rows {taken}.", array)
+
+
+def embeddings_backward(step, grad, input_ids, transformer):
+    gradients = call(step.embeddings_backward, grad, input_ids, transformer)
+    sentence = f"embeddings_backward returns {article(type(gradients).__name__)}, and must return a dict of gradients."
+    require(isinstance(gradients, dict), sentence)
+    named("embeddings_backward", gradients, ["wte.weight", "wpe.weight"])
+    return gradients
+
+
+@about("gpt2_loss_and_gradients")
+def test_loss(recorded_batch, reference):
+    """The loss is Hugging Face's, of a batch in which some labels are ignored."""
+    equal(recorded_batch()[0], reference["loss"], what="the loss")
+
+
+@about("gpt2_loss_and_gradients")
+def test_gradients(recorded_batch, reference):
+    """All 52 gradients are PyTorch's, by the names of a checkpoint; they are compared from the loss backward."""
+    _, gradients = recorded_batch()
+    for name, gradient in gradients.items():
+        right = reference[f"model/{name}/gradient"]
+        equal(
+            gradient,
+            reference[f"model/{name}/gradient"],
+            what=f"the gradient of {name}",
+            tolerance=small(right),
+            whose=PYTORCH,
+        )
+
+
+@about("gpt2_loss_and_gradients")
+def test_tied(recorded_batch, reference):
+    """The gradient of wte is the sum of two: the head's, in every row, and the embeddings', in the rows of the input."""
+    _, gradients = recorded_batch()
+    both = reference["head_gradient"] + reference["embeddings_gradient"]
+    what, close = "the gradient of wte.weight", small(both)
+    equal(gradients[TIED], both, what=what, tolerance=close, whose="the sum of both:")
+
+
+@about("gpt2_loss_and_gradients")
+def test_directions(recorded_batch, reference):
+    """Move all weights a little, in three directions: the loss changes as fast as the gradients say."""
+    _, gradients = recorded_batch()
+    arrays = {name: np.from_dlpack(gradient).astype(np.float64) for name, gradient in gradients.items()}
+    shapes = {name: reference.weights[name].shape for name in arrays}
+    found = []
+    for seed in reference["directions"]:
+        direction = seeded_weights(shapes, int(seed))
+        found.append(sum(float((array * direction[name]).sum()) for name, array in arrays.items()))
+    equal(np.array(found), reference["slopes"], what="the slopes", whose="finite differences'")
+
+
+@about("gpt2_loss_and_gradients")
+def test_what_is_ignored(step, shallow):
+    """A row whose labels are all ignored changes nothing, nor does a last token that nobody has to predict."""
+    one, other = np.array([[5, 8, 5, 21]]), np.array([[5, 8, 5, 13], [30, 2, 7, 11]])
+    labels = np.array([[5, 8, 5, IGNORED], [IGNORED] * 4])
+    loss, gradients = loss_and_gradients(step, shallow, one, labels[:1])
+    changed_loss, changed = loss_and_gradients(step, shallow, other, labels)
+    before = "what it was without:"
+    equal(changed_loss, loss, what="the loss", whose=before)
+    for name, gradient in gradients.items():
+        right = np.from_dlpack(gradient).copy()
+        equal(changed[name], right, what=f"the gradient of {name}", tolerance=small(right), whose=before)
+
+
+@pytest.mark.drawn
+@about("mlp_backward")
+def test_other_widths(step, answer, draw):
+    """Another width, weights and inputs drawn anew, are right as well."""
+    config = GPT2Config(**draw.settings())
+    shape = draw.whole("batch", 1, 4), draw.whole("seq", 1, 8), config.n_embd
+    shapes = shapes_of(build(GPT2MLP, config.n_inner, config, weights={}))
+    mlp = build(GPT2MLP, config.n_inner, config, weights=draw.weights(shapes))
+    grad, taken = draw.array(*shape), draw.array(*shape)
+    (result, gradients), (right, wanted) = (
+        backward(one.mlp_backward, grad, taken, mlp, shapes) for one in (step, answer)
+    )
+    solution = "the solution's"
+    for name in reversed(shapes):
+        close = small(np.from_dlpack(wanted[name]))
+        equal(gradients[name], wanted[name], what=f"the gradient of {name}", tolerance=close, whose=solution)
+    close = small(np.from_dlpack(right))
+    equal(result, right, what="the gradient of hidden_states", tolerance=close, whose=solution)
+
+
+@pytest.mark.drawn
+@about("gpt2_loss_and_gradients")
+def test_other_numbers(step, answer, draw):
+    """A configuration of one or two blocks, weights, token ids and labels drawn anew, is right as well."""
+    config = GPT2Config(**draw.settings())
+    batch, seq = draw.whole("batch", 1, 4), draw.whole("seq", 2, 8)
+    input_ids, ignored = draw.ids(config.vocab_size, batch, seq), draw.coins(batch, seq)
+    labels = np.where(ignored, IGNORED, input_ids)
+    labels[:, -1] = input_ids[:, -1]
+    weights = draw.weights(shapes_of(build(MaxGPT2LMHeadModel, config, weights={})))
+    weights[HEAD] = weights[TIED]  # as in every checkpoint
+    model = build(MaxGPT2LMHeadModel, config, weights=weights)
+    (loss, gradients), (right, wanted) = (loss_and_gradients(one, model, input_ids, labels) for one in (step, answer))
+    equal(loss, right, what="the loss", whose="the solution's")
+    for name, gradient in gradients.items():
+        close = small(np.from_dlpack(wanted[name]))
+        equal(gradient, wanted[name], what=f"the gradient of {name}", tolerance=close, whose="the solution's")
+
+
+class LossAndGradients(Module):
+    """What is trained with, as one graph that returns tensors: the loss, then the gradients in the order of ``names``."""
+
+    def __init__(self, step, model, names):
+        self.step, self.model, self.names = step, model, names
+
+    def forward(self, input_ids, labels):
+        loss, gradients = self.step.gpt2_loss_and_gradients(self.model, input_ids, labels)
+        return (loss, *(gradients[name] for name in self.names))
+
+
+@pytest.mark.compiled
+@about("compiled")
+def test_compiled(step, shallow, reference, device):
+    """One graph with symbolic batch and length returns the loss and every gradient of a model with one block."""
+    names = list(reversed(in_a_checkpoint(shapes_of(shallow))))
+    trained, types = LossAndGradients(step, shallow, names), (DType.int64, DType.int64)
+    graph = compiled(trained, ["batch", "seq"], ["batch", "seq"], device=device, dtype=types)
+    loss, *gradients = graph(reference["input"], reference["labels"])
+    equal(loss, reference["shallow_loss"], what=f"the compiled loss on {device}")
+    for name, gradient in zip(names, gradients, strict=True):
+        right, what = reference[f"shallow/{name}/gradient"], f"the compiled gradient of {name} on {device}"
+        equal(gradient, reference[f"shallow/{name}/gradient"], what=what, tolerance=small(right), whose=PYTORCH)
