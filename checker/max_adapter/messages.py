@@ -219,7 +219,6 @@ REWRITES = {
     r"no attribute '(zero_grad|retain_grad)'": ("x.{0}(*a) => pass",),
     r"no attribute 'add_'": ("x.add_(y) => x = x + y", "x.add_(y) => x + y"),
     r"no attribute 'named_parameters'": ("x.named_parameters() => x.parameters",),
-    r"'generator' object is not callable": ("x.children() => x",),
     r"name 'checkpoint' is not defined": ("checkpoint(f, *a, **k) => f(*a)",),
     r"no attribute 'size'": (
         "math.sqrt(x.size(n)) => math.sqrt(int(x.shape[n]))",

@@ -11,7 +11,6 @@ SECOND = "grad, ln_2, mlp = pre_norm_residual_backward(grad, middle, block.ln_2,
 FIRST = "grad, ln_1, attn = pre_norm_residual_backward(grad, hidden_states, block.ln_1, block.attn, attention_backward)"
 NAMES = 'prefixed("ln_1", ln_1) | prefixed("attn", attn) | prefixed("ln_2", ln_2) | prefixed("mlp", mlp)'
 BEGIN = "states = [transformer.wte(input_ids) + transformer.wpe(positions)]"
-EACH = "    for block in transformer.h:\n"
 APPEND = "states.append(block(states[-1]))"
 STATES = "    return states\n"
 TABLE = "grad_final, table, _ = linear_backward(grad, final, transformer.wte.weight)"
@@ -273,7 +272,6 @@ HABITS = {
     "torch.utils.checkpoint": {
         APPEND: "states.append(torch.utils.checkpoint.checkpoint(block, states[-1], use_reentrant=False))"
     },
-    "children": {EACH: "    for block in transformer.h.children():\n"},
     "zero_grad": {LOSS: "model.zero_grad()\n    " + LOSS},
     "loss.backward": {LOSS: "loss = cross_entropy(logits, labels)\n    loss.backward()\n    " + LOSS},
     "backward of the loss for the logits": {
