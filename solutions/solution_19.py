@@ -20,8 +20,8 @@ from solutions.solution_16 import cross_entropy, cross_entropy_backward
 from solutions.solution_17 import embedding_backward, gelu_backward, layer_norm_backward, linear_backward
 from solutions.solution_18 import Gradients, attention_backward
 
-#: Takes the gradient of what a module returned, what the module took, and the module itself. Returns the gradient of
-#: what it took, and the gradients of its weights by name. Each function below with three parameters is one of these.
+#: The way back through a module: takes the gradient of what it returned, what it took, and the module itself; returns
+#: the gradient of what it took, and those of its weights by name. ``attention_backward`` has this form.
 Backward = Callable[[Tensor, Tensor, Any], tuple[Tensor, Gradients]]
 
 
