@@ -5,6 +5,7 @@ configuration (batch 2, length 7, width 15, 4 blocks). The modules that are gone
 """
 
 import functools
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from max.dtype import DType
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from checker.claims import about, equal, require
+from checker.claims import Refusal, about, equal, require
 from checker.claims.modules import build, compiled, shapes_of
 from checker.claims.vocabulary import article
 from checker.max_adapter.runtime import lazily, tensor
@@ -25,7 +26,8 @@ from solutions.solution_10 import GPT2Model
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 IGNORED = -100
-PYTORCH = "PyTorch's"
+PYTORCH, SOLUTION = "PyTorch's", "the solution's"
+SMALLEST = 1e-3  # what is smaller than this is compared as if it were as large
 LINEAR = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
 AXES = {"wte.weight": ("token", "channel"), "wpe.weight": ("position", "channel")} | dict.fromkeys(
     LINEAR, ("output", "input")
@@ -104,17 +106,22 @@ def named(what, gradients, names):
         require(issubclass(kind, Tensor), f"{what} has {article(kind.__name__)} for {name}, and must have a Tensor.")
 
 
-def small(expected):
-    """The tolerance for numbers that are all smaller than one."""
-    return TOLERANCE * max(float(np.abs(expected).max()), 1e-3)
-
-
 def axes_of(name):
-    """What the axes of a weight count; of a weight with one axis, that is its channels."""
-    for end, axes in AXES.items():
-        if name.endswith(end):
-            return axes
-    return ("channel",)
+    """What the axes of a weight count, where a verdict would not know."""
+    return next((axes for end, axes in AXES.items() if end in name), ())
+
+
+@contextmanager
+def comparing(name, right, whose=PYTORCH):
+    """How the gradient of ``name`` is compared with the right one; if its numbers are wrong, say which one it is."""
+    size = float(np.abs(np.from_dlpack(right)).max())
+    close = TOLERANCE * min(1, max(size, SMALLEST))
+    try:
+        yield {"axes": axes_of(name), "what": f"the gradient of {name}", "tolerance": close, "whose": whose}
+    except Refusal as refusal:
+        if refusal.compared is not None:
+            refusal.sentence = f"The gradient of {name} is wrong. {refusal.sentence}"
+        raise
 
 
 def backward(function, grad, taken, module, names):
@@ -142,14 +149,10 @@ def test_mlp(step, model, reference):
     taken, grad = reference["mlp_input"], reference["mlp_grad"]
     grad_input, gradients = backward(step.mlp_backward, grad, taken, mlp, shapes_of(mlp))
     for name in ("c_proj.bias", "c_proj.weight", "c_fc.bias", "c_fc.weight"):
-        equal(
-            gradients[name],
-            reference[f"mlp/{name}/gradient"],
-            axes_of(name),
-            what=f"the gradient of {name}",
-            whose=PYTORCH,
-        )
-    equal(grad_input, reference["mlp_input_gradient"], what="the gradient of hidden_states", whose=PYTORCH)
+        with comparing(name, reference[f"mlp/{name}/gradient"]) as how:
+            equal(gradients[name], reference[f"mlp/{name}/gradient"], **how)
+    with comparing("hidden_states", reference["mlp_input_gradient"]) as how:
+        equal(grad_input, reference["mlp_input_gradient"], **how)
 
 
 @about("pre_norm_residual_backward")
@@ -201,8 +204,10 @@ def test_residual(step, model, reference):
     grad_x, of_norm, _ = several(function, result, ("the gradient of x", "the norm's by name", "the mlp's by name"))
     named("The second thing, the norm's gradients,", of_norm, ["weight", "bias"])
     for name in ("bias", "weight"):
-        equal(of_norm[name], reference[f"residual/ln_2.{name}/gradient"], what=f"of the norm's {name}", whose=PYTORCH)
-    equal(grad_x, reference["residual_input_gradient"], what="the gradient of x", whose=PYTORCH)
+        with comparing(f"the norm's {name}", reference[f"residual/ln_2.{name}/gradient"]) as how:
+            equal(of_norm[name], reference[f"residual/ln_2.{name}/gradient"], **how)
+    with comparing("x", reference["residual_input_gradient"]) as how:
+        equal(grad_x, reference["residual_input_gradient"], **how)
 
 
 @about("block_backward")
@@ -213,14 +218,10 @@ def test_block(step, model, reference):
     taken, grad = reference["block_input"], reference["block_grad"]
     grad_input, gradients = backward(step.block_backward, grad, taken, block, names)
     for name in reversed(names):
-        equal(
-            gradients[name],
-            reference[f"block/{name}/gradient"],
-            axes_of(name),
-            what=f"the gradient of {name}",
-            whose=PYTORCH,
-        )
-    equal(grad_input, reference["block_input_gradient"], what="the gradient of hidden_states", whose=PYTORCH)
+        with comparing(name, reference[f"block/{name}/gradient"]) as how:
+            equal(gradients[name], reference[f"block/{name}/gradient"], **how)
+    with comparing("hidden_states", reference["block_input_gradient"]) as how:
+        equal(grad_input, reference["block_input_gradient"], **how)
 
 
 @about("residual_stream")
@@ -242,21 +243,13 @@ def test_head(step, model, reference):
     grad, taken = reference["logits_gradient"], reference["states"][-1]
     names = ("ln_f.bias", "ln_f.weight", "wte.weight")
     grad_input, gradients = backward(step.head_backward, grad, taken, transformer, names)
-    close = small(reference["head_gradient"])
-    what = "the head's gradient of wte.weight"
-    equal(
-        gradients["wte.weight"],
-        reference["head_gradient"],
-        AXES["wte.weight"],
-        what=what,
-        tolerance=close,
-        whose=PYTORCH,
-    )
+    with comparing("wte.weight", reference["head_gradient"]) as how:
+        equal(gradients["wte.weight"], reference["head_gradient"], **how)
     for name in ("ln_f.bias", "ln_f.weight"):
-        right = reference[f"model/transformer.{name}/gradient"]
-        equal(gradients[name], right, what=f"the gradient of {name}", tolerance=small(right), whose=PYTORCH)
-    right = reference["states_gradient"][-1]
-    equal(grad_input, right, what="the gradient of hidden_states", tolerance=small(right), whose=PYTORCH)
+        with comparing(name, reference[f"model/transformer.{name}/gradient"]) as how:
+            equal(gradients[name], reference[f"model/transformer.{name}/gradient"], **how)
+    with comparing("hidden_states", reference["states_gradient"][-1]) as how:
+        equal(grad_input, reference["states_gradient"][-1], **how)
 
 
 @about("blocks_backward")
@@ -267,31 +260,20 @@ def test_blocks(step, two_blocks, reference):
     states = [tensor(state) for state in (reference["stack_input"], middle, middle + 1)]
     grad_input, gradients = backward(step.blocks_backward, reference["stack_grad"], states, two_blocks, names)
     for name in reversed(names):
-        equal(
-            gradients[name],
-            reference[f"stack/{name}/gradient"],
-            axes_of(name),
-            what=f"the gradient of {name}",
-            whose=PYTORCH,
-        )
-    equal(grad_input, reference["stack_input_gradient"], what="the gradient of the first state", whose=PYTORCH)
+        with comparing(name, reference[f"stack/{name}/gradient"]) as how:
+            equal(gradients[name], reference[f"stack/{name}/gradient"], **how)
+    with comparing("the first state", reference["stack_input_gradient"]) as how:
+        equal(grad_input, reference["stack_input_gradient"], **how)
 
 
 @about("embeddings_backward")
 def test_embeddings(step, model, reference):
     """The gradients of both tables are PyTorch's: a row has the sum over all places in the batch that took it."""
     gradients = embeddings_backward(step, reference["states_gradient"][0], reference["input"], model.transformer)
-    right = reference["model/transformer.wpe.weight/gradient"]
-    equal(
-        gradients["wpe.weight"],
-        right,
-        AXES["wpe.weight"],
-        what="the gradient of wpe.weight",
-        tolerance=small(right),
-        whose=PYTORCH,
-    )
-    right, what = reference["embeddings_gradient"], "the embeddings' gradient of wte.weight"
-    equal(gradients["wte.weight"], right, AXES["wte.weight"], what=what, tolerance=small(right), whose=PYTORCH)
+    with comparing("wpe.weight", reference["model/transformer.wpe.weight/gradient"]) as how:
+        equal(gradients["wpe.weight"], reference["model/transformer.wpe.weight/gradient"], **how)
+    with comparing("wte.weight", reference["embeddings_gradient"]) as how:
+        equal(gradients["wte.weight"], reference["embeddings_gradient"], **how)
 
 
 @about("embeddings_backward")
@@ -329,9 +311,8 @@ def test_gradients(recorded_batch, reference):
     """All 52 gradients are PyTorch's, by the names of a checkpoint; they are compared from the loss backward."""
     _, gradients = recorded_batch()
     for name, gradient in gradients.items():
-        right, what = reference[f"model/{name}/gradient"], f"the gradient of {name}"
-        close = small(right)
-        equal(gradient, reference[f"model/{name}/gradient"], axes_of(name), what=what, tolerance=close, whose=PYTORCH)
+        with comparing(name, reference[f"model/{name}/gradient"]) as how:
+            equal(gradient, reference[f"model/{name}/gradient"], **how)
 
 
 @about("gpt2_loss_and_gradients")
@@ -339,8 +320,8 @@ def test_tied(recorded_batch, reference):
     """The gradient of wte is the sum of two: the head's, in every row, and the embeddings', in the rows of the input."""
     _, gradients = recorded_batch()
     both = reference["head_gradient"] + reference["embeddings_gradient"]
-    what, close = "the gradient of wte.weight", small(both)
-    equal(gradients[TIED], both, AXES["wte.weight"], what=what, tolerance=close, whose="the sum of both:")
+    with comparing(TIED, both, "the sum of both:") as how:
+        equal(gradients[TIED], both, **how)
 
 
 @about("gpt2_loss_and_gradients")
@@ -365,9 +346,8 @@ def test_what_is_ignored(step, shallow, reference):
     loss, gradients = loss_and_gradients(step, shallow, input_ids, labels)
     equal(loss, reference["shallow_loss"], what="the loss")
     for name, gradient in gradients.items():
-        right, what = reference[f"shallow/{name}/gradient"], f"the gradient of {name}"
-        close = small(right)
-        equal(gradient, reference[f"shallow/{name}/gradient"], axes_of(name), what=what, tolerance=close, whose=PYTORCH)
+        with comparing(name, reference[f"shallow/{name}/gradient"]) as how:
+            equal(gradient, reference[f"shallow/{name}/gradient"], **how)
 
 
 @pytest.mark.drawn
@@ -382,19 +362,11 @@ def test_other_widths(step, answer, draw):
     (result, gradients), (right, wanted) = (
         backward(one.mlp_backward, grad, taken, mlp, shapes) for one in (step, answer)
     )
-    solution = "the solution's"
     for name in reversed(shapes):
-        close = small(np.from_dlpack(wanted[name]))
-        equal(
-            gradients[name],
-            wanted[name],
-            axes_of(name),
-            what=f"the gradient of {name}",
-            tolerance=close,
-            whose=solution,
-        )
-    close = small(np.from_dlpack(right))
-    equal(result, right, what="the gradient of hidden_states", tolerance=close, whose=solution)
+        with comparing(name, wanted[name], SOLUTION) as how:
+            equal(gradients[name], wanted[name], **how)
+    with comparing("hidden_states", right, SOLUTION) as how:
+        equal(result, right, **how)
 
 
 @pytest.mark.drawn
@@ -411,17 +383,10 @@ def test_other_numbers(step, answer, draw):
     weights[HEAD] = weights[TIED]  # as in every checkpoint
     model = build(MaxGPT2LMHeadModel, config, weights=weights)
     (loss, gradients), (right, wanted) = (loss_and_gradients(one, model, input_ids, labels) for one in (step, answer))
-    equal(loss, right, what="the loss", whose="the solution's")
+    equal(loss, right, what="the loss", whose=SOLUTION)
     for name, gradient in gradients.items():
-        close = small(np.from_dlpack(wanted[name]))
-        equal(
-            gradient,
-            wanted[name],
-            axes_of(name),
-            what=f"the gradient of {name}",
-            tolerance=close,
-            whose="the solution's",
-        )
+        with comparing(name, wanted[name], SOLUTION) as how:
+            equal(gradient, wanted[name], **how)
 
 
 class LossAndGradients(Module):
@@ -445,6 +410,5 @@ def test_compiled(step, shallow, reference, device):
     loss, *gradients = graph(reference["input"], reference["labels"])
     equal(loss, reference["shallow_loss"], what=f"the compiled loss on {device}")
     for name, gradient in zip(names, gradients, strict=True):
-        right, what = reference[f"shallow/{name}/gradient"], f"the compiled gradient of {name} on {device}"
-        close = small(right)
-        equal(gradient, reference[f"shallow/{name}/gradient"], axes_of(name), what=what, tolerance=close, whose=PYTORCH)
+        with comparing(f"{name}, compiled on {device}", reference[f"shallow/{name}/gradient"]) as how:
+            equal(gradient, reference[f"shallow/{name}/gradient"], **how)
