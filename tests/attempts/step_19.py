@@ -287,3 +287,9 @@ HABITS = {
         '    return cross_entropy(logits, labels), prefixed("transformer", named)'
     },
 }
+
+#: Numbers of the recorded configuration, written into the code: only another configuration shows them.
+FIXED = {
+    "the size of the vocabulary is a number": {"input_ids, config.vocab_size)": "input_ids, 37)"},
+    "the number of positions is a number": {"positions, config.n_positions)": "positions, 13)"},
+}
