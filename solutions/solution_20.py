@@ -73,7 +73,7 @@ def initialize(config: GPT2Config, seed: int) -> Weights:
     shapes = {name: [int(size) for size in weight.shape] for name, weight in empty_model(config).parameters}
     del shapes["lm_head.weight"]
     rng = np.random.default_rng(seed)
-    # Biases 0; gains of the norms 1; all else normal with 0.02, but c_proj with 0.02 / sqrt(2 n_layer). (9 lines)
+    # Biases 0; gains of the norms 1; all else normal with 0.02, but c_proj with 0.02 / sqrt(2 n_layer). (10 lines)
     weights: Weights = {}
     for name, shape in shapes.items():
         if name.endswith("bias"):
@@ -89,12 +89,13 @@ def initialize(config: GPT2Config, seed: int) -> Weights:
 def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
     """Return the learning rate of a step; the first is step 1.
 
-    It rises in a straight line to ``peak`` at ``warmup_steps``, then falls along half a cosine to 0 at ``total_steps``.
+    It rises in a straight line to ``peak`` at ``warmup_steps``, then falls along half a cosine to 0 at ``total_steps``,
+    and stays there. Without a warm-up, ``warmup_steps`` is 0.
     """
-    # Before the end of the warm-up a fraction of peak; after it, half of peak times (1 + cosine). (4 lines)
-    if step < warmup_steps:
+    # Up to the end of the warm-up a fraction of peak; after it, half of peak times (1 + cosine). (4 lines)
+    if step <= warmup_steps:
         return peak * step / warmup_steps
-    done = (step - warmup_steps) / (total_steps - warmup_steps)
+    done = min(1.0, (step - warmup_steps) / (total_steps - warmup_steps))
     return peak * (1 + math.cos(math.pi * done)) / 2
 
 
@@ -143,8 +144,21 @@ class AdamW:
         return weight - rate * direction
 
 
+def add_gradients(sums: Gradients, gradients: Gradients, count: Tensor) -> None:
+    """Add to ``sums`` what a batch says of every weight: a batch with twice as many tokens says twice as much.
+
+    Args:
+        sums: of the gradients of single losses, over all batches so far; they are written into.
+        gradients: of the mean loss of one more batch.
+        count: how many losses that is the mean of, [].
+    """
+    # Of each name: the mean times count is a sum; add it in place, with [...]. (2 lines)
+    for name, total in sums.items():
+        total[...] = total + count * gradients[name]
+
+
 class Accumulate(Module):
-    """Add the gradients of a batch to sums that other batches have added to: the sum over tokens, not a mean."""
+    """Add the gradients of one batch to sums that may have those of others."""
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
@@ -156,10 +170,8 @@ class Accumulate(Module):
         model = model_with(self.config, weights)
         loss, gradients = gpt2_loss_and_gradients(model, input_ids, labels)
         count = count_valid(next_labels(labels))
-        # The loss and the gradients are means over count tokens: multiply, and add to each sum in place. (3 lines)
-        for name, total in sums.items():
-            total[...] = total + count * gradients[name]
-        return loss * count, count
+        add_gradients(sums, gradients, count)
+        return F.where(count > 0, count * loss, 0.0), count  # the mean of no losses is NaN, and their sum is 0
 
 
 class Update(Module):
@@ -186,7 +198,7 @@ class Update(Module):
             mean, square = self.optimizer.averages(gradients[name], means[name], squares[name])
             means[name][...], squares[name][...] = mean, square
             weight[...] = self.optimizer.updated(weight, mean, square, rate, step)
-            sums[name][...] = 0 * sums[name]
+            sums[name][...] = F.zeros_like(sums[name])
         return norm
 
 
@@ -210,19 +222,20 @@ def train_step(
         The mean loss before the step, and the norm of the gradients before they were clipped.
 
     Raises:
-        FloatingPointError: the loss is not a finite number; no weight has been changed.
+        FloatingPointError: the loss is not a finite number, or no label is valid; no weight has been changed.
     """
     total, count = 0.0, 0.0
-    # Accumulate each batch, adding up losses and counts. (3 lines)
+    # Accumulate all batches; refuse a mean loss that is not finite; then count the step, and update. (10 lines)
     for input_ids, labels in batches:
         losses, valid = accumulate(input_ids, labels, state.weights, state.sums)
         total, count = total + losses.item(), count + valid.item()
-    if not math.isfinite(total):
-        raise FloatingPointError(f"the loss of step {state.step + 1} is {total}")
+    loss = total / count if count else math.nan
+    if not math.isfinite(loss):
+        raise FloatingPointError(f"the loss of step {state.step + 1} is {loss}")
     state.step += 1
     at = scalar(rate), scalar(state.step), scalar(count)
     norm = update(*at, state.weights, state.sums, state.means, state.squares)
-    return total / count, norm.item()
+    return loss, norm.item()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -509,6 +510,77 @@ def step_19() -> Record:
     return record | {"directions": np.array(DIRECTIONS), "slopes": np.array(slopes)}
 
 
+#: The models that step 20 trains: one without blocks, whose graphs are quickly made, and one with a block.
+TRAINED = {"": {"n_layer": 0}, "block_": {"n_layer": 1}}
+TINY = {"vocab_size": 11, "n_positions": 8, "n_embd": 6, "n_head": 2, "n_inner": 7, "layer_norm_epsilon": 1e-3}
+#: How they are trained: nothing is a default of AdamW's, and some gradients are longer than ``max_norm``, others not.
+TRAINING = {"peak": 0.03, "warmup_steps": 4, "total_steps": 24, "max_norm": 0.5}
+TRAINED_STEPS = 20
+OPTIMIZER = {"beta1": 0.8, "beta2": 0.9, "epsilon": 1e-3, "weight_decay": 0.5}
+
+
+def step_20() -> Record:
+    """Record how PyTorch trains two tiny models for 20 steps, each step on two batches with some labels ignored."""
+    record: Record = {f"config/{name}": np.array(value) for name, value in (TRAINING | OPTIMIZER).items()}
+    rng = np.random.RandomState(20)
+    input_ids = rng.randint(0, TINY["vocab_size"], (2, 2, 5), dtype=np.int64)  # [batches, rows, seq]
+    labels = input_ids.copy()
+    labels[0, 0, 2:] = labels[0, 1, 0] = labels[0, 1, 3] = -100
+    record |= {"input_ids": input_ids, "labels": labels}
+    for prefix, depth in TRAINED.items():
+        sizes: Any = TINY | depth
+        model = GPT2LMHeadModel(hugging_face_config(**sizes))
+        weights = {name: 0.5 * array for name, array in seeded(model).items()}
+        load(model, weights | {"lm_head.weight": weights["transformer.wte.weight"]})
+        record |= {f"{prefix}sizes/{name}": np.array(value) for name, value in sizes.items()}
+        curve = trained(model, *(torch.from_numpy(array).flatten(0, 1) for array in (input_ids, labels)))
+        kept = ["weights_0/", "sums_1/", "weights_1/", "weights_20/", "losses", "norms"] if prefix else [""]
+        record |= {f"{prefix}{name}": array for name, array in curve.items() if name.startswith(tuple(kept))}
+    return record
+
+
+def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record:
+    """Train a model with PyTorch's AdamW, and record what goes in and what comes out.
+
+    Of steps 1, 2 and 20 it keeps ``sums_STEP``, the gradients of the sum of all losses, and what there was before and
+    after: ``weights_STEP``, and the ``means_STEP`` and ``squares_STEP`` of AdamW. Step 0 is before the first.
+    """
+    named = dict(model.named_parameters())  # the head is not among them: it is wte
+    matrices, others = ([one for one in named.values() if (one.dim() > 1) is large] for large in (True, False))
+    groups = [{"params": matrices, "weight_decay": OPTIMIZER["weight_decay"]}, {"params": others, "weight_decay": 0.0}]
+    betas = (OPTIMIZER["beta1"], OPTIMIZER["beta2"])
+    optimizer = torch.optim.AdamW(groups, betas=betas, eps=OPTIMIZER["epsilon"])
+    end, warmup, count = TRAINING["total_steps"], TRAINING["warmup_steps"], (labels[:, 1:] != -100).sum()
+    record: Record = {}
+    curve: dict[str, list[float]] = {"rates": [], "losses": [], "norms": []}
+
+    def keep(kind: str, step: int, arrays: dict[str, torch.Tensor]) -> None:
+        for name, array in arrays.items():
+            kept = (array.T if name.endswith(CONV1D) else array).detach().numpy().copy()
+            record[f"{kind}_{step}/{name}"] = np.ascontiguousarray(kept)
+
+    keep("weights", 0, named)
+    for step in range(1, TRAINED_STEPS + 1):
+        done = max(0.0, (step - warmup) / (end - warmup))
+        rate = TRAINING["peak"] * min(step / warmup, (1 + math.cos(math.pi * done)) / 2)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        optimizer.zero_grad()
+        loss = model(input_ids, labels=labels).loss
+        loss.backward()
+        if step in (1, 2, TRAINED_STEPS):
+            keep("sums", step, {name: one.grad * count for name, one in named.items()})
+        norm = torch.nn.utils.clip_grad_norm_(named.values(), TRAINING["max_norm"])
+        optimizer.step()
+        for name, number in (("rates", rate), ("losses", loss.item()), ("norms", norm.item())):
+            curve[name].append(number)
+        if step in (1, 2, TRAINED_STEPS - 1, TRAINED_STEPS):
+            keep("weights", step, named)
+            for kind, key in (("means", "exp_avg"), ("squares", "exp_avg_sq")):
+                keep(kind, step, {name: optimizer.state[one][key] for name, one in named.items()})
+    return record | {name: np.array(numbers) for name, numbers in curve.items()} | {"count": count.numpy()}
+
+
 RECORDERS = {
     recorder.__name__: recorder
     for recorder in (
@@ -517,6 +589,7 @@ RECORDERS = {
         step_17,
         step_18,
         step_19,
+        step_20,
         warmup_06,
         warmup_08,
     )
