@@ -191,7 +191,7 @@ class Update(Module):
         squares: Gradients,
     ) -> Tensor:  # [], [], [] -> []
         """Return the norm of all gradients before they were clipped; write into all weights and averages."""
-        # Divide the sums by count and clip; then both averages and the weight of every name; sums to 0. (7 lines)
+        # Divide the sums by count and clip; then both averages and the weight of every name; sums to 0. (8 lines)
         gradients = {name: total / count for name, total in sums.items()}
         gradients, norm = clip_by_global_norm(gradients, self.max_norm)
         for name, weight in weights.items():

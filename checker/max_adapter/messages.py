@@ -49,7 +49,8 @@ ADVICE = {
         "tensor; the caller can ask for .item()."
     ),
     r"__setitem__ requires a Tensor value": (
-        "A tensor is not changed in place. F.where(mask, value, x) makes a new one, with value where mask is true."
+        "Only a tensor is written into a tensor: x[...] = F.full_like(x, value). F.where(mask, value, x) makes a new one, "
+        "with value where mask is true."
     ),
     r"Not enough dims in indices": "F.gather_nd wants indices with one axis more: indices.unsqueeze(-1).",
     r"Unsafe cast from si64": "MAX does not mix int64 with float32. Cast first: x.cast(DType.float32).",
@@ -175,16 +176,20 @@ REWRITES = {
     r"Not enough dims in indices": (
         "F.gather_nd(x, i, batch_dims=n) => F.gather_nd(x, i.unsqueeze(-1), batch_dims=n)",
     ),
-    r"realize tensor before": ("x.item() => x",),
+    r"realize tensor before": ("x.item() => x", "min(x, y) => F.min(x, y)", "max(x, y) => F.max(x, y)"),
     r"must be a string or a real number, not 'Tensor'": ("float(x) => x",),
-    r"clamp\(\) got an unexpected keyword": ("F.clamp(x, min=n) => F.max(x, n)",),
+    r"clamp\(\) got an unexpected keyword": ("F.clamp(x, min=n) => F.max(x, n)", "F.clamp(x, max=n) => F.min(x, n)"),
     r"no attribute 'gather'": (
         "x.gather(n, i).squeeze(n) => F.gather_nd(x, i, batch_dims=2)",
         "x.gather(dim=n, index=i).squeeze(n) => F.gather_nd(x, i, batch_dims=2)",
         "x.gather(n, i).squeeze(dim=n) => F.gather_nd(x, i, batch_dims=2)",
     ),
     r"'float' object has no attribute 'exp'": ("x.exp() => math.exp(x)",),
-    r"Unary ops do not support non-max objects": ("F.exp(x) => math.exp(x)", "F.log(x) => math.log(x)"),
+    r"Unary ops do not support non-max objects": (
+        "F.exp(x) => math.exp(x)",
+        "F.log(x) => math.log(x)",
+        "F.cos(x) => math.cos(x)",
+    ),
     r"name 'np' is not defined": (
         "np.exp(x) => math.exp(x)",
         "np.log(x) => math.log(x)",
@@ -245,7 +250,18 @@ REWRITES = {
     r"'TensorType' object is not callable": ("x.type(t) => x.cast(t)",),
     r"no attribute 'var'": ("x.var(*a, **k) => ((x - x.mean(-1)) ** 2).mean(-1)",),
     r"no attribute 'std'": ("x.std(*a, **k) => F.sqrt(((x - x.mean(-1)) ** 2).mean(-1))",),
-    r"no attribute 'add'": ("x.add(y) => x + y",),
+    r"no attribute 'add'": ("x.add(y) => x + y", "x.add(y, alpha=a) => x + a * y"),
+    r"no attribute 'add_'": ("x.add_(y) => x[...] = x + y", "x.add_(y, alpha=a) => x[...] = x + a * y"),
+    r"no attribute 'mul_'": (
+        "x.mul_(b).add_(y, alpha=a) => b * x + a * y",
+        "x.mul_(b).addcmul_(y, z, value=a) => b * x + a * y * z",
+        "x.mul_(b) => x[...] = b * x",
+    ),
+    r"no attribute '(lerp_?)'": ("x.{0}(y, a) => x + a * (y - x)",),
+    r"no attribute 'copy_'": ("x.copy_(y) => x[...] = y",),
+    r"no attribute 'zero_'": ("x.zero_() => x[...] = F.zeros_like(x)",),
+    r"no attribute 'data'": ("x.data => x",),
+    r"no attribute 'norm'": ("x.norm() => F.sqrt(F.sum(x * x, axis=None).reshape([]))",),
     r"no attribute 'sub'": ("x.sub(y) => x - y",),
     r"no attribute 'mul'": ("x.mul(y) => x * y",),
     r"no attribute 'div'": ("x.div(y) => x / y",),
@@ -328,6 +344,7 @@ REWRITES = {
     r"__setitem__ requires a Tensor value": (
         *(f"x[i {sign} j] = v => x = F.where(i {sign} j, v, x)" for sign in SIGNS),
         *(f"x[:, :, i {sign} j] = v => x = F.where(i {sign} j, v, x)" for sign in SIGNS),
+        "x[...] = v => x[...] = F.full_like(x, v)",
     ),
     r"support argument 0 of type Tensor which has no callable (\w+)": ("np.{0}(*a, **k) => F.{0}(*a, **k)",),
     r"must be real number, not Tensor": (
@@ -361,6 +378,13 @@ REWRITES = {
         "torch.full(*a, **k) => Tensor.full(*a, **k)",
         "torch.tensor(*a, **k) => Tensor(*a, **k)",
         "torch.tril(x) => F.band_part(x, None, 0)",
+        "torch.tril(x) => F.band_part(x, -1, 0)",
+        "torch.nn.utils.clip_grad_norm_(g.values(), n) => "
+        "F.sqrt(sum(F.sum(gradient * gradient, axis=None).reshape([]) for gradient in g.values()))",
+        "torch.randn(s) * n => (n * rng.standard_normal(s)).astype(np.float32)",
+        "torch.isfinite(x) => math.isfinite(x)",
+        "torch.cos(math.pi * x) => math.cos(math.pi * x)",
+        "torch.zeros_like(x) => F.zeros_like(x)",
         "torch.ones(*a) => Tensor.ones([*a])",
         "torch.zeros(*a) => Tensor.zeros([*a])",
         "torch.arange(*a, **k) => Tensor.arange(*a, **k)",
@@ -373,6 +397,8 @@ REWRITES = {
         "nn.functional.log_softmax(x, dim=n) => F.logsoftmax(x, axis=n)",
         "nn.functional.softmax(x, dim=n) => F.softmax(x, axis=n)",
         "nn.functional.gelu(*a, **k) => F.gelu(*a, **k)",
+        "nn.init.normal_(torch.empty(s), mean=m, std=n) => (n * rng.standard_normal(s)).astype(np.float32)",
+        "nn.init.normal_(torch.empty(s), std=n) => (n * rng.standard_normal(s)).astype(np.float32)",
         "nn.Linear(*a, **k) => Linear(*a, **k)",
         "nn.Embedding(n, d) => Embedding(n, dim=d)",
         "nn.Embedding(*a, **k) => Embedding(*a, **k)",

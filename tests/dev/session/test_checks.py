@@ -17,6 +17,7 @@ from tools.surveys.pairs import MOST, pairs_of, survey_pairs
 from tools.surveys.survey import THE_SOLUTION, subjects_of, survey
 
 NAMES = [f"warmup_{number:02}" for number in range(1, 9)] + [f"step_{number:02}" for number in range(1, 20)]
+NAMES = [f"warmup_{number:02}" for number in range(1, 9)] + [f"step_{number:02}" for number in (*range(1, 17), 20)]
 
 
 def at_least(step: Step) -> tuple[int, int]:

@@ -215,12 +215,15 @@ def test_every_command_is_a_task_that_ci_runs(chapter):
 #: Letters of formulas that a page defines for itself; all others are those of the page on notation.
 OWN_LETTERS = {
     "cheat_sheet.md": {"O", "m", "N", "c", "f"},  # W_O, the largest score m, a loss's rows, what is gathered, a branch
+    # W_O, the largest score m, the rows of a loss, what a query gathers; what AdamW is made of
+    "cheat_sheet.md": {"O", "m", "N", "c", "n", "r", "\\beta", "\\lambda"},
     "step_03.md": {"\\beta", "\\gamma", "n"},  # the papers' letters, and the sample variance
     "step_04.md": {"\\Phi"},
     "step_09.md": {"I"},
     "step_11.md": {"N"},
     "step_12.md": {"E"},
     "step_19.md": {"D", "f"},  # the number of tokens in the rule of 6ND, and the branch of a residual
+    "step_20.md": {"\\beta", "\\lambda", "m", "n", "r"},  # AdamW's constants, average, step, and rate
     "warmup_01.md": {"c"},
     "warmup_08.md": {"N", "c"},  # the number of rows, and what was gathered
 }
