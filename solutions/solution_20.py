@@ -73,7 +73,7 @@ def initialize(config: GPT2Config, seed: int) -> Weights:
     shapes = {name: [int(size) for size in weight.shape] for name, weight in empty_model(config).parameters}
     del shapes["lm_head.weight"]
     rng = np.random.default_rng(seed)
-    # Biases 0; gains of the norms 1; all else normal with 0.02, but c_proj with 0.02 / sqrt(2 n_layer). (10 lines)
+    # Biases 0, gains 1; all else normal with std 0.02, but c_proj with 0.02 / sqrt(2 n_layer). (10 lines)
     weights: Weights = {}
     for name, shape in shapes.items():
         if name.endswith("bias"):
@@ -114,7 +114,7 @@ def clip_by_global_norm(gradients: Gradients, max_norm: float) -> tuple[Gradient
 
 @dataclass(frozen=True)
 class AdamW:
-    """The optimizer that GPT-2 and its successors are trained with.
+    """The optimizer that the first GPT was trained with, and most language models since.
 
     Source: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019), algorithm 2.
     """

@@ -511,8 +511,10 @@ def step_19() -> Record:
 
 
 #: The models that step 20 trains: one without blocks, whose graphs are quickly made, and one with a block.
+#: The models that step 20 trains, no two of whose sizes are equal: one without blocks, whose graphs MAX compiles in
+#: little time, and one with a block.
 TRAINED = {"": {"n_layer": 0}, "block_": {"n_layer": 1}}
-TINY = {"vocab_size": 11, "n_positions": 8, "n_embd": 6, "n_head": 2, "n_inner": 7, "layer_norm_epsilon": 1e-3}
+TINY: dict[str, Any] = dict(vocab_size=11, n_positions=8, n_embd=6, n_head=2, n_inner=7, layer_norm_epsilon=1e-3)
 #: How they are trained: nothing is a default of AdamW's, and some gradients are longer than ``max_norm``, others not.
 TRAINING = {"peak": 0.03, "warmup_steps": 4, "total_steps": 24, "max_norm": 0.47}
 TRAINED_STEPS = 20

@@ -49,8 +49,8 @@ ADVICE = {
         "tensor; the caller can ask for .item()."
     ),
     r"__setitem__ requires a Tensor value": (
-        "Only a tensor is written into a tensor: x[...] = F.full_like(x, value). F.where(mask, value, x) makes a new one, "
-        "with value where mask is true."
+        "Only a tensor can be written into a tensor: x[...] = F.full_like(x, value). F.where(mask, value, x) makes a "
+        "new one, with value where mask is true."
     ),
     r"Not enough dims in indices": "F.gather_nd wants indices with one axis more: indices.unsqueeze(-1).",
     r"Unsafe cast from si64": "MAX does not mix int64 with float32. Cast first: x.cast(DType.float32).",

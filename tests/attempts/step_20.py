@@ -362,8 +362,8 @@ ALTERNATIVES = {
         WALK: "return weight * (1 - rate * self.decay(weight)) - rate * direction",
     },
     "the corrections put together, as PyTorch does": {
-        f"    {CORRECTED_MEAN}\n": "",
-        f"    {CORRECTED_SQUARE}\n": "    root = F.sqrt(square) / F.sqrt(1 - self.beta2**step)\n",
+        f"        {CORRECTED_MEAN}\n": "",
+        f"        {CORRECTED_SQUARE}\n": "        root = F.sqrt(square) / F.sqrt(1 - self.beta2**step)\n",
         DIRECTION: "direction = mean / (1 - self.beta1**step) / (root + self.epsilon) + self.decay(weight) * weight",
     },
     "count times the gradient first": {ADDED: "total[...] = gradients[name] * count + total"},
