@@ -246,9 +246,6 @@ MISTAKES = {
         UPDATED: UPDATED.replace("[...]", "")
     },
     "The sums are not set to 0, so the next step learns these batches again.": {f"            {ZEROED}\n": ""},
-    "The sums are multiplied by 1, which leaves them as they are; set them to 0.": {
-        ZEROED: "sums[name][...] = 1 * sums[name]"
-    },
     "rate and step have changed places: updated takes the rate first.": {
         UPDATED: UPDATED.replace("rate, step", "step, rate")
     },
