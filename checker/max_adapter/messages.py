@@ -380,8 +380,7 @@ REWRITES = {
         "torch.tril(x) => F.band_part(x, None, 0)",
         "torch.tril(x) => F.band_part(x, -1, 0)",
         "torch.nn.utils.clip_grad_norm_(g.values(), n) => "
-        "F.sqrt(sum(F.sum(gradient * gradient, axis=None).reshape([]) for gradient in g.values()))",
-        "torch.randn(s) * n => (n * rng.standard_normal(s)).astype(np.float32)",
+        "F.sqrt(sum(F.sum(x * x, axis=None).reshape([]) for x in g.values()))",
         "torch.isfinite(x) => math.isfinite(x)",
         "torch.cos(math.pi * x) => math.cos(math.pi * x)",
         "torch.zeros_like(x) => F.zeros_like(x)",
@@ -397,8 +396,6 @@ REWRITES = {
         "nn.functional.log_softmax(x, dim=n) => F.logsoftmax(x, axis=n)",
         "nn.functional.softmax(x, dim=n) => F.softmax(x, axis=n)",
         "nn.functional.gelu(*a, **k) => F.gelu(*a, **k)",
-        "nn.init.normal_(torch.empty(s), mean=m, std=n) => (n * rng.standard_normal(s)).astype(np.float32)",
-        "nn.init.normal_(torch.empty(s), std=n) => (n * rng.standard_normal(s)).astype(np.float32)",
         "nn.Linear(*a, **k) => Linear(*a, **k)",
         "nn.Embedding(n, d) => Embedding(n, dim=d)",
         "nn.Embedding(*a, **k) => Embedding(*a, **k)",

@@ -389,8 +389,6 @@ ALTERNATIVES = {
 
 #: What people bring along from PyTorch; the check shows the line to write instead.
 HABITS = {
-    "nn.init.normal_": {NOISE: "weights[name] = nn.init.normal_(torch.empty(shape), mean=0.0, std=std)"},
-    "torch.randn": {NOISE: "weights[name] = torch.randn(shape) * std"},
     "the cosine of torch": {FALL: "return peak * (1 + torch.cos(math.pi * done)) / 2"},
     "the norm as a method": {
         SQUARES: "squares = [gradient.norm() ** 2 for gradient in gradients.values()]",
