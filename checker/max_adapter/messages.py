@@ -222,7 +222,6 @@ REWRITES = {
         "x.backward(*a) => pass",
     ),
     r"no attribute '(zero_grad|retain_grad)'": ("x.{0}(*a) => pass",),
-    r"no attribute 'add_'": ("x.add_(y) => x = x + y", "x.add_(y) => x + y"),
     r"no attribute 'named_parameters'": ("x.named_parameters() => x.parameters",),
     r"name 'checkpoint' is not defined": ("checkpoint(f, *a, **k) => f(*a)",),
     r"no attribute 'size'": (
@@ -251,7 +250,12 @@ REWRITES = {
     r"no attribute 'var'": ("x.var(*a, **k) => ((x - x.mean(-1)) ** 2).mean(-1)",),
     r"no attribute 'std'": ("x.std(*a, **k) => F.sqrt(((x - x.mean(-1)) ** 2).mean(-1))",),
     r"no attribute 'add'": ("x.add(y) => x + y", "x.add(y, alpha=a) => x + a * y"),
-    r"no attribute 'add_'": ("x.add_(y) => x[...] = x + y", "x.add_(y, alpha=a) => x[...] = x + a * y"),
+    r"no attribute 'add_'": (
+        "grad.add_(y) => grad = grad + y",
+        "grad.add_(y) => grad + y",
+        "x.add_(y) => x[...] = x + y",
+        "x.add_(y, alpha=a) => x[...] = x + a * y",
+    ),
     r"no attribute 'mul_'": (
         "x.mul_(b).add_(y, alpha=a) => b * x + a * y",
         "x.mul_(b).addcmul_(y, z, value=a) => b * x + a * y * z",

@@ -214,9 +214,8 @@ def test_every_command_is_a_task_that_ci_runs(chapter):
 
 #: Letters of formulas that a page defines for itself; all others are those of the page on notation.
 OWN_LETTERS = {
-    "cheat_sheet.md": {"O", "m", "N", "c", "f"},  # W_O, the largest score m, a loss's rows, what is gathered, a branch
-    # W_O, the largest score m, the rows of a loss, what a query gathers; what AdamW is made of
-    "cheat_sheet.md": {"O", "m", "N", "c", "n", "r", "\\beta", "\\lambda"},
+    # W_O, the largest score m, a loss's rows, what is gathered, a residual's branch; what AdamW is made of
+    "cheat_sheet.md": {"O", "m", "N", "c", "f", "n", "r", "\\beta", "\\lambda"},
     "step_03.md": {"\\beta", "\\gamma", "n"},  # the papers' letters, and the sample variance
     "step_04.md": {"\\Phi"},
     "step_09.md": {"I"},
