@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from checker.commands import Commands, Refusal, StepName, each, refusing, teller
+from checker.commands import INTERRUPTED, Commands, Refusal, StepName, each, refusing, teller
 from checker.course.paths import SMALL_MODEL, relative_path
 from checker.course.steps import Step, all_steps, find_step
+from play.training import plan
 
 DEVICE = click.Choice(["cpu", "gpu"])
 FILE = click.Path(path_type=Path)
@@ -34,6 +35,11 @@ class LearnersCommands(Commands):
 
 step_argument = click.argument("step", type=StepName(), help="07, s07 or w01")
 device_option = click.option("--device", type=DEVICE, default="cpu", help="Where the model runs.")
+own_steps_options = each(
+    click.option("--mine", is_flag=True, help="Run your own steps instead of the reference."),
+    click.option("--fill-in", is_flag=True, help="Let the reference stand in for steps you have not written."),
+    click.option("--anyway", is_flag=True, help="With --mine, also run steps to which the last check said no."),
+)
 model_options = each(
     click.option(
         "--model",
@@ -41,9 +47,13 @@ model_options = each(
         show_default="the small one in models/",
         help="A folder, gpt2, gpt2-medium, gpt2-large, gpt2-xl or a name on the hub.",
     ),
-    click.option("--mine", is_flag=True, help="Run your own steps instead of the reference."),
-    click.option("--fill-in", is_flag=True, help="Let the reference stand in for steps you have not written."),
-    click.option("--anyway", is_flag=True, help="With --mine, also run steps to which the last check said no."),
+    own_steps_options,
+)
+plan_options = each(  # without a value, so that a training that goes on knows that none was given
+    *(
+        click.option(f"--{name}", type=type(default), show_default=str(default), help=about)
+        for name, default, about in plan.options()
+    )
 )
 writing_options = each(
     model_options,
@@ -279,3 +289,19 @@ def ablate(**options: Any) -> None:
 
     with refusing(ValueError, OSError):
         ablate(teller(), **options)
+
+
+@main.command()
+@click.option("--text", type=FILE, multiple=True, show_default="Moby Dick", help="A text to learn; it may be repeated.")
+@click.option("--steps", type=int, show_default=str(plan.Plan.steps), help="How many steps to take,")
+@click.option("--minutes", type=float, help="or how long: a few steps are timed, and their number is fixed.")
+@click.option("--out", type=FILE, default="my-gpt2", help="The folder to make.")
+@click.option("--resume", type=FILE, metavar="FOLDER", help="Go on with the training in a folder.")
+@plan_options
+@own_steps_options
+def train(**options: Any) -> int:
+    """Train a GPT-2 on Moby Dick, or on --text FILE; --mine trains with your own steps."""
+    from play.training.train import train
+
+    with refusing(ValueError, OSError):
+        return 0 if train(teller(), **options) else INTERRUPTED

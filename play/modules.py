@@ -70,12 +70,13 @@ def use_step(step: Step) -> str:
     return f"on {relative_path(step.learner_file)}; --solution runs it on the solution"
 
 
-def use_mine(*, fill_in: bool, anyway: bool) -> list[str]:
+def use_mine(*, fill_in: bool, anyway: bool, last: str = LAST) -> list[str]:
     """Let the import of a solution import the learner's step. Call it before any solution is imported.
 
     Args:
         fill_in: let the reference stand in for steps that are not complete.
         anyway: also run steps to which the last check said no.
+        last: the last step that is needed.
 
     Returns:
         What to tell first: which steps stay the reference's, and to which no check has said yes.
@@ -84,7 +85,7 @@ def use_mine(*, fill_in: bool, anyway: bool) -> list[str]:
         NotWritten: steps are not complete, and ``fill_in`` is false.
         WasRefused: a check said no to a step, and ``anyway`` is false.
     """
-    steps = [step for step in all_steps() if FIRST <= step.name <= LAST]
+    steps = [step for step in all_steps() if FIRST <= step.name <= last]
     missing = incomplete(steps)
     if missing and not fill_in:
         names = ", ".join(step.task for step in missing)

@@ -97,7 +97,7 @@ modern_speed = _json("tools/benchmarks/figures/modern.json")
 #: Tokens a second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
 serving = _json("tools/benchmarks/figures/serve.json")
 
-#: How well the small model of this course reads (``tools/training/evaluate.py``).
+#: How well the small model of this course reads (``tools/evaluate.py``).
 evaluation = _json("models/moby-dick/evaluation.json")
 
 #: The small model's configuration.

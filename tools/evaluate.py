@@ -15,8 +15,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
+from play.training.texts import DEV, TEST, Corpus, moby_dick_corpus
 from tools.benchmarks.harness import Column, finish, table
-from tools.training.corpus import DEV, TEST, Corpus, read_corpus
 
 STRIDE = 64  # tokens predicted by each window, after the first window of a chapter
 DISCOUNTS = np.linspace(0.05, 0.95, 19)
@@ -155,10 +155,10 @@ def evaluate(model: Any, tokenizer: Any, corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def record_evaluation(folder: Path, text: Path) -> None:
+def record_evaluation(folder: Path) -> None:
     """Evaluate a model, print a table, and write ``evaluation.json`` beside the model."""
     disable_progress_bar()
-    corpus = read_corpus(text)
+    corpus = moby_dick_corpus()
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
     result = evaluate(model, AutoTokenizer.from_pretrained(folder), corpus)
     columns = [Column("predictor", "name"), Column("bits per byte, held-out text", "bits", ".3f")]

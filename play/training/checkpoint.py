@@ -1,0 +1,214 @@
+"""The folder of a training: a checkpoint in Hugging Face's layout, and what the training goes on from.
+
+``training.safetensors`` holds all that a training goes on from, in one file: weights, moving averages, and as its
+metadata the plan and what has been reported. It is written beside itself, synced, and renamed, as every file here
+is, so that whatever ends the program leaves the last one whole. The other files serve those who read the folder:
+``config.json``, the tokenizer, ``model.safetensors`` with the weights of the last save, ``training.json`` with
+all figures, and the same model in the folder ``best`` as it was when its validation loss was lowest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+from tokenizers import Tokenizer
+
+from play.tokens import end_of_text, load_tokenizer
+from play.training.plan import Plan
+from play.training.tokenizer import tokenizer_config
+from solutions.solution_01 import GPT2Config
+from solutions.solution_13 import CONV1D, Weights
+
+STATE = "training.safetensors"
+UNFINISHED = ".unfinished"  # ends the name of what is being written
+
+
+@dataclass
+class History:
+    """What a training has reported."""
+
+    losses: list[float] = field(default_factory=list)  # of every step, in nats per token, before the step
+    evaluations: list[dict[str, Any]] = field(default_factory=list)  # step, loss, bits_per_byte
+    samples: list[dict[str, Any]] = field(default_factory=list)  # step, text
+    seconds: float = 0.0  # that the steps took, over all sessions, without evaluations
+    facts: dict[str, Any] = field(default_factory=dict)  # of the model, the text, the machine
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """Return the evaluation with the lowest loss; the first of several."""
+        return min(self.evaluations, key=lambda one: one["loss"])
+
+
+@dataclass
+class Saved:
+    """What a training goes on from."""
+
+    plan: Plan
+    history: History
+    step: int
+    weights: Weights
+    means: Weights
+    squares: Weights
+
+
+def write(file: Path, data: bytes) -> None:
+    """Write a file so that at any moment there is all of the old one or all of the new one.
+
+    Raises:
+        OSError: the disk is full, say; the old file is as it was.
+    """
+    unfinished = file.with_name(file.name + UNFINISHED)
+    try:
+        with unfinished.open("wb") as opened:
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+        unfinished.replace(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        raise
+    _sync(file.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Let the names in a folder outlast a power cut."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def in_hugging_faces_layout(weights: Weights) -> Weights:
+    """Return weights as a checkpoint has them: Conv1D's are kept [in, out]. The head is tied, so it is left out."""
+    return {name: np.ascontiguousarray(array.T) if name.endswith(CONV1D) else array for name, array in weights.items()}
+
+
+class Folder:
+    """The folder of one training.
+
+    Args:
+        path: where it is, or will be with the first save.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def refuse_what_is_there(self) -> None:
+        """Refuse to begin a training where something else is.
+
+        Raises:
+            ValueError: the folder holds files, or is none.
+        """
+        if (self.path / STATE).is_file():
+            raise ValueError(
+                f"{self.path} holds a training already. Add --resume {self.path} to go on with it, or give "
+                "another --out"
+            )
+        if self.path.exists() and not (self.path.is_dir() and not any(self.path.iterdir())):
+            raise ValueError(f"{self.path} is not empty; give --out a new folder")
+        for parent in self.path.absolute().parents:
+            if parent.exists():
+                if not (parent.is_dir() and os.access(parent, os.W_OK)):
+                    raise ValueError(f"{self.path} cannot be written in {parent}; give another --out")
+                return
+
+    def begin(self, plan: Plan, config: GPT2Config, tokenizer: Tokenizer, weights: Weights, history: History) -> None:
+        """Make the folder with everything that belongs in it, all at once.
+
+        Raises:
+            OSError: it cannot be written; then nothing is left.
+        """
+        made = self.path.with_name(self.path.name + UNFINISHED)
+        shutil.rmtree(made, ignore_errors=True)
+        try:
+            unfinished = Folder(made)
+            for place in (made, made / "best"):
+                place.mkdir(parents=True)
+                _write_model(place, plan, config, tokenizer, weights)
+            zeros = {name: np.zeros_like(array) for name, array in weights.items()}
+            unfinished.save(Saved(plan, history, 0, weights, zeros, zeros), best=False)
+            made.replace(self.path)
+        except OSError:
+            shutil.rmtree(made, ignore_errors=True)
+            raise
+        _sync(self.path.parent)
+
+    def save(self, saved: Saved, *, best: bool) -> None:
+        """Write where a training is; ``best`` says that its weights are the best so far.
+
+        Raises:
+            OSError: the disk is full, say; then the folder holds the last save.
+        """
+        facts = {"plan": saved.plan.as_values(), "step": saved.step, **asdict(saved.history)}
+        groups = {"weights": saved.weights, "means": saved.means, "squares": saved.squares}
+        tensors = {f"{group}/{name}": array for group, of in groups.items() for name, array in of.items()}
+        model = _model_file(saved.weights)
+        if best:  # first: a training that goes on from the state before repeats the evaluation, and writes this again
+            write(self.path / "best" / "model.safetensors", model)
+        write(self.path / STATE, save(tensors, metadata={"training": json.dumps(facts)}))
+        write(self.path / "model.safetensors", model)
+        write(self.path / "training.json", (json.dumps(facts, indent=2) + "\n").encode())
+
+    def load(self) -> tuple[Saved, Tokenizer]:
+        """Return what the training goes on from, and its tokenizer.
+
+        Raises:
+            ValueError: this is no folder of a training, or its files are damaged.
+        """
+        file = self.path / STATE
+        if not file.is_file():
+            raise ValueError(f"{self.path} holds no training: it has no {STATE}. Give --resume what was --out")
+        try:
+            with safe_open(file, "np") as opened:
+                facts = json.loads(opened.metadata()["training"])
+                groups: dict[str, Weights] = {"weights": {}, "means": {}, "squares": {}}
+                for name in opened.keys():  # noqa: SIM118, it is no dict
+                    group, _, rest = name.partition("/")
+                    groups[group][rest] = opened.get_tensor(name)
+            history = History(**{one.name: facts[one.name] for one in fields(History)})
+            saved = Saved(Plan.of(facts["plan"]), history, facts["step"], **groups)
+        except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
+            raise ValueError(f"{file} is damaged, or no file of a training: {error}") from error
+        return saved, load_tokenizer(self.path)
+
+
+def _model_file(weights: Weights) -> bytes:
+    return save(in_hugging_faces_layout(weights), metadata={"format": "pt"})
+
+
+def _write_model(folder: Path, plan: Plan, config: GPT2Config, tokenizer: Tokenizer, weights: Weights) -> None:
+    """Write what ``from_pretrained`` and this course's ``load_pretrained`` read."""
+    end = end_of_text(tokenizer)
+    config_json = {
+        "architectures": ["GPT2LMHeadModel"],
+        "model_type": "gpt2",
+        **asdict(config),
+        "activation_function": "gelu_new",
+        "attn_pdrop": 0.0,
+        "embd_pdrop": 0.0,
+        "resid_pdrop": 0.0,
+        "bos_token_id": end,
+        "eos_token_id": end,
+        "tie_word_embeddings": True,
+        "dtype": "float32",
+    }
+    files = {
+        "config.json": config_json,
+        "generation_config.json": {"bos_token_id": end, "eos_token_id": end},
+        "tokenizer_config.json": tokenizer_config(plan.positions),
+    }
+    for name, content in files.items():
+        write(folder / name, (json.dumps(content, indent=2) + "\n").encode())
+    write(folder / "tokenizer.json", tokenizer.to_str(pretty=True).encode())
+    write(folder / "model.safetensors", _model_file(weights))

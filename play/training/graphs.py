@@ -1,0 +1,124 @@
+"""The graphs of a training: gradients, the update, and the logits, which share the weights' memory.
+
+They are compiled once for a size of the model. None is compiled again when the weights change, since weights are
+inputs that the update writes into.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from max.driver import CPU
+from max.dtype import DType
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+from max.graph import TensorType
+
+from checker.max_adapter.runtime import compiling, tensor
+from play.training.memory import Shared, shared, types
+from play.training.plan import Plan
+from play.training.windows import NOT_COUNTED
+from solutions.solution_01 import GPT2Config
+from solutions.solution_13 import Weights
+from solutions.solution_18 import Gradients
+from solutions.solution_20 import Accumulate, AdamW, TrainingState, Update, initialize, model_with
+
+MAX_NORM = 1.0  # of all gradients together; what is longer is clipped
+
+Batches = Iterable[tuple[np.ndarray, np.ndarray]]  # of inputs and targets, two times [batch, seq]
+
+
+class Logits(Module[..., Tensor]):
+    """The logits of a model whose weights are inputs."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        self.config = config
+
+    def forward(self, input_ids: Tensor, weights: Gradients) -> Tensor:  # [batch, seq] -> [batch, seq, vocab]
+        """Run step 11's model with these weights."""
+        return model_with(self.config, weights)(input_ids)
+
+
+def config_of(plan: Plan, vocab: int) -> GPT2Config:
+    """Return the configuration of the model; a short text may have a smaller vocabulary than was planned."""
+    return GPT2Config(
+        vocab_size=vocab, n_positions=plan.positions, n_embd=plan.width, n_layer=plan.layers, n_head=plan.heads
+    )
+
+
+@dataclass
+class Trainer:
+    """A model that learns: its state, and the graphs that change it. Make one with :func:`compile_trainer`."""
+
+    config: GPT2Config
+    weights: Shared
+    sums: Shared
+    means: Shared
+    squares: Shared
+    state: TrainingState
+    accumulate: Callable[..., Any]
+    update: Callable[..., Any]
+    compiled_logits: Callable[..., Any]
+
+    def begin(self, seed: int) -> None:
+        """Begin at step 0, with random weights."""
+        self.weights.fill(initialize(self.config, seed))
+        for of_adam in (self.sums, self.means, self.squares):
+            of_adam.clear()
+        self.state.step = 0
+
+    def go_on(self, step: int, weights: Weights, means: Weights, squares: Weights) -> None:
+        """Go on from a step.
+
+        Raises:
+            ValueError: the arrays are not those of this model.
+        """
+        self.weights.fill(weights)
+        self.means.fill(means)
+        self.squares.fill(squares)
+        self.sums.clear()
+        self.state.step = step
+
+    def logits(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, seq] -> [batch, seq, vocab]
+        """Run the model with the weights as they are now."""
+        return np.from_dlpack(self.compiled_logits(tensor(input_ids), self.state.weights))
+
+    def loss(self, batches: Batches) -> tuple[float, int]:
+        """Return the mean loss in nats over all targets that count, and how many they are."""
+        nats, count = 0.0, 0
+        for input_ids, targets in batches:
+            logits = self.logits(input_ids)
+            highest = logits.max(axis=-1, keepdims=True)
+            logarithms = np.log(np.exp(logits - highest).sum(axis=-1)) + highest[..., 0]  # [batch, seq]
+            chosen = np.take_along_axis(logits, np.maximum(targets, 0)[..., None], axis=-1)[..., 0]
+            counts = targets != NOT_COUNTED
+            nats += float((logarithms - chosen)[counts].sum(dtype=np.float64))
+            count += int(counts.sum())
+        return nats / count if count else math.nan, count
+
+
+def compile_trainer(config: GPT2Config) -> Trainer:
+    """Compile the three graphs, and make room for everything that they share."""
+    shapes = {name: array.shape for name, array in initialize(config, 0).items()}
+    weights, sums, means, squares = (shared(shapes) for _ in range(4))
+    ids, number = TensorType(DType.int64, ["batch", "seq"], device=CPU()), TensorType(DType.float32, [], device=CPU())
+    each, both = types(weights.arrays), types(weights.wholes)
+    with compiling("step 20's Update (1 of 3)"):
+        update = Update(AdamW(), MAX_NORM).compile(number, number, number, both, both, both, both)
+    with compiling("the model's logits (2 of 3)"):
+        logits = Logits(config).compile(ids, each)
+    with compiling("step 20's Accumulate (3 of 3), which takes longest"):
+        accumulate = Accumulate(config).compile(ids, ids, each, each)
+    wholes = [one.whole_tensors() for one in (weights, sums, means, squares)]
+
+    def update_wholes(rate: Tensor, step: Tensor, count: Tensor, *by_name: Gradients) -> Any:
+        norm = update(rate, step, count, *wholes)
+        sums.clear()  # a sum that was reset to -0 would not be what a resumed training begins with
+        return norm
+
+    state = TrainingState(weights.tensors(), sums.tensors(), means.tensors(), squares.tensors())
+    return Trainer(config, weights, sums, means, squares, state, accumulate, update_wholes, logits)

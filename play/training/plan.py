@@ -1,0 +1,81 @@
+"""The plan of a training: everything that its numbers depend on. The command line's options are made from it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+WARMUP = 0.05  # of all steps: while the learning rate rises
+EVALUATIONS = 20  # in a whole training, besides the one before the first step
+SAMPLES = 4  # in a whole training
+
+
+def option(default: Any, about: str) -> Any:
+    """Return a field that is also an option of the command."""
+    return field(default=default, metadata={"help": about})
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a training does.
+
+    Raises:
+        ValueError: a number makes no sense, or does not fit another.
+    """
+
+    layers: int = option(3, "How many blocks.")
+    heads: int = option(4, "Heads per block.")
+    width: int = option(128, "The size of a hidden state, a multiple of the heads.")
+    positions: int = option(128, "Tokens that the model sees at most.")
+    vocab: int = option(1024, "Tokens of the tokenizer, which is learned from the text.")
+    batch: int = option(16, "Windows that run at once.")
+    accumulate: int = option(1, "Batches per step; their gradients are added up.")
+    rate: float = option(2e-3, "The highest learning rate.")
+    seed: int = option(0, "Of the first weights and of the order of the windows.")
+    prompt: str = option("The", "How the samples begin.")
+    steps: int = 1000
+    texts: tuple[str, ...] = ()  # absolute paths; none is Moby Dick
+
+    def __post_init__(self) -> None:
+        least = dict(layers=1, heads=1, width=1, positions=2, vocab=257, batch=1, accumulate=1, seed=0, steps=2)
+        for name, smallest in least.items():
+            if (given := getattr(self, name)) < smallest:
+                why = " (256 bytes and the end of a text)" if name == "vocab" else ""
+                raise ValueError(f"--{name} {given} is too small; give {smallest}{why} or more")
+        if self.width % self.heads:
+            raise ValueError(f"--width {self.width} is no multiple of --heads {self.heads}; every head gets its share")
+        if not 0 < self.rate < math.inf:
+            raise ValueError(f"--rate {self.rate} is no learning rate; give a number above 0, such as {Plan.rate}")
+
+    @property
+    def warmup_steps(self) -> int:
+        """For how many steps the learning rate rises."""
+        return max(1, round(WARMUP * self.steps))
+
+    def evaluates_after(self, step: int) -> bool:
+        """Return whether the validation loss is measured after a step."""
+        return self._is_one_of(EVALUATIONS, step)
+
+    def samples_after(self, step: int) -> bool:
+        """Return whether the model writes a sample after a step."""
+        return self._is_one_of(SAMPLES, step)
+
+    def _is_one_of(self, times: int, step: int) -> bool:
+        """Return whether a step is one of so many, spread evenly, of which the last step is one."""
+        return step * times // self.steps > (step - 1) * times // self.steps
+
+    def as_values(self) -> dict[str, Any]:
+        """Return the plan as JSON can hold it."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Plan:
+        """Return the plan that :meth:`as_values` gave."""
+        return cls(**(values | {"texts": tuple(values["texts"])}))
+
+
+def options() -> list[tuple[str, Any, str]]:
+    """Return the name, the default, and the help of each option that the plan has."""
+    return [(one.name, one.default, one.metadata["help"]) for one in dataclasses.fields(Plan) if one.metadata]

@@ -1,0 +1,92 @@
+"""Windows of a text: what a step learns depends on its number and the seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from play.tokens import END_OF_TEXT, end_of_text
+from play.training.plan import Plan
+
+VALIDATION_WINDOWS = 128  # at most; of a longer text, as many that are spread evenly
+NOT_COUNTED = -100
+
+
+def token_ids(tokenizer: Tokenizer, texts: list[str]) -> np.ndarray:  # -> [tokens]
+    """Return the tokens of all texts, one after the other; each text has the end-of-text token before it."""
+    parts = [[end_of_text(tokenizer), *encoded.ids] for encoded in tokenizer.encode_batch(texts)]
+    return np.concatenate([np.array(part, np.int64) for part in parts])
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of a training text, in another order and cut at other places in every epoch.
+
+    Two neighbors share one token: the last of the one, which it predicts, is the first of the next.
+
+    Raises:
+        ValueError: the text is shorter than a window.
+    """
+
+    tokens: np.ndarray  # [tokens]
+    plan: Plan
+
+    def __post_init__(self) -> None:
+        if len(self.tokens) < self.plan.positions:
+            raise ValueError(
+                f"the text to learn has {len(self.tokens)} tokens, and a window is --positions {self.plan.positions} "
+                "tokens; give a longer text or fewer positions"
+            )
+
+    @property
+    def most_skipped(self) -> int:
+        """How many tokens an epoch may leave out before its first window."""
+        return min(self.plan.positions - 2, len(self.tokens) - self.plan.positions)
+
+    @property
+    def per_epoch(self) -> int:
+        """How many windows an epoch has, wherever it begins."""
+        return 1 + (len(self.tokens) - self.most_skipped - self.plan.positions) // (self.plan.positions - 1)
+
+    def epoch(self, number: int) -> np.ndarray:  # -> [per_epoch]
+        """Return where the windows of an epoch begin, in its order."""
+        rng = np.random.default_rng([self.plan.seed, number])
+        skipped = rng.integers(self.most_skipped + 1)
+        return rng.permutation(skipped + np.arange(self.per_epoch) * (self.plan.positions - 1))
+
+    def batches(self, step: int) -> Iterator[np.ndarray]:  # -> accumulate times [batch, positions]
+        """Yield the batches of a step; the first step is 1."""
+        size = self.plan.batch
+        first = (step - 1) * self.plan.accumulate * size
+        for at in range(first, first + self.plan.accumulate * size, size):
+            places = np.array([self.epoch(one // self.per_epoch)[one % self.per_epoch] for one in range(at, at + size)])
+            yield self.tokens[places[:, None] + np.arange(self.plan.positions)]
+
+
+def validation_windows(tokens: np.ndarray, plan: Plan) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return batches of windows and of what each place has to predict: two times ``[batch, positions]``.
+
+    Each token but the first is predicted once; the rest of the last window, which no token before it sees, is
+    not counted. Every batch has the same size, so that the last one may hold windows of which nothing is counted.
+    """
+    starts = np.arange(0, max(len(tokens) - 1, 1), plan.positions - 1)
+    if len(starts) > VALIDATION_WINDOWS:
+        starts = starts[np.linspace(0, len(starts) - 1, VALIDATION_WINDOWS).astype(int)]
+    inputs = np.zeros([-(-len(starts) // plan.batch) * plan.batch, plan.positions], np.int64)
+    targets = np.full_like(inputs, NOT_COUNTED)
+    for row, start in enumerate(starts):
+        part = tokens[start : start + plan.positions]
+        inputs[row, : len(part)] = part
+        targets[row, : len(part) - 1] = part[1:]
+    cut = range(0, len(inputs), plan.batch)
+    return [(inputs[at : at + plan.batch], targets[at : at + plan.batch]) for at in cut]
+
+
+def count_bytes(tokenizer: Tokenizer, batches: list[tuple[np.ndarray, np.ndarray]]) -> int:
+    """Return how many bytes the targets that count stand for; the end of a text is none."""
+    spelled = [tokenizer.id_to_token(token) for token in range(tokenizer.get_vocab_size())]
+    sizes = np.array([0 if token == END_OF_TEXT else len(token) for token in spelled])  # a letter per byte
+    return sum(int(sizes[targets[targets != NOT_COUNTED]].sum()) for _, targets in batches)
