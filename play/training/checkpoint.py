@@ -22,9 +22,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from tokenizers import Tokenizer
 
-from play.tokens import end_of_text, load_tokenizer
+from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
 from play.training.plan import Plan
-from play.training.tokenizer import tokenizer_config
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import CONV1D, Weights
 
@@ -206,7 +205,11 @@ def _write_model(folder: Path, plan: Plan, config: GPT2Config, tokenizer: Tokeni
     files = {
         "config.json": config_json,
         "generation_config.json": {"bos_token_id": end, "eos_token_id": end},
-        "tokenizer_config.json": tokenizer_config(plan.positions),
+        "tokenizer_config.json": {
+            **dict.fromkeys(("bos_token", "eos_token", "unk_token"), END_OF_TEXT),
+            "model_max_length": plan.positions,
+            "tokenizer_class": "GPT2Tokenizer",  # a name that every version of transformers knows
+        },
     }
     for name, content in files.items():
         write(folder / name, (json.dumps(content, indent=2) + "\n").encode())

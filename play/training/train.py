@@ -61,8 +61,7 @@ def train(
     from play.training.loop import Session, in_words
     from play.training.plan import Plan
     from play.training.texts import read_corpus
-    from play.training.tokenizer import learn_tokenizer
-    from play.training.windows import Windows, token_ids, validation_windows
+    from play.training.windows import Windows, learn_tokenizer, token_ids, validation_windows
 
     # What is to be done; whatever is wrong with it is said before anything is compiled.
     folder = Folder(resume or out)

@@ -1,4 +1,4 @@
-"""Windows of a text: what a step learns depends on its number and the seed alone."""
+"""Tokens and windows of a text: what a step learns depends on its number and the seed alone."""
 
 from __future__ import annotations
 
@@ -6,13 +6,33 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, decoders, pre_tokenizers, processors, trainers
+from tokenizers.models import BPE
 
 from play.tokens import END_OF_TEXT, end_of_text
 from play.training.plan import Plan
 
 VALIDATION_WINDOWS = 128  # at most; of a longer text, as many that are spread evenly
 NOT_COUNTED = -100
+
+
+def learn_tokenizer(texts: list[str], vocab: int) -> Tokenizer:
+    """Return a byte-level BPE tokenizer, as GPT-2's, of at most ``vocab`` tokens: any text can be written in it.
+
+    They are the end of a text, 256 bytes, and merges, as far as the texts have any.
+    """
+    tokenizer = Tokenizer(BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab,
+        special_tokens=[END_OF_TEXT],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
 
 
 def token_ids(tokenizer: Tokenizer, texts: list[str]) -> np.ndarray:  # -> [tokens]

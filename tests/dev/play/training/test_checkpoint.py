@@ -14,7 +14,7 @@ from play.training import checkpoint
 from play.training.checkpoint import STATE, Folder, History, Saved
 from play.training.curve import as_svg
 from play.training.plan import Plan
-from play.training.tokenizer import learn_tokenizer
+from play.training.windows import learn_tokenizer
 from solutions.solution_01 import GPT2Config
 
 PLAN = Plan(layers=1, heads=2, width=6, positions=5, vocab=260, steps=9)
@@ -185,14 +185,14 @@ def test_a_folder_that_cannot_be_made_whole_is_not_made(tmp_path, tokenizer, wei
     assert list(tmp_path.iterdir()) == []
 
 
-KILLED = '''
+KILLED = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
 from play.training import checkpoint
 from play.training.checkpoint import Folder, History, Saved
 from play.training.plan import Plan
-from play.training.tokenizer import learn_tokenizer
+from play.training.windows import learn_tokenizer
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import read_checkpoint
 
@@ -277,13 +277,18 @@ while True:
     assert folder.load()[0].step == 9 and not list(folder.path.rglob("*.unfinished"))
     last = before
 print(counts)
-'''
+"""
 
 
 def test_a_training_that_is_killed_at_any_moment_of_a_save_can_be_loaded(tmp_path):
     """At every single one: before and after each file is opened, half written, written, synced and renamed."""
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", KILLED, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     counts = ast.literal_eval(done.stdout)
@@ -300,7 +305,13 @@ def test_what_is_no_training_is_said(folder, tmp_path):
     whole = file.read_bytes()
     from safetensors.numpy import save
 
-    for damaged in (whole[:-1], whole[:100], b"", save({"x": np.zeros(3)}), save({"x": np.zeros(3)}, {"training": "{}"})):
+    for damaged in (
+        whole[:-1],
+        whole[:100],
+        b"",
+        save({"x": np.zeros(3)}),
+        save({"x": np.zeros(3)}, {"training": "{}"}),
+    ):
         file.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"is damaged, or no file of a training: \S"):
             folder.load()

@@ -9,8 +9,7 @@ import pytest
 from checker.course.paths import SMALL_MODEL
 from play.training.plan import EVALUATIONS, SAMPLES, Plan
 from play.training.texts import CHAPTERS, DEV, TEST, moby_dick, moby_dick_corpus, read_corpus
-from play.training.tokenizer import learn_tokenizer
-from play.training.windows import NOT_COUNTED, Windows, count_bytes, token_ids, validation_windows
+from play.training.windows import NOT_COUNTED, Windows, count_bytes, learn_tokenizer, token_ids, validation_windows
 
 EVALUATION = json.loads((SMALL_MODEL / "evaluation.json").read_text())
 
