@@ -13,9 +13,8 @@ import contextlib
 import json
 import os
 import shutil
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -23,28 +22,12 @@ from safetensors.numpy import save
 from tokenizers import Tokenizer
 
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
-from play.training.plan import Plan
+from play.training.plan import History, Plan
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import CONV1D, Weights
 
 STATE = "training.safetensors"
 UNFINISHED = ".unfinished"  # ends the name of what is being written
-
-
-@dataclass
-class History:
-    """What a training has reported."""
-
-    losses: list[float] = field(default_factory=list)  # of every step, in nats per token, before the step
-    evaluations: list[dict[str, Any]] = field(default_factory=list)  # step, loss, bits_per_byte
-    samples: list[dict[str, Any]] = field(default_factory=list)  # step, text
-    seconds: float = 0.0  # that the steps took, over all sessions, without evaluations
-    facts: dict[str, Any] = field(default_factory=dict)  # of the model, the text, the machine
-
-    @property
-    def best(self) -> dict[str, Any]:
-        """Return the evaluation with the lowest loss; the first of several."""
-        return min(self.evaluations, key=lambda one: one["loss"])
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from play.training.checkpoint import History
+from play.training.plan import History
 
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 60, 20, 46, 46  # the margins

@@ -16,9 +16,9 @@ from tokenizers import Tokenizer
 
 from checker.max_adapter.runtime import tensor
 from play.tokens import encode, end_of_text
-from play.training.checkpoint import Folder, History, Saved
+from play.training.checkpoint import Folder, Saved
 from play.training.graphs import Trainer
-from play.training.plan import Plan
+from play.training.plan import History, Plan, in_words
 from play.training.windows import Windows, count_bytes
 from solutions.solution_12 import stream_tokens
 from solutions.solution_16 import bits_per_byte
@@ -81,16 +81,6 @@ class Lines:
     def clear(self) -> None:
         """Remove the moving line."""
         self.moving("")
-
-
-def in_words(seconds: float) -> str:
-    """Return ``12 s``, ``3 min 05 s`` or ``2 h 07 min``."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
 
 
 @dataclass

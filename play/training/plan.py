@@ -1,4 +1,7 @@
-"""The plan of a training: everything that its numbers depend on. The command line's options are made from it."""
+"""The plan of a training, and what it has reported.
+
+The plan is everything that its numbers depend on. The command line's options are made from it.
+"""
 
 from __future__ import annotations
 
@@ -79,3 +82,29 @@ class Plan:
 def options() -> list[tuple[str, Any, str]]:
     """Return the name, the default, and the help of each option that the plan has."""
     return [(one.name, one.default, one.metadata["help"]) for one in dataclasses.fields(Plan) if one.metadata]
+
+
+@dataclass
+class History:
+    """What a training has reported."""
+
+    losses: list[float] = field(default_factory=list)  # of every step, in nats per token, before the step
+    evaluations: list[dict[str, Any]] = field(default_factory=list)  # step, loss, bits_per_byte
+    samples: list[dict[str, Any]] = field(default_factory=list)  # step, text
+    seconds: float = 0.0  # that the steps took, over all sessions, without evaluations
+    facts: dict[str, Any] = field(default_factory=dict)  # of the model, the text, the machine
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """Return the evaluation with the lowest loss; the first of several."""
+        return min(self.evaluations, key=lambda one: one["loss"])
+
+
+def in_words(seconds: float) -> str:
+    """Return ``12 s``, ``3 min 05 s`` or ``2 h 07 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"

@@ -55,11 +55,11 @@ def train(
 
     from checker.max_adapter.runtime import listeners, notices, prepare
     from checker.session.waiting import telling_of_compiling
-    from play.training.checkpoint import Folder, History
+    from play.training.checkpoint import Folder
     from play.training.curve import as_svg
     from play.training.graphs import compile_trainer, config_of
-    from play.training.loop import Session, in_words
-    from play.training.plan import Plan
+    from play.training.loop import Session
+    from play.training.plan import History, Plan, in_words
     from play.training.texts import read_corpus
     from play.training.windows import Windows, learn_tokenizer, token_ids, validation_windows
 

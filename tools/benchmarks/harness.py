@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import psutil
 
 from checker.tasks import tasks
+from play.training.train import processor
 
 Result = dict[str, Any]
 Row = dict[str, Any]
@@ -35,14 +36,6 @@ def conditions(rounds: int) -> Result:
 def machine() -> str:
     """Return the processor, its architecture and cores, and Python's version in words."""
     return f"{processor()}, {platform.machine()}, {cores()} cores, Python {platform.python_version()}"
-
-
-def processor() -> str:
-    """Return the processor's name, as far as the system tells it."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.is_file() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def cores() -> int:

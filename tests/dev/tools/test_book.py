@@ -36,6 +36,7 @@ OTHER_CHAPTERS = [
     "introduction",
     "setup",
     "max",
+    "training",
     "heads",
     "ablations",
     "modern",

@@ -68,6 +68,7 @@ __all__ = [
     "steps",
     "token_flops",
     "tolerance",
+    "training",
 ]
 
 
@@ -153,6 +154,13 @@ def modern() -> Any:
     from tools.book_maker.values import modern
 
     return modern
+
+
+def training() -> Any:
+    """Return the recorded training."""
+    from tools.book_maker.values import training
+
+    return training
 
 
 def modern_table() -> str:

@@ -11,9 +11,9 @@ import pytest
 
 from checker.course.paths import ROOT
 from play.training import checkpoint
-from play.training.checkpoint import STATE, Folder, History, Saved
+from play.training.checkpoint import STATE, Folder, Saved
 from play.training.curve import as_svg
-from play.training.plan import Plan
+from play.training.plan import History, Plan
 from play.training.windows import learn_tokenizer
 from solutions.solution_01 import GPT2Config
 
@@ -190,8 +190,8 @@ import os, signal, sys
 from pathlib import Path
 import numpy as np
 from play.training import checkpoint
-from play.training.checkpoint import Folder, History, Saved
-from play.training.plan import Plan
+from play.training.checkpoint import Folder, Saved
+from play.training.plan import History, Plan
 from play.training.windows import learn_tokenizer
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import read_checkpoint

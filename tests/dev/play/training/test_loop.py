@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from play.training import loop
-from play.training.checkpoint import Folder, History
+from play.training.checkpoint import Folder
 from play.training.graphs import Trainer
-from play.training.loop import CannotSave, Diverged, Session, in_words
+from play.training.loop import CannotSave, Diverged, Session
 from play.training.memory import shared
-from play.training.plan import Plan
+from play.training.plan import History, Plan, in_words
 from play.training.windows import Windows, learn_tokenizer, token_ids, validation_windows
 from solutions.solution_01 import GPT2Config
 from solutions.solution_20 import TrainingState, initialize

@@ -1,0 +1,68 @@
+"""A recorded training: what ``./run train`` wrote to ``training.json``, as the page on it shows it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from checker.course.paths import ROOT, relative_path
+from play.training.plan import History, Plan, in_words
+
+FILE = ROOT / "tools" / "benchmarks" / "figures" / "training.json"
+RECORDED: dict[str, Any] = json.loads(FILE.read_text())
+
+plan = Plan.of(RECORDED["plan"])
+facts: dict[str, Any] = RECORDED["facts"]
+history = History(**{name: RECORDED[name] for name in ("losses", "evaluations", "samples", "seconds", "facts")})
+
+#: What guessing all tokens alike costs, in nats per token.
+guessing = math.log(facts["vocab"])
+
+#: Tokens that a step predicts, and that the training predicted per second.
+tokens_per_step = plan.accumulate * plan.batch * (plan.positions - 1)
+tokens_per_second = plan.steps * tokens_per_step / history.seconds
+
+#: How long the steps took, and how long MAX compiled before them.
+took = in_words(history.seconds)
+compiled = in_words(sum(facts["compile_seconds"].values()))
+
+
+def at(step: int) -> dict[str, Any]:
+    """Return the evaluation after a step.
+
+    Raises:
+        ValueError: there was none.
+    """
+    found = [one for one in history.evaluations if one["step"] == step]
+    if not found:
+        raise ValueError(f"{relative_path(FILE)} has no evaluation after step {step}; ./run train makes {plan}")
+    return found[0]
+
+
+def recent_loss(step: int) -> float:
+    """Return the mean training loss since the evaluation before the one after a step."""
+    steps = [one["step"] for one in history.evaluations]
+    before = steps[steps.index(step) - 1]
+    return sum(history.losses[before:step]) / (step - before)
+
+
+def table(rows: int = 8) -> str:
+    """Return some evaluations, the first and the last among them, as the rows of a table."""
+    places = sorted({round(part * (len(history.evaluations) - 1) / (rows - 1)) for part in range(rows)})
+    lines = ["| step | loss | validation | bits per byte |", "|--:|--:|--:|--:|"]
+    for place in places:
+        one = history.evaluations[place]
+        loss = f"{recent_loss(one['step']):.3f}" if one["step"] else ""
+        lines.append(f"| {one['step']:,} | {loss} | {one['loss']:.3f} | {one['bits_per_byte']:.3f} |")
+    return "\n".join(lines)
+
+
+def samples() -> str:
+    """Return what the model wrote at several moments, each as a quotation, with nothing in it taken for markup."""
+    found = []
+    for one in history.samples:
+        lines = re.sub(r"([\\`*_<>#|\[\]{}$~])", r"\\\1", one["text"]).splitlines()
+        found.append(f"After step {one['step']:,}:\n\n" + "\n".join(f"> {line}".rstrip() for line in lines))
+    return "\n\n".join(found)
