@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from checker.commands import INTERRUPTED, Commands, Refusal, StepName, each, refusing, teller
+from checker.commands import Commands, Refusal, StepName, each, refusing, teller
 from checker.course.paths import SMALL_MODEL, relative_path
 from checker.course.steps import Step, all_steps, find_step
+from checker.interrupts import INTERRUPTED
 from play.training import plan
 
 DEVICE = click.Choice(["cpu", "gpu"])

@@ -14,8 +14,7 @@ import click
 
 from checker import interrupts
 from checker.course.steps import Step, find_step
-
-INTERRUPTED = 130
+from checker.interrupts import INTERRUPTED
 
 
 class Commands(click.Group):

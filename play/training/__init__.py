@@ -3,5 +3,5 @@
 In come texts and a plan (sizes, steps, learning rate, seed); out go lines of progress and a folder in Hugging Face's
 layout that ``generate`` and ``transformers`` take, and that a training can go on from. The command line, the rest of
 ``play`` and maintainers' tools import it; it imports ``checker.course``, ``checker.max_adapter``,
-``checker.session.waiting`` and the rest of ``play``.
+``checker.session.waiting``, ``checker.interrupts`` and the rest of ``play``.
 """

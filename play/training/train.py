@@ -53,6 +53,7 @@ def train(
     for words in use_mine(fill_in=fill_in, anyway=anyway, last=LAST_STEP) if mine else []:
         tell(words)
 
+    from checker import interrupts
     from checker.max_adapter.runtime import listeners, notices, prepare
     from checker.session.waiting import telling_of_compiling
     from play.training.checkpoint import Folder
@@ -93,7 +94,8 @@ def train(
             compiled[what] = compiled.get(what, 0.0) + seconds
 
     prepare()
-    with telling_of_compiling(listeners):
+    stopped = interrupts.at_once(lambda: tell("stopped while MAX compiled, before any step"))
+    with stopped, telling_of_compiling(listeners):
         listeners.append(note)
         try:
             trainer = compile_trainer(config)

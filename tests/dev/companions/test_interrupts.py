@@ -15,6 +15,7 @@ import time
 import pytest
 
 from checker import interrupts
+from checker.course.paths import ROOT
 from tests.dev.terminal import ended
 
 IGNORING = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")  # starts its arguments with Ctrl-C ignored
@@ -149,3 +150,31 @@ def test_a_handler_that_someone_has_chosen_stays():
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, chosen)
+
+
+IN_C = """
+import hashlib, sys
+from checker import interrupts
+from checker.course.paths import ROOT
+with interrupts.at_once(lambda: print("stopped")):
+    print("begun", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # which no signal interrupts
+"""
+
+
+def test_ctrl_c_ends_a_call_of_c_at_once_where_that_is_asked_for():
+    process = subprocess.Popen([sys.executable, "-c", IN_C], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    with process:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "stopped\n"
+    assert process.returncode == interrupts.INTERRUPTED
+
+
+def test_afterwards_ctrl_c_is_what_it_was():
+    before = signal.set_wakeup_fd(-1)
+    with interrupts.at_once(lambda: None):
+        pass
+    assert signal.set_wakeup_fd(-1) == before == -1
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
