@@ -296,7 +296,7 @@ def ablate(**options: Any) -> None:
 @click.option("--text", type=FILE, multiple=True, show_default="Moby Dick", help="A text to learn; it may be repeated.")
 @click.option("--steps", type=int, show_default=str(plan.Plan.steps), help="How many steps to take,")
 @click.option("--minutes", type=float, help="or how long: a few steps are timed, and their number is fixed.")
-@click.option("--out", type=FILE, default="my-gpt2", help="The folder to make.")
+@click.option("--out", type=FILE, show_default="my-gpt2", help="The folder to make.")
 @click.option("--resume", type=FILE, metavar="FOLDER", help="Go on with the training in a folder.")
 @plan_options
 @own_steps_options

@@ -111,7 +111,8 @@ class Folder:
         Raises:
             OSError: it cannot be written; then nothing is left.
         """
-        made = self.path.with_name(self.path.name + UNFINISHED)
+        whole = self.path.absolute()
+        made = whole.with_name(whole.name + UNFINISHED)
         shutil.rmtree(made, ignore_errors=True)
         try:
             unfinished = Folder(made)

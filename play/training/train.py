@@ -12,6 +12,7 @@ from typing import Any
 
 from play.modules import use_mine
 
+OUT = Path("my-gpt2")  # where the model goes, if nothing else is said
 LAST_STEP = "step_20"  # training needs the steps up to this one
 
 
@@ -21,7 +22,7 @@ def train(
     text: tuple[Path, ...],
     steps: int | None,
     minutes: float | None,
-    out: Path,
+    out: Path | None,
     resume: Path | None,
     mine: bool,
     fill_in: bool,
@@ -42,7 +43,7 @@ def train(
     given = {name: number for name, number in numbers.items() if number is not None}
     if resume:
         names = [*(["text"] if text else []), *given]
-        names += [name for name, one in (("steps", steps), ("minutes", minutes)) if one is not None]
+        names += [name for name, one in (("steps", steps), ("minutes", minutes), ("out", out)) if one is not None]
         if names:
             there = ", ".join(f"--{name}" for name in names)
             raise ValueError(f"--resume goes on with what {resume} was begun with; leave out {there}")
@@ -65,7 +66,7 @@ def train(
     from play.training.windows import Windows, learn_tokenizer, token_ids, validation_windows
 
     # What is to be done; whatever is wrong with it is said before anything is compiled.
-    folder = Folder(resume or out)
+    folder = Folder(resume or out or OUT)
     saved = None
     if resume:
         saved, tokenizer = folder.load()

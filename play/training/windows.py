@@ -81,8 +81,10 @@ class Windows:
         """Yield the batches of a step; the first step is 1."""
         size = self.plan.batch
         first = (step - 1) * self.plan.accumulate * size
-        for at in range(first, first + self.plan.accumulate * size, size):
-            places = np.array([self.epoch(one // self.per_epoch)[one % self.per_epoch] for one in range(at, at + size)])
+        last = first + self.plan.accumulate * size
+        epochs = {number: self.epoch(number) for number in {one // self.per_epoch for one in range(first, last)}}
+        for at in range(first, last, size):
+            places = np.array([epochs[one // self.per_epoch][one % self.per_epoch] for one in range(at, at + size)])
             yield self.tokens[places[:, None] + np.arange(self.plan.positions)]
 
 
