@@ -4,7 +4,8 @@
 metadata the plan and what has been reported. It is written beside itself, synced, and renamed, as every file here
 is, so that whatever ends the program leaves the last one whole. The other files serve those who read the folder:
 ``config.json``, the tokenizer, ``model.safetensors`` with the weights of the last save, ``training.json`` with
-all figures, and the same model in the folder ``best`` as it was when its validation loss was lowest.
+all figures, ``loss.svg`` with the curve, and in the folder ``best`` the same model as it was when its validation
+loss was lowest.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from safetensors.numpy import save
 from tokenizers import Tokenizer
 
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
-from play.training.plan import History, Plan
+from play.training.curve import as_svg
+from play.training.plan import CURVE, History, Plan
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import CONV1D, Weights
 
@@ -142,6 +144,8 @@ class Folder:
         write(self.path / STATE, save(tensors, metadata={"training": json.dumps(facts)}))
         write(self.path / "model.safetensors", model)
         write(self.path / "training.json", (json.dumps(facts, indent=2) + "\n").encode())
+        if saved.history.losses:
+            write(self.path / CURVE, as_svg(saved.history).encode())
 
     def load(self) -> tuple[Saved, Tokenizer]:
         """Return what the training goes on from, and its tokenizer.

@@ -102,6 +102,15 @@ class Session:
         self.tokens_per_step = self.plan.accumulate * self.plan.batch * (self.plan.positions - 1)
         self.saved_step, self.saved_at = self.trainer.state.step, time.monotonic()
 
+    def go_on(self, saved: Saved) -> None:
+        """Go on from what was saved.
+
+        Raises:
+            ValueError: it is not of this model.
+        """
+        self.trainer.go_on(saved.step, saved.weights, saved.means, saved.squares)
+        self.saved_step = saved.step
+
     # ------------------------------------------------------------ what a step learns
 
     def batches_of(self, step: int) -> Iterator[Batch]:

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+CURVE = "loss.svg"  # the file in the folder of a training that shows its losses
 WARMUP = 0.05  # of all steps: while the learning rate rises
 EVALUATIONS = 20  # in a whole training, besides the one before the first step
 SAMPLES = 4  # in a whole training

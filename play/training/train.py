@@ -6,11 +6,23 @@ import hashlib
 import math
 import platform
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from tokenizers import Tokenizer
+
+from checker import interrupts
+from checker.session.waiting import telling_of_compiling
 from play.modules import use_mine
+from play.training.plan import CURVE, History, Plan, in_words
+from play.training.texts import read_corpus
+
+if TYPE_CHECKING:  # at run time only after use_mine, which decides whose modules these import
+    from play.training.graphs import Trainer
+    from play.training.windows import Windows
+    from solutions.solution_01 import GPT2Config
 
 OUT = Path("my-gpt2")  # where the model goes, if nothing else is said
 LAST_STEP = "step_20"  # training needs the steps up to this one
@@ -40,34 +52,16 @@ def train(
         ValueError: an option, a text or a folder cannot be used, the loss is no number, or a save failed.
         OSError: the folder cannot be written.
     """
-    given = {name: number for name, number in numbers.items() if number is not None}
-    if resume:
-        names = [*(["text"] if text else []), *given]
-        names += [name for name, one in (("steps", steps), ("minutes", minutes), ("out", out)) if one is not None]
-        if names:
-            there = ", ".join(f"--{name}" for name in names)
-            raise ValueError(f"--resume goes on with what {resume} was begun with; leave out {there}")
-    if steps is not None and minutes is not None:
-        raise ValueError("give --steps or --minutes, not both")
-    if minutes is not None and not 0 < minutes < math.inf:
-        raise ValueError(f"--minutes {minutes} is no time; give a number above 0")
+    given = {name: one for name, one in {**numbers, "steps": steps}.items() if one is not None}
+    check_options(given, text=text, minutes=minutes, out=out, resume=resume)
     for words in use_mine(fill_in=fill_in, anyway=anyway, last=LAST_STEP) if mine else []:
         tell(words)
-
-    from checker import interrupts
-    from checker.max_adapter.runtime import listeners, notices, prepare
-    from checker.session.waiting import telling_of_compiling
     from play.training.checkpoint import Folder
-    from play.training.curve import as_svg
-    from play.training.graphs import compile_trainer, config_of
+    from play.training.graphs import config_of
     from play.training.loop import Session
-    from play.training.plan import History, Plan, in_words
-    from play.training.texts import read_corpus
-    from play.training.windows import Windows, learn_tokenizer, token_ids, validation_windows
 
     # What is to be done; whatever is wrong with it is said before anything is compiled.
     folder = Folder(resume or out or OUT)
-    saved = None
     if resume:
         saved, tokenizer = folder.load()
         plan, history = saved.plan, saved.history
@@ -75,24 +69,117 @@ def train(
             raise ValueError(f"{resume} is done: it has had all {plan.steps} steps. {advice(folder.path, plan)}")
     else:
         folder.refuse_what_is_there()
-        texts = tuple(str(file.absolute()) for file in text)
-        plan, history = Plan(**given | {"texts": texts} | ({} if steps is None else {"steps": steps})), History()
-    corpus = read_corpus([Path(file) for file in plan.texts])
-    if not saved:
-        tokenizer = learn_tokenizer(corpus.train, plan.vocab)
-    windows = Windows(token_ids(tokenizer, corpus.train), plan)
-    held_out = token_ids(tokenizer, corpus.dev)
-    digest = hashlib.sha256(windows.tokens.tobytes() + held_out.tobytes()).hexdigest()
-    if saved and history.facts["text"] != digest:
+        saved, tokenizer, history = None, None, History()
+        plan = Plan(**given, texts=tuple(str(file.absolute()) for file in text))
+    read = read_material(plan, tokenizer)
+    if saved and history.facts["text"] != read.digest:
         raise ValueError(f"the text has changed since {resume} was begun, so this would be another training")
-    config = config_of(plan, tokenizer.get_vocab_size())
 
-    # The graphs.
-    compiled: dict[str, float] = {}
+    # The beginning, or the place to go on from.
+    config = config_of(plan, read.tokenizer.get_vocab_size())
+    trainer, compile_seconds = compile_and_tell(config, tell)
+    session = Session(plan, trainer, read.tokenizer, read.windows, read.validation, folder, history)
+    if saved:
+        session.go_on(saved)
+        tell(f"going on after step {saved.step:,} of {plan.steps:,}")
+    else:
+        trainer.begin(plan.seed)
+        if minutes is not None:
+            per_step = session.seconds_per_step()
+            plan = session.plan = replace(plan, steps=max(2, int(60 * minutes / per_step)))
+            tell(f"a step takes {per_step:.2f} s, so {minutes:g} minutes are {plan.steps:,} steps")
+        history.facts = {
+            "parameters": sum(array.size for array in trainer.weights.arrays.values()),
+            "vocab": config.vocab_size,
+            "bytes": read.bytes,
+            "tokens": read.tokens,
+            "text": read.digest,
+            "compile_seconds": compile_seconds,
+            "processor": processor(),
+            "code": "steps" if mine else "solutions",
+        }
+        times = plan.steps * session.tokens_per_step / read.tokens["train"]
+        tell(
+            f"{history.facts['parameters']:,} weights; {read.bytes['train']:,} bytes to learn are "
+            f"{read.tokens['train']:,} tokens; {plan.steps:,} steps are {times:.1f} times the text"
+        )
+        folder.begin(plan, config, read.tokenizer, trainer.weights.arrays, history)
 
-    def note(what: str, seconds: float | None) -> None:
-        if seconds is not None:
-            compiled[what] = compiled.get(what, 0.0) + seconds
+    if not session.run():
+        step = f"{trainer.state.step:,} of {plan.steps:,}"
+        tell(f"stopped after step {step}, which is saved; `./run train --resume {folder.path}` goes on")
+        return False
+    best = history.best
+    tell(
+        f"{plan.steps:,} steps took {in_words(history.seconds)}; the validation loss is lowest after step "
+        f"{best['step']:,}: {best['loss']:.3f}, {best['bits_per_byte']:.3f} bits per byte"
+    )
+    tell(f"{folder.path / CURVE} shows the loss. {advice(folder.path, plan)}")
+    return True
+
+
+def check_options(
+    given: dict[str, Any], *, text: tuple[Path, ...], minutes: float | None, out: Path | None, resume: Path | None
+) -> None:
+    """Refuse options that do not go together, or an impossible time.
+
+    Raises:
+        ValueError: they do not; the message names them.
+    """
+    if resume:
+        others = given | {name: one for name, one in (("text", text), ("minutes", minutes), ("out", out)) if one}
+        if others:
+            there = ", ".join(f"--{name}" for name in others)
+            raise ValueError(f"--resume goes on with what {resume} was begun with; leave out {there}")
+    if "steps" in given and minutes is not None:
+        raise ValueError("give --steps or --minutes, not both")
+    if minutes is not None and not 0 < minutes < math.inf:
+        raise ValueError(f"--minutes {minutes} is no time; give a number above 0")
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a training reads."""
+
+    tokenizer: Tokenizer
+    windows: Windows
+    validation: list[tuple[np.ndarray, np.ndarray]]
+    bytes: dict[str, int]  # of the two parts of the text, train and validation
+    tokens: dict[str, int]
+    digest: str  # of all tokens
+
+
+def read_material(plan: Plan, tokenizer: Tokenizer | None) -> Material:
+    """Read the texts of a plan, by a tokenizer that is learned from them if there is none yet.
+
+    Raises:
+        ValueError: a text cannot be read, or is too short.
+    """
+    from play.training.windows import Windows, learn_tokenizer, token_ids, validation_windows
+
+    corpus = read_corpus([Path(file) for file in plan.texts])
+    tokenizer = tokenizer or learn_tokenizer(corpus.train, plan.vocab)
+    learned, held_out = token_ids(tokenizer, corpus.train), token_ids(tokenizer, corpus.dev)
+    return Material(
+        tokenizer,
+        Windows(learned, plan),
+        validation_windows(held_out, plan),
+        {"train": size(corpus.train), "validation": size(corpus.dev)},
+        {"train": len(learned), "validation": len(held_out)},
+        hashlib.sha256(learned.tobytes() + held_out.tobytes()).hexdigest(),
+    )
+
+
+def compile_and_tell(config: GPT2Config, tell: Callable[[str], None]) -> tuple[Trainer, dict[str, float]]:
+    """Return a trainer, and how many seconds each of its graphs took; Ctrl-C ends the program meanwhile."""
+    from checker.max_adapter.runtime import listeners, notices, prepare
+    from play.training.graphs import compile_trainer
+
+    seconds: dict[str, float] = {}
+
+    def note(what: str, took: float | None) -> None:
+        if took is not None:
+            seconds[what] = round(seconds.get(what, 0.0) + took, 1)
 
     prepare()
     stopped = interrupts.at_once(lambda: tell("stopped while MAX compiled, before any step"))
@@ -104,49 +191,7 @@ def train(
             listeners.remove(note)
     for notice in notices:
         tell(notice)
-    session = Session(plan, trainer, tokenizer, windows, validation_windows(held_out, plan), folder, history)
-
-    # The beginning, or the place to go on from.
-    if saved:
-        trainer.go_on(saved.step, saved.weights, saved.means, saved.squares)
-        session.saved_step = saved.step
-        tell(f"going on after step {saved.step:,} of {plan.steps:,}")
-    else:
-        trainer.begin(plan.seed)
-        if minutes is not None:
-            per_step = session.seconds_per_step()
-            plan = session.plan = replace(plan, steps=max(2, int(60 * minutes / per_step)))
-            tell(f"a step takes {per_step:.2f} s, so {minutes:g} minutes are {plan.steps:,} steps")
-        parameters = sum(array.size for array in trainer.weights.arrays.values())
-        history.facts = {
-            "parameters": parameters,
-            "vocab": config.vocab_size,
-            "bytes": {"train": size(corpus.train), "validation": size(corpus.dev)},
-            "tokens": {"train": len(windows.tokens), "validation": len(held_out)},
-            "text": digest,
-            "compile_seconds": {what: round(seconds, 1) for what, seconds in compiled.items()},
-            "processor": processor(),
-            "code": "steps" if mine else "solutions",
-        }
-        tell(
-            f"{parameters:,} weights; {size(corpus.train):,} bytes to learn are {len(windows.tokens):,} tokens; "
-            f"{plan.steps:,} steps are {plan.steps * session.tokens_per_step / len(windows.tokens):.1f} times the text"
-        )
-        folder.begin(plan, config, tokenizer, trainer.weights.arrays, history)
-    if not session.run():
-        tell(
-            f"stopped after step {trainer.state.step:,} of {plan.steps:,}, which is saved; "
-            f"`./run train --resume {folder.path}` goes on"
-        )
-        return False
-    (folder.path / "loss.svg").write_text(as_svg(history), encoding="utf-8")
-    best = history.best
-    tell(
-        f"{plan.steps:,} steps took {in_words(history.seconds)}; the validation loss is lowest after step "
-        f"{best['step']:,}: {best['loss']:.3f}, {best['bits_per_byte']:.3f} bits per byte"
-    )
-    tell(f"{folder.path / 'loss.svg'} shows the loss. {advice(folder.path, plan)}")
-    return True
+    return trainer, seconds
 
 
 def advice(folder: Path, plan: Any) -> str:

@@ -150,7 +150,7 @@ def test_a_full_disk_leaves_the_last_save(folder, weights, monkeypatch):
             self.file.write(data[: self.room])
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    for number in range(4):
+    for number in range(5):
         writes.clear()
 
         def open_or_fail(path, mode="r", *arguments, number=number, **options):
@@ -167,7 +167,7 @@ def test_a_full_disk_leaves_the_last_save(folder, weights, monkeypatch):
         assert len(writes) == number + 1
         assert not list(folder.path.rglob("*.unfinished"))
         found = folder.load()[0]
-        assert found.step == (4 if number < 2 else 5), "the state is the second of four files"
+        assert found.step == (4 if number < 2 else 5), "the state is the second of five files"
         same(found.weights, before.weights)
     folder.save(saved(6, weights), best=True)
     assert folder.load()[0].step == 6
