@@ -345,3 +345,44 @@ def test_wholes_and_arrays_are_the_same_memory():
     np.testing.assert_array_equal(np.from_dlpack(tensor), made.arrays["c"])
     made.clear()
     assert not any(array.any() for array in made.arrays.values())
+
+
+def test_an_update_of_the_wholes_is_that_of_every_weight():
+    """Step 20's own update, operation by operation: the norm, the decay of matrices alone, and all averages."""
+    from checker.max_adapter.runtime import lazily, prepare
+    from play.training.graphs import MAX_NORM
+    from solutions.solution_20 import AdamW, Update, scalar
+
+    prepare()
+    shapes, rng = {"a": (3, 5), "b": (5,), "c": (5, 3), "d": (7,)}, np.random.default_rng(0)
+
+    def updated(tensors_of):
+        groups = [shared(shapes) for _ in range(4)]
+        for group, values in zip(groups, drawn, strict=True):
+            group.fill(values)
+        tensors = [tensors_of(group) for group in groups]
+        with lazily():
+            norm = Update(AdamW(), MAX_NORM)(scalar(0.1), scalar(3), scalar(11), *tensors)
+        return norm.item(), [
+            np.concatenate([np.from_dlpack(tensor).ravel() for tensor in some.values()]) for some in tensors
+        ]
+
+    def placed(found):
+        """The numbers of all arrays in the order of the wholes: matrices first, each padded to a multiple of 16."""
+        group = shared(shapes)
+        at = 0
+        for array in group.arrays.values():
+            array[...] = found[at : at + array.size].reshape(array.shape)
+            at += array.size
+        return np.concatenate([whole.ravel() for whole in group.wholes.values()])
+
+    drawn = [
+        {name: np.abs(rng.standard_normal(shape)).astype(np.float32) for name, shape in shapes.items()}
+        for _ in range(4)
+    ]
+    norm, by_name = updated(lambda group: group.tensors())
+    whole_norm, wholes = updated(lambda group: group.whole_tensors())
+    assert norm == pytest.approx(whole_norm, rel=1e-6)
+    for found, wanted in zip(wholes, by_name, strict=True):
+        np.testing.assert_allclose(found, placed(wanted), rtol=1e-6)
+    assert not wholes[1].any(), "the sums begin anew"
