@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import fields
 from typing import Any
 
 from checker.course.paths import ROOT, relative_path
 from play.training.plan import History, Plan, in_words
+from solutions.solution_01 import GPT2Config
+from tools.book_maker.values.arithmetic import parameters
 
 FILE = ROOT / "tools" / "benchmarks" / "figures" / "training.json"
 RECORDED: dict[str, Any] = json.loads(FILE.read_text())
@@ -16,6 +19,22 @@ RECORDED: dict[str, Any] = json.loads(FILE.read_text())
 plan = Plan.of(RECORDED["plan"])
 facts: dict[str, Any] = RECORDED["facts"]
 history = History(**{name: RECORDED[name] for name in ("losses", "evaluations", "samples", "seconds", "facts")})
+
+#: What a training does if no option says otherwise, and how many weights its model has.
+default = Plan()
+default_parameters = parameters(
+    GPT2Config(default.vocab, default.positions, default.width, default.layers, default.heads)
+)["total"]
+
+#: The command that the recorded training was begun with.
+command = " ".join(
+    ["./run train"]
+    + [
+        f"--{one.name} {getattr(plan, one.name)}"
+        for one in fields(Plan)
+        if one.name != "texts" and getattr(plan, one.name) != one.default
+    ]
+)
 
 #: What guessing all tokens alike costs, in nats per token.
 guessing = math.log(facts["vocab"])
