@@ -143,7 +143,9 @@ class Folder:
             write(self.path / "best" / "model.safetensors", model)
         write(self.path / STATE, save(tensors, metadata={"training": json.dumps(facts)}))
         write(self.path / "model.safetensors", model)
-        write(self.path / "training.json", (json.dumps(facts, indent=2) + "\n").encode())
+        rounded = facts | {"losses": [round(loss, 5) for loss in saved.history.losses]}
+        lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in rounded.items())
+        write(self.path / "training.json", f"{{\n{lines}\n}}\n".encode())
         if saved.history.losses:
             write(self.path / CURVE, as_svg(saved.history).encode())
 

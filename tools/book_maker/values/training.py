@@ -43,9 +43,8 @@ guessing = math.log(facts["vocab"])
 tokens_per_step = plan.accumulate * plan.batch * (plan.positions - 1)
 tokens_per_second = plan.steps * tokens_per_step / history.seconds
 
-#: How long the steps took, and how long MAX compiled before them.
+#: How long the steps took.
 took = in_words(history.seconds)
-compiled = in_words(sum(facts["compile_seconds"].values()))
 
 
 def at(step: int) -> dict[str, Any]:
