@@ -117,6 +117,7 @@ def compile_trainer(config: GPT2Config) -> Trainer:
 
     def update_wholes(rate: Tensor, step: Tensor, count: Tensor, *by_name: Gradients) -> Any:
         norm = update(rate, step, count, *wholes)
+        norm.item()  # so that the graph has run, before its memory is written
         sums.clear()  # a sum that was reset to -0 would not be what a resumed training begins with
         return norm
 

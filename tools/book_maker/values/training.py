@@ -59,6 +59,12 @@ def at(step: int) -> dict[str, Any]:
     return found[0]
 
 
+def largest_jump() -> int:
+    """Return the step whose loss rose most from the one before."""
+    losses = history.losses
+    return max(range(1, len(losses)), key=lambda at: losses[at] - losses[at - 1]) + 1
+
+
 def recent_loss(step: int) -> float:
     """Return the mean training loss since the evaluation before the one after a step."""
     steps = [one["step"] for one in history.evaluations]
