@@ -123,7 +123,7 @@ def rows(printed):
     return [line.split()[:4] for line in printed.splitlines() if re.match(r" +\d+ ", line)]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_it_learns_and_says_where_the_model_is(whole, text):
     folder, done = whole
     history = json.loads((folder / "training.json").read_text())
@@ -136,7 +136,7 @@ def test_it_learns_and_says_where_the_model_is(whole, text):
     assert len(history["facts"]["compile_seconds"]) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_loss_of_a_batch_is_pytorchs(whole, text):
     """The validation loss, of Hugging Face's model with the weights that were saved."""
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
@@ -157,7 +157,7 @@ def test_the_loss_of_a_batch_is_pytorchs(whole, text):
     assert saved.history.evaluations[-1]["loss"] == pytest.approx(total / count, abs=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_after_ctrl_c_it_goes_on_bit_for_bit(whole, text, tmp_path):
     folder, at_once = whole
     parts = tmp_path / "parts"
@@ -192,7 +192,7 @@ def test_after_ctrl_c_it_goes_on_bit_for_bit(whole, text, tmp_path):
     assert f"{parts} is done: it has had all 60 steps" in again.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_steps_are_those_of_step_20_run_without_a_compiler(whole):
     """The first loss and the first update, whose graph sees all weights as two, by name and operation by operation."""
     from checker.max_adapter.runtime import lazily, prepare, tensor
