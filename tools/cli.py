@@ -83,7 +83,7 @@ def bench(only: list[str] | None, quick: bool, cold: bool, model: Path | None, r
 @timed(rounds=5)
 def bench_loop(cold: bool, naive: bool, rounds: int, out: Path | None) -> None:
     """Time the learner's loop: how long each verdict takes"""
-    from tools.benchmarks.loop import run
+    from tools.benchmarks.checks.loop import run
 
     run(rounds, cold, naive, out)
 
@@ -93,7 +93,7 @@ def bench_loop(cold: bool, naive: bool, rounds: int, out: Path | None) -> None:
 @timed(rounds=3)
 def bench_steps(steps: list[Step] | None, rounds: int, out: Path | None) -> None:
     """Time the check of every step"""
-    from tools.benchmarks.steps import run
+    from tools.benchmarks.checks.steps import run
 
     run(steps or all_steps(), rounds, out)
 
@@ -104,7 +104,7 @@ def bench_steps(steps: list[Step] | None, rounds: int, out: Path | None) -> None
 @timed(rounds=20)
 def bench_watch(steps: list[Step], pause: float, rounds: int, out: Path | None) -> None:
     """Time watch: how long after a save its verdict comes"""
-    from tools.benchmarks.save_to_verdict import run
+    from tools.benchmarks.checks.save_to_verdict import run
 
     run(steps, rounds, pause, out)
 

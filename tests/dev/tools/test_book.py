@@ -23,7 +23,8 @@ from checker.course.steps import all_steps
 from checker.tasks import tasks
 from tests import test_warmup_01, test_warmup_06
 from tests.dev.tools.test_readme import CI, NOT_IN_CI
-from tools.benchmarks import loop, speed
+from tools.benchmarks import speed
+from tools.benchmarks.checks import loop
 from tools.book_maker.chapters import SRC, chapters, fences, prose
 from tools.book_maker.directives import BLOCK, INLINE, expand
 from tools.book_maker.drawing.preview import names as figure_names

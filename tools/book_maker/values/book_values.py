@@ -172,7 +172,7 @@ def modern_table() -> str:
 
 def loop_table() -> str:
     """Return the table of ``./run bench-loop``."""
-    from tools.benchmarks.loop import as_markdown
+    from tools.benchmarks.checks.loop import as_markdown
 
     return as_markdown(loop)
 

@@ -19,6 +19,7 @@ import pexpect  # type: ignore[import-untyped]
 
 from checker.course.skeletons import expected
 from checker.course.steps import Step
+from tools.benchmarks.checks.loop import ALL, NAMED, NUMBERS, STEP, course_with, spoiled
 from tools.benchmarks.harness import (
     Column,
     Result,
@@ -30,7 +31,6 @@ from tools.benchmarks.harness import (
     take_turns,
     task_arguments,
 )
-from tools.benchmarks.loop import ALL, NAMED, NUMBERS, STEP, course_with, spoiled
 
 LIMIT_SECONDS = 600  # for one check that has to compile everything
 WAITS = "q quit"  # the end of the line that says what the keys do

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from checker.course.paths import ROOT
 from checker.course.steps import Step
+from tools.benchmarks.checks.loop import seconds_until
 from tools.benchmarks.harness import Column, Result, conditions, finish, seconds, table, take_turns, task_arguments
-from tools.benchmarks.loop import seconds_until
 
 COLUMNS = (Column("check", "task"), Column("seconds", "seconds", ".2f"))
 
