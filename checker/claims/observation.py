@@ -201,6 +201,8 @@ class Observer:
             return failure
         if place_in(failure.value, path)[1]:
             return failure
+        if draw := item.funcargs.get("draw"):  # type: ignore[attr-defined]
+            draw.start_over()
         with self.eagerly():
             again = pytest.CallInfo.from_call(item.runtest, "call").excinfo
         return again if again and place_in(again.value, path)[1] else failure

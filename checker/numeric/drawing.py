@@ -21,8 +21,13 @@ class Draw:
     """
 
     def __init__(self, seed: int, avoided: Collection[int] = ()) -> None:
-        self.seed, self.avoided, self.said = seed, avoided, dict[str, int | float]()
-        self._random = np.random.default_rng(seed)
+        self.seed, self.avoided = seed, avoided
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Forget what was drawn, so that the same is drawn once more."""
+        self.said = dict[str, int | float]()
+        self._random = np.random.default_rng(self.seed)
 
     @property
     def words(self) -> str:
