@@ -113,5 +113,5 @@ def multiplications(sequence_length: int, past: int, n_embd: int) -> int:
     Those of the matrices are counted, hidden scores included, since they are computed before the mask hides them. The
     scale and the softmax are not counted. Without a cache nothing is past, and all tokens are new in every call.
     """
-    # TODO: Per new token 4 C² by W_qkv and W_o; for each token, old or new, C for its score, C to gather. (2 lines)
+    # TODO: Per new token: 4 C² for W_qkv and W_o, and 2 C for each token that it looks at, old or new. (2 lines)
     raise NotImplementedError

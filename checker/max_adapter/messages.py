@@ -34,7 +34,7 @@ ADVICE = {
     ),
     r"dims to index into a list": (
         "A size that is always the same, as the head width is, becomes a number by int(...). A length is a symbol "
-        "while MAX compiles, and has no number: give it to MAX's functions as it is and cut what they return."
+        "while MAX compiles, and has no number: pass it to MAX's functions as it is."
     ),
     OF_BOOLEANS: (
         "MAX picks no elements by a mask, since how many there are would depend on the numbers. F.where(mask, x, y) "

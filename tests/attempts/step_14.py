@@ -146,7 +146,7 @@ MISTAKES = {
     "The positions are one too high: the first token is at position 0.": {
         POSITIONS: "position_ids = is_token.cumsum(axis=-1)"
     },
-    "The padding has position -1, which is no row of the table; any row of it does.": {
+    "The padding has position -1, which is no row of wpe; give it any valid position, such as 0.": {
         POSITIONS: "position_ids = is_token.cumsum(axis=-1) - 1"
     },
     "Padding is masked with minus infinity: its own rows can look at nothing, and 0/0 spreads from there.": {
