@@ -154,6 +154,18 @@ def bench_modern(only: list[str] | None, quick: bool, rounds: int, out: Path | N
     run(only, quick, rounds, out)
 
 
+@main.command()
+@click.option("--only", type=Several(click.STRING), metavar="SIZES", help="Some, as small,gpt2; default: all.")
+@click.option("--cold", is_flag=True, help="Also time a first step that has to compile everything.")
+@timed(rounds=5)
+def bench_train(only: list[str] | None, cold: bool, rounds: int, out: Path | None) -> None:
+    """Time a step of training against PyTorch"""
+    from tools.benchmarks.training import SIZES, run
+
+    refuse_unknown("size", only or [], SIZES)
+    run(only, cold, rounds, out)
+
+
 # ---------------------------------------------------------------- the book
 
 

@@ -24,6 +24,7 @@ import numpy as np
 import psutil
 
 from tools.benchmarks.harness import seconds_per_call
+from tools.benchmarks.step import max_products, max_step, torch_step
 
 PRODUCT = 2048  # rows and columns of the matrices whose product shows the machine's peak
 READING = (16384, 8192)  # half a gigabyte of float32, far more than any cache holds
@@ -38,7 +39,8 @@ class Workload:
 
     Args:
         part: ``attention``, ``forward``, ``text`` (greedy tokens after a prompt), ``token`` (the logits after the
-            last one, without a cache), ``product`` (of two matrices) or ``reading`` (one vector times a large matrix).
+            last one, without a cache), ``step`` (of training), ``products`` (its products alone), ``product`` (of two
+            matrices) or ``reading`` (one vector times a large matrix).
         way: how; one of those that the backend knows.
         batch: sequences.
         length: tokens of each, those of the prompt for ``text``.
@@ -112,6 +114,10 @@ class MaxBackend:
 
         from solutions.solution_12 import generate_tokens
 
+        if workload.part == "step":
+            return max_step(self.folder, workload)
+        if workload.part == "products":
+            return max_products(self.folder, workload)
         if workload.part == "text":
             input_ids, cached = workload.token_ids(self.config.vocab_size), self.graph("cached", workload)
             logits: list[np.ndarray] = []
@@ -253,6 +259,8 @@ class HuggingFaceBackend:
     def prepare(self, workload: Workload) -> tuple[Call, Read]:
         """Return a workload as a function with its input in place, and how to read what it returns."""
         torch = self.torch
+        if workload.part == "step":
+            return torch_step(copy.deepcopy(self.loaded), workload)
         function = self._function(workload)
 
         def call() -> Any:

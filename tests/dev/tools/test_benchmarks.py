@@ -14,6 +14,8 @@ from tools.benchmarks import harness
 from tools.benchmarks.backends import Workload
 from tools.benchmarks.comparison import Comparison, WrongOutput, check_output
 from tools.benchmarks.speed import Plan, as_markdown, forward, forward_flops, tables
+from tools.benchmarks.step import RATE, torch_step
+from tools.benchmarks.training import step_flops
 from tools.book_maker.figures import growth
 
 torch = pytest.importorskip("torch")
@@ -23,6 +25,7 @@ pytestmark = pytest.mark.slow
 
 ATTENTION = Workload("attention", "MAX", 2, 7)
 TEXT = Workload("text", "MAX", 1, 4, 3)
+STEP = Workload("step", "Hugging Face", 2, 7)
 
 
 def bench(*arguments):
@@ -105,6 +108,50 @@ def test_a_run_prints_what_it_writes(measured):
     assert printed.strip() == as_markdown(result)
     assert set(tables(result)) == {"forward"}
     assert all(row["MAX, ms"] > 0 for row in result["forward"])
+
+
+def test_two_steps_of_pytorch_are_those_of_its_users(checkpoints):
+    """Loss and norm of two steps, once more with the unfused optimizer and by hand."""
+    right, _ = checkpoints
+    model = hugging_face.GPT2LMHeadModel.from_pretrained(right).eval()
+    step, read = torch_step(copy.deepcopy(model), STEP)
+    found = read(step())[0]
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.0)
+    input_ids = torch.from_numpy(STEP.token_ids(model.config.vocab_size))
+    for loss, norm in found:
+        model.zero_grad()
+        wanted = model(input_ids, labels=input_ids).loss
+        wanted.backward()
+        squares = sum(float((parameter.grad**2).sum()) for parameter in model.parameters())
+        np.testing.assert_allclose((loss, norm), (wanted.item(), squares**0.5), rtol=1e-4)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()  # of two steps the decay at such a rate is not seen
+    assert found[1, 0] < found[0, 0]
+
+
+@pytest.mark.nightly
+def test_a_step_in_max_is_pytorchs(checkpoints, tmp_path):
+    """The two are compared, and a wrong weight is noticed."""
+    right, wrong = checkpoints
+    for theirs in (right, wrong):
+        compare = Comparison(right, tmp_path, 1, 0.001, theirs)
+        try:
+            if theirs == right:
+                times, largest = compare.run(STEP, "MAX", "Hugging Face", "bfloat16")
+                assert set(times) == {"MAX", "Hugging Face", "bfloat16"}
+                assert largest < 0.03
+            else:
+                with pytest.raises(WrongOutput, match="nothing was timed"):
+                    compare.run(STEP, "MAX")
+        finally:
+            compare.close()
+
+
+def test_a_step_costs_three_times_a_forward_pass():
+    config = GPT2Config()
+    assert step_flops(config, 2, 5) == 6 * forward_flops(config, 5)
+    weights = 12 * 12 * 768**2 + 50257 * 768
+    assert 6 * weights * 1024 < step_flops(config, 1, 1024) < 1.2 * 6 * weights * 1024
 
 
 def test_a_part_that_does_not_exist_is_named_before_anything_runs():
