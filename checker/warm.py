@@ -138,12 +138,16 @@ def carry_out(works: Sequence[Work], jobs: int, warming: Warming) -> Iterator[tu
             one.said.close()
 
 
-def check_all(steps: Sequence[Step], jobs: int) -> Iterator[Heard]:
-    """Check the solutions of several steps at once, each in a child of its own; yield their events as they come."""
+def check_all(steps: Sequence[Step], jobs: int, *, all_compiled: bool) -> Iterator[Heard]:
+    """Check the solutions of several steps at once, each in a child of its own; yield their events as they come.
+
+    Without ``all_compiled`` those that compile long are not compiled.
+    """
     heard: queue.Queue[Heard] = queue.Queue()
 
     def check(step: Step) -> None:
-        job = Job(step.name, "solution", step.solution_file.read_text(), str(step.solution_file), naming=False)
+        source, compiled = step.solution_file.read_text(), all_compiled or not step.compiles_long
+        job = Job(step.name, "solution", source, str(step.solution_file), compile=compiled, naming=False)
         for event in run(job, QUIET_SECONDS):
             heard.put((step, event))
 
@@ -189,7 +193,7 @@ def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = Fals
             printer.line(f"  {work.what}: this failed, so MAX compiles them when they are needed. It said:")
             printer.line(said)
         warming.running(["the checks of the solutions"])
-        for step, event in check_all(steps, jobs):
+        for step, event in check_all(steps, jobs, all_compiled=bool(named)):
             started.setdefault(step, time.perf_counter())
             match event:
                 case Claimed() if event.verdict != "yes":

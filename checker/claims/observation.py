@@ -91,6 +91,8 @@ def observe(
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
     options += ["--assert=plain", "--disable-plugin-autoload", *(["--device", device] if device else [])]
+    for told in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # by a user, for tests of their own
+        os.environ.pop(told, None)
     with tempfile.TemporaryDirectory() as folder:  # else pytest removes those of other sessions, for seconds
         pytest.main([*options, "--basetemp", f"{folder}/claims", str(step.check_file)], plugins=[observer])
     return observer.outcomes

@@ -13,6 +13,9 @@ from checker.course.paths import REFERENCES, ROOT, SOLUTIONS, TESTS
 #: A claim of a check file that imports this module runs MAX.
 CLAIMS_THAT_RUN_MAX = "checker.claims.modules"
 
+#: Steps with gradients in their graphs, for which MAX needs many kernels.
+LONG_TO_COMPILE = ("step_17", "step_18", "step_19", "step_20")
+
 
 @dataclass(frozen=True, order=True)
 class Step:
@@ -24,6 +27,11 @@ class Step:
     def number(self) -> str:
         """``07``."""
         return self.name.rpartition("_")[2]
+
+    @property
+    def compiles_long(self) -> bool:
+        """Whether its compiled verdict takes minutes the first time: ``warm`` makes it only if the step is named."""
+        return self.name in LONG_TO_COMPILE
 
     @property
     def task(self) -> str:

@@ -72,6 +72,16 @@ def test_steps_are_found_by_what_people_type(text):
     assert find_step(text).name == "step_07"
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("PYTEST_ADDOPTS", "--collect-only --junitxml=told.xml"), ("PYTEST_PLUGINS", "no_such_plugin")]
+)
+def test_what_a_user_tells_pytest_changes_no_verdict(course, monkeypatch, name, value):
+    course.write("w01")
+    monkeypatch.setenv(name, value)
+    assert course.check("w01").returncode == 0
+    assert not (course.root / "told.xml").exists()
+
+
 def test_an_unknown_step_lists_those_there_are(course):
     run = course.check("s99")
     assert run.returncode == 2
