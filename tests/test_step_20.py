@@ -301,7 +301,7 @@ def test_first_step(step):
 @about("updated")
 def test_decoupled_decay(step):
     """Without a gradient, a matrix shrinks by rate times decay, and a gain stays: nothing divides the decay."""
-    weight, rate = DRAWN.standard_normal((3, 4)).astype(np.float32), 0.25
+    weight, rate = np.random.RandomState(101).standard_normal((3, 4)).astype(np.float32), 0.25
     optimizer = step.AdamW(weight_decay=0.2)
     for one, factor in ((weight, 1 - rate * 0.2), (weight[0], 1.0)):
         result = updated(optimizer, one, np.zeros_like(one), np.zeros_like(one), rate, 3)
@@ -312,7 +312,10 @@ def test_decoupled_decay(step):
 @about("add_gradients")
 def test_sums(step):
     """A batch of 3 losses and one of 1 give the sum over 4: each mean is multiplied by its own count, and added in place."""
-    singles = DRAWN.standard_normal((4, 3, 4)).astype(np.float32), DRAWN.standard_normal((4, 5)).astype(np.float32)
+    singles = (
+        np.random.RandomState(102).standard_normal((4, 3, 4)).astype(np.float32),
+        np.random.RandomState(103).standard_normal((4, 5)).astype(np.float32),
+    )
     names = ("a", "b")
     first, second = (
         {name: one[part].mean(axis=0) for name, one in zip(names, singles, strict=True)}
