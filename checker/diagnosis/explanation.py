@@ -192,7 +192,8 @@ class Alone:
         Where the file has become the solution that way, they say yes, and nothing is run for it.
         """
         asked = {label: set(labels) for label, labels in replaced.items() if labels}
-        right = {label for label, labels in asked.items() if self.only_functions_differ and self.changed <= labels}
+        becomes_right = self.only_functions_differ and self.changed  # what was the solution before was refused as such
+        right = {label for label, labels in asked.items() if becomes_right and self.changed <= labels}
         path = str(self.diagnosis.step.solution_file)
         codes = {
             label: compile_grafted(self._grafted(labels), self.path, path)

@@ -24,7 +24,7 @@ COLD = f"{MAX}, seconds to the first step, nothing compiled"
 WAYS = (MAX, HUGGING_FACE, COMPILED, BFLOAT16)
 COLUMNS = (
     Column("model", "model"),
-    Column("tokens a step", "tokens"),
+    Column("tokens per step", "tokens"),
     Column("this course in MAX, tokens/s", f"{MAX}, tokens/s", ".0f", rule="--:"),
     Column("PyTorch, tokens/s", f"{HUGGING_FACE}, tokens/s", ".0f", rule="--:"),
     Column("PyTorch / MAX", f"{HUGGING_FACE} / {MAX}", ".2f", rule="--:"),

@@ -19,7 +19,8 @@ class ReadyChild:
         """Have a child get ready for a check of ``step``, which takes it a second."""
         if not self._fits(step):
             self.close()
-            self.child, self.step, self.started = Child(step), step, newest_change()
+            self.started = newest_change()  # before the child reads any of them
+            self.child, self.step = Child(step), step
 
     def take(self, step: Step) -> Child:
         """Return a child for a check of ``step``; the caller stops it."""
