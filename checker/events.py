@@ -196,7 +196,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Late:
-    """Nothing was heard for so many seconds; the child is stopped. ``where`` the learner's code was."""
+    """The parent heard nothing for so many seconds, and stopped the child. ``where`` the learner's code was."""
 
     seconds: float
     where: str
@@ -204,7 +204,7 @@ class Late:
 
 @dataclass(frozen=True)
 class Died:
-    """The child ended before it had said all."""
+    """The parent saw the child end before it had said all."""
 
 
 SIGNED = (

@@ -23,5 +23,5 @@ class LayerNorm(Module[[Tensor], Tensor]):
 
     def forward(self, x: Tensor) -> Tensor:  # [..., dim] -> [..., dim]
         """Normalize over the last axis."""
-        # MAX has one operation for all of it; give it weight, bias and eps. (1 line)
+        # Write out the formula above; MAX also has one operation for all of it. (1 line)
         return F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)

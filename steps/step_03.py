@@ -22,5 +22,5 @@ class LayerNorm(Module[[Tensor], Tensor]):
 
     def forward(self, x: Tensor) -> Tensor:  # [..., dim] -> [..., dim]
         """Normalize over the last axis."""
-        # TODO: MAX has one operation for all of it; give it weight, bias and eps. (1 line)
+        # TODO: Write out the formula above; MAX also has one operation for all of it. (1 line)
         raise NotImplementedError

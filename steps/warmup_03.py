@@ -1,4 +1,4 @@
-"""Warm-up 03: causal attention, where no token sees the future, and dropout while it learns."""
+"""Warm-up 03: causal attention, where no token sees the future."""
 
 from __future__ import annotations
 
@@ -36,41 +36,9 @@ def attention_weights(
     raise NotImplementedError
 
 
-def dropout(
-    x: np.ndarray, p: float, *, training: bool, generator: np.random.Generator | None
-) -> np.ndarray:  # [...] -> [...]
-    """Zero every element with probability p in training, and scale the rest; otherwise return x.
-
-    Survivors are scaled by 1 / (1 - p), so that the expected sum stays what it was and nothing need
-    change after training. Source: Srivastava et al., "Dropout" (2014), in its inverted form.
-
-    Args:
-        x: any shape.
-        p: the probability of dropping an element, at least 0 and less than 1.
-        training: whether to drop at all.
-        generator: where the random numbers come from; only training needs one.
-
-    Raises:
-        ValueError: p is out of range, or there is no generator to train with.
-    """
-    if not 0 <= p < 1:
-        raise ValueError(f"p = {p} is no probability of dropping; give 0 <= p < 1")
-    if training and generator is None:
-        raise ValueError("training needs a generator; give np.random.default_rng(seed)")
-    # TODO: Not in training, return x; else draw a number for every element, keep those from p up, scale them. (4 lines)
-    raise NotImplementedError
-
-
 def causal_attention(
-    x: np.ndarray,
-    W_query: np.ndarray,
-    W_key: np.ndarray,
-    W_value: np.ndarray,
-    *,
-    p: float = 0.0,
-    training: bool = False,
-    generator: np.random.Generator | None = None,
+    x: np.ndarray, W_query: np.ndarray, W_key: np.ndarray, W_value: np.ndarray
 ) -> np.ndarray:  # [..., seq, d_in], 3 x [d_in, d_out] -> [..., seq, d_out]
-    """Attend to earlier tokens only, with weights that dropout thins in training."""
-    # TODO: Project, weights under the mask, dropout on the weights, gather the values. (4 lines)
+    """Attend to the token itself and to earlier tokens only."""
+    # TODO: Project, weights under the mask, gather the values. (3 lines)
     raise NotImplementedError

@@ -13,8 +13,8 @@ from checker.course.paths import REFERENCES, ROOT, SOLUTIONS, TESTS
 #: A claim of a check file that imports this module runs MAX.
 CLAIMS_THAT_RUN_MAX = "checker.claims.modules"
 
-#: Steps with gradients in their graphs, for which MAX needs many kernels.
-LONG_TO_COMPILE = ("step_17", "step_18", "step_19", "step_20")
+#: The steps that compute gradients: PyTorch's are recorded for them, and MAX needs many kernels for their graphs.
+WITH_GRADIENTS = ("step_17", "step_18", "step_19", "step_20")
 
 
 @dataclass(frozen=True, order=True)
@@ -31,7 +31,7 @@ class Step:
     @property
     def compiles_long(self) -> bool:
         """Whether its compiled verdict takes minutes the first time: ``warm`` makes it only if the step is named."""
-        return self.name in LONG_TO_COMPILE
+        return self.name in WITH_GRADIENTS
 
     @property
     def task(self) -> str:
@@ -64,8 +64,13 @@ class Step:
         return ROOT / "book" / "src" / f"{self.name}.md"
 
     @property
+    def recorded_from(self) -> str:
+        """Whose numbers are in ``reference_file``."""
+        return "PyTorch" if self.name in WITH_GRADIENTS else "Hugging Face"
+
+    @property
     def reference_file(self) -> Path:
-        """Hugging Face's numbers, recorded."""
+        """The recorded numbers that claims compare with."""
         return REFERENCES / f"{self.name}.npz"
 
     @property

@@ -101,7 +101,7 @@ class Report:
         self.heard.hear(event)
         decided = isinstance(event, Decided) and event.stage == "drawn"  # the last of the numbers
         if decided and self.more_to_come and self.heard.numbers_are_right:
-            self.printer.line(f"\nYes: the numbers are Hugging Face's ({self.seconds()}).")
+            self.printer.line(f"\nYes: the numbers are {self.step.recorded_from}'s ({self.seconds()}).")
 
     @property
     def is_yes_so_far(self) -> bool:

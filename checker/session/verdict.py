@@ -165,7 +165,7 @@ def decide(heard: Heard, required: Collection[str], to_write: Collection[str], *
         unheard = f"{len(missing)} claims were not heard of ({', '.join(sorted(missing))})"
         return Verdict(NO, (heard.no_verdict(unheard, "Does the file stop the check?"),))
     if heard.disputed:
-        numbers = f"The numbers that {', '.join(heard.disputed)} compared are not Hugging Face's, though it said yes,"
+        numbers = f"The numbers that {', '.join(heard.disputed)} compared are not those recorded, though it said yes,"
         return Verdict(NO, (heard.no_verdict(numbers, "Does the file change what compares them?"),))
     if not heard.ended:
         return Verdict(NO, (heard.no_verdict("The check did not end", "Does the file stop it?"),))

@@ -38,7 +38,6 @@ RMS_NORM: dict[str, Edits] = {
             "Make the parameter weight (ones), one number per channel."
         ),
         "        self.bias = Tensor.zeros([dim])\n": "",
-        "give it weight, bias and eps": "give it weight and eps",
         "F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)": (
             "F.rms_norm(x, self.weight, self.eps)"
         ),

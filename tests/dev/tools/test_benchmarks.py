@@ -93,19 +93,13 @@ def test_nothing_is_timed_when_the_models_differ(checkpoints, tmp_path):
             compare.close()
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    """The figures of a short run on the small model, and what it printed."""
-    path = tmp_path_factory.mktemp("speed") / "speed.json"
-    small = ROOT / "models" / "moby-dick"
+@pytest.mark.nightly
+def test_a_run_prints_what_it_writes(tmp_path):
+    path, small = tmp_path / "speed.json", ROOT / "models" / "moby-dick"
     done = bench("--quick", "--rounds", "1", "--only", "forward", "--model", str(small), "--out", str(path))
     assert done.returncode == 0, done.stderr
-    return json.loads(path.read_text()), done.stdout
-
-
-def test_a_run_prints_what_it_writes(measured):
-    result, printed = measured
-    assert printed.strip() == as_markdown(result)
+    result = json.loads(path.read_text())
+    assert done.stdout.strip() == as_markdown(result)
     assert set(tables(result)) == {"forward"}
     assert all(row["MAX, ms"] > 0 for row in result["forward"])
 
@@ -160,8 +154,8 @@ def test_a_part_that_does_not_exist_is_named_before_anything_runs():
     assert "there is no such part" in done.stderr
 
 
-def test_every_figure_of_a_table_is_the_files(measured):
-    result, _ = measured
+def test_every_figure_of_a_table_is_the_files():
+    result = json.loads((ROOT / "tools" / "benchmarks" / "figures" / "speed.json").read_text())
     changed = copy.deepcopy(result)
     changed["forward"][1]["MAX, ms"] += 1000
     before, after = (as_markdown(figures).splitlines() for figures in (result, changed))
