@@ -207,6 +207,7 @@ def import_max(step: Step, compiling: Callable[[str, float | None], None]) -> Mo
     from checker.max_adapter import runtime
 
     runtime.prepare()
+    runtime.kernels.load_ahead()
     import checker.claims.modules  # noqa: F401 - the rest of MAX, which every such check file imports
 
     gc.freeze()  # what is imported by now is not looked through again

@@ -11,7 +11,9 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 from max.driver import CPU
@@ -24,6 +26,10 @@ Compiling = Callable[[str], AbstractContextManager[None]]
 
 #: The kernels that this process has run or looked for, by MAX's names.
 used: set[str] = set()
+
+
+#: The recorded kernels, where they are being loaded ahead.
+_loading: list[Future[dict[str, Any]]] = []
 
 
 class _Noting(dict[str, Any]):
@@ -77,6 +83,18 @@ def install(compiling: Compiling, lost: Callable[[Exception], None]) -> None:
     gc_compile.compile_single_target = compile_missing
 
 
+def load_ahead() -> None:
+    """Begin to load the recorded kernels in a thread, if this machine has them.
+
+    It takes a fifth of a second, in which Python goes on.
+    """
+    _, path = _recorded_file()
+    if path and path.is_file():
+        thread = ThreadPoolExecutor(max_workers=1)
+        _loading.append(thread.submit(_load, path))
+        thread.shutdown(wait=False)
+
+
 def load_recorded(compiling: Compiling) -> dict[str, Any]:
     """Return all recorded kernels by name, from this machine's file.
 
@@ -84,20 +102,30 @@ def load_recorded(compiling: Compiling) -> dict[str, Any]:
     """
     from max._interpreter_ops import gc_compile
 
-    names = {name for used in recorded().values() for name in used}
-    session = gc_compile.session_for(CPU())
-    path = cache_path("kernels", *sorted(names), suffix=".mef")
+    names, path = _recorded_file()
     if path and path.is_file():
         try:
-            return session.load_all(str(path), weights_registry={})
+            return _loading.pop().result() if _loading else _load(path)
         except RuntimeError:
             path.unlink(missing_ok=True)
     with compiling(f"the {len(names)} kernels that the checks use"):
-        compiled = session.compile(_module(names))
+        compiled = gc_compile.session_for(CPU()).compile(_module(names))
     if path:
         with written(path) as unfinished:
             compiled.export_mef(unfinished)
-    return session.init_all(compiled, weights_registry={})
+    return gc_compile.session_for(CPU()).init_all(compiled, weights_registry={})
+
+
+def _recorded_file() -> tuple[set[str], Path | None]:
+    """Return the names of all recorded kernels, and the file that this machine keeps them in."""
+    names = {name for used in recorded().values() for name in used}
+    return names, cache_path("kernels", *sorted(names), suffix=".mef")
+
+
+def _load(path: Path) -> dict[str, Any]:
+    from max._interpreter_ops import gc_compile
+
+    return gc_compile.session_for(CPU()).load_all(str(path), weights_registry={})
 
 
 def _module(names: set[str]) -> Module:
