@@ -103,7 +103,7 @@ def bench_steps(steps: list[Step] | None, rounds: int, out: Path | None) -> None
 @click.option("--pause", default=3.0, show_default=True, help="Seconds between a verdict and the next save.")
 @timed(rounds=20)
 def bench_watch(steps: list[Step], pause: float, rounds: int, out: Path | None) -> None:
-    """Time watch: how long after a save its verdict comes"""
+    """Time watch: how long after a save the verdict comes"""
     from tools.benchmarks.checks.save_to_verdict import run
 
     run(steps, rounds, pause, out)
@@ -173,7 +173,7 @@ def bench_train(only: list[str] | None, cold: bool, rounds: int, out: Path | Non
 @click.argument("chapters", nargs=-1)
 @click.option("--dry-run", is_flag=True, help="Print the differences and rewrite nothing.")
 def book_update(chapters: tuple[str, ...], dry_run: bool) -> int:
-    """Run again what the book shows, and rewrite it: step_07 …, or all chapters"""
+    """Run again the commands that the book shows, and rewrite their output: step_07 …, or all chapters"""
     from tools.book_maker.transcripts import update
 
     return update(_found(chapters), rewrite=not dry_run)
@@ -269,7 +269,7 @@ def mutants(steps: tuple[Step, ...]) -> None:
 
 @main.command()
 def references() -> None:
-    """Record Hugging Face's numbers anew"""
+    """Record Hugging Face's numbers again"""
     from tools.references import record
 
     record()

@@ -1,4 +1,4 @@
-"""The list of every step and warm-up and how far it is."""
+"""List every step and warm-up, and how far along each is."""
 
 from __future__ import annotations
 

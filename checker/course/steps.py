@@ -1,4 +1,4 @@
-"""Steps: one number, one step, the same in every folder."""
+"""The steps: each has one number, which is the same in every folder."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Step:
 
     @property
     def chapter(self) -> Path:
-        """What the book says of it, hints included."""
+        """What the book says about it, including the hints."""
         return ROOT / "book" / "src" / f"{self.name}.md"
 
     @property

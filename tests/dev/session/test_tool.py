@@ -318,7 +318,7 @@ def test_a_lookup_out_of_bounds_is_told_at_its_line(course):
     course.write("s10", edits={"self.wpe(positions)": "self.wpe(input_ids)"})
     said = course.check("s10", "--no-compile").stdout
     line = course.line_of("s10", "self.wpe(input_ids)")
-    assert "forward: Row 17 of wpe is looked up, which has 13 rows.\n" in said
+    assert "forward: Row 17 of wpe is looked up, but it has only 13 rows.\n" in said
     assert f"    line {line}: hidden_states = self.wte(input_ids) + self.wpe(input_ids)\n" in said
     assert "kernel" not in said
 
