@@ -43,7 +43,7 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
 
     Args:
         name: the chapter.
-        tell: hears what is worth knowing besides.
+        tell: called with whatever else is worth knowing.
         solution: run them on the solution, even where the reader's step is written.
 
     Raises:

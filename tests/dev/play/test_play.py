@@ -61,7 +61,7 @@ def test_a_seed_that_was_chosen_is_told():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--temperature", "-1"), "temperature = -1.0 is none; give 0 for the most likely token, or more"),
+        (("--temperature", "-1"), "temperature = -1.0 is impossible; give 0 for the most likely token, or more"),
         (("--temperature", "nan"), "temperature = nan is none"),
         (("--temperature", "inf"), "temperature = inf is none"),
         (("--top-k", "-3"), "top_k = -3 leaves no token"),

@@ -235,7 +235,7 @@ def test_a_killed_worker_ends_the_server():
         child for child in psutil.Process(server.process.pid).children() if "spawn_main" in " ".join(child.cmdline())
     ]
     worker.kill()
-    assert "why stands above" in server.process.communicate(timeout=60)[0]
+    assert "the reason is above" in server.process.communicate(timeout=60)[0]
     assert server.process.returncode == 1
 
 
