@@ -1,4 +1,4 @@
-"""One command for each maintainer's task: parse, call, exit status.
+"""One command for each maintainer task: it parses, calls, and returns the exit status.
 
 Only what parsing needs is imported here; a command imports the rest when it runs, so that ``--help`` answers at once
 and in an environment that lacks torch or a browser.
@@ -33,7 +33,7 @@ class Several(click.ParamType):
 
 
 def timed(rounds: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command of a benchmark its two options, ``--rounds`` and ``--out``."""
+    """Give a benchmark command its two options, ``--rounds`` and ``--out``."""
     how_often = click.option("--rounds", type=click.IntRange(min=1), default=rounds, show_default=True)
     out = click.option("--out", type=FILE, help="Write the figures as JSON.")
     return lambda command: how_often(out(command))
@@ -60,7 +60,7 @@ def main() -> None:
     metavar="PARTS",
     help="Some of peak,attention,forward,generation,memory,first,growth,gpu.",
 )
-@click.option("--quick", is_flag=True, help="Run few short cases, to see that all of it works.")
+@click.option("--quick", is_flag=True, help="Run a few short cases, to see that everything works.")
 @click.option("--cold", is_flag=True, help="Also time MAX's first result with an empty cache (minutes).")
 @click.option("--model", type=FOLDER, help="Load this checkpoint instead of seeded weights.")
 @timed(rounds=5)
@@ -111,8 +111,8 @@ def bench_watch(steps: list[Step], pause: float, rounds: int, out: Path | None) 
 
 @main.command()
 @click.option("--clients", type=Several(click.INT), default="1,8,32", show_default=True)
-@click.option("--servers", type=Several(click.STRING), help="Some servers, as max,transformers; default: all.")
-@click.option("--seconds", default=4.0, show_default=True, help="Length of a turn.")
+@click.option("--servers", type=Several(click.STRING), help="Some servers, such as max,transformers; default: all.")
+@click.option("--seconds", default=4.0, show_default=True, help="Length of each turn.")
 @click.option("--tokens", default=32, show_default=True, help="Tokens of each request.")
 @click.option("--large", is_flag=True, help="Also time GPT-2 small's architecture, with random weights.")
 @timed(rounds=3)
@@ -142,7 +142,7 @@ def bench_projections(rounds: int, out: Path | None) -> None:
 
 
 @main.command()
-@click.option("--only", type=Several(click.STRING), metavar="VARIANTS", help="Some, as rope,swiglu; default: all.")
+@click.option("--only", type=Several(click.STRING), metavar="VARIANTS", help="Some, such as rope,swiglu; default: all.")
 @click.option("--quick", is_flag=True, help="Leave out the blocks with a cache.")
 @timed(rounds=7)
 def bench_modern(only: list[str] | None, quick: bool, rounds: int, out: Path | None) -> None:
@@ -155,7 +155,7 @@ def bench_modern(only: list[str] | None, quick: bool, rounds: int, out: Path | N
 
 
 @main.command()
-@click.option("--only", type=Several(click.STRING), metavar="SIZES", help="Some, as small,gpt2; default: all.")
+@click.option("--only", type=Several(click.STRING), metavar="SIZES", help="Some, such as small,gpt2; default: all.")
 @click.option("--cold", is_flag=True, help="Also time a first step that has to compile everything.")
 @timed(rounds=5)
 def bench_train(only: list[str] | None, cold: bool, rounds: int, out: Path | None) -> None:
@@ -191,7 +191,7 @@ def book_check(chapters: tuple[str, ...]) -> int:
 @main.command()
 @click.argument("out", type=FOLDER)
 @click.argument("chapters", nargs=-1)
-@click.option("--unfolded", is_flag=True, help="Open what a reader unfolds.")
+@click.option("--unfolded", is_flag=True, help="Open everything that is folded.")
 def book_pictures(out: Path, chapters: tuple[str, ...], unfolded: bool) -> None:
     """Take pictures of the built book's pages: OUT, then step_07 … or all"""
     from tools.book_maker.browser import take_pictures
@@ -219,7 +219,7 @@ def readme_picture() -> None:
 
 
 def _found(names: tuple[str, ...]) -> list[str]:
-    """Return the files of chapters as a person names them, or of all."""
+    """Return the files of the chapters that a person names, or of all."""
     from tools.book_maker.chapters import chapters, find_chapter
 
     try:
@@ -281,7 +281,7 @@ def references() -> None:
 def try_max(version: str, steps: tuple[Step, ...]) -> int:
     """Build an environment with another MAX, and say which checks it passes: ./run try-max 26.6.0
 
-    VERSION may be `next`, the newest that pip finds, pre-releases included.
+    VERSION may be `next`: the newest that pip finds, including pre-releases.
     """
     from tools.try_max import try_max
 

@@ -1,6 +1,7 @@
-"""The edits: for each variant and step, what stands once in the solution, and what to put there.
+"""The edits: for each variant and step, what occurs once in the solution, and what to put in its place.
 
-Several variants can be made at once, in the order of :data:`VARIANTS`: an edit leaves alone what later ones look for.
+Several variants can be applied together, in the order of :data:`VARIANTS`: an edit leaves alone what later ones look
+for.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ GROUPED_QUERY: dict[str, Edits] = {
     },
 }
 
-#: Every variant by its name, in the order in which several are made.
+#: Every variant by its name, in the order in which several are applied.
 VARIANTS: dict[str, dict[str, Edits]] = {
     "no_biases": NO_BIASES,
     "rms_norm": RMS_NORM,

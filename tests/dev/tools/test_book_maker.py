@@ -167,8 +167,8 @@ def test_long_code_in_a_table_may_be_broken_and_is_what_was_written():
         ("{{figure introduction.model}}", "a figure needs a caption"),
         ("{{mistakes 99}}", "there is no step '99'"),
         ("{{drawing x}}", "there is no directive 'drawing'"),
-        ("{{#include x.py}}", "braces that are no directive"),
-        ("In a line {{skeleton 07}} of prose.", "braces that are no directive"),
+        ("{{#include x.py}}", "braces, but is not a directive"),
+        ("In a line {{skeleton 07}} of prose.", "braces, but is not a directive"),
         ("{{= nothing}}", "'nothing' cannot be computed: NameError"),
         ("{{= 1 / 3}}", "say how to round it"),
         ("{{= 'x' :.2f}}", "cannot be computed: ValueError"),
@@ -324,7 +324,7 @@ def test_the_learners_files_are_set_as_ordered(course):
 @pytest.mark.parametrize(
     ("order", "told"),
     [
-        ("07", "is no order"),
+        ("07", "is not an instruction"),
         ("99 solved", "there is no step '99'"),
         ("07 mistake: Nobody says this", "0 mistakes of step_07 start with"),
         ("07 mistake: The", "mistakes of step_07 start with"),
