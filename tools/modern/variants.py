@@ -89,7 +89,7 @@ ROPE: dict[str, Edits] = {
         "from max.driver import Device\n": "import math\n\nfrom max.driver import Device\n",
         "from max.experimental.nn import Embedding, Module\n": "from max.experimental import functional as F\n",
         '''class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
-    """Look up the row of every position. GPT-2 learned this table; it is no formula."""
+    """Look up the row of every position. GPT-2 learned this table; it is not a formula."""
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
