@@ -91,7 +91,7 @@ CHECK_OPTIONS: list[click.Parameter] = [
     click.Option(["--solution"], is_flag=True, help="Grade the reference solution instead of your file."),
     click.Option(["--no-compile"], is_flag=True, help="Stop after the numbers."),
     click.Option(["--device"], type=DEVICE, help="Compile for this device alone."),
-    click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside those they should be."),
+    click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside the right ones."),
     click.Option(["--seed"], type=int, help="Draw the second configuration from this number again."),
 ]
 
@@ -105,7 +105,7 @@ def check(step: Step, solution: bool, no_compile: bool, device: str | None, show
 
     labels = [blank.label for blank in find_blanks(step.solution_file.read_text())]
     if show and show not in labels:
-        raise Refusal(f"{step.task}: there is no function {show} to show; there are {', '.join(labels)}")
+        raise Refusal(f"{step.task}: there is no function {show} to show; choose from {', '.join(labels)}")
     printer = Printer(labels)
     with click.get_current_context().obj or Child() as child:
         return grade(

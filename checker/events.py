@@ -111,7 +111,7 @@ class Explained:
 
 @dataclass(frozen=True)
 class Shown:
-    """The numbers of a function beside those that they should be, as lines; none if there is nothing to compare."""
+    """The numbers of a function beside the expected ones, as lines; none if there is nothing to compare."""
 
     about: str
     lines: tuple[str, ...]

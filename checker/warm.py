@@ -213,5 +213,5 @@ def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = Fals
     if wrong and GRAPHS in works:
         subprocess.run(
             [sys.executable, "-m", GRAPHS.command[0], "forget"], cwd=ROOT, check=False
-        )  # in case it was they
+        )  # in case they are to blame
     return 1 if wrong else 0

@@ -40,9 +40,9 @@ def timed(rounds: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 
 def refuse_unknown(what: str, wanted: Iterable[str], there: Iterable[str]) -> None:
-    """Refuse names of parts, servers or figures that do not exist, with those that do."""
+    """Refuse names of parts, servers or figures that do not exist, and list those that do."""
     if unknown := [one for one in wanted if one not in there]:
-        raise click.UsageError(f"{', '.join(unknown)}: there is no such {what}; there are {', '.join(there)}")
+        raise click.UsageError(f"{', '.join(unknown)}: there is no such {what}; choose from {', '.join(there)}")
 
 
 @click.group(cls=Commands)

@@ -99,7 +99,7 @@ class Course:
         name = find_step(step)
         known = load_attempts(name).habits
         if habit not in known:
-            raise ValueError(f"{habit!r} is not a habit of {name.name}; there are {', '.join(known)}")
+            raise ValueError(f"{habit!r} is not a habit of {name.name}; choose from {', '.join(known)}")
         self.write(step, edited(name.solution_file.read_text(), known[habit]))
 
     def line_of(self, step: str, text: str) -> int:

@@ -71,7 +71,7 @@ def constructing() -> Iterator[None]:
 
 
 def require(condition: bool, sentence: str, observed: object = None) -> None:
-    """Refuse with ``sentence`` unless ``condition`` holds; ``observed`` tells mistakes apart better."""
+    """Refuse with ``sentence`` unless ``condition`` holds; mistakes are told apart by ``observed``, if given."""
     verify()
     if condition is not True and not (isinstance(condition, np.bool_) and condition):
         raise Refusal(sentence, observed)

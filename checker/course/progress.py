@@ -43,7 +43,7 @@ def digest_of_code(source: str) -> str:
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """Return all that is kept.
+    """Return everything that is kept.
 
     A file that is missing or cannot be understood counts as an empty one.
 

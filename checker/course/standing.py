@@ -67,7 +67,7 @@ def first_to_do(steps: list[Step]) -> Step | None:
 
 
 def next_to_do(steps: list[Step]) -> Step | None:
-    """Return the step to go on with: the one being worked on, else the first to do after the last that is done.
+    """Return the step to continue with: the one being worked on, else the first to do after the last that is done.
 
     So a learner who skips the warm-ups is not sent back to them before everything else is done.
     """

@@ -92,7 +92,7 @@ def find_step(text: str) -> Step:
         step = Step(f"{kind}_{int(match[2]):02}")
         if step.solution_file.is_file():
             return step
-    raise ValueError(f"there is no step {text!r}; there are {', '.join(step.task for step in all_steps())}")
+    raise ValueError(f"there is no step {text!r}; choose from {', '.join(step.task for step in all_steps())}")
 
 
 @cache

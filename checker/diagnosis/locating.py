@@ -19,7 +19,7 @@ LONGEST_ARGUMENT = 20  # characters of an argument that is shown
 def place_in(error: BaseException, path: str) -> tuple[str, int]:
     """Return the innermost function and line of the file ``path`` that an exception passed through.
 
-    A comprehension belongs to the function that it stands in, as it does in Python since 3.12.
+    A comprehension belongs to the function that it is in, as it does in Python since 3.12.
     """
     function, line = "", 0
     for trace in _passed(error, path):

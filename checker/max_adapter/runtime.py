@@ -204,7 +204,7 @@ def open_device(name: str) -> Device:
         return CPU()
     if name == "gpu" and accelerator_count():
         return Accelerator()
-    raise ValueError(f"there is no device {name!r} that MAX can use here; there are {', '.join(devices())}")
+    raise ValueError(f"there is no device {name!r} that MAX can use here; choose from {', '.join(devices())}")
 
 
 def devices() -> list[str]:

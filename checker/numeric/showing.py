@@ -1,4 +1,4 @@
-"""Show numbers beside those that they should be: the worst place and what is around it."""
+"""Show numbers beside the expected ones: the worst place and what surrounds it."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Evidence:
 
 
 def _recorded(claim: ast.FunctionDef) -> Iterator[ast.expr]:
-    """Yield the second argument of every ``equal`` of a claim that is recorded: ``reference[…]`` or a part of it."""
+    """Yield the second argument of a claim's ``equal`` calls, if it is recorded: ``reference[…]`` or a part of it."""
     for node in ast.walk(claim):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "equal" and len(node.args) > 1:
             expected = node.args[1]

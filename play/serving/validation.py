@@ -48,7 +48,7 @@ class ModelLimits:
 
 
 def _as_list(prompt: object) -> object:
-    """Put a prompt that stands alone into a list."""
+    """Put a single prompt into a list."""
     alone = isinstance(prompt, str) or (isinstance(prompt, list) and prompt and isinstance(prompt[0], int))
     return [prompt] if alone else prompt
 
@@ -146,7 +146,7 @@ class RequestValidation:
         try:
             method = PATHS.get(scope["path"])
             if method is None:
-                raise InvalidRequest(f"nothing is served at {scope['path']}; there are {', '.join(PATHS)}", 404)
+                raise InvalidRequest(f"nothing is served at {scope['path']}; the paths are {', '.join(PATHS)}", 404)
             if scope["method"] != method:
                 raise InvalidRequest(f"{scope['path']} takes {method}, not {scope['method']}", 405)
             if method == "POST":

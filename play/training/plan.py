@@ -12,7 +12,7 @@ from typing import Any
 
 CURVE = "loss.svg"  # the file in the folder of a training that shows its losses
 WARMUP = 0.05  # share of all steps in which the learning rate rises
-EVALUATIONS = 20  # in a whole training, besides the one before the first step
+EVALUATIONS = 20  # in a whole training, in addition to the one before the first step
 SAMPLES = 4  # in a whole training
 
 

@@ -109,7 +109,7 @@ def train(
 
     if not session.run():
         step = f"{trainer.state.step:,} of {plan.steps:,}"
-        tell(f"stopped after step {step}, which is saved; `./run train --resume {folder.path}` goes on")
+        tell(f"stopped after step {step}, which is saved; `./run train --resume {folder.path}` continues it")
         return False
     best = history.best
     tell(
@@ -132,7 +132,7 @@ def check_options(
         others = given | {name: one for name, one in (("text", text), ("minutes", minutes), ("out", out)) if one}
         if others:
             there = ", ".join(f"--{name}" for name in others)
-            raise ValueError(f"--resume goes on with what {resume} was begun with; leave out {there}")
+            raise ValueError(f"--resume continues with the options that {resume} was begun with; leave out {there}")
     if "steps" in given and minutes is not None:
         raise ValueError("give --steps or --minutes, not both")
     if minutes is not None and not 0 < minutes < math.inf:

@@ -274,7 +274,7 @@ COLUMNS = {
         ("Hugging Face, ms", "Hugging Face, ms", ".1f"),
         ("Hugging Face / MAX", "Hugging Face / MAX", ".2f"),
         ("MAX, of the peak", "MAX, share of the peak", ".0%"),
-        ("Hugging Face, of it", "Hugging Face, share of the peak", ".0%"),
+        ("Hugging Face, of the peak", "Hugging Face, share of the peak", ".0%"),
     ),
     "generation": _columns(
         ("tokens", "what", ""),
@@ -283,7 +283,7 @@ COLUMNS = {
         ("Hugging Face, tokens/s", "Hugging Face, tokens/s", ".1f"),
         ("Hugging Face / MAX", "Hugging Face / MAX", ".2f"),
         ("MAX, of the bandwidth", "MAX, share of the bandwidth", ".0%"),
-        ("Hugging Face, of it", "Hugging Face, share of the bandwidth", ".0%"),
+        ("Hugging Face, of the bandwidth", "Hugging Face, share of the bandwidth", ".0%"),
     ),
     "memory": _columns(
         ("most memory in a process", "what", ""),

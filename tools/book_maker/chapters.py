@@ -51,7 +51,7 @@ def find_chapter(name: str) -> str:
     wanted = re.sub(r"^s?(\d\d)$", r"step_\1", re.sub(r"^w(\d\d)$", r"warmup_\1", wanted))
     known = [path.name for path in chapters()]
     if f"{wanted}.md" not in known:
-        raise ValueError(f"there is no chapter {name!r}; there are {', '.join(path[:-3] for path in known)}")
+        raise ValueError(f"there is no chapter {name!r}; choose from {', '.join(path[:-3] for path in known)}")
     return f"{wanted}.md"
 
 

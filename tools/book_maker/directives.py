@@ -48,7 +48,9 @@ def block(words: str) -> str:
         "mistakes": mistakes,
     }
     if name not in known:
-        raise ValueError(f"there is no directive {name!r}; there are {', '.join(known)}, and {{{{= … }}}} for numbers")
+        raise ValueError(
+            f"there is no directive {name!r}; choose from {', '.join(known)}, and {{{{= … }}}} for numbers"
+        )
     return known[name](rest.strip())
 
 
@@ -120,7 +122,7 @@ def definition(source: str, name: str) -> str:
 
     visit(ast.parse(source).body, "")
     if name not in found:
-        raise ValueError(f"there is no {name!r}; there are {', '.join(found)}")
+        raise ValueError(f"there is no {name!r}; choose from {', '.join(found)}")
     first, last = found[name]
     return textwrap.dedent("\n".join(source.splitlines()[first - 1 : last])) + "\n"
 
@@ -178,7 +180,7 @@ def marked(sentence: str) -> str:
 
 
 def in_html(words: str) -> str:
-    """Return a caption as HTML: `` `code` `` and ``$formulas$`` as in Markdown, everything else as it stands."""
+    """Return a caption as HTML: `` `code` `` and ``$formulas$`` as in Markdown, everything else as it is."""
 
     def reject(at: int, reason: str) -> None:
         raise ValueError(f"in the caption: {reason}")

@@ -42,7 +42,7 @@ class Difference:
     insert: bool = False  # a text block is missing after ``fence``, which printed ``lines``
 
     def __str__(self) -> str:
-        """Return the difference as a diff, with where it is."""
+        """Return the difference as a diff, with its place."""
         shown = [] if self.insert else self.fence.lines
         diff = "\n".join(unified_diff(shown, self.lines, "in the book", "now", lineterm="", n=2))
         where = f"book/src/{self.chapter}:{self.fence.first}"
@@ -192,7 +192,7 @@ def differences(chapter: str, course: Course) -> list[Difference]:
     """Return everything in a chapter that is no longer what is printed, from top to bottom.
 
     Raises:
-        Fault: something cannot be run as it stands.
+        Fault: something cannot be run as it is.
     """
     text = (SRC / chapter).read_text()
     found = fences(chapter, text)

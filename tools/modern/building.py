@@ -26,7 +26,7 @@ def text_of(step: str, names: Iterable[str]) -> str:
     """
     wanted = set(names)
     if unknown := wanted - set(VARIANTS):
-        raise ValueError(f"there is no variant {', '.join(sorted(unknown))}; there are {', '.join(VARIANTS)}")
+        raise ValueError(f"there is no variant {', '.join(sorted(unknown))}; choose from {', '.join(VARIANTS)}")
     text = LENGTH.sub("", find_step(step).solution_file.read_text())
     for name, edits in VARIANTS.items():
         if name in wanted:

@@ -50,7 +50,7 @@ def look(path: Path) -> Look:
 
 
 class Watch:
-    """Checks the file of one step after the other."""
+    """Checks the file of one step after another."""
 
     def __init__(self, step: Step, inputs: Inputs, ready: ReadyChild, *, has_keys: bool) -> None:
         self.step = step

@@ -1,4 +1,4 @@
-"""The start of MAX's server, with this course's architecture and with validation in front of it."""
+"""Start MAX's server, with this course's architecture and with validation in front of it."""
 
 from __future__ import annotations
 

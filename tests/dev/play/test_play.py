@@ -67,7 +67,7 @@ def test_a_seed_that_was_chosen_is_told():
         (("--top-k", "-3"), "top_k = -3 leaves no token"),
         (("--model", "no/such-model"), "no/such-model is not a folder here, and could not be downloaded"),
         (("--model", "tests"), "tests has no tokenizer.json"),
-        (("--device", "gpu"), "there is no device 'gpu' that MAX can use here; there are cpu"),
+        (("--device", "gpu"), "there is no device 'gpu' that MAX can use here; choose from cpu"),
     ],
 )
 def test_what_cannot_be_done_is_said(arguments, said):

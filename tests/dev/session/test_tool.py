@@ -233,7 +233,7 @@ def test_there_may_be_nothing_to_show(course):
     assert "context_vectors has no wrong numbers to show." in course.check("w01", "--show", "context_vectors").stdout
     run = course.check("w01", "--show", "weights")
     assert run.returncode == 2
-    assert "there is no function weights to show; there are attention_scores, softmax," in run.stdout + run.stderr
+    assert "there is no function weights to show; choose from attention_scores, softmax," in run.stdout + run.stderr
 
 
 def test_skeletons_never_overwrite_work(course):

@@ -161,7 +161,7 @@ def test_long_code_in_a_table_may_be_broken_and_is_what_was_written():
         ("{{skeleton 99}}", "there is no step '99'"),
         ("{{code solutions/nothing.py}}", "there is no file 'solutions/nothing.py'"),
         ("{{code ../../etc/passwd}}", "there is no file"),
-        ("{{code solutions/solution_07.py _atn}}", "there is no '_atn'; there are"),
+        ("{{code solutions/solution_07.py _atn}}", "there is no '_atn'; choose from"),
         ("{{figure nothing.heads: A caption.}}", "there is no function heads() in tools/book_maker/figures/nothing.py"),
         ("{{figure introduction.nothing: A caption.}}", "there is no function nothing()"),
         ("{{figure introduction.model}}", "a figure needs a caption"),

@@ -82,7 +82,7 @@ def test_a_folder_that_holds_no_training_is_not_gone_on_with(tmp_path, text):
 
 def test_a_training_that_goes_on_takes_no_other_options(tmp_path, text):
     said = refused(tmp_path, text=[text], resume=tmp_path, out=tmp_path, steps=7, width=32, rate=0.1)
-    assert said.startswith(f"--resume goes on with what {tmp_path} was begun with; leave out ")
+    assert said.startswith(f"--resume continues with the options that {tmp_path} was begun with; leave out ")
     assert set(re.findall(r"--(\w+)", said)) == {"resume", "text", "out", "steps", "width", "rate"}
 
 
