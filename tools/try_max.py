@@ -168,7 +168,7 @@ class Told:
 def run(folder: Path, course: Path, module: str, *arguments: str, limit: float) -> Told:
     """Run a module of the copy in the environment, with a cache of its own, for ``limit`` seconds at most."""
     command = [str(folder / "bin" / "python"), "-m", module, *arguments]
-    # A process that has imported MAX says in MODULAR_… where its own is, and in PYTHONPATH which modules are.
+    # A process that has imported MAX says in MODULAR_… where its MAX is, and in PYTHONPATH which modules it uses.
     others = {name: value for name, value in os.environ.items() if not name.startswith(("MODULAR_", "PYTHONPATH"))}
     surroundings = others | {"XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1", "COLUMNS": "500"}
     with subprocess.Popen(

@@ -82,7 +82,7 @@ def end_with_the_parent(descriptor: int) -> None:
 
 
 def tell_where_when_asked(path: str, tell: Tell) -> None:
-    """On SIGVTALRM, tell which line of the file ``path`` is running: where an endless loop is.
+    """On SIGVTALRM, report which line of the file ``path`` is running, such as the line of an endless loop.
 
     LLVM, inside MAX, takes SIGUSR1 and SIGUSR2 for itself.
     """
@@ -234,7 +234,7 @@ def rest() -> None:
     Once MAX has run an operation, one of its threads looks for work about a thousand times per second, which takes 7%
     of a core for as long as the process waits.
     """
-    with contextlib.suppress(AttributeError):  # where it is possible, on Linux, do not outlive a parent that is killed
+    with contextlib.suppress(AttributeError):  # on Linux, do not outlive a parent that is killed
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if not select.select([sys.stdin], [], [], 0)[0]:
         os.kill(os.getpid(), signal.SIGSTOP)

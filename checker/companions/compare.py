@@ -28,7 +28,7 @@ NO, UNUSABLE = 1, 2
 WIDEST = 240  # columns of a terminal that are used
 ROOMY = 60  # columns that are enough for one side, even if some lines wrap
 
-#: A line of your file and the line of the solution beside it, with the mark between them; None where there is none.
+#: A line of your file and the line of the solution beside it, with the mark between them; None if there is none.
 Row = tuple[str | None, str, str | None]
 
 

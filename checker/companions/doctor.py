@@ -23,7 +23,7 @@ NEEDED_GB = {"memory": 4.0, "disk": 2.0}
 CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does
 CONTRACT_SECONDS = 120.0
 PROBE_SECONDS = 300.0  # the accelerator's kernels may have to be compiled
-CANNOT_IMPORT = 2  # the exit status of the contract where there is no MAX to look at
+CANNOT_IMPORT = 2  # the exit status of the contract if there is no MAX to look at
 NO_MAX = "not asked, since MAX cannot be imported"
 
 
@@ -144,7 +144,7 @@ def memory() -> str:
 
 
 def disk() -> str:
-    """Return the free disk space where the packages and kernels go."""
+    """Return the free disk space in the place for packages and kernels."""
     free = shutil.disk_usage(ROOT).free / 1e9
     return f"{free:.1f} GB free" if free > NEEDED_GB["disk"] else f"no: {free:.1f} GB free; packages and kernels need 2"
 

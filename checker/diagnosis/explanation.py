@@ -164,8 +164,9 @@ class Alone:
     def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> dict[str, dict[str, Outcome]]:
         """Return what claims say of single functions.
 
-        Each is tried with the solution's code in the other ``wrong`` functions; where a claim fails even so, with the
-        solution's code in all others. Where that code does not fit the learner's, the claim keeps what it said before.
+        Each is tried with the solution's code in the other ``wrong`` functions; if a claim still fails, it is tried
+        with the solution's code in all others. If that code does not fit the learner's, the claim keeps what it said
+        before.
 
         Args:
             questions: by function, the claims and what they said of the whole file.

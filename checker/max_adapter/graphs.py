@@ -206,7 +206,7 @@ def compile_together(graphs: Iterable[Graph], index: Path) -> None:
     code = io.BytesIO()  # from the one Python interface of MAX's graphs to the other
     module.operation.write_bytecode(code)
     operation = _core.Operation.from_bytecode(code.getvalue(), default_mlir_context())
-    devices = scan_available_devices()  # where there is an accelerator, the CPU need not be among them
+    devices = scan_available_devices()  # with an accelerator, the CPU need not be among them
     if (cpu := DeviceSpec.cpu()) not in devices:
         devices.append(cpu)
     compiled = InferenceSession(devices=load_devices(devices)).compile(Module(operation))

@@ -1,6 +1,6 @@
 """The texts of MAX's error messages: what they reveal, and which part of them a learner needs.
 
-It imports neither MAX nor anything of ours, so ``diagnosis`` can word an exception where there is no MAX.
+It imports neither MAX nor anything of ours, so ``diagnosis`` can word an exception without MAX.
 ``contract`` provokes each of these messages in the installed MAX.
 """
 

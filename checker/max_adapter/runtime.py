@@ -151,7 +151,7 @@ def prepare() -> None:
             hook.install(lost)
         except Exception as error:  # whatever it is, checks are right without the hook
             lost(error)
-    # Grading is float32 on the CPU; where there is an accelerator, MAX's own defaults are bfloat16 on that device.
+    # Grading is float32 on the CPU; if there is an accelerator, MAX's own defaults are bfloat16 on that device.
     _defaults.enter_context(default_device(CPU()))
     _defaults.enter_context(default_dtype(DType.float32))
 

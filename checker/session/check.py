@@ -56,7 +56,7 @@ class Check:
         )
 
     def _keep(self, note: Callable[[], None]) -> None:
-        """Write down what a check of the learner's file said, where that can be written."""
+        """Write down what a check of the learner's file said, if that is possible."""
         if self.job.kind != "learner" or self.job.device == "gpu":
             return
         try:
@@ -90,7 +90,7 @@ def open_check(
         seed: what another configuration is drawn from; chosen at random if it is left out.
 
     Returns:
-        The check to run, or the exit status where the static verdict is a no.
+        The check to run, or the exit status if the static verdict is a no.
     """
     path = step.solution_file if solution else step.learner_file
     printer.line(f"{relative_path(path)}\n")

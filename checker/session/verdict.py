@@ -140,7 +140,7 @@ def decide(heard: Heard, required: Collection[str], to_write: Collection[str], *
     """Return the verdict on a file.
 
     Args:
-        heard: all that the child said.
+        heard: everything that the child said.
         required: the claims that a yes needs.
         to_write: the names of the blanks that are still to write.
         gpu_decides: whether compiled claims about the GPU decide too; otherwise they are only reported.

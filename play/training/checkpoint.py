@@ -129,7 +129,7 @@ class Folder:
         _sync(self.path.parent)
 
     def save(self, saved: Saved, *, best: bool) -> None:
-        """Write where a training is; ``best`` says that its weights are the best so far.
+        """Write the state of a training; ``best`` says that its weights are the best so far.
 
         Raises:
             OSError: the disk is full, say; then the folder holds the last save.

@@ -145,7 +145,7 @@ def growth(compare: Comparison, plan: Plan) -> list[Row]:
 
 
 def gpu(compare: Comparison, plan: Plan) -> list[Row] | str:
-    """Time attention and the whole model on the GPU, in both precisions, where both libraries can use one."""
+    """Time attention and the whole model on the GPU, in both precisions, if both libraries can use one."""
     if "gpu" not in compare.theirs.ask("about")["devices"]:
         return "MAX can use this machine's GPU; this torch cannot"
     workloads = [

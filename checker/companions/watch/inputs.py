@@ -78,7 +78,7 @@ def saves_in(folder: Path, inputs: Inputs) -> Iterator[None]:
 
 
 def _follow(folder: Path, inputs: Inputs, stop: threading.Event) -> None:
-    # Where the system has no notifications left to give (its limit of watches is reached), look regularly.
+    # If the system has no notifications left to give (its limit of watches is reached), look regularly.
     for polling in (None, True):
         with contextlib.suppress(OSError, RuntimeError):
             for changes in watchfiles.watch(

@@ -36,7 +36,7 @@ ENVIRONMENT = {  # of this process and of those that MAX starts
 
 @dataclass
 class Options:
-    """Where to serve what."""
+    """What to serve, and where."""
 
     model: str | Path  # a folder, or a name that step 13 knows
     host: str
