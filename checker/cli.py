@@ -1,4 +1,4 @@
-"""The learner's commands: ``python -m checker s07``, ``python -m checker hint 07``, one for each task of a learner.
+"""The learner's commands: ``python -m checker s07``, ``python -m checker hint 07``, one for each learner task.
 
 A command parses, calls, and returns the exit status. It imports what it runs when it is called, so ``--help``
 answers at once and needs no MAX.
@@ -23,14 +23,14 @@ FILE = click.Path(path_type=Path)
 
 
 class LearnersCommands(Commands):
-    """A command for each step, and the others."""
+    """The commands: one for each step, then the others."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, the steps' first."""
         return [*(step.task for step in all_steps()), *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command:
-        """Return a command by its name, or the check of a step by any of its: ``07``, ``7``, ``s07``, ``step_07``."""
+        """Return a command by its name, or the check of a step by ``07``, ``7``, ``s07`` or ``step_07``."""
         return super().get_command(ctx, name) or check_of(name)
 
 
@@ -50,7 +50,7 @@ model_options = each(
     ),
     own_steps_options,
 )
-plan_options = each(  # without a value, so that a training that goes on knows that none was given
+plan_options = each(  # no defaults: a resumed training must know which were given
     *(
         click.option(f"--{name}", type=type(default), show_default=str(default), help=about)
         for name, default, about in plan.options()
@@ -58,9 +58,9 @@ plan_options = each(  # without a value, so that a training that goes on knows t
 )
 writing_options = each(
     model_options,
-    click.option("--max-new-tokens", type=int, default=100, help="How many tokens to write at most."),
+    click.option("--max-new-tokens", type=int, default=100, help="Write at most this many tokens."),
     click.option("--temperature", type=float, default=0.8, help="0 is greedy."),
-    click.option("--top-k", type=int, default=40, help="Choose among so many tokens; 0 is all."),
+    click.option("--top-k", type=int, default=40, help="Choose among the K likeliest tokens; 0 is all."),
     click.option("--seed", type=int, help="The same seed gives the same text."),
     device_option,
     click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare."),
@@ -91,7 +91,7 @@ CHECK_OPTIONS: list[click.Parameter] = [
     click.Option(["--solution"], is_flag=True, help="Grade the reference solution instead of your file."),
     click.Option(["--no-compile"], is_flag=True, help="Stop after the numbers."),
     click.Option(["--device"], type=DEVICE, help="Compile for this device alone."),
-    click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside those they should be."),
+    click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside the right ones."),
     click.Option(["--seed"], type=int, help="Draw the second configuration from this number again."),
 ]
 
@@ -105,7 +105,7 @@ def check(step: Step, solution: bool, no_compile: bool, device: str | None, show
 
     labels = [blank.label for blank in find_blanks(step.solution_file.read_text())]
     if show and show not in labels:
-        raise Refusal(f"{step.task}: there is no function {show} to show; there are {', '.join(labels)}")
+        raise Refusal(f"{step.task}: there is no function {show} to show; choose from {', '.join(labels)}")
     printer = Printer(labels)
     with click.get_current_context().obj or Child() as child:
         return grade(
@@ -119,7 +119,7 @@ def check(step: Step, solution: bool, no_compile: bool, device: str | None, show
 @main.command()
 @click.argument("step", type=StepName(), required=False, help="07, s07 or w01; else the first that is not done")
 def watch(step: Step | None) -> int:
-    """Check a step again at every save, from the first that is not done: ./run watch, ./run watch 07."""
+    """Check a step at every save, starting with the first that is not done: ./run watch, ./run watch 07."""
     from checker.companions.watch.follow import NothingToWatch, watch
 
     with refusing(NothingToWatch):
@@ -129,9 +129,9 @@ def watch(step: Step | None) -> int:
 @main.command()
 @step_argument
 @click.option("--all", "everything", is_flag=True, help="Every hint, from the first.")
-@click.option("--yes", is_flag=True, help="Do not ask before the last hint, which tells most.")
+@click.option("--yes", is_flag=True, help="Do not ask before the last hint, which tells the most.")
 def hint(step: Step, everything: bool, yes: bool) -> None:
-    """Give one hint more for a step: ./run hint 07."""
+    """Show the next hint for a step: ./run hint 07."""
     from checker.companions import hint
     from checker.session.printer import Printer
 
@@ -142,7 +142,7 @@ def hint(step: Step, everything: bool, yes: bool) -> None:
 
 @main.command()
 def status() -> None:
-    """List every step and warm-up and how far it is."""
+    """List every step and warm-up, and how far along each is."""
     from checker.companions.status import list_all, say_what_is_next
     from checker.session.printer import Printer
 
@@ -156,7 +156,7 @@ def status() -> None:
 @click.option("--all", "everything", is_flag=True, help="Every step and warm-up.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def reset(step: Step | None, everything: bool, yes: bool) -> None:
-    """Begin a step again, ./run reset 07; your file is kept beside it."""
+    """Start a step over: ./run reset 07; your file is kept beside it."""
     from checker.companions.reset import CannotReset, reset
 
     with refusing(CannotReset):
@@ -167,8 +167,8 @@ def reset(step: Step | None, everything: bool, yes: bool) -> None:
 
 @main.command()
 @step_argument
-@click.option("--whole", is_flag=True, help="Whole functions, with what was given.")
-@click.option("--anyway", is_flag=True, help="Even if no check has said yes.")
+@click.option("--whole", is_flag=True, help="Show whole functions, including the given parts.")
+@click.option("--anyway", is_flag=True, help="Show it even if no check has said yes.")
 def compare(step: Step, whole: bool, anyway: bool) -> int:
     """Show your file beside the solution, once a check has said yes: ./run compare 07."""
     from checker.companions.compare import compare
@@ -189,9 +189,9 @@ def skeletons(only_check: bool) -> int:
 @click.argument("steps", type=StepName(), nargs=-1, help="07, s07 or w01; all when none is named")
 @click.option("--jobs", type=click.IntRange(1), show_default="processors", help="How many at once.")
 @click.option("--checks", "checks_only", is_flag=True, help="Only what the checks need, not the finished model.")
-@click.option("--report", is_flag=True, help="Say at the end what took how long.")
+@click.option("--report", is_flag=True, help="List at the end how long each part took.")
 def warm(steps: tuple[Step, ...], jobs: int | None, checks_only: bool, report: bool) -> int:
-    """Compile everything that the checks and the finished model need, once, so that none waits later."""
+    """Compile everything that the checks and the finished model need, once, so that nothing waits later."""
     from checker.warm import warm
 
     return warm(list(steps), jobs, checks_only=checks_only, report=report)
@@ -199,7 +199,7 @@ def warm(steps: tuple[Step, ...], jobs: int | None, checks_only: bool, report: b
 
 @main.command()
 def doctor() -> int:
-    """Say what this machine has, as a block to paste into a bug report."""
+    """Describe this machine in a block to paste into a bug report."""
     from checker.companions.doctor import doctor
 
     return doctor()
@@ -241,7 +241,7 @@ def generate(prompt: str, **options: Any) -> None:
 @main.command()
 @writing_options
 def chat(**options: Any) -> None:
-    """Continue one prompt after the other."""
+    """Continue one prompt after another."""
     from play.generate import generate
 
     with refusing(ValueError):
@@ -253,7 +253,7 @@ def chat(**options: Any) -> None:
 @click.option("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in; there is no key.")
 @click.option("--port", type=int, default=8000)
 @device_option
-@click.option("--batch", type=int, default=32, help="Requests that run at once; each takes memory of its own.")
+@click.option("--batch", type=int, default=32, help="How many requests run at once; each takes its own memory.")
 @click.option("--verbose", is_flag=True, help="Show MAX's own log.")
 def serve(**options: Any) -> None:
     """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
@@ -281,11 +281,11 @@ def attention(**options: Any) -> None:
 
 
 @main.command()
-@click.option("--stride", type=int, default=64, help="Tokens that a window predicts; 256 is four times as fast.")
+@click.option("--stride", type=int, default=64, help="How many tokens each window predicts; 256 is four times as fast.")
 @click.option("--out", type=FILE, help="Write the figures as JSON.")
 @model_options
 def ablate(**options: Any) -> None:
-    """Leave out one part of the model after the other, and say what that costs; --mine does it to your steps."""
+    """Leave out each part of the model in turn, and say what that costs; --mine uses your own steps."""
     from play.ablation.ablate import ablate
 
     with refusing(ValueError, OSError):
@@ -293,11 +293,11 @@ def ablate(**options: Any) -> None:
 
 
 @main.command()
-@click.option("--text", type=FILE, multiple=True, show_default="Moby Dick", help="A text to learn; it may be repeated.")
-@click.option("--steps", type=int, show_default=str(plan.Plan.steps), help="How many steps to take,")
-@click.option("--minutes", type=float, help="or how long: a few steps are timed, and their number is fixed.")
+@click.option("--text", type=FILE, multiple=True, show_default="Moby Dick", help="A text to learn; may be repeated.")
+@click.option("--steps", type=int, show_default=str(plan.Plan.steps), help="How many steps to take.")
+@click.option("--minutes", type=float, help="How long to train; timing a few steps sets their number.")
 @click.option("--out", type=FILE, show_default="my-gpt2", help="The folder to make.")
-@click.option("--resume", type=FILE, metavar="FOLDER", help="Go on with the training in a folder.")
+@click.option("--resume", type=FILE, metavar="FOLDER", help="Continue the training in a folder.")
 @plan_options
 @own_steps_options
 def train(**options: Any) -> int:

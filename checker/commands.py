@@ -1,4 +1,4 @@
-"""The manner of every command line here: a command returns its exit status, or refuses in one sentence.
+"""What every command line here has in common: a command returns its exit status, or refuses in one sentence.
 
 0 is a yes or done, 1 a no, 2 a call that cannot be carried out, 130 an interrupt. ``checker.cli`` and ``tools.cli``
 are made of this; it imports nothing but click and ``course``.
@@ -50,7 +50,7 @@ class Refusal(click.ClickException):
 
 @contextlib.contextmanager
 def refusing(*kinds: type[Exception]) -> Iterator[None]:
-    """Turn errors of these kinds, whose messages say what to do, into a refusal by the command that runs."""
+    """Turn errors of these kinds, whose messages say what to do, into a refusal by the running command."""
     try:
         yield
     except kinds as error:
@@ -69,7 +69,7 @@ class StepName(click.ParamType):
 
 
 def teller() -> Callable[[str], None]:
-    """Return a function that says something on standard error, after the name of the command that runs."""
+    """Return a function that prints a message on standard error, after the name of the running command."""
     command = click.get_current_context().info_name
     return lambda text: click.echo(f"{command}: {text}", err=True)
 

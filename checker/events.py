@@ -1,6 +1,6 @@
-"""All that passes between the parent and the child of a check: dataclasses, one encoder, signatures.
+"""Everything that passes between the parent and the child of a check: dataclasses, one encoder, signatures.
 
-The parent writes a key and one :class:`Job`; the child answers with events, a line each. What decides is signed
+The parent writes a key and one :class:`Job`; the child answers with events, one per line. Whatever decides is signed
 (:func:`signer`): the key itself is nowhere in the child once it has made its two signers.
 """
 
@@ -21,7 +21,7 @@ Sign = Callable[[bytes], str]
 class Job:
     """The work of a child. ``kind`` is ``learner``, ``solution`` or ``survey``; ``step`` is a name, ``step_07``.
 
-    ``show`` is the function whose numbers are to be shown. From ``seed`` the second configuration is drawn. A survey
+    ``show`` is the function whose numbers are to be shown. The second configuration is drawn from ``seed``. A survey
     grades ``subjects``, each given by its edits of the solution, in an order that ``seed`` gives, on as many
     configurations as ``draws`` says; if it is to ``record``, it keeps what the known mistakes answer.
     """
@@ -75,7 +75,7 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Decided:
-    """The verdicts by claim of all claims that were tried; signed with the sealed child's key.
+    """The verdicts of all claims that were tried, by claim; signed with the sealed child's key.
 
     ``stage`` is ``numbers``, ``drawn`` (another configuration, drawn anew), ``traced`` (as far as MAX compiles; a claim
     that got there has the verdict ``traced``) or ``compiled``.
@@ -97,7 +97,7 @@ class Explained:
     """Why a claim says no: the function that is to blame, the known mistake if it is one, what was seen, and where.
 
     ``verdict`` is ``no``, or ``waits`` if what the claim is about is right and only another function is not.
-    ``numbers`` says that numbers are wrong, which ``--show`` shows.
+    ``numbers`` says that there are wrong numbers, which ``--show`` shows.
     """
 
     claim: str
@@ -111,7 +111,7 @@ class Explained:
 
 @dataclass(frozen=True)
 class Shown:
-    """The numbers of a function beside those that they should be, as lines; none if there is nothing to compare."""
+    """The numbers of a function beside the expected ones, as lines; none if there is nothing to compare."""
 
     about: str
     lines: tuple[str, ...]
@@ -156,7 +156,7 @@ class KernelsUsed:
 
 @dataclass(frozen=True)
 class Ended:
-    """The child has said all."""
+    """The child has said everything."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Late:
-    """The parent heard nothing for so many seconds, and stopped the child. ``where`` the learner's code was."""
+    """The parent heard nothing for this many seconds, and stopped the child. ``where`` the learner's code was."""
 
     seconds: float
     where: str
@@ -204,7 +204,7 @@ class Late:
 
 @dataclass(frozen=True)
 class Died:
-    """The parent saw the child end before it had said all."""
+    """The parent saw the child end before it had said everything."""
 
 
 SIGNED = (
@@ -213,7 +213,7 @@ SIGNED = (
 )  # fmt: skip
 UNSIGNED = (Compiling, Busy, Hanging)
 
-#: All that a report can hear; a new event of the child's belongs to one of the two tuples as well.
+#: Everything that a report can hear; a new event from the child belongs in one of the two tuples as well.
 Event = (
     Started | Claimed | Decided | Tampered | Explained | Shown | Unloadable | MaxUnusable | Notice | SubjectGraded
     | KernelsUsed | Ended | Compiling | Busy | Hanging | Printed | Tick | Late | Died
@@ -241,7 +241,7 @@ def encode(event: Event, sign: Sign | None = None) -> bytes:
 
 
 def decode(line: bytes, signs: Mapping[str, Sign]) -> Event | None:
-    """Return the event on a line, or None if there is none, or its signature is not what it must be."""
+    """Return the event on a line, or None if there is none, or its signature is wrong."""
     signature, _, text = line.partition(b" ")
     try:
         fields = json.loads(text)

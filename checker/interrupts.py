@@ -1,8 +1,8 @@
-"""Ctrl-C where it would not come: where it is ignored, and while MAX compiles.
+"""Make Ctrl-C work where it would not: where it is ignored, and while MAX compiles.
 
-What ignores a signal passes that on to the programs it starts: ``nohup … &``, a job of a script, some CI runners.
-Python leaves it so, and no KeyboardInterrupt ever comes; a shell cannot even set a trap. And where it does come, it
-waits for a call of C++ to return, which takes minutes where MAX compiles.
+A program that ignores a signal passes that on to the programs it starts: ``nohup … &``, a background job of a script,
+some CI runners. Python leaves it that way, so no KeyboardInterrupt is ever raised; a shell cannot even set a trap.
+Where it is raised, it waits for a call into C++ to return, which takes minutes while MAX compiles.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 INTERRUPTED = 130  # the exit status of a program that Ctrl-C ended
-SHOW_CURSOR = "\r\x1b[K\x1b[?25h"  # on an empty line; what shows progress has hidden it
+SHOW_CURSOR = "\r\x1b[K\x1b[?25h"  # on an empty line; a progress bar has hidden it
 
 
 def restore() -> None:
@@ -30,12 +30,12 @@ def restore() -> None:
 
 @contextmanager
 def at_once(say: Callable[[], None]) -> Iterator[None]:
-    """While this is open, let Ctrl-C end the program at once, even in the middle of a call of C++.
+    """While this is open, let Ctrl-C end the program at once, even in the middle of a call into C++.
 
-    A thread waits for the number of the signal, which Python writes where it is told to before it waits for anything.
+    A thread waits for the number of the signal, which Python writes to a pipe at once, whatever else it waits for.
 
     Args:
-        say: what is called first.
+        say: called before the program ends.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)

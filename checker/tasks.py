@@ -38,7 +38,7 @@ def listing(known: dict[str, Task]) -> str:
 
 
 def install(environment: str) -> None:
-    """Bring ``.venv`` to what an environment needs, unless it is there already."""
+    """Install in ``.venv`` what an environment needs, unless it is there already."""
     wanted = ROOT / "requirements" / f"{environment}.txt"
     stamp = ROOT / ".venv" / f"installed-{environment}.txt"
     if environment == "default" or (stamp.is_file() and stamp.read_text() == wanted.read_text()):

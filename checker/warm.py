@@ -1,10 +1,10 @@
-"""Compile everything that a learner's command needs, so that none waits later.
+"""Compile everything that a learner's command needs, so that nothing waits later.
 
-First what MAX compiles together, each in a process of its own, as many at once as there are processors: kernels,
-graphs, the model that writes, the one that is served. Then the check of each solution. What has been compiled is
-kept, so a warm-up that was stopped goes on where it was.
+It begins with what MAX compiles together: kernels, graphs, the model that writes, and the one that is served, each in a
+process of its own, as many at once as there are processors. Then it runs the check of each solution. Whatever has been
+compiled is kept, so a warm-up that was stopped continues where it was.
 
-Where steps are named, only those are checked, and their graphs compiled one by one.
+If steps are named, only those are checked, and their graphs are compiled one by one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from checker.session.child import run
 from checker.session.printer import Printer
 from play.serving.environment import CannotServe, check_version
 
-QUIET_SECONDS = 120.0  # for one claim on a solution, on a machine that compiles
+QUIET_SECONDS = 120.0  # for one claim on a solution, while the machine compiles
 LOOK_SECONDS = 0.1
 CHECK_SHARE = 1  # of the whole work, as the shares below
 
@@ -52,7 +52,7 @@ class Work:
 
 @dataclass
 class Running:
-    """A work that has been started."""
+    """Work that has been started."""
 
     work: Work
     process: subprocess.Popen[bytes]
@@ -78,7 +78,7 @@ class Warming:
         self.printer, self.left, self.seconds = printer, [work.what for work in works], dict[str, float]()
         columns = (
             BarColumn(30),
-            TextColumn("{task.percentage:3.0f} %"),
+            TextColumn("{task.percentage:3.0f}%"),
             TimeElapsedColumn(),
             TextColumn("{task.description}"),
         )
@@ -98,14 +98,14 @@ class Warming:
         self.printer.line(f"  {what} ({seconds:.0f} s)")
 
     def report(self) -> None:
-        """Print what took how long, the longest first."""
+        """Print how long each part took, the longest first."""
         self.printer.line("\nseconds  what")
         for what, seconds in sorted(self.seconds.items(), key=lambda one: -one[1]):
             self.printer.line(f"{seconds:7.1f}  {what}")
 
 
 def start(work: Work) -> Running:
-    """Start a work, in a process group of its own; what it says is kept."""
+    """Start some work in a process group of its own; what it says is kept."""
     said = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process is)
     process = subprocess.Popen(
         [sys.executable, "-m", *work.command], cwd=ROOT, stdout=said, stderr=said, start_new_session=True
@@ -114,7 +114,7 @@ def start(work: Work) -> Running:
 
 
 def carry_out(works: Sequence[Work], jobs: int, warming: Warming) -> Iterator[tuple[Work, str]]:
-    """Carry out works, ``jobs`` at once; yield those that failed, and what they said."""
+    """Carry out ``works``, ``jobs`` at a time; yield those that failed, and what they said."""
     waiting, running = list(works), list[Running]()
     try:
         while waiting or running:
@@ -141,7 +141,7 @@ def carry_out(works: Sequence[Work], jobs: int, warming: Warming) -> Iterator[tu
 def check_all(steps: Sequence[Step], jobs: int, *, all_compiled: bool) -> Iterator[Heard]:
     """Check the solutions of several steps at once, each in a child of its own; yield their events as they come.
 
-    Without ``all_compiled`` those that compile long are not compiled.
+    Without ``all_compiled``, those that take long to compile are not compiled.
     """
     heard: queue.Queue[Heard] = queue.Queue()
 
@@ -165,7 +165,7 @@ def check_all(steps: Sequence[Step], jobs: int, *, all_compiled: bool) -> Iterat
 
 
 def all_work(*, checks_only: bool) -> list[Work]:
-    """Return what is to be compiled together, the longest first; the server's only where it is installed."""
+    """Return what is to be compiled together, the longest first; the server's only if it is installed."""
     if checks_only:
         return [GRAPHS, KERNELS]
     with suppress(CannotServe):
@@ -175,18 +175,18 @@ def all_work(*, checks_only: bool) -> list[Work]:
 
 
 def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = False, report: bool = False) -> int:
-    """Warm the steps named, or everything; return the exit status, 1 when a solution was refused.
+    """Warm up the named steps, or everything; return the exit status, 1 if a solution was refused.
 
     Args:
         named: the steps, or none for everything.
-        jobs: how many at once; as many as processors, if not said.
+        jobs: how many at once; by default, as many as there are processors.
         checks_only: leave out what only the finished model needs.
-        report: print at the end what took how long, the longest first.
+        report: print at the end how long each part took, the longest first.
     """
     steps, works = named or all_steps(), [] if named else all_work(checks_only=checks_only)
     jobs, printer, started = jobs or os.cpu_count() or 1, Printer(), dict[Step, float]()
-    printer.line("MAX compiles what is not there yet, and keeps it; the first time takes some minutes.")
-    printer.line("Ctrl-C stops it; the next time it goes on from there.")
+    printer.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
+    printer.line("Ctrl-C stops it; the next run continues from there.")
     warming, wrong = Warming(printer, works, steps), set[Step]()
     with warming.bar:
         for work, said in carry_out(works, jobs, warming):
@@ -213,5 +213,5 @@ def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = Fals
     if wrong and GRAPHS in works:
         subprocess.run(
             [sys.executable, "-m", GRAPHS.command[0], "forget"], cwd=ROOT, check=False
-        )  # in case it was they
+        )  # in case they are to blame
     return 1 if wrong else 0

@@ -22,11 +22,11 @@ def show_attention(
     fill_in: bool,
     anyway: bool,
 ) -> None:
-    """Draw the heads on a text, to standard output or to files; ``tell`` which.
+    """Draw the heads on a text, on standard output or in files; ``tell`` which file.
 
     Raises:
-        NotWritten: steps are not complete, and the reference is not to stand in.
-        WasRefused: a check said no to a step, which is not to run anyway.
+        NotWritten: steps are not complete, and the reference may not stand in.
+        WasRefused: a check said no to a step, which may not run anyway.
         OSError: a file cannot be written.
         ValueError: the checkpoint cannot be read, the text is too long, or there is no such head.
     """

@@ -37,9 +37,9 @@ class Attention:
 def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
     """Return the attention weights behind ``attend``, in pieces ``[batch, head, seq, head_dim]`` side by side.
 
-    Attention returns weights times value. With rows of the identity as the value it returns the weights
-    themselves, no matter who wrote it and what it does inside; head_dim columns at a time, because some
-    take the scale from the value's width.
+    Attention returns weights times value. With rows of the identity as the value, it returns the weights themselves, no
+    matter who wrote it and what it does inside. The identity comes head_dim columns at a time, because some take the
+    scale from the value's width.
     """
     batch, heads, length, head_dim = (int(size) for size in value.shape)
     pieces = []
@@ -51,7 +51,7 @@ def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor) -> lis
 
 @contextmanager
 def watched(modules: list[GPT2MultiHeadAttention]):
-    """Yield a list in which a forward pass leaves the weights of each module, while this is open."""
+    """While this is open, have each forward pass put the weights of each module into a list; yield the list."""
     seen: list[list[Tensor]] = []
 
     def watch(attend: Attend) -> Attend:
@@ -93,7 +93,7 @@ def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL) -> Atten
     return Attention(token_texts(tokenizer, input_ids[0]), attention_weights(model, input_ids))
 
 
-#: What is measured of a head: the mean weight that a token, from the second on, gives to …
+#: What is measured about a head: the mean weight that a token, from the second on, gives to …
 MEASURED = {
     "the token before": lambda weights: np.diagonal(weights, offset=-1, axis1=-2, axis2=-1),
     "itself": lambda weights: np.diagonal(weights, axis1=-2, axis2=-1)[..., 1:],
@@ -111,12 +111,12 @@ def shares(weights: np.ndarray) -> dict[str, np.ndarray]:
         weights: ``[..., seq, seq]``, at least two tokens.
 
     Returns:
-        For every name an array ``[...]`` between 0 and 1.
+        For every name, an array ``[...]`` between 0 and 1.
     """
     return {name: share(weights).mean(axis=-1) for name, share in MEASURED.items()}
 
 
 def pattern(head: dict[str, float]) -> str:
-    """Return where a head gives more than half of its attention; nothing if there is no such place."""
+    """Return where a head puts more than half of its attention, or nothing if there is no such place."""
     name, share = max(head.items(), key=lambda item: item[1])
     return f"mostly {name}" if share > 0.5 else ""

@@ -24,7 +24,7 @@ from solutions.solution_14 import compile_cached
 
 
 class LastLogits(Module[[Tensor], Tensor]):
-    """The logits of the last place alone: all that generation looks at, and a fraction of the work."""
+    """The logits of the last position alone: all that generation needs, at a fraction of the work."""
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
         self.model = model
@@ -42,10 +42,10 @@ def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> Model:
 
 @dataclass
 class Settings:
-    """The choice of tokens; as in step 12.
+    """How to choose tokens, as in step 12.
 
     Raises:
-        ValueError: the temperature is negative or no number.
+        ValueError: the temperature is negative or not a number.
     """
 
     max_new_tokens: int = 100
@@ -55,7 +55,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature < math.inf:
-            raise ValueError(f"temperature = {self.temperature} is none; give 0 for the most likely token, or more")
+            raise ValueError(
+                f"temperature = {self.temperature} is impossible; give 0 for the most likely token, or more"
+            )
 
 
 class Writer:
@@ -64,7 +66,7 @@ class Writer:
     Args:
         name_or_folder: the checkpoint.
         device: ``cpu`` or ``gpu``.
-        cache: run new tokens alone, as in step 14; without it every token runs the whole text again.
+        cache: run only the new tokens, as in step 14; without it, every new token runs the whole text again.
 
     Raises:
         ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device.
@@ -83,14 +85,14 @@ class Writer:
         self.end = end_of_text(self.tokenizer)
 
     def encode(self, text: str) -> np.ndarray:  # -> [1, seq]
-        """Return the tokens of a text; of an empty one, the token that stands between texts."""
+        """Return the tokens of a text; for an empty one, return the token that separates texts."""
         return encode(self.tokenizer, text, self.config)
 
     def write(self, prompt: str, settings: Settings) -> Iterator[str]:
         """Yield the text that follows a prompt, in pieces, each as soon as it is known.
 
-        Ends after ``max_new_tokens`` tokens, or where the model ends the text. The same seed gives
-        the same text. A piece is held back while it ends within a character of several bytes.
+        It ends after ``max_new_tokens`` tokens, or where the model ends the text. The same seed gives the same text. A
+        piece is held back while it ends in the middle of a character of several bytes.
 
         Raises:
             ValueError: the prompt has a token that the model does not know.

@@ -1,6 +1,6 @@
-"""Write text with the finished model: one text, or one after the other.
+"""Write text with the finished model: one text, or one after another.
 
-Standard output holds the text alone, prompt and continuation, as it comes; everything else is told elsewhere.
+Standard output gets only the text, prompt and continuation, as it comes; everything else goes to standard error.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def generate(
     device: str,
     no_cache: bool,
 ) -> None:
-    """Continue a prompt, or without one each line that is typed; ``tell`` what is not the text.
+    """Continue a prompt or, without one, each line that is typed; ``tell`` everything but the text.
 
     Raises:
-        NotWritten: steps are not complete, and the reference is not to stand in.
-        WasRefused: a check said no to a step, which is not to run anyway.
+        NotWritten: steps are not complete, and the reference may not stand in.
+        WasRefused: a check said no to a step, which may not run anyway.
         ValueError: the checkpoint cannot be read, there is no such device, or a setting makes no sense.
     """
     started = time.perf_counter()
@@ -56,7 +56,7 @@ def generate(
         tell(notice)
     tell(f"ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")
     if prompt is None:
-        tell("write the beginning of a text; an empty line or Ctrl-D ends.")
+        tell("write the beginning of a text; an empty line or Ctrl-D ends this.")
         converse(writer, settings, tell)
     else:
         write(writer, prompt, settings)
@@ -66,7 +66,7 @@ def write(writer: Writer, prompt: str, settings: Settings) -> None:
     """Print a prompt and the text that follows it.
 
     Raises:
-        ValueError: the model cannot go on from there; if that shows at once, nothing is printed.
+        ValueError: the model cannot continue the prompt; if that shows at once, nothing is printed.
     """
     pieces = writer.write(prompt, settings)
     print(prompt, end="", flush=True)
@@ -76,7 +76,7 @@ def write(writer: Writer, prompt: str, settings: Settings) -> None:
 
 
 def converse(writer: Writer, settings: Settings, tell: Callable[[str], None]) -> None:
-    """Continue one prompt after the other until there is no more input; ``tell`` why one cannot be continued."""
+    """Continue one prompt after another until there is no more input; ``tell`` why one cannot be continued."""
     while True:
         print("> ", end="", file=sys.stderr, flush=True)
         prompt = sys.stdin.readline().rstrip("\n")

@@ -1,4 +1,4 @@
-"""The choice of modules: the solutions', or the learner's own steps in their place."""
+"""Choose the modules to run: the solutions, or the learner's own steps in their place."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def incomplete(steps: Sequence[Step]) -> list[Step]:
 
 
 class _Fresh(importlib.machinery.SourceFileLoader):
-    """Loads a file from its text: what Python keeps of it may be older, if both were saved within one second."""
+    """Loads a file from its source: Python's cached bytecode may be stale if both were saved within one second."""
 
     def path_stats(self, path: str) -> NoReturn:  # type: ignore[override]
-        """Say nothing of when the file was saved, so that nothing kept is used."""
+        """Refuse to say when the file was saved, so that no cached bytecode is used."""
         raise OSError
 
 
@@ -63,7 +63,7 @@ class _Mine(importlib.abc.MetaPathFinder):
 
 
 def use_step(step: Step) -> str:
-    """Let the import of one solution import the learner's file, if that is complete; return what to tell of it."""
+    """Let the import of one solution import the learner's file, if that is complete; return what to say about it."""
     if incomplete([step]):
         return f"{relative_path(step.learner_file)} is not written yet, so the solution stands in"
     sys.meta_path.insert(0, _Mine([step]))
@@ -79,7 +79,7 @@ def use_mine(*, fill_in: bool, anyway: bool, last: str = LAST) -> list[str]:
         last: the last step that is needed.
 
     Returns:
-        What to tell first: which steps stay the reference's, and to which no check has said yes.
+        What to say first: for which steps the reference stands in, and which have no yes from a check.
 
     Raises:
         NotWritten: steps are not complete, and ``fill_in`` is false.
@@ -98,7 +98,7 @@ def use_mine(*, fill_in: bool, anyway: bool, last: str = LAST) -> list[str]:
     if refused and not anyway:
         raise WasRefused(
             f"the last check said no to {', '.join(refused)}; `./run {refused[0]}` says why. "
-            "Add --anyway to run them all the same"
+            "Add --anyway to run them regardless"
         )
     loaded = [name for name in sys.modules if name.startswith("solutions.")]
     assert not loaded, f"{loaded} were imported too early"

@@ -1,4 +1,4 @@
-"""Attention weights drawn: as a page, as a picture, and in the terminal."""
+"""Draw attention weights: as a page, as a picture, and in the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHADES = " .:-=+*#%@"
 
 
 def measured(attention: Attention) -> list[list[dict[str, float]]]:
-    """Return the shares of every head by name, ``[layer][head]``; none of a single token."""
+    """Return the shares of every head by name, ``[layer][head]``; a single token has none."""
     layers, heads, length, _ = attention.weights.shape
     if length < 2:
         return [[{} for _ in range(heads)] for _ in range(layers)]
@@ -64,7 +64,7 @@ def as_png(attention: Attention, path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ValueError(
-            "--png needs matplotlib, which `./run attention` installs; you called Python directly"
+            "--png needs matplotlib, which `./run attention` installs; use that instead of calling Python directly"
         ) from error
     layers, heads, *_ = attention.weights.shape
     figure = Figure(figsize=(0.9 * heads + 0.5, 0.9 * layers + 0.5), dpi=200, layout="constrained")

@@ -23,14 +23,14 @@ def serve(
     batch: int,
     verbose: bool,
 ) -> None:
-    """Serve until a signal ends it, and ``tell`` how far it is.
+    """Serve until a signal ends it, and ``tell`` how far along it is.
 
     Raises:
-        CannotServe: MAX's server is missing or another, the port cannot be had, or there is no such device.
-        NotWritten: steps are not complete, and the reference is not to stand in.
-        WasRefused: a check said no to a step, which is not to run anyway.
+        CannotServe: MAX's server is missing or another version, the port is taken, or there is no such device.
+        NotWritten: steps are not complete, and the reference may not stand in.
+        WasRefused: a check said no to a step, which may not run anyway.
         ValueError: the checkpoint cannot be found or read.
-        SystemExit: the server ended; status 1 where its model worker could not go on.
+        SystemExit: the server ended; status 1 if its model worker could not go on.
     """
     try:
         check_version()
@@ -45,7 +45,7 @@ def serve(
         server.serve(server.Options(model, host, port, device, batch, verbose), tell)
     except SystemExit as ending:
         if ending.code == 1:
-            tell("the process that runs the model ended; why stands above. `./run s15` checks the model itself")
+            tell("the process that runs the model ended; the reason is above. `./run s15` checks the model itself")
         raise
     finally:
-        gc.freeze()  # else Python looks once more at every object of MAX's, which takes seconds
+        gc.freeze()  # else Python scans every object of MAX's once more, which takes seconds

@@ -1,7 +1,7 @@
 """Compile what the finished model needs: ``python -m play.staging writing``, ``python -m play.staging serving``.
 
-A process of its own for each, which ``warm`` starts, for the small model on the CPU: ``generate`` and ``chat`` with
-their cache and without, in one module; the server by starting it and ending it when it is ready.
+``warm`` starts each in a process of its own, for the small model on the CPU. One compiles what ``generate`` and
+``chat`` need, with their cache and without, in one module; the other starts the server, and ends it when it is ready.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import socket
 import subprocess
 import sys
 
-READY = "ready after"  # what the server says, when it is
+READY = "ready after"  # what the server says when it is ready
 
 
 def stage() -> None:
-    """Compile the small model with its cache and without; the caller takes the graphs instead."""
+    """Compile the small model with its cache and without; under the caller's hook, only its graphs are taken."""
     from checker.max_adapter.graphs import StagedError
     from play.engine import Writer
 

@@ -1,4 +1,4 @@
-"""Text into tokens, and back."""
+"""Turn text into tokens, and back."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     try:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises nothing more special
-        raise ValueError(f"{file} is damaged, or no tokenizer of Hugging Face's: {error}") from error
+        raise ValueError(f"{file} is damaged, or is not a Hugging Face tokenizer: {error}") from error
 
 
 def end_of_text(tokenizer: Tokenizer) -> int:
-    """Return the token that stands between texts."""
+    """Return the token that separates texts."""
     return tokenizer.token_to_id(END_OF_TEXT) or 0
 
 
 def encode(tokenizer: Tokenizer, text: str, config: GPT2Config) -> np.ndarray:  # -> [1, seq]
-    """Return the tokens of a text; of an empty one, the token that stands between texts.
+    """Return the tokens of a text; for an empty one, return the token that separates texts.
 
     Raises:
-        ValueError: a token is none that the model knows: the tokenizer is another model's.
+        ValueError: the model does not know a token: the tokenizer is another model's.
     """
     ids = tokenizer.encode(text).ids or [end_of_text(tokenizer)]
     input_ids = np.array([ids], dtype=np.int64)
@@ -46,7 +46,7 @@ def encode(tokenizer: Tokenizer, text: str, config: GPT2Config) -> np.ndarray:  
 
 
 def token_texts(tokenizer: Tokenizer, ids: np.ndarray) -> list[str]:
-    """Return each token's own text; bytes that are no character alone stay in the tokenizer's spelling."""
+    """Return each token's own text; bytes that are not a character by themselves stay in the tokenizer's spelling."""
     texts = []
     for token in ids.tolist():
         text = tokenizer.decode([token], skip_special_tokens=False)

@@ -33,7 +33,7 @@ def position_ids(sequence_length: DimLike, num_tokens: int = 0, *, device: Devic
 
 
 class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
-    """Look up the row of every position. GPT-2 learned this table; it is no formula."""
+    """Look up the row of every position. GPT-2 learned this table; it is not a formula."""
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config

@@ -15,7 +15,7 @@ def project(
     """Return the query, key and value of every token, each by a matrix of its own.
 
     The matrices are [d_in, d_out] and stand to the right of x, as in GPT-2's checkpoint. PyTorch's
-    Linear keeps them the other way round and transposes them itself.
+    Linear keeps them the other way around and transposes them itself.
     """
     # Multiply x by each of the three matrices. (1 line)
     return x @ W_query, x @ W_key, x @ W_value

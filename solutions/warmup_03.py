@@ -28,7 +28,7 @@ def attention_weights(
         mask: True where a query may attend, False where it may not; None allows everything.
 
     Raises:
-        TypeError: the mask is not of bool. A mask of 0 and -inf would be read the wrong way round.
+        TypeError: the mask is not of bool. A mask of 0 and -inf would be read the wrong way around.
     """
     if mask is not None and mask.dtype != bool:
         raise TypeError(f"mask is of {mask.dtype}; give bool, True where a query may attend")

@@ -39,7 +39,7 @@ def finite_difference(f: Callable[[np.ndarray], float], x: np.ndarray, h: float 
 def softmax_cross_entropy_backward(
     logits: np.ndarray, labels: np.ndarray
 ) -> np.ndarray:  # [..., classes], [...] of int -> [..., classes]
-    """Return the gradient of softmax_cross_entropy by the logits: p - y for every row, over the number of rows.
+    """Return the gradient of softmax_cross_entropy with respect to the logits: p - y, over the number of rows.
 
     p is the softmax of a row; y is 1 at the row's label and 0 elsewhere. The loss is a mean over all
     rows, whatever their axes, so every row's gradient is divided by their number.

@@ -10,7 +10,7 @@ from solutions.solution_01 import GPT2Config
 
 
 def check_token_ids(token_ids: np.ndarray, config: GPT2Config) -> None:  # [...]
-    """Refuse ids that are no row of the table; MAX takes a negative one for a row counted from the end.
+    """Refuse ids that have no row in the table; MAX would count a negative id from the table's end.
 
     Raises:
         ValueError: an id is negative, or not below ``vocab_size``; the message names the first and

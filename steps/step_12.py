@@ -1,4 +1,4 @@
-"""Step 12: generation, one token after the other. NumPy around a model that is already compiled."""
+"""Step 12: generation, one token after another. It is NumPy around a model that is already compiled."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def generate_next_token(
 ) -> np.ndarray:  # [batch, seq] -> [batch]
     """Draw the token that comes next in every row, with ``rng``.
 
-    The most likely one, and no drawing, where ``do_sample`` is false or the temperature is 0.
+    Take the most likely one, without drawing, if ``do_sample`` is false or the temperature is 0.
 
     Raises:
         ValueError: as :func:`check_settings` says.

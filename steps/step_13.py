@@ -47,7 +47,7 @@ def read_config(folder: Path) -> GPT2Config:
     """Return the configuration of a checkpoint.
 
     Raises:
-        ValueError: ``config.json`` is missing, no JSON, or of another architecture, which is named.
+        ValueError: ``config.json`` is missing, is not JSON, or is for another architecture, which is named.
     """
     try:
         values = json.loads((folder / "config.json").read_text())
@@ -74,7 +74,7 @@ def read_checkpoint(folder: Path) -> Weights:
 def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
     """Return weights by the names and in the layout of :class:`MaxGPT2LMHeadModel`.
 
-    The published checkpoints leave the prefix ``transformer.`` out and the head too; newer ones
+    The published checkpoints leave out the prefix ``transformer.`` and the head; newer ones
     have one or both. Nothing is dropped but the mask buffers, and a weight that is missing stays
     missing: :func:`check_weights` says so.
     """

@@ -64,7 +64,7 @@ def perplexity(loss: float) -> float:
 
 
 def bits_per_byte(loss: float, n_tokens: int, n_bytes: int) -> float:
-    """Return the bits per byte of a text that models with different tokenizers can be compared by.
+    """Return the bits per byte of a text, by which models with different tokenizers can be compared.
 
     Args:
         loss: the mean over the tokens that were predicted, in nats.

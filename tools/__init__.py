@@ -1,5 +1,5 @@
 """For maintainers: benchmarks, the book's maker, training, locks, surveys.
 
-In come the repository and other libraries; out go recorded files, figures, the book.
-Nothing of the learner's program imports it; tests do.
+They take the repository and other libraries; they make recorded files, figures, and the book.
+Nothing in the learner's program imports them; tests do.
 """

@@ -1,4 +1,4 @@
-"""One command for each maintainer's task: parse, call, exit status.
+"""One command for each maintainer task: it parses, calls, and returns the exit status.
 
 Only what parsing needs is imported here; a command imports the rest when it runs, so that ``--help`` answers at once
 and in an environment that lacks torch or a browser.
@@ -33,16 +33,16 @@ class Several(click.ParamType):
 
 
 def timed(rounds: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command of a benchmark its two options, ``--rounds`` and ``--out``."""
+    """Give a benchmark command its two options, ``--rounds`` and ``--out``."""
     how_often = click.option("--rounds", type=click.IntRange(min=1), default=rounds, show_default=True)
     out = click.option("--out", type=FILE, help="Write the figures as JSON.")
     return lambda command: how_often(out(command))
 
 
 def refuse_unknown(what: str, wanted: Iterable[str], there: Iterable[str]) -> None:
-    """Refuse names of parts, servers or figures that do not exist, with those that do."""
+    """Refuse names of parts, servers or figures that do not exist, and list those that do."""
     if unknown := [one for one in wanted if one not in there]:
-        raise click.UsageError(f"{', '.join(unknown)}: there is no such {what}; there are {', '.join(there)}")
+        raise click.UsageError(f"{', '.join(unknown)}: there is no such {what}; choose from {', '.join(there)}")
 
 
 @click.group(cls=Commands)
@@ -60,7 +60,7 @@ def main() -> None:
     metavar="PARTS",
     help="Some of peak,attention,forward,generation,memory,first,growth,gpu.",
 )
-@click.option("--quick", is_flag=True, help="Run few short cases, to see that all of it works.")
+@click.option("--quick", is_flag=True, help="Run a few short cases, to see that everything works.")
 @click.option("--cold", is_flag=True, help="Also time MAX's first result with an empty cache (minutes).")
 @click.option("--model", type=FOLDER, help="Load this checkpoint instead of seeded weights.")
 @timed(rounds=5)
@@ -103,7 +103,7 @@ def bench_steps(steps: list[Step] | None, rounds: int, out: Path | None) -> None
 @click.option("--pause", default=3.0, show_default=True, help="Seconds between a verdict and the next save.")
 @timed(rounds=20)
 def bench_watch(steps: list[Step], pause: float, rounds: int, out: Path | None) -> None:
-    """Time watch: how long after a save its verdict comes"""
+    """Time watch: how long after a save the verdict comes"""
     from tools.benchmarks.checks.save_to_verdict import run
 
     run(steps, rounds, pause, out)
@@ -111,8 +111,8 @@ def bench_watch(steps: list[Step], pause: float, rounds: int, out: Path | None) 
 
 @main.command()
 @click.option("--clients", type=Several(click.INT), default="1,8,32", show_default=True)
-@click.option("--servers", type=Several(click.STRING), help="Some servers, as max,transformers; default: all.")
-@click.option("--seconds", default=4.0, show_default=True, help="Length of a turn.")
+@click.option("--servers", type=Several(click.STRING), help="Some servers, such as max,transformers; default: all.")
+@click.option("--seconds", default=4.0, show_default=True, help="Length of each turn.")
 @click.option("--tokens", default=32, show_default=True, help="Tokens of each request.")
 @click.option("--large", is_flag=True, help="Also time GPT-2 small's architecture, with random weights.")
 @timed(rounds=3)
@@ -142,7 +142,7 @@ def bench_projections(rounds: int, out: Path | None) -> None:
 
 
 @main.command()
-@click.option("--only", type=Several(click.STRING), metavar="VARIANTS", help="Some, as rope,swiglu; default: all.")
+@click.option("--only", type=Several(click.STRING), metavar="VARIANTS", help="Some, such as rope,swiglu; default: all.")
 @click.option("--quick", is_flag=True, help="Leave out the blocks with a cache.")
 @timed(rounds=7)
 def bench_modern(only: list[str] | None, quick: bool, rounds: int, out: Path | None) -> None:
@@ -155,7 +155,7 @@ def bench_modern(only: list[str] | None, quick: bool, rounds: int, out: Path | N
 
 
 @main.command()
-@click.option("--only", type=Several(click.STRING), metavar="SIZES", help="Some, as small,gpt2; default: all.")
+@click.option("--only", type=Several(click.STRING), metavar="SIZES", help="Some, such as small,gpt2; default: all.")
 @click.option("--cold", is_flag=True, help="Also time a first step that has to compile everything.")
 @timed(rounds=5)
 def bench_train(only: list[str] | None, cold: bool, rounds: int, out: Path | None) -> None:
@@ -173,7 +173,7 @@ def bench_train(only: list[str] | None, cold: bool, rounds: int, out: Path | Non
 @click.argument("chapters", nargs=-1)
 @click.option("--dry-run", is_flag=True, help="Print the differences and rewrite nothing.")
 def book_update(chapters: tuple[str, ...], dry_run: bool) -> int:
-    """Run again what the book shows, and rewrite it: step_07 …, or all chapters"""
+    """Run again the commands that the book shows, and rewrite their output: step_07 …, or all chapters"""
     from tools.book_maker.transcripts import update
 
     return update(_found(chapters), rewrite=not dry_run)
@@ -191,7 +191,7 @@ def book_check(chapters: tuple[str, ...]) -> int:
 @main.command()
 @click.argument("out", type=FOLDER)
 @click.argument("chapters", nargs=-1)
-@click.option("--unfolded", is_flag=True, help="Open what a reader unfolds.")
+@click.option("--unfolded", is_flag=True, help="Open everything that is folded.")
 def book_pictures(out: Path, chapters: tuple[str, ...], unfolded: bool) -> None:
     """Take pictures of the built book's pages: OUT, then step_07 … or all"""
     from tools.book_maker.browser import take_pictures
@@ -219,7 +219,7 @@ def readme_picture() -> None:
 
 
 def _found(names: tuple[str, ...]) -> list[str]:
-    """Return the files of chapters as a person names them, or of all."""
+    """Return the files of the chapters that a person names, or of all."""
     from tools.book_maker.chapters import chapters, find_chapter
 
     try:
@@ -269,7 +269,7 @@ def mutants(steps: tuple[Step, ...]) -> None:
 
 @main.command()
 def references() -> None:
-    """Record Hugging Face's numbers anew"""
+    """Record Hugging Face's numbers again"""
     from tools.references import record
 
     record()
@@ -281,7 +281,7 @@ def references() -> None:
 def try_max(version: str, steps: tuple[Step, ...]) -> int:
     """Build an environment with another MAX, and say which checks it passes: ./run try-max 26.6.0
 
-    VERSION may be `next`, the newest that pip finds, pre-releases included.
+    VERSION may be `next`: the newest that pip finds, including pre-releases.
     """
     from tools.try_max import try_max
 

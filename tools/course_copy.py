@@ -1,4 +1,4 @@
-"""A copy of the course that tests, and the transcripts of the book, may work in as a learner does."""
+"""A copy of the course, in which tests and the book's transcripts may work as a learner does."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Course:
         """Make the mistake whose sentence starts with ``beginning``.
 
         Raises:
-            ValueError: no sentence of the step's attempts, or more than one, starts so.
+            ValueError: no sentence of the step's attempts, or more than one, starts that way.
         """
         name = find_step(step)
         known = load_attempts(name).mistakes
@@ -91,7 +91,7 @@ class Course:
         self.write(step, edited(name.solution_file.read_text(), known[found[0]]))
 
     def take_up(self, step: str, habit: str) -> None:
-        """Write a step as people do who have one of the known habits.
+        """Write a step as people with one of the known habits do.
 
         Raises:
             ValueError: the step has no such habit.
@@ -99,7 +99,7 @@ class Course:
         name = find_step(step)
         known = load_attempts(name).habits
         if habit not in known:
-            raise ValueError(f"{habit!r} is no habit of {name.name}; there are {', '.join(known)}")
+            raise ValueError(f"{habit!r} is not a habit of {name.name}; choose from {', '.join(known)}")
         self.write(step, edited(name.solution_file.read_text(), known[habit]))
 
     def line_of(self, step: str, text: str) -> int:
@@ -151,7 +151,7 @@ class Course:
         return said.stdout
 
     def _lend_environment(self) -> None:
-        """Give the copy a ``.venv`` that is the running one, so that ``./run`` sets up none."""
+        """Give the copy the running ``.venv``, so that ``./run`` does not set up another."""
         venv = self.root / ".venv"
         if venv.exists():
             return
@@ -164,14 +164,14 @@ class Course:
 
 
 def prepare(course: Course, order: str) -> None:
-    """Set the learner's files as the book orders: ``07 solved; 04 fill: __init__, forward``.
+    """Set the learner's files as the book instructs: ``07 solved; 04 fill: __init__, forward``.
 
     A part is a step and then ``untouched``, ``solved``, ``mistake: BEGINNING``, ``habit: NAME`` or
     ``fill: BLANK, BLANK``.
     All other files are untouched.
 
     Raises:
-        ValueError: the order cannot be read, or names what there is not.
+        ValueError: the instruction cannot be read, or names something that does not exist.
     """
     course.reset()
     for part in re.split(r";\s*(?=\S+\s+(?:untouched|solved|mistake:|habit:|fill:))", order.strip()):
@@ -180,7 +180,7 @@ def prepare(course: Course, order: str) -> None:
         )
         if not match:
             raise ValueError(
-                f"{part!r} is no order for a learner's file; write `07 untouched`, `07 solved`, "
+                f"{part!r} is not an instruction for a learner's file; write `07 untouched`, `07 solved`, "
                 "`07 mistake: BEGINNING OF THE SENTENCE`, `07 habit: NAME` or `07 fill: BLANK, BLANK`"
             )
         step, state, beginning, habit, labels = match.groups()

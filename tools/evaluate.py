@@ -25,9 +25,9 @@ DISCOUNTS = np.linspace(0.05, 0.95, 19)
 def model_bits(model: Any, tokenizer: Any, chapters: list[str], stride: int = STRIDE, batch: int = 16) -> float:
     """Return the bits per byte of ``chapters`` under a causal language model.
 
-    A chapter is preceded by the end-of-text token and otherwise stands alone. A window as long as the
-    model can take moves over it by ``stride`` tokens, and each token is predicted once, by the first
-    window that holds it: from at least ``n_positions - stride`` tokens, or from all there are.
+    A chapter is preceded by the end-of-text token and otherwise stands alone. A window as long as the model allows
+    moves over it by ``stride`` tokens, and each token is predicted once, by the first window that holds it: from at
+    least ``n_positions - stride`` tokens, or from all there are.
     """
     length = model.config.n_positions
     inputs, targets = [], []  # [windows, length]; a target of -100 is not counted
@@ -66,7 +66,7 @@ def grams(chapters: list[str], order: int) -> np.ndarray:
 
 
 def look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return ``values`` of the ``wanted`` among the sorted ``keys``, and 0 of those that are not there."""
+    """Return the ``values`` of the ``wanted`` among the sorted ``keys``, and 0 for those that are missing."""
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[at] == wanted, values[at], 0)
 
@@ -74,10 +74,10 @@ def look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndar
 class NGram:
     """An interpolated n-gram over bytes, with absolute discounting.
 
-    With C the count of the context of n - 1 bytes, c that of context and byte, and D different bytes seen
-    after it (Ney, Essen and Kneser 1994, "On structuring probabilistic dependences in stochastic language
-    modelling"):  p_n = max(c - d_n, 0) / C + d_n D / C * p_(n-1), and p_0 = 1/256. Each discount d_n is chosen on
-    the dev chapters.
+    Let C be the count of the context of n - 1 bytes, c that of context and byte, and D the number of different bytes
+    seen after it. Then (Ney, Essen and Kneser 1994, "On structuring probabilistic dependences in stochastic language
+    modelling"):  p_n = max(c - d_n, 0) / C + d_n D / C * p_(n-1), and p_0 = 1/256. Each discount d_n is chosen on the
+    dev chapters.
     """
 
     def __init__(self, order: int, corpus: Corpus):
@@ -95,7 +95,7 @@ class NGram:
                 self.discounts[n] = float(min(bits, key=bits.__getitem__))
 
     def counts(self, chapters: list[str]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return for each order, and for each byte of ``chapters``, c, C and D, each [bytes]."""
+        """Return c, C and D, each [bytes], for each order and for each byte of ``chapters``."""
         seen = []
         for n, (keys, counts, contexts, totals, kinds) in enumerate(self.tables, start=1):
             wanted = grams(chapters, n)
@@ -121,7 +121,7 @@ class NGram:
 
 
 def xz_bits(corpus: Corpus) -> tuple[float, float]:
-    """Return bits per byte of the test chapters under ``xz -9e``: what they add after the training ones, and alone."""
+    """Return bits per byte of the test chapters under ``xz -9e``: what they add to the training ones, and alone."""
     train, test = ("".join(chapters).encode() for chapters in (corpus.train, corpus.test))
 
     def compressed(data: bytes) -> int:

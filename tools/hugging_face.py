@@ -1,6 +1,6 @@
-"""Hugging Face's GPT-2 with our weights: what references are recorded from, and what is timed beside this course's.
+"""Hugging Face's GPT-2 with our weights: references are recorded from it, and benchmarks compare with it.
 
-Needs torch and transformers, so only maintainers' commands and tests import it.
+It needs torch and transformers, so only maintainers' commands and tests import it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Record = dict[str, Array]
 
 
 def hugging_face_config(**sizes: Any) -> GPT2Config:
-    """Return Hugging Face's configuration of the given sizes, with special tokens that every vocabulary has."""
+    """Return Hugging Face's configuration of the given sizes, with special tokens that any vocabulary has."""
     options: dict[str, Any] = {"bos_token_id": 0, "eos_token_id": 0, "attn_implementation": "sdpa"}
     return GPT2Config(**sizes, **options)
 
@@ -48,12 +48,12 @@ def seeded(module: torch.nn.Module, prefix: str = "", scale: float = 1.0) -> Rec
 
 
 def awkward_model() -> tuple[Any, Record]:
-    """Return the whole model on the awkward configuration, and its weights; the head has the embeddings'."""
+    """Return the whole model on the awkward configuration, and its weights; the head uses the embeddings."""
     return _seeded_model(hugging_face_config(**AWKWARD))
 
 
 def varied_small() -> tuple[Any, Record]:
-    """Return GPT-2 small and its weights, of sizes at which its text varies.
+    """Return GPT-2 small and its weights, scaled so that its text varies.
 
     The blocks outweigh the embeddings; with plain seeded weights every token is followed by itself.
     """
@@ -61,7 +61,7 @@ def varied_small() -> tuple[Any, Record]:
 
 
 def _seeded_model(config: GPT2Config, factors: dict[str, float] | None = None) -> tuple[Any, Record]:
-    """Return a tied model with seeded weights; those whose names end as a key of ``factors`` does are multiplied."""
+    """Return a tied model with seeded weights; those whose names end with a key of ``factors`` are multiplied."""
     model = GPT2LMHeadModel(config)
     weights = seeded_weights(linear_shapes(model))
     for end, factor in (factors or {}).items():

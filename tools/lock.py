@@ -1,7 +1,7 @@
 """Pin every package in ``requirements/`` from ``pyproject.toml``: one resolution by uv, exported once for each extra.
 
 uv's own lock file names the registry that it came from, so it stays in a temporary folder. The packages that torch
-brings for one kind of GPU are left out: which of them a machine needs, pip finds out.
+brings for one kind of GPU are left out: pip finds out which of them a machine needs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Find phrases that are no plain American English, in pages, docstrings and messages.
+"""Find phrases that are not plain American English, in pages, docstrings and messages.
 
-The list is our own: each phrase stood in this repository once, and stopped a reader. ``codespell`` finds slips of the
-pen; this finds habits.
+The list is our own: each phrase was in this repository once, and stopped a reader. ``codespell`` finds typos; this
+finds habits.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CODE = (
     f"{TESTS.name}/*.py",
     f"{TESTS.name}/attempts/*.py",
 )
-QUOTED = {"tools/prose.py", "book/src/errors_elsewhere.md"}  # they name what is not to be written
+QUOTED = {"tools/prose.py", "book/src/errors_elsewhere.md"}  # they quote what not to write
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def without_code(line: str) -> str:
 
 
 def strays() -> list[Stray]:
-    """Return every phrase of the list that stands in a page, a docstring, a comment or a message."""
+    """Return every phrase of the list that occurs in a page, a docstring, a comment or a message."""
     found: list[Stray] = []
     for pattern in (*PAGES, *CODE):
         for path in sorted(ROOT.glob(pattern)):
@@ -102,7 +102,7 @@ def strays() -> list[Stray]:
 
 
 def report() -> int:
-    """Print what was found; return 1 if that is anything."""
+    """Print what was found; return 1 if there is anything."""
     found = strays()
     for stray in found:
         print(stray)

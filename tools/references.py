@@ -1,7 +1,7 @@
 """Record Hugging Face's numbers, and PyTorch's gradients, for every step that is compared with them.
 
-``tests/dev/tools/test_references.py`` runs the same functions and compares. Batch 2 and length 7 on the awkward
-configuration; nothing is one or zero.
+``tests/dev/tools/test_references.py`` runs the same functions and compares. The batch is 2 and the length 7, on the
+awkward configuration; no number is one or zero.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def step_09() -> Record:
 
 
 def on_tokens(module: Any, weights: Record) -> Record:
-    """Record what a model makes of token ids, at three shapes; the last fills the context."""
+    """Record a model's output for token ids of three shapes; the last one fills the context."""
     record = recorded(weights)
     for name, shape in {"": (2, 7), "single_": (1, 1), "full_": (3, 13)}.items():
         record[f"{name}input"] = token_ids(f"{name}model", *shape)
@@ -168,7 +168,7 @@ def step_11() -> Record:
 
 @torch.no_grad()
 def step_12() -> Record:
-    """Record greedy text: what the model says after two prompts, up to a full context, and its logits on the way."""
+    """Record greedy text: what the model writes after two prompts, up to a full context, and its logits on the way."""
     model, weights = awkward_model()
     record = recorded(weights) | {"input": token_ids("prompt", 2, 3)}
     options: dict[str, Any] = {"do_sample": False, "max_new_tokens": 10, "eos_token_id": None, "pad_token_id": 0}
@@ -179,7 +179,7 @@ def step_12() -> Record:
 
 @torch.no_grad()
 def step_14() -> Record:
-    """Record what its cache gives: attention of the last tokens, logits, and text after prompts of two lengths."""
+    """Record what the cache gives: attention of the last tokens, logits, and text after prompts of two lengths."""
     model, weights = awkward_model()
     record = recorded(weights)
     record["hidden_states"] = values("cached attention", 2, 7, 15)
@@ -187,7 +187,7 @@ def step_14() -> Record:
     attention, cache = model.transformer.h[0].attn, DynamicCache()
     attention(old, past_key_values=cache)
     layer: Any = cache.layers[0]
-    may_look = torch.ones(1, 1, 3, 7, dtype=torch.bool).tril(4)  # without it, sdpa takes the rows for the first three
+    may_look = torch.ones(1, 1, 3, 7, dtype=torch.bool).tril(4)  # without it, sdpa takes these rows for the first three
     record["attention"] = attention(new, past_key_values=cache, attention_mask=may_look)[0].numpy()
     record["keys"], record["values"] = layer.keys.numpy(), layer.values.numpy()
     record["input"] = token_ids("cached model", 2, 13)
@@ -230,7 +230,7 @@ def warmup_08() -> Record:
     return record | {f"grad_{name}": tensor.grad.numpy() for name, tensor in leaves.items() if tensor.grad is not None}
 
 
-#: What a tokenizer can get wrong, by what its claim is about. Python 3.11 knows every letter in it as a letter.
+#: What a tokenizer can get wrong, by the subject of the claim. Python 3.11 knows every letter here as a letter.
 TEXTS = {
     "english": [
         "",
@@ -279,7 +279,7 @@ def warmup_06() -> Record:
     that is learned from is a chapter of Moby Dick (CC0; ``models/moby-dick/README.md``).
     """
     vocab, merges = published_byte_pairs()
-    pairs: Any = merges  # which the library takes, and does not say so
+    pairs: Any = merges  # the library takes these, though its types do not say so
     tokenizer = GPT2Tokenizer(vocab=vocab, merges=pairs)
     record: Record = {"merges": np.array([[vocab[part] for part in pair] for pair in merges], np.uint16)}
     for about, texts in TEXTS.items():
@@ -323,8 +323,8 @@ def learned_by_hugging_face(text: str, n_merges: int) -> Array:
 def step_16() -> Record:
     """Record the loss of four batches, and the gradient by which autograd sends it back to the logits.
 
-    Some labels of the first batch are ignored: the first and one in the middle of a row, the last two of the other.
-    All labels of the last batch are ignored.
+    Some labels of the first batch are ignored: the first one and one in the middle of one row, the last two of the
+    other. All labels of the last batch are ignored.
     """
     model, _ = awkward_model()
     record = recorded({})
@@ -379,7 +379,7 @@ def step_17() -> Record:
 
 
 def step_18() -> Record:
-    """Record attention backward: a gradient of what the module returned, and what autograd makes of it on the way.
+    """Record attention backward: a gradient of the module's output, and what autograd computes from it along the way.
 
     Hugging Face keeps the projections' weights as ``[in, out]``; their gradients are recorded as ``[out, in]``.
     """
@@ -423,18 +423,18 @@ def step_18() -> Record:
     return record | {name: part.detach().contiguous().numpy() for name, part in parts.items()}
 
 
-DIRECTIONS = (1, 2, 3)  # in which step 19's weights move a little: those that seeded_weights draws from these seeds
+DIRECTIONS = (1, 2, 3)  # in which step 19's weights move a little, by the seeds from which seeded_weights draws them
 
 
 def named_gradients(module: torch.nn.Module, prefix: str) -> Record:
-    """Return the gradients that a module's weights have by now, ``[out, in]``, as ``PREFIX/NAME/gradient``."""
+    """Return the gradients that a module's weights have accumulated, ``[out, in]``, as ``PREFIX/NAME/gradient``."""
     grads = {name: gradient_of(one) for name, one in module.named_parameters() if one.grad is not None}
     laid_out = {name: grad.T if name.endswith(CONV1D) else grad for name, grad in grads.items()}
     return {f"{prefix}/{name}/gradient": grad for name, grad in laid_out.items()}
 
 
 def gradient_of(tensor: torch.Tensor) -> Array:
-    """Return the gradient that a tensor has by now."""
+    """Return the gradient that a tensor has accumulated."""
     assert tensor.grad is not None
     return tensor.grad.numpy().copy()  # later gradients are added to it in place
 
@@ -442,7 +442,8 @@ def gradient_of(tensor: torch.Tensor) -> Array:
 def step_19() -> Record:
     """Record the gradients of the whole model and of its parts, and how fast the loss changes in three directions.
 
-    Labels are ignored as in step 16. The gradient of ``wte`` is recorded whole, and apart for a head of its own.
+    Labels are ignored as in step 16. The gradient of ``wte`` is recorded as a whole, and again for a head that is not
+    tied.
     """
     model, weights = awkward_model()
     input_ids = token_ids("backward", 2, 7)
@@ -510,12 +511,11 @@ def step_19() -> Record:
     return record | {"directions": np.array(DIRECTIONS), "slopes": np.array(slopes)}
 
 
-#: The models that step 20 trains: one without blocks, whose graphs are quickly made, and one with a block.
-#: The models that step 20 trains, no two of whose sizes are equal: one without blocks, whose graphs MAX compiles in
-#: little time, and one with a block.
+#: The models that step 20 trains: one without blocks, whose graphs MAX compiles quickly, and one with a block. No two
+#: of their sizes are equal.
 TRAINED = {"": {"n_layer": 0}, "block_": {"n_layer": 1}}
 TINY: dict[str, Any] = dict(vocab_size=11, n_positions=8, n_embd=6, n_head=2, n_inner=7, layer_norm_epsilon=1e-3)
-#: How they are trained: nothing is a default of AdamW's, and some gradients are longer than ``max_norm``, others not.
+#: How they are trained: no value is AdamW's default; some gradients are longer than ``max_norm``, and others are not.
 TRAINING = {"peak": 0.03, "warmup_steps": 4, "total_steps": 24, "max_norm": 0.47}
 TRAINED_STEPS = 20
 OPTIMIZER = {"beta1": 0.8, "beta2": 0.9, "epsilon": 1e-3, "weight_decay": 0.5}
@@ -544,7 +544,7 @@ def step_20() -> Record:
 def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record:
     """Train a model with PyTorch's AdamW, and record what goes in and what comes out.
 
-    Of steps 1, 2 and 20 it keeps ``sums_STEP``, the gradients of the sum of all losses, and what there was before and
+    For steps 1, 2 and 20 it keeps ``sums_STEP``, the gradients of the sum of all losses, and the state before and
     after: ``weights_STEP``, and the ``means_STEP`` and ``squares_STEP`` of AdamW. Step 0 is before the first.
     """
     named = dict(model.named_parameters())  # the head is not among them: it is wte

@@ -1,7 +1,7 @@
 """Build an environment with another MAX, and say which checks it passes.
 
 The environment ``.venv-max-VERSION`` is kept between runs, with the kernels that were compiled in it. The checks run
-in a copy of the course whose ``pyproject.toml`` asks for that version, so nothing of the checkout is touched.
+in a copy of the course whose ``pyproject.toml`` asks for that version, so nothing in the checkout is touched.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EACH_SECONDS = 300.0
 
 NEXT = "next"
 
-#: The packages that belong together with a version of MAX.
+#: The packages that belong to a version of MAX.
 OF_MAX = re.compile(r"(max|mojo)\b")
 
 #: A line of a verdict that says no.
@@ -54,7 +54,7 @@ def try_max(version: str, *, steps: list[Step] | None = None) -> int:
 
     Args:
         version: as on PyPI, ``26.6.0``; or ``next``, the newest that pip finds.
-        steps: those to check; all when there are none.
+        steps: those to check; all if none are named.
 
     Returns:
         The exit status: 0 if every check says yes and the contract holds, or there is no next version; 1 if not;
@@ -80,7 +80,7 @@ def try_max(version: str, *, steps: list[Step] | None = None) -> int:
 
 
 def newest() -> str:
-    """Return the newest version of MAX that pip finds in its indexes, pre-releases included.
+    """Return the newest version of MAX that pip finds in its indexes, including pre-releases.
 
     Raises:
         CannotTry: pip finds none.
@@ -136,7 +136,7 @@ def copy_of_the_course(place: Path, version: str) -> Path:
 
 
 def try_steps(folder: Path, course: Path, steps: list[Step]) -> Iterator[Tried]:
-    """Check the solutions of ``steps``, one after the other."""
+    """Check the solutions of ``steps``, one after another."""
     limit = FIRST_SECONDS
     for step in steps:
         start = time.monotonic()
@@ -159,7 +159,7 @@ def first_no(output: str) -> str:
 
 @dataclass(frozen=True)
 class Told:
-    """How a command ended, and what it wrote; without a status it was ended by the time limit."""
+    """How a command ended, and what it wrote; without a status, it ran into the time limit."""
 
     status: int | None
     output: str
@@ -168,7 +168,7 @@ class Told:
 def run(folder: Path, course: Path, module: str, *arguments: str, limit: float) -> Told:
     """Run a module of the copy in the environment, with a cache of its own, for ``limit`` seconds at most."""
     command = [str(folder / "bin" / "python"), "-m", module, *arguments]
-    # A process that has imported MAX says in MODULAR_… where its own is, and in PYTHONPATH which modules are.
+    # A process that has imported MAX says in MODULAR_… where its MAX is, and in PYTHONPATH which modules it uses.
     others = {name: value for name, value in os.environ.items() if not name.startswith(("MODULAR_", "PYTHONPATH"))}
     surroundings = others | {"XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1", "COLUMNS": "500"}
     with subprocess.Popen(
@@ -179,5 +179,5 @@ def run(folder: Path, course: Path, module: str, *arguments: str, limit: float) 
             return Told(process.returncode, output)
         except subprocess.TimeoutExpired:
             for one in [*psutil.Process(process.pid).children(recursive=True), process]:
-                one.kill()  # the check's own child compiles on, else
+                one.kill()  # otherwise the check's own child keeps compiling
             return Told(None, "")

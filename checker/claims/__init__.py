@@ -1,6 +1,6 @@
 """The child: runs the claims of a step beside the learner's code, and reports what they say.
 
-In come a job from the parent, the check file of a step and the module to grade; out go signed events, and a sealed
+It takes a job from the parent, the check file of a step, and the module to grade; it sends signed events, and a sealed
 verdict for every claim. Only check files, tests and maintainers' tools may import it, never the parent of a check.
 """
 

@@ -1,7 +1,7 @@
 """Run the learner's modules: build them with given weights, call them on arrays, compile them.
 
-Modules are built under ``F.lazy()`` and their random weights replaced before anyone computes them, and a
-whole forward pass is one graph, in a third of the time that one graph per operation takes.
+Modules are built under ``F.lazy()``, and their random weights are replaced before they are ever computed. A whole
+forward pass is one graph, which takes a third of the time of one graph per operation.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ LONGEST_LIST = 200  # characters of parameter names
 def build(kind: Callable[..., Any], *arguments: Any, weights: Mapping[str, np.ndarray] | None = None) -> Any:
     """Return an instance of the learner's class, with ``weights`` copied in by name.
 
-    Without weights, an ``__init__`` that is still partly to write is no obstacle: what it sets
-    before the blank is there, so the other methods can be tried.
+    Without weights, an ``__init__`` that is only partly written is no obstacle: whatever it sets before the blank is
+    there, so the other methods can be tried.
 
     Raises:
-        Refusal: a weight has no place in the module, or a place of another shape.
+        Refusal: a weight has no place in the module, or its place has another shape.
     """
     if weights is None and isinstance(kind, type):
         instance: Any = object.__new__(kind)
@@ -51,7 +51,7 @@ def shapes_of(module: Module[..., Any]) -> dict[str, tuple[int, ...]]:
 
 
 def load(module: Module[..., Any], name: str, array: np.ndarray) -> None:
-    """Put one weight into the place that its dotted name says."""
+    """Put one weight where its dotted name says."""
     owner: Any = module
     *path, leaf = name.split(".")
     for part in path:
@@ -71,10 +71,10 @@ def load(module: Module[..., Any], name: str, array: np.ndarray) -> None:
 
 
 def run(function: Callable[..., Any], *arguments: np.ndarray | float) -> Any:
-    """Call the learner's function on tensors, and on numbers as they are, as one graph; the result is a tensor.
+    """Call the learner's function as one graph, on tensors and plain numbers; return the tensor that it returns.
 
     Raises:
-        Refusal: the result is something else.
+        Refusal: the result is not a tensor.
     """
     result = _called(function, arguments)
     if not isinstance(result, Tensor):
@@ -84,10 +84,10 @@ def run(function: Callable[..., Any], *arguments: np.ndarray | float) -> Any:
 
 
 def run_for(names: Sequence[str], function: Callable[..., Any], *arguments: np.ndarray | float) -> dict[str, Tensor]:
-    """Call the learner's function in the same way; its results are as many tensors as ``names``, in this order.
+    """Call the learner's function in the same way; return its tensors by ``names``, in the order of the names.
 
     Raises:
-        Refusal: they are not.
+        Refusal: the result is not that many tensors.
     """
     results = _called(function, arguments)
     if not isinstance(results, tuple | list) or len(results) != len(names):
@@ -109,7 +109,7 @@ def _called(function: Callable[..., Any], arguments: Sequence[np.ndarray | float
 
 def _name(function: Callable[..., Any]) -> str:
     name = getattr(function, "__qualname__", type(function).__name__)
-    return "It" if "<" in name else name  # a claim's own lambda says nothing to a learner
+    return "It" if "<" in name else name  # the name of a claim's own lambda means nothing to a learner
 
 
 def compiled(
@@ -121,8 +121,8 @@ def compiled(
     """Return the module compiled into one graph, as a function of arrays; names in ``shapes`` are symbolic.
 
     Args:
-        module: what is compiled; where it returns several tensors, so does the function.
-        shapes: of the inputs.
+        module: what is compiled; if it returns several tensors, so does the function.
+        shapes: the shapes of the inputs.
         device: ``cpu`` or ``gpu``.
         dtype: of all inputs, or one for each.
     """

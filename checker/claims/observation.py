@@ -25,7 +25,7 @@ from checker.events import Array, Claimed, Event, Started
 Tell = Callable[[Event], None]
 Load = Callable[[Collection[str]], Mapping[str, ModuleType]]  # the modules of the claims -> the subjects by name
 
-MOST_EVIDENCE = 1 << 22  # bytes of the arrays of one claim that are told
+MOST_EVIDENCE = 1 << 22  # bytes of one claim's arrays that the parent is sent
 UNUSED_PLUGINS = (
     "terminal",
     "cacheprovider",
@@ -39,12 +39,12 @@ UNUSED_PLUGINS = (
 SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
 ANSWER = pytest.StashKey[ModuleType]()
 
-NUMBERS, DRAWN, COMPILED = "numbers", "drawn", "compiled"  # the kinds of claims; the last two are pytest's markers
+NUMBERS, DRAWN, COMPILED = "numbers", "drawn", "compiled"  # the kinds of claims; the last two are pytest markers
 
 
 @dataclass(frozen=True)
 class Draws:
-    """Configurations to be drawn, one from each of ``seeds``, and the solution, whose numbers are the right ones."""
+    """Configurations to draw, one from each of ``seeds``, and the solution, whose numbers are the right ones."""
 
     answer: ModuleType
     seeds: Sequence[int]
@@ -73,12 +73,12 @@ def observe(
         compiled: run the compiled claims instead of those about numbers.
         draws: run the claims about another configuration instead, once for every seed.
         traced: the exception that ends a compiled claim where MAX would begin to compile; its outcome is then
-            ``traced``, and is not told.
+        ``traced``, and is not reported.
         device: compile for this device alone.
         show: with arrays that were not equal, keep what the learner's code was given.
-        tell: hears of every claim as it comes and goes.
-        load: makes the subjects, after the claims were imported and before the first runs.
-        verify: called when a claim has run, before its outcome is taken.
+        tell: called with an event when a claim starts and when it ends.
+        load: loads the subjects, after the claims are imported and before the first one runs.
+        verify: called after a claim has run, before its outcome is taken.
 
     Returns:
         For every subject, the outcomes by claim, in the order of the check.
@@ -91,17 +91,17 @@ def observe(
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
     options += ["--assert=plain", "--disable-plugin-autoload", *(["--device", device] if device else [])]
-    for told in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # by a user, for tests of their own
+    for told in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # set by a user, for tests of their own
         os.environ.pop(told, None)
-    with tempfile.TemporaryDirectory() as folder:  # else pytest removes those of other sessions, for seconds
+    with tempfile.TemporaryDirectory() as folder:  # else pytest spends seconds removing other sessions'
         pytest.main([*options, "--basetemp", f"{folder}/claims", str(step.check_file)], plugins=[observer])
     return observer.outcomes
 
 
 def eagerly_for(step: Step) -> Callable[[], AbstractContextManager[None]] | None:
-    """Return what has MAX run every operation at once, if the step uses MAX.
+    """Return the context in which MAX runs every operation at once, if the step uses MAX.
 
-    It is taken before a seal is closed, behind which another module has that name.
+    Call this before a seal is closed: behind the seal, another module has that name.
     """
     if not uses_max(step):
         return None
@@ -127,7 +127,7 @@ class Observer:
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Make every claim once for every subject."""
+        """Parametrize every claim with the subjects."""
         if "step" in metafunc.fixturenames:
             metafunc.parametrize("step", list(self.subjects), scope="module", indirect=True)
         if self.draws and "draw" in metafunc.fixturenames:
@@ -143,7 +143,7 @@ class Observer:
         items[:] = [item for item in items if wanted(item)]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Load the subjects, now that the claims have bound what decides."""
+        """Load the subjects, now that the claims hold the objects that decide."""
         if self.load:
             self.subjects = self.load({item.module.__name__ for item in session.items})  # type: ignore[attr-defined]
         elif not isinstance(self.subjects, Mapping):
@@ -156,20 +156,20 @@ class Observer:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Tell which claim comes next, and of which subject."""
+        """Report which claim comes next, and for which subject."""
         vocabulary.evidence.clear()
         self.tell(Started(sentence_of(item), subject_of(item)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
-        """Keep the outcome, and tell it."""
+        """Keep the outcome, and report it."""
         if call.when == "call" or (call.when == "setup" and call.excinfo is not None):
             self.verify()
             name = subject_of(item)
             path = self.subjects[name].__file__ or ""  # type: ignore[index]
             failure = self._from_its_line(item, call.excinfo, path)
             outcome = outcome_of(item, failure, path)
-            if call.excinfo and failure is not call.excinfo:  # naming compares what both kinds of running say
+            if call.excinfo and failure is not call.excinfo:  # naming compares what either way of running says
                 outcome = replace(outcome, observed=f"{call.excinfo.typename}: {call.excinfo.value}")
             if outcome.verdict == "no" and self.kind == DRAWN:
                 outcome = replace(outcome, sentence=f"{drawn_by(item)} {outcome.sentence}")
@@ -192,13 +192,13 @@ class Observer:
         )
 
     def pytest_internalerror(self) -> bool:
-        """Print nothing: it is :class:`~checker.claims.seal.Tampering`, which the worker tells."""
+        """Print nothing: it is :class:`~checker.claims.seal.Tampering`, which the worker reports."""
         return True
 
     def _from_its_line(
         self, item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None, path: str
     ) -> pytest.ExceptionInfo[BaseException] | None:
-        """Return a failure as it is when every operation of MAX runs at once, if it came from no line of the file."""
+        """Return a failure, found again with every operation of MAX run at once if it came from no line of the file."""
         if failure is None or self.eagerly is None or isinstance(failure.value, Refusal | NotImplementedError):
             return failure
         if place_in(failure.value, path)[1]:
@@ -210,7 +210,7 @@ class Observer:
         return again if again and place_in(again.value, path)[1] else failure
 
     def _known_to_fail(self, subject: str, outcome: Outcome, call: pytest.CallInfo[None], path: str) -> str:
-        """Return the other blank that a claim failed in, if a claim about that has said no: one no is enough."""
+        """Return the other blank that a claim failed in, if a claim about that one says no: one no is enough."""
         assert call.excinfo is not None
         error = call.excinfo.value
         blank = "__init__" if getattr(error, "while_constructing", False) else place_in(error, path)[0]
@@ -220,12 +220,12 @@ class Observer:
 
 
 def subject_of(item: pytest.Item) -> str:
-    """Return the name of the subject that a claim is made of."""
+    """Return the name of the subject that a claim runs on."""
     return item.callspec.params["step"]  # type: ignore[attr-defined]
 
 
 def claim_of(item: pytest.Item) -> str:
-    """Return the name of a claim: its function's, and its parameters' other than the subject."""
+    """Return the name of a claim: its function's name and its parameters, except for the subject."""
     parameters = getattr(item, "callspec", None)
     values = [str(value) for name, value in parameters.params.items() if name != "step"] if parameters else []
     return item.originalname + (f"[{'-'.join(values)}]" if values else "")  # type: ignore[attr-defined]
@@ -237,7 +237,7 @@ def kind_of(item: pytest.Item) -> str:
 
 
 def drawn_by(item: pytest.Item) -> str:
-    """Return in words what a claim about another configuration has drawn."""
+    """Say what a claim about another configuration has drawn."""
     draw = item.funcargs.get("draw")  # type: ignore[attr-defined]
     words = draw.words if draw else ""
     return f"It is right with the recorded numbers, but not with others{f' ({words})' if words else ''}."

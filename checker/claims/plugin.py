@@ -18,7 +18,7 @@ from checker.course.steps import Step
 from checker.numeric.drawing import Draw
 from checker.numeric.references import Reference
 
-SMALLEST_AVOIDED = 5  # there are too few smaller sizes to do without
+SMALLEST_AVOIDED = 5  # smaller sizes are too few to do without any
 
 read_reference = cache(Reference)  # once per process: a sealed child may not open the file again
 
@@ -49,7 +49,7 @@ def answer(request: pytest.FixtureRequest) -> ModuleType:
 
 @pytest.fixture
 def draw(request: pytest.FixtureRequest) -> Draw:
-    """Return what draws another configuration; the recorded sizes are not drawn again."""
+    """Return the Draw of another configuration, which avoids the recorded sizes."""
     file = step_of(request.path).reference_file
     recorded = read_reference(file) if file.is_file() else None
     sizes = {size for array in recorded.values() for size in array.shape} if recorded else set()
@@ -60,11 +60,11 @@ def draw(request: pytest.FixtureRequest) -> Draw:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--device`` and ``--no-compile``, as the check has them."""
     parser.addoption("--device", choices=["cpu", "gpu"], help="compile for this device alone")
-    parser.addoption("--no-compile", action="store_true", help="leave the compiled claims out")
+    parser.addoption("--no-compile", action="store_true", help="leave out the compiled claims")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers known."""
+    """Register the markers."""
     config.addinivalue_line("markers", "drawn: a claim about a configuration drawn anew, beside the solution")
     config.addinivalue_line("markers", "compiled: a claim about the module that MAX compiled; graded last")
 
@@ -79,7 +79,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put numbers first and compiled claims last; prepare MAX if what was collected has imported it."""
+    """Put claims about numbers first and compiled claims last; prepare MAX if a collected file has imported it."""
     if "checker.max_adapter.runtime" in sys.modules:
         sys.modules["checker.max_adapter.runtime"].prepare()
     if config.getoption("no_compile"):

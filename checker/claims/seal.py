@@ -1,4 +1,4 @@
-"""Keep what decides out of reach of the learner's file, and notice when it is replaced all the same.
+"""Keep what decides a verdict out of reach of the learner's file, and notice if it is replaced anyway.
 
 While a seal is closed,
 
@@ -29,9 +29,9 @@ from checker.course.paths import ROOT, SOLUTIONS, relative_path
 from checker.course.steps import Step
 from checker.diagnosis.exceptions import AnswerWasRead
 
-HIDDEN = ("checker", "tests", "conftest")  # and the check file
+HIDDEN = ("checker", "tests", "conftest")  # and the check file, too
 
-#: Compared before each decision, in a fraction of a millisecond; the rest after each claim, in one or two.
+#: Compared before each decision, in a fraction of a millisecond; the rest is compared after each claim, in 1 to 2 ms.
 QUICK = ("numpy", "numpy._core", "pluggy", "_pytest.python", "_pytest.runner", "_pytest.reports", "_pytest.nodes")
 SLOW = ("_pytest.fixtures", "_pytest.main", "_pytest.config", "_pytest.outcomes", "json", "hashlib", "os", "solutions")
 SLOW_OF_MAX = ("max.experimental", "max.driver", "max.dtype")
@@ -72,14 +72,14 @@ class Seal:
 
 
 def below(roots: Iterable[str]) -> dict[str, ModuleType]:
-    """Return the modules that are loaded by now, by name: those of ``roots``, and all inside them."""
+    """Return the loaded modules by name: those of ``roots``, and all inside them."""
     roots = frozenset(roots)
     inside = tuple(f"{root}." for root in roots)
     return {name: module for name, module in sys.modules.items() if name in roots or name.startswith(inside)}
 
 
 def answers_to(step: Step) -> dict[tuple[int, int], str]:
-    """Return the files that hold the answer to a step or its numbers, by device and inode, and their names."""
+    """Return the names of the files that hold the answer to a step or its numbers, by device and inode."""
     kind = step.solution_file.stem.rpartition("_")[0]
     later = [path for path in SOLUTIONS.glob(f"{kind}_*.py") if path.stem >= step.solution_file.stem]
     answers = {}
@@ -147,7 +147,7 @@ def close(step: Step, test_modules: Collection[str]) -> Seal:
         said.append(what)
         raise Tampering(what)
 
-    def verify(thoroughly: bool = False) -> None:  # it uses no name that a file could put another object under
+    def verify(thoroughly: bool = False) -> None:  # it uses no name that a file could rebind
         if said:
             raise Tampering(said[0])
         for kept in (quick, slow) if thoroughly else (quick,):
@@ -182,7 +182,7 @@ def close(step: Step, test_modules: Collection[str]) -> Seal:
             refuse("replaces the code of a function")
         elif event == "sys._getframe" or (event == "object.__getattr__" and arguments[1] in FRAMES):
             if looking:
-                return  # it is this function that looks
+                return  # this function itself is looking
             looking.append(True)
             theirs = is_the_learners(frame_of(1))
             looking.clear()

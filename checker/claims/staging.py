@@ -1,8 +1,8 @@
 """Compile what the checks of all solutions need: ``python -m checker.claims.staging kernels``, ``… graphs``.
 
-A process of its own for each, which ``warm`` starts: one has MAX compile the recorded kernels; the other runs the
-compiled claims on every solution, keeps the graphs that they stage instead of compiling each, and has the adapter
-compile them in one module. ``… forget`` lets no check use these graphs any more.
+``warm`` starts each in a process of its own: one has MAX compile the recorded kernels; the other runs the compiled
+claims on every solution, keeps the graphs that they stage instead of compiling each, and has the adapter compile them
+in one module. ``… forget`` keeps checks from using these graphs any longer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> None:
     match sys.argv[1]:
         case "kernels":
             runtime.prepare()
-            runtime.start_threads()  # brings them
+            runtime.start_threads()  # the first operation compiles them all
         case "graphs":
             runtime.prepare()
             graphs.compile_set(SET, stage)

@@ -1,4 +1,4 @@
-"""Grade many subjects of a step in one session: the solution, and whatever edits make of it."""
+"""Grade many subjects of a step in one session: the solution, and edited versions of it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def answer_to(step: Step) -> ModuleType:
 
 
 def diagnosis_of(step: Step, busy: Callable[[], None], draws: Draws | None = None, *, show: bool = False) -> Diagnosis:
-    """Return what explains a no of a step; ``busy`` is called whenever a claim has been tried for it.
+    """Return the Diagnosis that explains a no; ``busy`` is called after every claim that it tries.
 
-    With ``draws`` it is the no of another configuration. With ``show`` it keeps the numbers that are compared.
+    With ``draws``, it explains a no about another configuration. With ``show``, it keeps the compared numbers.
     """
 
     def try_(codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None) -> Mapping[str, Outcomes]:
@@ -42,10 +42,10 @@ def diagnosis_of(step: Step, busy: Callable[[], None], draws: Draws | None = Non
 
 
 def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -> None:
-    """Grade every subject of a job, and explain every no; on drawn configurations those whose numbers are right.
+    """Grade every subject of a job and explain every no; try those with the right numbers on drawn configurations.
 
-    Their order is shuffled. What one of them replaces is put back before the next is graded, and before each is
-    loaded or tried it is told which, for one that ends the process or never ends.
+    Their order is shuffled. What one of them replaces is put back before the next is graded. Each is announced before
+    it is loaded or tried, in case it ends the process or never ends.
     """
     solution = step.solution_file.read_text()
     sources = {name: edited(solution, edits) for name, edits in job.subjects.items()}

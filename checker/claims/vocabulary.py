@@ -1,8 +1,8 @@
 """The words of a claim: ``about``, ``require``, ``equal``, ``is_value``, ``error_of``. NumPy only.
 
 A claim is a test function whose docstring's first line is the sentence that the verdict prints. It
-passes, or it raises a :class:`Refusal`, which carries what was observed so that ``diagnosis`` can look
-for the mistake that makes the same observation.
+passes, or it raises a :class:`Refusal`, which carries what was observed so that ``diagnosis`` can look for the mistake
+that gives the same observation.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Refusal(AssertionError):
 
 
 def about(label: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Mark a claim with the blank that it is about; the verdict prints it in front of the claim."""
+    """Mark a claim with the blank that it is about; the verdict prints the blank in front of the claim."""
 
     def mark(claim: Callable[..., None]) -> Callable[..., None]:
         claim.about = label  # type: ignore[attr-defined]
@@ -71,7 +71,7 @@ def constructing() -> Iterator[None]:
 
 
 def require(condition: bool, sentence: str, observed: object = None) -> None:
-    """Refuse with ``sentence`` unless ``condition`` holds; ``observed`` tells mistakes apart better than it."""
+    """Refuse with ``sentence`` unless ``condition`` holds; mistakes are told apart by ``observed``, if given."""
     verify()
     if condition is not True and not (isinstance(condition, np.bool_) and condition):
         raise Refusal(sentence, observed)
@@ -86,14 +86,14 @@ def first_of(refusals: Sequence[Refusal], observed: object) -> None:
 
 
 def is_value(what: str, actual: object, expected: object) -> None:
-    """Refuse unless a plain value is what it must be, type and all."""
+    """Refuse unless a plain value is what it must be, including its type."""
     verify()
     if not is_same(actual, expected):
         raise Refusal(f"{what} is {actual!r}, and must be {expected!r}.")
 
 
 def is_same(actual: object, expected: object) -> bool:
-    """Return whether two plain values are equal; an object of another type is not asked what it equals."""
+    """Return whether two plain values are equal; the ``__eq__`` of another type is not called."""
     if type(actual) is not type(expected):
         return False
     if isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
@@ -115,7 +115,7 @@ def error_of(what: str, call: Callable[[], object], kind: type[Exception] = Valu
     except kind as error:
         verify()
         return "".join([str(error)])  # a plain str, whatever __str__ returns
-    except (NotImplementedError, NameError, AttributeError):  # not written yet, or a slip of the pen
+    except (NotImplementedError, NameError, AttributeError):  # not written yet, or a typo
         raise
     except Exception as error:
         sentence = f"{what} raises {type(error).__name__}, and must raise {kind.__name__}."
@@ -139,11 +139,11 @@ def equal(
         expected: the array, or tensor, it must equal.
         axes: what each axis counts, for the message; guessed from the rank.
         what: what is compared, for the message.
-        tolerance: for numbers up to one in size; in proportion above.
+        tolerance: absolute for numbers up to 1 in size, relative for larger ones.
         whose: whose numbers ``expected`` holds, for the message.
 
     Raises:
-        Refusal: type, shape, dtype, finiteness and value are looked at in this order.
+        Refusal: type, shape, dtype, finiteness, or values differ; they are compared in this order.
     """
     verify()
     expected = as_array(expected)[0] if hasattr(expected, "__dlpack__") else np.asarray(expected)
@@ -172,7 +172,7 @@ def equal(
             compared=compared,
         )
     if not close(array, expected, tolerance):
-        if expected.dtype.kind in "biu":  # an id, a position or a bool is not larger or smaller than another
+        if expected.dtype.kind in "biu":  # how far two ids, positions or bools are apart means nothing
             where = first_difference(array, expected, axes, what)
         else:
             where = largest_difference(array, expected, axes, whose)

@@ -1,10 +1,11 @@
 """The child process: runs the claims of a step on a subject, and tells the parent what they say.
 
 A learner's file may hang, print, exit or kill its process; all of that happens here. Events go to the parent
-through one pipe (``checker.events``); the verdict of the claims is signed apart, and only while the seal held.
+through one pipe (``checker.events``); the verdict of the claims is signed with another key, and only while the seal
+holds.
 
 ``python -m checker.claims.worker FD [STEP]`` reads a key and then one job from standard input. With a step, it
-first imports what that step's check needs, so that a job that comes later need not wait for it.
+first imports what that step's check needs, so that a later job need not wait for it.
 """
 
 from __future__ import annotations
@@ -66,14 +67,14 @@ def channel(descriptor: int, sign: Sign | None = None) -> Tell:
 
 
 def end_with_the_parent(descriptor: int) -> None:
-    """End this process, and all that it has started, once nobody hears its events any more.
+    """End this process, and all that it has started, once nobody listens to its events any longer.
 
     A parent that is killed cannot end it, and MAX may be compiling for minutes.
     """
 
     def wait() -> None:
         pipe = select.poll()
-        pipe.register(descriptor, 0)  # that the other end is closed is told in any case
+        pipe.register(descriptor, 0)  # poll always reports that the other end was closed
         pipe.poll()
         os.killpg(0, signal.SIGKILL)
 
@@ -81,7 +82,7 @@ def end_with_the_parent(descriptor: int) -> None:
 
 
 def tell_where_when_asked(path: str, tell: Tell) -> None:
-    """On SIGVTALRM, tell which line of the file ``path`` is running: where an endless loop is.
+    """On SIGVTALRM, report which line of the file ``path`` is running, such as the line of an endless loop.
 
     LLVM, inside MAX, takes SIGUSR1 and SIGUSR2 for itself.
     """
@@ -113,13 +114,13 @@ class Graded:
         return self._run("drawn", None, draws)
 
     def compiled(self) -> None:
-        """Try the compiled claims: first as far as MAX would begin to compile, then what has got there."""
+        """Try the compiled claims up to where MAX would begin to compile; then compile those that got there."""
         traced = [claim for claim, outcome in self._run("traced", None).items() if outcome.verdict == "traced"]
         if traced:
             self._run("compiled", traced)
 
     def _run(self, stage: str, claims: Collection[str] | None, draws: Draws | None = None) -> Outcomes:
-        """Return the outcome of every claim, after telling them; nothing where the file cannot be loaded or trusted."""
+        """Report and return the outcome of every claim, or none if the file cannot be loaded or trusted."""
         sealed: list[seal.Seal] = []
 
         def load(test_modules: Collection[str]) -> Mapping[str, ModuleType]:
@@ -153,7 +154,7 @@ class Graded:
         return outcomes
 
     def load(self) -> None:
-        """Run the learner's file; when that fails, tell why."""
+        """Run the learner's file; if that fails, report why."""
         try:
             self.module["subject"] = load_source(f"steps.{self.step.name}", self.job.source, self.job.path)
         except BaseException as error:
@@ -162,7 +163,7 @@ class Graded:
 
 @contextlib.contextmanager
 def tracing(step: Step) -> Iterator[type[Exception] | None]:
-    """While this is open, have a compiled claim end where MAX would begin to compile; the exception that ends it."""
+    """While this is open, end a compiled claim where MAX would begin to compile; yield the exception that ends it."""
     if not uses_max(step):
         yield None
         return
@@ -173,7 +174,7 @@ def tracing(step: Step) -> Iterator[type[Exception] | None]:
 
 
 def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], None]) -> None:
-    """Tell what every claim says of the learner's file; then why it says no, or what compiling gives."""
+    """Report what every claim says of the learner's file, then why it says no, or the result of compiling."""
     graded, draws = Graded(step, job, tell, decide), None
     outcomes = graded.numbers()
     if all_yes(outcomes):
@@ -192,7 +193,7 @@ def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], Non
 
 
 def silence() -> None:
-    """Drop what is printed from now on: an explanation runs the learner's file again, which has printed it already."""
+    """Drop what is printed from now on: an explanation runs the learner's file again, whose output has been seen."""
     sys.stdout.flush()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -200,17 +201,17 @@ def silence() -> None:
 
 
 def import_max(step: Step, compiling: Callable[[str, float | None], None]) -> ModuleType | None:
-    """Return the adapter, with MAX prepared for a check and telling what it compiles, if the step needs it."""
+    """Prepare MAX for a check, if the step needs it, and have it report what it compiles; return the adapter."""
     if not uses_max(step):
         return None
-    gc.disable()  # it would look through all of MAX's objects several times while they are made
+    gc.disable()  # it would scan all of MAX's objects several times as they are made
     from checker.max_adapter import runtime
 
     runtime.prepare()
     runtime.kernels.load_ahead()
     import checker.claims.modules  # noqa: F401 - the rest of MAX, which every such check file imports
 
-    gc.freeze()  # what is imported by now is not looked through again
+    gc.freeze()  # what has been imported is not scanned again
     gc.enable()
     runtime.listeners[:] = [compiling]
     return runtime
@@ -219,7 +220,7 @@ def import_max(step: Step, compiling: Callable[[str, float | None], None]) -> Mo
 def prepare_ahead(step: Step, compiling: Callable[[str, float | None], None]) -> None:
     """Do beforehand what a check of ``step`` does before it looks at the learner's file.
 
-    pytest collects the check file, of which it runs nothing; MAX runs one operation, which starts its threads.
+    pytest collects the check file but runs none of it; MAX runs one operation, which starts its threads.
     """
     runtime = import_max(step, compiling)
     observe(step, [], [])
@@ -229,12 +230,12 @@ def prepare_ahead(step: Step, compiling: Callable[[str, float | None], None]) ->
 
 
 def rest() -> None:
-    """Stop until the parent says to go on, which it does with a job.
+    """Stop this process until the parent wakes it with a job.
 
-    Once MAX has run an operation, one of its threads looks for work some thousand times per second, which takes
-    7% of a core for as long as the process waits.
+    Once MAX has run an operation, one of its threads looks for work about a thousand times per second, which takes 7%
+    of a core for as long as the process waits.
     """
-    with contextlib.suppress(AttributeError):  # where it is possible, on Linux, do not outlive a parent that is killed
+    with contextlib.suppress(AttributeError):  # on Linux, do not outlive a parent that is killed
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if not select.select([sys.stdin], [], [], 0)[0]:
         os.kill(os.getpid(), signal.SIGSTOP)

@@ -1,7 +1,7 @@
-"""The learner's file beside the solution: the blanks that were written otherwise, which is no worse after a yes.
+"""Show the learner's file beside the solution: the blanks written differently, which after a yes is no worse.
 
 They stand side by side where the terminal is wide enough, else one above the other. The mark at a line says how
-it differs: ``|`` another line stands in its place, ``<`` only you have it, ``>`` only the solution has it.
+it differs: ``|`` the two lines differ, ``<`` only you have it, ``>`` only the solution has it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from checker.session.report import print_unreadable
 
 NO, UNUSABLE = 1, 2
 WIDEST = 240  # columns of a terminal that are used
-ROOMY = 60  # columns for one side that are enough, even if a line has to be folded
+ROOMY = 60  # columns that are enough for one side, even if some lines wrap
 
-#: A line of your file and the line of the solution beside it, with the mark between them; None where there is none.
+#: A line of your file and the line of the solution beside it, with the mark between them; None if there is none.
 Row = tuple[str | None, str, str | None]
 
 
@@ -72,7 +72,7 @@ def _lines(source: str, function: Function) -> list[str]:
 
 
 def _key(line: str) -> str:
-    """Return the part of a line that is compared: that a comment was a TODO once makes no difference."""
+    """Return the part of a line to compare: whether a comment says TODO makes no difference."""
     return line.replace("# TODO: ", "# ", 1)
 
 
@@ -87,7 +87,7 @@ def additions(source: str, solution: str) -> list[str]:
 
 
 def aligned(yours: list[str], theirs: list[str]) -> list[Row]:
-    """Return both sides line by line, equal lines beside each other, as ``diff -y`` has them."""
+    """Return both sides line by line, equal lines beside each other, as ``diff -y`` shows them."""
     rows: list[Row] = []
     keys = [_key(line) for line in yours]
     for kind, a, b, c, d in difflib.SequenceMatcher(None, keys, theirs, autojunk=False).get_opcodes():
@@ -141,15 +141,15 @@ def _styled(line: str | None, mark: str, style: str) -> Text:
 
 
 def compare(step: Step, *, whole: bool, anyway: bool) -> int:
-    """Print the blanks that are written otherwise than in the solution.
+    """Print the blanks that are written differently from the solution.
 
     Args:
         step: the step.
-        whole: show whole functions, with what was given.
+        whole: show whole functions, including the given parts.
         anyway: show it even if no check has said yes to the file as it is.
 
     Returns:
-        The exit status: 1 when the file has no yes, 2 when the file cannot be compared.
+        The exit status: 1 if the file has no yes, 2 if it cannot be compared.
     """
     printer = Printer(widest=WIDEST)
     if not anyway and standing(step).state != "done":

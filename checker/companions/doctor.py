@@ -1,6 +1,6 @@
-"""Say what this machine has: ``./run doctor`` prints a block to paste into a bug report.
+"""Describe this machine: ``./run doctor`` prints a block to paste into a bug report.
 
-This process does not import MAX, which may be missing or broken. What MAX itself must say, another process asks it.
+This process does not import MAX, which may be missing or broken. Another process asks for what only MAX can say.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEEDED_GB = {"memory": 4.0, "disk": 2.0}
 CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does
 CONTRACT_SECONDS = 120.0
 PROBE_SECONDS = 300.0  # the accelerator's kernels may have to be compiled
-CANNOT_IMPORT = 2  # the exit status of the contract where there is no MAX to look at
+CANNOT_IMPORT = 2  # the exit status of the contract if there is no MAX to look at
 NO_MAX = "not asked, since MAX cannot be imported"
 
 
@@ -48,7 +48,7 @@ def doctor() -> int:
 def ask(module: str, *arguments: str, seconds: float) -> tuple[int | None, str]:
     """Run a module of ours in a process of its own; return its exit status and what it said.
 
-    There is no status if it did not end within ``seconds``; it and all that it started are killed then.
+    There is no status if it did not end within ``seconds``; it is then killed, with everything that it started.
     """
     command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(
@@ -109,7 +109,7 @@ def gpu() -> str:
     if status is None:
         return f"found, but an addition on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU"
     if status == 0:
-        return f"{last_line(said)}: an addition on it is right"
+        return f"{last_line(said)}: an addition on it gives the right sum"
     return "none that MAX can use; checks run on the CPU" if "there is no device" in said else f"no: {last_line(said)}"
 
 
@@ -128,7 +128,7 @@ def kernels() -> str:
 
 
 def commit() -> str:
-    """Return the state of this checkout; a learner's own steps are no change of it."""
+    """Return the state of this checkout; a learner's own steps do not count as a change."""
     git = ["git", "-C", str(ROOT)]
     found = subprocess.run([*git, "describe", "--always"], capture_output=True, text=True, check=False).stdout.strip()
     if not found:
@@ -144,7 +144,7 @@ def memory() -> str:
 
 
 def disk() -> str:
-    """Return the free disk space where the packages and kernels go."""
+    """Return the free disk space in the place for packages and kernels."""
     free = shutil.disk_usage(ROOT).free / 1e9
     return f"{free:.1f} GB free" if free > NEEDED_GB["disk"] else f"no: {free:.1f} GB free; packages and kernels need 2"
 

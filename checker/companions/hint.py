@@ -1,7 +1,7 @@
-"""The next hint of a step.
+"""Show the next hint of a step.
 
-Hints stand in the step's chapter of the book, each telling more than the one before; the last gives the
-lines almost or entirely, so it is asked for. How many were seen is kept (``checker/course/progress.py``).
+Hints are in the step's chapter of the book, each telling more than the one before. The last gives away most or all of
+the lines, so the learner is asked first. The number of hints seen is kept (``checker/course/progress.py``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from checker.course.steps import Step
 from checker.session.printer import Printer, asked
 
 TIER = re.compile(r'<details class="hint">\s*<summary>(?P<title>.*?)</summary>(?P<body>.*?)</details>', re.DOTALL)
-SPACE = "\N{NO-BREAK SPACE}"  # stands in for the spaces that a line may not be broken at
+SPACE = "\N{NO-BREAK SPACE}"  # stands in for a space at which a line may not break
 MARKDOWN = MarkdownIt("commonmark")
 
 
@@ -41,7 +41,7 @@ def hints_of(step: Step) -> list[Hint]:
     """Return the hints of a step, the vaguest first.
 
     Raises:
-        NoHints: there is no chapter, or none in it.
+        NoHints: there is no chapter, or it has no hints.
     """
     try:
         chapter = step.chapter.read_text(encoding="utf-8")
@@ -67,7 +67,7 @@ def _title(summary: str) -> str:
 
 
 def ask_before_the_last(what: str) -> bool:
-    """Ask a person at a terminal whether to show the last hint; without one, refuse.
+    """Ask a person at a terminal whether to show the last hint; without a terminal, refuse.
 
     Raises:
         NoHints: there is nobody to ask.
@@ -79,15 +79,15 @@ def ask_before_the_last(what: str) -> bool:
 
 
 def tell_next(step: Step, printer: Printer, may_tell_all: Callable[[str], bool]) -> None:
-    """Print one hint more than before.
+    """Print the next hint.
 
     Args:
         step: whose hints.
         printer: where to.
-        may_tell_all: asked, with what it is about to give away, before the last hint.
+        may_tell_all: called before the last hint, with a sentence that says what the hint gives away.
 
     Raises:
-        NoHints: as ``hints_of``, or as ``may_tell_all`` does.
+        NoHints: raised by ``hints_of`` or by ``may_tell_all``.
     """
     hints = hints_of(step)
     number = progress.hints_seen(step) + 1
@@ -116,7 +116,7 @@ def _what_the_last_tells(hints: list[Hint]) -> str:
 
 
 def _tell(step: Step, hints: list[Hint], number: int, printer: Printer) -> None:
-    """Print hint ``number``, from 1, and keep that it was seen."""
+    """Print hint ``number``, from 1, and record that it was seen."""
     hint = hints[number - 1]
     printer.line(f"Hint {number} of {len(hints)}: {hint.title}\n")
     for line in in_terminal(hint.body, printer.console.width):

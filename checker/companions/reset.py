@@ -1,4 +1,4 @@
-"""Begin a step again: the skeleton is generated anew, and hints begin again too.
+"""Start a step over: generate its skeleton again, and go back to its first hint.
 
 The learner's file is kept beside it first, so nothing is lost.
 """
@@ -13,11 +13,11 @@ from checker.session.printer import Printer, asked
 
 
 class CannotReset(Exception):
-    """Nothing was reset, or not all; the message says why, or what to do."""
+    """Not every file was reset; the message says why, or what to do."""
 
 
 def reset(steps: list[Step], *, sure: bool) -> None:
-    """Put the skeletons in place of the learner's files, after keeping these.
+    """Replace the learner's files with skeletons, after keeping copies.
 
     A person at a terminal is asked first, unless ``sure``. Nothing is lost either way.
 
@@ -45,7 +45,7 @@ def reset(steps: list[Step], *, sure: bool) -> None:
 
 
 def _is_agreed(replaced: list[Step]) -> bool:
-    """Return whether a person agrees to replace these files; with no files, or nobody to ask, that is so."""
+    """Return whether a person agrees to replace these files; return True if there are none, or nobody to ask."""
     if not replaced:
         return True
     files = ", ".join(relative_path(step.learner_file) for step in replaced)

@@ -1,4 +1,4 @@
-"""The list of every step and warm-up and how far it is."""
+"""List every step and warm-up, and how far along each is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def list_all(printer: Printer, current: Step | None = None) -> None:
 
 
 def say_what_is_next(printer: Printer) -> None:
-    """Print which step to go on with, and what checks it."""
+    """Print which step to continue with, and what checks it."""
     step = next_to_do(all_steps())
     if step:
         printer.line(f"Next: {relative_path(step.learner_file)}, checked by `./run {step.task}`.")

@@ -1,9 +1,9 @@
 """What people write instead of a solution, kept apart from the claims: ``tests/attempts/step_07.py``.
 
-Such a file defines three tables: ``MISTAKES`` (a sentence -> the edits that spoil the solution so), ``ALTERNATIVES`` (a
-name -> the edits that make another right answer of it), and ``HABITS`` (what people bring along from PyTorch or Python
--> the edits that make it of the solution; the check shows the line to write instead). It may define ``FIXED``: numbers
-of the recorded configuration, written into the code.
+Such a file defines three tables: ``MISTAKES`` (a sentence -> the edits that make that mistake), ``ALTERNATIVES`` (a
+name -> the edits that turn the solution into another right answer), and ``HABITS`` (what people bring along from
+PyTorch or Python -> the edits that put it into the solution; the check shows the line to write instead). It may define
+``FIXED``: numbers of the recorded configuration, written into the code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from checker.course.steps import Step
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS")
 FIXED = "FIXED"  # not every step has them
 
-Edits = Mapping[str, str]  # what stands once in the solution -> what to put there
+Edits = Mapping[str, str]  # what occurs once in the solution -> what to put there
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class Attempts:
 
     mistakes: Mapping[str, Edits]  # the sentence that names a mistake -> how to make it
     alternatives: Mapping[str, Edits]  # a name -> how to write the solution that way
-    habits: Mapping[str, Edits]  # a name -> how people write it who are used to another library
+    habits: Mapping[str, Edits]  # a name -> how people used to another library write it
     fixed: Mapping[str, Edits] = field(default_factory=dict)  # a name -> how to write a recorded size into the code
 
 
 def load_attempts(step: Step) -> Attempts:
-    """Run the file that holds the tables of a step; they are empty where there is no such file.
+    """Run the file that holds the tables of a step; they are empty if there is no such file.
 
     Raises:
-        ValueError: a table is missing, or is no dictionary of dictionaries of text.
+        ValueError: a table is missing, or is not a dictionary of dictionaries of text.
     """
     path = step.attempts_file
     if not path.exists():
@@ -46,7 +46,7 @@ def load_attempts(step: Step) -> Attempts:
     exec(compile(path.read_text(), str(path), "exec"), namespace)
     for table in (*TABLES, FIXED):
         if not _is_table(namespace.get(table)):
-            raise ValueError(f"{relative_path(path)} must define {table}, a dict of a dict of str for each str")
+            raise ValueError(f"{relative_path(path)} must define {table}, a dict that maps each str to a dict of str")
     return Attempts(*(namespace[table] for table in (*TABLES, FIXED)))  # type: ignore[arg-type] # as was just seen
 
 
@@ -71,7 +71,7 @@ def places(solution: str, edits: Edits) -> set[str]:
 
 @cache
 def _lines_of(solution: str) -> dict[str, range]:
-    """Return where the functions with a blank stand."""
+    """Return the lines of the functions with a blank."""
     bodies = functions(ast.parse(solution))
     names = [blank.function for blank in find_blanks(solution)]
     return {name: range(bodies[name].lineno, (bodies[name].end_lineno or 0) + 1) for name in names}
@@ -81,10 +81,10 @@ def edited(source: str, edits: Edits) -> str:
     """Return the source of a solution with every ``old`` replaced by its ``new``.
 
     Raises:
-        ValueError: an ``old`` does not stand in the source exactly once.
+        ValueError: an ``old`` does not occur exactly once in the source.
     """
     for old, new in edits.items():
         if source.count(old) != 1:
-            raise ValueError(f"{old!r} stands {source.count(old)} times in the solution, and must stand there once")
+            raise ValueError(f"{old!r} occurs {source.count(old)} times in the solution, and must occur once")
         source = source.replace(old, new)
     return source

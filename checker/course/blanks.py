@@ -5,7 +5,7 @@ A blank is the rest of a function, from a comment that says what to write and ho
     # Cut the last axis into (head, head_dim), then bring head in front of seq. (2 lines)
 
 The skeleton has ``# TODO:`` and the same words there, then ``raise NotImplementedError``. Everything
-else in the two files is equal, so a skeleton cannot drift from its solution.
+else in the two files is identical, so a skeleton cannot drift from its solution.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Unwritten:
     """A blank that the learner's file still has, and why we think so."""
 
     blank: Blank
-    line: int | None  # of the ``raise`` in the learner's file; None when the function is gone
+    line: int | None  # of the ``raise`` in the learner's file; None if the function is gone
     started: bool = False  # there is code besides the ``raise``
 
 

@@ -1,4 +1,4 @@
-"""The installed MAX against the one that the course is written for. It does not import MAX.
+"""Compare the installed MAX with the one that the course is written for, without importing it.
 
 ``pyproject.toml`` is the one place that says which version that is.
 """

@@ -13,5 +13,5 @@ SMALL_MODEL = ROOT / "models" / "moby-dick"
 
 
 def relative_path(path: Path) -> str:
-    """Return ``path`` as it is printed: relative to the repository where it lies inside it."""
+    """Return ``path`` as it is printed: relative to the repository if it is inside."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

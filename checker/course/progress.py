@@ -1,7 +1,7 @@
-"""What cannot be seen in the learner's files: which hints were read, and what the last check said of which file.
+"""Keep what the learner's files do not show: which hints were read, and what the last check said of which file.
 
-All of it is in one file that git ignores. It may be deleted at any time: hints begin anew, and a check
-says again what is done.
+All of it is in one file that git ignores. It may be deleted at any time: hints start over, and a check finds out again
+what is done.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILE = ROOT / ".course" / "progress.json"
 
 
 def digest(*parts: str | bytes) -> str:
-    """Return a short name for contents: equal contents have equal ones."""
+    """Return a short name for contents: equal contents have equal names."""
     made = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -43,9 +43,9 @@ def digest_of_code(source: str) -> str:
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """Return all that is kept.
+    """Return everything that is kept.
 
-    A file that is missing or cannot be understood is as good as an empty one.
+    A file that is missing or cannot be understood counts as an empty one.
 
     Returns:
         ``hints``: by step, how many were seen. ``yes``: by step, the digests of the ``code`` and of the ``check``, and
@@ -97,7 +97,7 @@ def note_no(step: Step, source: str) -> None:
     with changing() as kept:
         code = kept["no"][step.name] = digest_of_code(source)
         if kept["yes"].get(step.name, {}).get("code") == code:
-            del kept["yes"][step.name]  # it was compiled by now, or its check is another
+            del kept["yes"][step.name]  # it has since been compiled, or its check has changed
 
 
 def keep_defect(step: Step, text: str) -> Path:
@@ -130,7 +130,7 @@ def note_hints(step: Step, seen: int) -> None:
 
 
 def forget(step: Step) -> None:
-    """Begin a step anew: no hint seen, no verdict."""
+    """Start a step over: no hint seen, no verdict."""
     with changing() as kept:
         for part in kept.values():
             part.pop(step.name, None)

@@ -1,7 +1,7 @@
 """Generate ``steps/`` from ``solutions/``.
 
-A file with a blank filled in is never overwritten, and one that differs in any other way from what
-git has is first copied beside itself.
+A file with a blank filled in is never overwritten. One that differs from git's version in any other way is first copied
+beside itself.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def is_untouched(step: Step) -> bool:
 
 
 def is_begun(step: Step) -> bool:
-    """Return whether the learner's file has work in it: a blank that is written or started, or what cannot be read."""
+    """Return whether the learner's file has work in it: a blank written or started, or text that cannot be read."""
     try:
         verdict = read_statically(step, step.learner_file)
     except Unreadable:
@@ -49,7 +49,7 @@ def is_begun(step: Step) -> bool:
 
 
 def keep(path: Path) -> Path:
-    """Copy a learner's file beside itself under a name with the time that nothing has yet, and say where."""
+    """Copy a learner's file beside itself, under an unused name that contains the time; return the copy's path."""
     content, now = path.read_bytes(), time.strftime("%Y%m%d-%H%M%S")
     for number in itertools.count(1):
         copy = path.with_name(f"{path.stem}.kept-{now}{f'-{number}' if number > 1 else ''}.py")
@@ -64,14 +64,14 @@ def keep(path: Path) -> Path:
 
 
 def write_all() -> int:
-    """Write every skeleton that is not as the solution makes it; return the exit status."""
+    """Write every skeleton that differs from what its solution makes; return the exit status."""
     steps = all_steps()
     for step in steps:
         path = step.learner_file
         if is_untouched(step):
             continue
         if path.exists() and is_begun(step):
-            print(f"{relative_path(path)} is left alone: it has work of yours in it")
+            print(f"{relative_path(path)} is left alone: it has your work in it")
             continue
         if path.exists() and read_text(path) != committed(step):
             print(f"{relative_path(path)} was changed and is kept as {relative_path(keep(path))}")
@@ -81,7 +81,7 @@ def write_all() -> int:
 
 
 def check_all() -> int:
-    """Say which skeletons are not as the solution makes them; return 1 if there are any."""
+    """Say which skeletons differ from what their solutions make; return 1 if any do."""
     steps = all_steps()
     wrong = [step for step in steps if not is_untouched(step)]
     for step in wrong:

@@ -1,7 +1,7 @@
 """How far a step is.
 
-A step is untouched, in progress, done, or done but changed since. It is read from the files; what a check said,
-which no file shows, comes from ``progress``, and only for a file that means what the checked one meant.
+A step is untouched, in progress, done, or done but changed since. This is read from the files. What a check said, which
+no file shows, comes from ``progress``, and counts only for a file that means what the checked one meant.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def first_to_do(steps: list[Step]) -> Step | None:
 
 
 def next_to_do(steps: list[Step]) -> Step | None:
-    """Return the step to go on with: the one being worked on, else the first to do after the last that is done.
+    """Return the step to continue with: the one being worked on, else the first to do after the last that is done.
 
-    So a learner who leaves the warm-ups out is not sent back to them before everything else is done.
+    So a learner who skips the warm-ups is not sent back to them before everything else is done.
     """
     standings = [standing(step) for step in steps]
     begun = [one.step for one in standings if one.state in ("in progress", "changed")]

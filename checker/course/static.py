@@ -1,4 +1,4 @@
-"""The static verdict: what can be said of a learner's file without running it."""
+"""Give the static verdict: what can be said of a learner's file without running it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from checker.course.blanks import Unwritten, find_blanks, unwritten
 from checker.course.steps import Step
 
-MOST_BYTES = 1_000_000  # a step is some thousand
+MOST_BYTES = 1_000_000  # a step has a few thousand
 
 
 class Unreadable(Exception):
@@ -18,7 +18,7 @@ class Unreadable(Exception):
 
     Attributes:
         short: the reason in a few words, for a list.
-        is_python: False where it was read and is no Python.
+        is_python: False if the file was read and is not Python.
         code: the lines to show, the second of which points into the first.
     """
 
@@ -37,7 +37,7 @@ class Missing(Unreadable):
 
 @dataclass(frozen=True)
 class StaticVerdict:
-    """What a file has before it is run: its source, and which of the step's blanks are still to write."""
+    """What is known of a file before it runs: its source, and which of the step's blanks are still to write."""
 
     source: str
     blanks: int
@@ -55,10 +55,10 @@ class StaticVerdict:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file, without waiting for one that is none.
+    """Return the text of a file, without waiting on a pipe or the like in its place.
 
     Raises:
-        Unreadable: there is no such file, or it is no text.
+        Unreadable: there is no such file, or it is not text.
     """
     try:
         found = path.stat()
@@ -68,7 +68,7 @@ def read_text(path: Path) -> str:
             )
         if not stat.S_ISREG(found.st_mode):
             raise Unreadable(
-                "This is not a regular file. Move it away; `./run skeletons` writes the file anew.", "no file"
+                "This is not a regular file. Move it away; `./run skeletons` writes the file anew.", "not a file"
             )
         if found.st_size > MOST_BYTES:
             raise Unreadable(
@@ -81,7 +81,7 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         byte = f"byte {error.start} is {error.object[error.start]:#04x}"
         raise Unreadable(f"The file is not UTF-8 text: {byte}. Save it as UTF-8.", "not UTF-8 text") from None
-    except OSError as error:  # a link in a circle, a file that may not be read
+    except OSError as error:  # a circular link, a file that may not be read
         why = (error.strerror or str(error)).lower()
         raise Unreadable(
             f"The file cannot be read: {why}. Move it away; `./run skeletons` writes it anew.", "cannot be read"
@@ -92,7 +92,7 @@ def parse(source: str, path: Path) -> ast.Module:
     """Return the syntax tree of a source.
 
     Raises:
-        Unreadable: it is no Python.
+        Unreadable: it is not Python.
     """
     try:
         return ast.parse(source, str(path))
@@ -102,7 +102,7 @@ def parse(source: str, path: Path) -> ast.Module:
     except ValueError as error:  # a null byte
         raise Unreadable(f"The file is not Python: {error}.") from None
     except (RecursionError, MemoryError):
-        raise Unreadable("The file nests too deeply for Python to read. Write it in shorter expressions.") from None
+        raise Unreadable("The file nests too deeply for Python to read. Break it into shorter expressions.") from None
 
 
 def _pointing_at(error: SyntaxError) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Sta
     Args:
         step: the step that the file is to solve.
         path: the learner's file, or the solution.
-        is_solution: it is the solution, in which nothing is left to write.
+        is_solution: whether it is the solution, in which nothing is left to write.
 
     Raises:
         Unreadable: the file cannot be graded.
@@ -131,7 +131,7 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Sta
 
 
 def what_to_do(one: Unwritten) -> str:
-    """Return what is to be done about a blank that is still to write."""
+    """Return what to do about a blank that is still to write."""
     if one.line is None:
         return f"there is no {one.blank.function} in the file any more; ./run skeletons shows what belongs there"
     if one.started:

@@ -1,4 +1,4 @@
-"""Steps: one number, one step, the same in every folder."""
+"""The steps: each has one number, which is the same in every folder."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Step:
 
     @property
     def chapter(self) -> Path:
-        """What the book says of it, hints included."""
+        """What the book says about it, including the hints."""
         return ROOT / "book" / "src" / f"{self.name}.md"
 
     @property
@@ -97,7 +97,7 @@ def find_step(text: str) -> Step:
         step = Step(f"{kind}_{int(match[2]):02}")
         if step.solution_file.is_file():
             return step
-    raise ValueError(f"there is no step {text!r}; there are {', '.join(step.task for step in all_steps())}")
+    raise ValueError(f"there is no step {text!r}; choose from {', '.join(step.task for step in all_steps())}")
 
 
 @cache

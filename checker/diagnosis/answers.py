@@ -1,4 +1,4 @@
-"""What every known mistake answers to the claims, recorded: to name a mistake is then to look it up.
+"""Recorded answers of every known mistake to the claims, so that naming a mistake is a lookup.
 
 One file for each step, ``tests/references/mistakes/step_07.npz``: an index in JSON and the arrays that it counts.
 ``./run kernels`` writes them.
@@ -19,7 +19,7 @@ INDEX = "index"
 
 
 def read_answers(step: Step) -> Answers | None:
-    """Return the recorded answers of a step's mistakes; None if there are none, or what they were made of changed."""
+    """Return the recorded answers of a step's mistakes; None if there are none, or they are out of date."""
     if not step.answers_file.is_file():
         return None
     with np.load(step.answers_file) as file:
@@ -61,7 +61,7 @@ def write_answers(step: Step, answers: Answers) -> None:
 
 
 def made_of(step: Step) -> str:
-    """Return the hash of all that the answers follow from: solution, mistakes, claims, reference."""
+    """Return the hash of everything that the answers follow from: solution, mistakes, claims, reference."""
     digest = hashlib.blake2b(digest_size=16)
     for path in (step.solution_file, step.attempts_file, step.check_file, step.reference_file):
         data = path.read_bytes() if path.is_file() else b""

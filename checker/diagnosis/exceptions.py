@@ -1,4 +1,4 @@
-"""An exception of the learner's code in a sentence or two: what happened, and what MAX calls what was meant."""
+"""Put an exception of the learner's code into a sentence or two: what happened, and MAX's name for what was meant."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LONGEST = 300  # characters of a message
 LETTERS = "abcdefgh"  # for the arguments in a rule
 NUMPYS = re.compile(
     r"numpy|array|data type|read-only|object is not callable|cumsum|\b_(?!_)\w+\(\) got"
-)  # in the text of an error
+)  # found in the text of an error of NumPy's
 
 
-#: How people raise another exception than the one that is wanted.
+#: How people raise an exception other than the one that is wanted.
 RAISING = (
     "assert False, m => raise {}(m)",
     "assert not c, m => if c: raise {}(m)",
@@ -41,14 +41,14 @@ def error_in_words(error: BaseException) -> str:
     if isinstance(error, AnswerWasRead):
         return f"Your file {error}. Write your own, and compare with it when the check says yes."
     if found := messages.row_looked_up(str(error)):
-        return f"Row {found[0]} of {_table_in(error) or 'a table'} is looked up, which has {found[1]} rows."
+        return f"Row {found[0]} of {_table_in(error) or 'a table'} is looked up, but it has only {found[1]} rows."
     message = _shortened(what_was_said(error)) or "without a message"
     said, advice = f"{type(error).__name__}: {message}", _advice(error, message)
     return f"{said.rstrip('.')}. {advice}" if advice else said
 
 
 def _table_in(error: BaseException) -> str:
-    """Return what the learner calls the Embedding in which an exception arose, if it was one."""
+    """Return the learner's name for the Embedding in which an exception arose, if it arose in one."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     tables = [one for frame in frames if type(one := frame.f_locals.get("self")).__name__ == "Embedding"]
     for frame in reversed(frames if tables else []):
@@ -60,7 +60,7 @@ def _table_in(error: BaseException) -> str:
 
 
 def _advice(error: BaseException, message: str) -> str:
-    """Return what to write instead: the signature of what was called, or what its library calls what was meant."""
+    """Return what to write instead: the signature of what was called, or its library's name for what was meant."""
     signature = signature_in_words(error)
     if signature and _has_no_axis(signature, message):
         return signature  # the library's word for the argument would be refused as well
@@ -72,7 +72,7 @@ def rewrites_for(error: BaseException, wanted: str = "") -> list[str]:
 
     Args:
         error: what was raised.
-        wanted: the exception that had to be raised instead, if one had to.
+        wanted: the exception that should have been raised, if any.
     """
     message = _shortened(what_was_said(error))
     raising = [rule.format(wanted) for rule in RAISING] if wanted else []
@@ -84,7 +84,7 @@ def rewrites_for(error: BaseException, wanted: str = "") -> list[str]:
 
 
 def _rules_from_signature(error: BaseException, message: str) -> Iterator[str]:
-    """Yield how a call with wrong arguments is made right, from the signature of what was called."""
+    """Yield rules that correct a call with wrong arguments, from the signature of what was called."""
     called = _called(error)
     if called is None:
         return
@@ -107,7 +107,7 @@ def _rules_from_signature(error: BaseException, message: str) -> Iterator[str]:
 
 
 def _has_no_axis(signature: str, message: str) -> bool:
-    """Return whether it is a function of one's own that was called with an argument that it does not have."""
+    """Return whether one of the learner's own functions was called with an argument that it does not have."""
     return bool(signature) and "axis" not in signature and "unexpected keyword" in message
 
 
@@ -116,7 +116,7 @@ def _library_of(error: BaseException, message: str) -> ModuleType:
 
 
 def _is_numpys(error: BaseException, message: str) -> bool:
-    """Return whether an error is NumPy's: MAX is not there, or it did not raise it and NumPy words its errors so."""
+    """Return whether an error is NumPy's: MAX is absent, or did not raise it and it is worded as NumPy's errors are."""
     if "max.experimental" not in sys.modules:
         return True
     modules = {
@@ -126,7 +126,7 @@ def _is_numpys(error: BaseException, message: str) -> bool:
 
 
 def signature_in_words(error: BaseException) -> str:
-    """Return how a call with wrong arguments is made: ``The signature is LayerNorm(dim, *, eps=1e-05).``"""
+    """Return how to make a call that had wrong arguments: ``The signature is LayerNorm(dim, *, eps=1e-05).``"""
     called = _called(error)
     if called is None:
         return ""

@@ -22,7 +22,7 @@ from checker.diagnosis.locating import fixed_numbers, line_in_words
 from checker.diagnosis.mistakes import Answers, Outcome, Outcomes, agrees, telling_apart, that_agree
 from checker.events import Explained
 
-#: Runs each of some modules, given as code by name, and then those claims of it that are asked for.
+#: Runs some modules, given as code by name, and then the claims that are asked for on each.
 Try = Callable[[Mapping[str, CodeType], Mapping[str, Collection[str]] | None], Mapping[str, Outcomes]]
 
 NO_ATTRIBUTE = re.compile(r"AttributeError: .*has no attribute '(\w+)'")
@@ -35,7 +35,8 @@ class Diagnosis:
     Args:
         step: whose claims.
         try_: runs modules and claims.
-        drawn: the claims that said no are about a configuration drawn anew, which no known mistake was tried on.
+        drawn: whether the claims that said no are about a configuration drawn anew, on which no known mistake was
+        tried.
     """
 
     def __init__(self, step: Step, try_: Try, *, drawn: bool = False) -> None:
@@ -43,7 +44,7 @@ class Diagnosis:
         self.try_ = try_
         self.drawn = drawn
         self.solution = step.solution_file.read_text()
-        self.blamed: dict[str, dict[str, Outcome]] = {}  # by function, what was said last of the claims that fail
+        self.blamed: dict[str, dict[str, Outcome]] = {}  # by function, what its failing claims said last
         self.functions = {blank.label: blank.function for blank in find_blanks(self.solution)}
 
     @functools.cached_property
@@ -68,12 +69,12 @@ class Diagnosis:
         return {name: {labels[one] for one in places(self.solution, edits)} for name, edits in mistakes.items()}
 
     def explain(self, said: Outcomes, source: str, path: str) -> list[Explained]:
-        """Return what each no of a file comes from, the function to mend first at the front.
+        """Return the cause of each no of a file, with the function to fix first at the front.
 
         Args:
             said: what the claims said of it.
             source: the file.
-            path: where it lies.
+            path: where it is.
         """
         refused = {claim: outcome for claim, outcome in said.items() if outcome.verdict == "no"}
         alone = Alone(self, source, path)
@@ -97,7 +98,7 @@ class Diagnosis:
         blamed = {label: noes for label, seen in found.items() if (noes := _noes(seen))}
         self.blamed = blamed or self.blamed
         if not blamed:
-            return _all_from(refused, "Each function is right alone, and together they are not.")
+            return _all_from(refused, "Each function is right alone, but together they are not.")
 
         order = list(dict.fromkeys(outcome.about for outcome in said.values()))
         explained = []
@@ -123,7 +124,7 @@ class Diagnosis:
             label: the function.
             found: what the claims that failed say of it alone.
             own: what the claims about it said of the whole file.
-            alone: tries more claims where these do not tell.
+            alone: tries more claims if these do not decide.
         """
         possible = [name for name in self.answers if self.lies_in[name] <= {label}]
         candidates = that_agree({**own, **found}, self.answers, possible)
@@ -141,9 +142,9 @@ class Alone:
 
     Attributes:
         missing: the labels of those that are still to write.
-        changed: the labels of those that are not, word for word, the solution's.
-        only_functions_differ: whether all else is the solution's: imports, helpers, constants.
-        doubtful: claims that failed when they were judged, and not for the function that they are about alone.
+        changed: the labels of those whose code differs from the solution's.
+        only_functions_differ: whether everything else is the solution's: imports, helpers, constants.
+        doubtful: claims that failed when they were judged, but not only because of the function that they are about.
     """
 
     def __init__(self, diagnosis: Diagnosis, source: str, path: str) -> None:
@@ -163,8 +164,9 @@ class Alone:
     def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> dict[str, dict[str, Outcome]]:
         """Return what claims say of single functions.
 
-        Each is tried with the solution's code in the other ``wrong`` functions; where a claim fails even so, with the
-        solution's code in all others. Where that code does not fit the learner's, the claim keeps what it said before.
+        Each is tried with the solution's code in the other ``wrong`` functions; if a claim still fails, it is tried
+        with the solution's code in all others. If that code does not fit the learner's, the claim keeps what it said
+        before.
 
         Args:
             questions: by function, the claims and what they said of the whole file.
@@ -189,10 +191,10 @@ class Alone:
     ) -> Mapping[str, Outcomes]:
         """Return what claims say of single functions, with the solution's code in ``replaced`` ones.
 
-        Where the file has become the solution that way, they say yes, and nothing is run for it.
+        If that turns the file into the solution, the claims say yes without being run.
         """
         asked = {label: set(labels) for label, labels in replaced.items() if labels}
-        becomes_right = self.only_functions_differ and self.changed  # what was the solution before was refused as such
+        becomes_right = self.only_functions_differ and self.changed  # the solution itself was refused
         right = {label for label, labels in asked.items() if becomes_right and self.changed <= labels}
         path = str(self.diagnosis.step.solution_file)
         codes = {
@@ -206,8 +208,8 @@ class Alone:
     def _fits(self, outcome: Outcome) -> bool:
         """Return whether an outcome is the learner's own doing, though the solution's code was beside theirs.
 
-        It is not where an attribute is missing that another function of the learner's sets, or where a function with
-        a blank is called with other arguments than the solution's takes.
+        It is not if the missing attribute is one that another of the learner's functions sets, or if a function with a
+        blank is called with arguments that the solution's does not take.
         """
         said = outcome.observed if isinstance(outcome.observed, str) else ""
         attribute, call = NO_ATTRIBUTE.match(said), WRONG_CALL.match(said)
@@ -223,7 +225,7 @@ def _noes(outcomes: Outcomes) -> dict[str, Outcome]:
 
 
 def _all_from(refused: Outcomes, sentence: str) -> list[Explained]:
-    """Return the explanation of a file in which one thing, which no single function does, is behind every no."""
+    """Return the explanation of a file in which one cause, which lies in no single function, is behind every no."""
     (first, outcome), *others = refused.items()
     return [
         _explained(first, outcome.about, sentence, outcome),

@@ -1,4 +1,4 @@
-"""A learner's file in which some functions are the solution's, so that each function can be judged alone."""
+"""Put the solution's code into some functions of a learner's file, so that each function can be judged alone."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def compile_grafted(tree: ast.Module, path: str, solution_path: str) -> CodeType
 
 
 def same_code(one: ast.AST | None, other: ast.AST | None) -> bool:
-    """Return whether two files or functions are the same but for comments and the places of their lines."""
+    """Return whether two files or functions are the same apart from comments and line numbers."""
     return one is not None and other is not None and ast.dump(one) == ast.dump(other)
 
 
 def _grafted(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, wanted: Collection[str]) -> list[ast.stmt]:
-    """Return the statements of a module or class, with some functions of another and all that it lacks."""
+    """Return the statements of a module or class, with some functions of another one and everything it lacks."""
     donated = {name: node for node in theirs for name in _bound(node)}
     body, bound = [], set()
     for node in mine:
@@ -65,7 +65,7 @@ def _comes_first(node: ast.stmt) -> bool:
 
 
 def _without(node: ast.stmt, bound: Collection[str]) -> ast.stmt | None:
-    """Return a statement that binds none of the names ``bound``: all of it, the rest of an import, or nothing."""
+    """Return a statement without the names ``bound``: all of it, the rest of an import, or nothing."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         node.names = [alias for alias in node.names if (alias.asname or alias.name.partition(".")[0]) not in bound]
         return node if node.names else None

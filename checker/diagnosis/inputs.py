@@ -19,7 +19,7 @@ def inputs_of(claim: Callable[..., Any], trace: TracebackType | None) -> dict[st
 
     Args:
         claim: a function of the check file, which calls ``equal(step.function(array), …)``.
-        trace: of its failure.
+        trace: the traceback of its failure.
     """
     while trace and trace.tb_frame.f_code is not claim.__code__:
         trace = trace.tb_next

@@ -1,4 +1,4 @@
-"""Where an exception of the learner's code comes from: the line, what to write instead, the calls that led there."""
+"""Find where an exception of the learner's code comes from: the line, what to write instead, the calls before it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from checker.diagnosis.exceptions import rewrites_for
 from checker.diagnosis.rewriting import Place, rewritten
 
 MOST_CALLS = 2  # that are shown
-LONGEST_ARGUMENT = 20  # characters of what one is called with
+LONGEST_ARGUMENT = 20  # characters of an argument that is shown
 
 
 def place_in(error: BaseException, path: str) -> tuple[str, int]:
     """Return the innermost function and line of the file ``path`` that an exception passed through.
 
-    A comprehension belongs to the function that it stands in, as it does in Python since 3.12.
+    A comprehension belongs to the function that it is in, as it does in Python since 3.12.
     """
     function, line = "", 0
     for trace in _passed(error, path):
@@ -43,7 +43,7 @@ def where_in_words(error: BaseException, path: str, wanted: str = "") -> str:
     Args:
         error: what was raised.
         path: the learner's file.
-        wanted: the exception that had to be raised instead, if one had to.
+        wanted: the exception that should have been raised, if any.
     """
     passed = [trace for trace in _passed(error, path) if not trace.tb_frame.f_code.co_name.startswith("<")]
     innermost = next(reversed([*_passed(error, path)]), None)
@@ -66,7 +66,7 @@ def where_in_words(error: BaseException, path: str, wanted: str = "") -> str:
 
 
 def fixed_numbers(source: str, solution: str, function: str) -> list[int]:
-    """Return the lines of a function with numbers that the solution has nowhere in it, such as a recorded size."""
+    """Return the lines of a function with numbers that the solution's does not contain, such as a recorded size."""
     theirs, ours = (functions(ast.parse(text)).get(function) for text in (source, solution))
     known = {value for _, value in _numbers(ours)} | {0, 1, 2}
     return list(dict.fromkeys(line for line, value in _numbers(theirs) if value not in known))
@@ -88,13 +88,13 @@ def _passed(error: BaseException, path: str) -> Iterator[TracebackType]:
 
 
 def _place(trace: TracebackType) -> Place | None:
-    """Return where the expression stands at which a frame has failed."""
+    """Return the place of the expression at which a frame failed."""
     positions = [*trace.tb_frame.f_code.co_positions()][trace.tb_lasti // 2]
     return None if None in positions else positions  # type: ignore[return-value]
 
 
 def _arguments(frame: FrameType) -> str:
-    """Return what a function was called with, as far as it is numbers and words: ``temperature=0, top_k=None``."""
+    """Return the numbers and words that a function was called with: ``temperature=0, top_k=None``."""
     if frame.f_code.co_name == "<module>":
         return ""
     names, _, _, values = inspect.getargvalues(frame)

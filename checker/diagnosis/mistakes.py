@@ -1,4 +1,4 @@
-"""Which mistake it is: the one that gives the same answers as the learner's file."""
+"""Find which mistake it is: the one that gives the same answers as the learner's file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def agrees(one: Outcome | None, other: Outcome | None) -> bool:
 
 
 def that_agree(said: Outcomes, answers: Answers, mistakes: Collection[str]) -> list[str]:
-    """Return those of some mistakes that give the same answer as was ``said``, for every claim that was decided."""
+    """Return the mistakes that give the same answer as was ``said``, for every claim that was decided."""
     decided = [claim for claim, outcome in said.items() if outcome.verdict != "waits"]
     return [name for name in mistakes if all(agrees(answers[name].get(claim), said[claim]) for claim in decided)]
 

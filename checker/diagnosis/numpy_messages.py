@@ -15,7 +15,7 @@ ADVICE = {
     r"no attribute 'unsqueeze'": "x[:, None] adds an axis.",
     r"no attribute 'cat'": "NumPy's word for it is concatenate.",
     r"no attribute '(append|extend)'": "An array keeps its size: assign to a part of it, x[..., first:end, :] = new.",
-    r"no attribute 'softmax'": "NumPy has no softmax; take yours of warm-up 01, or exp and a sum.",
+    r"no attribute 'softmax'": "NumPy has no softmax; use yours from warm-up 01, or exp and a sum.",
     r"no attribute '(exp|sqrt|matmul)'": "This is a function in NumPy: np.exp(x), np.sqrt(x), a @ b.",
     r"no attribute 'pow'": "A power is x**2.",
     r"no attribute '(backward|grad|requires_grad_?)'": (

@@ -1,8 +1,8 @@
 """Rewrite a line that failed as the library wants it: ``x.view(2, 3)`` becomes ``x.reshape([2, 3])``.
 
-A rule is two pieces of Python, ``x.view(*a) => x.reshape([*a])``. In them a name of one small letter stands for any
-expression, ``*a`` for all arguments that are left, and ``**k`` for all keywords that are left; everything else stands
-for itself. If a piece is a statement, it stands for a whole one.
+A rule is two pieces of Python, ``x.view(*a) => x.reshape([*a])``. In them, a name of one lowercase letter stands for
+any expression, ``*a`` for all remaining arguments, and ``**k`` for all remaining keywords; everything else stands for
+itself. If a piece is a statement, it stands for a whole one.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ def rewritten(source: str, place: Place | None, rules: Iterable[str]) -> tuple[i
 
     Args:
         source: the file.
-        place: of the expression that failed, if it is known. A rule must fit it, or an expression that it is a part
-            of; then it is applied to the whole statement.
+        place: of the expression that failed, if it is known. A rule must fit that expression, or one that contains it;
+        the rule is then applied to the whole statement.
         rules: see :func:`rule`. One that uses a name which the file does not have is left out.
 
     Returns:
-        The line of a statement, and the statement in one line, without what is inside it if it is a loop or the like;
+        The line of a statement, and the statement in one line, without the body if it is a loop or the like;
         0 and nothing if no rule fits.
     """
     tree = ast.parse(source)
@@ -73,7 +73,7 @@ def rewritten(source: str, place: Place | None, rules: Iterable[str]) -> tuple[i
 
 def _rewritten(statement: ast.stmt, place: Place | None, made: Rule) -> str:
     """Return a statement as a rule rewrites it, if the rule fits it or a part of it that holds ``place``."""
-    if isinstance(made.after, ast.stmt) and isinstance(made.before, ast.expr):  # an expression that stands for itself
+    if isinstance(made.after, ast.stmt) and isinstance(made.before, ast.expr):  # the statement is that expression
         bound = match(made.before, statement.value) if isinstance(statement, ast.Expr) else None
         return _unparsed(_Filling(bound).visit(copy.deepcopy(made.after))) if bound is not None else ""
     parts = [node for node in ast.walk(statement) if isinstance(node, ast.expr) and (not place or _holds(node, place))]
@@ -91,7 +91,7 @@ def match(pattern: Any, node: Any, bound: Bound | None = None) -> Bound | None:
         if not isinstance(node, ast.expr) or isinstance(node, ast.Starred | ast.Slice):
             return None
         if isinstance(pattern.ctx, ast.Store) and not isinstance(node, ast.Name):
-            return None  # x += y makes another x of it, which x[0] += y cannot
+            return None  # x += y rebinds x, which x[0] += y cannot
         known = bound.setdefault(pattern.id, node)
         return bound if ast.dump(known) == ast.dump(node) else None
     if isinstance(pattern, ast.Call) and isinstance(node, ast.Call):

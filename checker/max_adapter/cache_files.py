@@ -15,7 +15,7 @@ from max.driver import accelerator_count
 def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
     """Return the place of a file, under a name that says for which MAX, processor and devices its code was made.
 
-    None where MAX keeps nothing.
+    It is None if MAX keeps nothing.
     """
     from max import _core
 
@@ -34,7 +34,7 @@ def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """Give a file to write that becomes ``path`` when it is whole: another check may read that at any time."""
+    """Yield a file to write, which becomes ``path`` once it is complete: another check may read that at any time."""
     unfinished = path.with_suffix(f".{os.getpid()}")
     try:
         yield unfinished

@@ -1,6 +1,6 @@
 """The private and experimental names of MAX that the course uses, as they are in the MAX it is written for.
 
-``python -m checker.max_adapter.contract`` compares them with the installed MAX and says what changed, a line each.
+``python -m checker.max_adapter.contract`` compares them with the installed MAX and says what changed, one line each.
 It may be imported where MAX is missing. A test demands that every such name in the two adapters, this folder and
 ``play/serving/max``, is listed here, and that there is none elsewhere.
 """
@@ -45,13 +45,13 @@ class Entry:
     look: Callable[[str], str]
 
     def broken(self) -> str:
-        """Return what changed, in a sentence; nothing if nothing did."""
+        """Return what changed, in a sentence, or nothing."""
         try:
             found = self.look(self.name)
         except Gone:
-            said = f"{self.name} is not there any more"
-        except Exception as error:  # an import that fails inside of MAX, say
-            said = f"{self.name} cannot be looked at ({type(error).__name__}: {error})"
+            said = f"{self.name} no longer exists"
+        except Exception as error:  # an import that fails inside MAX, say
+            said = f"{self.name} cannot be examined ({type(error).__name__}: {error})"
         else:
             if found == self.expected:
                 return ""
@@ -60,7 +60,7 @@ class Entry:
 
 
 def describe(dotted: str) -> str:
-    """Return what the installed MAX has by a name: ``module``, ``class``, ``field``, or parameters as ``(a, *, b=…)``.
+    """Return what the installed MAX has for a name: ``module``, ``class``, ``field``, or parameters as ``(a, *, b=…)``.
 
     Parameters are given without ``self``, types and the values of defaults: what a caller must fit.
 
@@ -103,7 +103,7 @@ def _kind(value: Any, *, in_class: bool) -> str:
 
 
 def _staged(module: Any) -> Any:
-    """Return the graph of a module of six columns, which is not compiled."""
+    """Return the graph of a module with six columns, not compiled."""
     from max.driver import CPU
     from max.dtype import DType
     from max.experimental.tensor import TensorType
@@ -121,7 +121,7 @@ def _linear(columns: int) -> Any:
     from max.experimental import functional as F
     from max.experimental.nn import Linear
 
-    with F.lazy():  # its weights are not made
+    with F.lazy():  # its weights are not computed
         return Linear(6, columns)
 
 
@@ -192,7 +192,7 @@ PROVOKED = (
     "F.einsum('bto,bti->oi', x, x)",
     "[query for query, key, value in [F.split(x, 3, axis=-1)]]",
 )
-IMPOSSIBLE = "x @ x"  # its error is a diagnosis of MAX's in the middle of a long text
+IMPOSSIBLE = "x @ x"  # its error has MAX's diagnosis in the middle of a long text
 
 
 @cache
@@ -259,7 +259,7 @@ SERVER = "play/serving/max/server.py"
 #: The files whose names are there only with ``max[serve]``.
 NEED_THE_SERVER = (ARCHITECTURE, SERVER)
 
-#: Environment variables and settings of MAX's server, which are called alike.
+#: Environment variables and settings of MAX's server, which share their names.
 SETTINGS = (
     "MAX_SERVE_API_TYPES, MAX_SERVE_DISABLE_TELEMETRY, MAX_SERVE_GRACEFUL_SHUTDOWN_TIMEOUT_S, MAX_SERVE_HOST, "
     "MAX_SERVE_LOGS_CONSOLE_LEVEL, MAX_SERVE_METRIC_RECORDING_METHOD, MAX_SERVE_PORT"
@@ -277,7 +277,7 @@ CONTRACT = (
     ),
     *_names(
         INPUTS,
-        "steps 10 to 15 take up to half as long again",
+        "steps 10 to 15 take up to 50% longer",
         {
             "max.experimental._passes.add_input": "(graph, type)",
             "max.experimental._passes._graph_block": "(graph)",
@@ -437,7 +437,7 @@ CONTRACT = (
 def compare() -> list[str]:
     """Return a sentence for each entry that the installed MAX does not fit.
 
-    Those of the server are looked at only if it is installed.
+    Those of the server are checked only if it is installed.
     """
     return [said for entry in CONTRACT if _can_be_looked_at(entry) and (said := entry.broken())]
 
@@ -447,7 +447,7 @@ def _can_be_looked_at(entry: Entry) -> bool:
 
 
 def main() -> int:
-    """Print what does not fit; exit status 1 when there is something, 2 when MAX cannot be imported."""
+    """Print what does not fit; return 1 if there is something, 2 if MAX cannot be imported."""
     try:
         importlib.import_module("max.experimental.functional")
     except ImportError as error:
@@ -459,7 +459,7 @@ def main() -> int:
     if not broken:
         print(f"all {looked_at} names are as expected")
     if left := len(CONTRACT) - looked_at:
-        print(f"{left} names of MAX's server were not looked at, since it is not installed")
+        print(f"{left} names of MAX's server were not checked, since it is not installed")
     return 1 if broken else 0
 
 

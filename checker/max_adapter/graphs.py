@@ -1,14 +1,14 @@
-"""Graphs that are compiled together, once for every machine, and loaded from one file: a set.
+"""Compile graphs together, once per machine, and load them from one file: a set.
 
 MAX compiles a graph's matrix products anew for every graph, and they take most of the time; all graphs in one
-module take hardly longer than three of them one by one. ``checker.claims.staging`` has the graphs of the solutions
-compiled so, and ``play.staging`` those of the small model. Code that stages one of these graphs finds it
-(:class:`Part`), no matter who wrote the module; any other graph is compiled when it is met, and kept by MAX.
+module take hardly longer than three of them one by one. ``checker.claims.staging`` compiles the graphs of the solutions
+this way, and ``play.staging`` those of the small model. Code that stages one of these graphs finds it (:class:`Part`),
+no matter who wrote the module; any other graph is compiled when it is met, and kept by MAX.
 
-MAX sets up all graphs of a file or none, and wants the weights of all. The weights of the others are zeros, since
-nobody calls them. That costs little because the references are recorded on a tiny configuration: 241 weights of all
-solutions are 0.15 MB and are made in 0.4 ms, and setting all twelve graphs up takes 0.07 s and 20 MB, where
-compiling one takes up to a minute. A model of real size has no business in the set of a check.
+MAX sets up all graphs of a file or none, and needs weights for all. Those of graphs that nobody calls are zeros. That
+costs little because the references are recorded on a tiny configuration: 241 weights of all solutions are 0.15 MB and
+are made in 0.4 ms, and setting up all twelve graphs takes 0.07 s and 20 MB, where compiling one takes up to a minute. A
+model of real size does not belong in the set of a check.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ Lost = Callable[[Exception], None]
 
 SETS = ("solutions", "play")
 
-#: What MAX traces and its compiler then refuses, in its text of a graph, and what to say of it
+#: What MAX traces but its compiler then refuses, as the text of a graph shows it, and what to say about it
 #: (``./run compiling`` looks for more).
 REFUSED_BY_THE_COMPILER = {
     r"reduce\.softmax\(%\w+\) \[axis = -(?!1\b)": (
-        "MAX compiles no softmax over a negative axis other than -1. Count the axis from the front: of four axes, 2 is "
-        "what -2 means."
+        "MAX compiles no softmax over a negative axis other than -1. Count the axis from the front: with four axes, "
+        "-2 is axis 2."
     )
 }
 
@@ -74,7 +74,7 @@ class Together:
 
 @dataclass(frozen=True)
 class Part:
-    """One graph of a file of several, in place of what MAX would have compiled."""
+    """One graph from a file of several, in place of what MAX would have compiled."""
 
     graph: Graph
     name: str
@@ -82,7 +82,7 @@ class Part:
     compile: Callable[[], Any]
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the compiled graph has by this name, for one who asks for more than to run it."""
+        """Return this attribute of the compiled graph, for code that does more than run it."""
         return getattr(self.compile(), name)
 
 
@@ -92,9 +92,9 @@ class StagedError(Exception):
 
 @contextmanager
 def only_traced() -> Iterator[None]:
-    """While this is open, a graph ends in a StagedError where MAX would begin to compile it.
+    """While this is open, raise StagedError where MAX would begin to compile a graph.
 
-    One that has been compiled together with others is found all the same. Without the hook, MAX compiles.
+    A graph that has been compiled together with others is found all the same. Without the hook, MAX compiles.
     """
     before = _only_traced.set(True)
     try:
@@ -104,7 +104,7 @@ def only_traced() -> Iterator[None]:
 
 
 def install(lost: Lost) -> None:
-    """Let MAX's sessions take a graph from those compiled together where it is one of them.
+    """Let MAX's sessions load any graph that was compiled together with others.
 
     Args:
         lost: called when the kept graphs cannot be used after all; MAX then compiles the graph itself.
@@ -160,7 +160,7 @@ def _index(of: str) -> Path | None:
 
 @cache
 def _kept(of: str) -> Together | None:
-    """Return what this machine has of a set, if it has been compiled."""
+    """Return this machine's copy of a set, if it has been compiled."""
     index = _index(of)
     try:
         read = json.loads(index.read_text()) if index else {}
@@ -171,19 +171,19 @@ def _kept(of: str) -> Together | None:
 
 
 def _holding(name: str) -> Together | None:
-    """Return the set that has a graph, if one of this machine's has."""
+    """Return the set on this machine that has a graph, if there is one."""
     return next((kept for kept in map(_kept, SETS) if kept and name in kept.names), None)
 
 
 def forget(of: str) -> None:
-    """Compile every graph of a set when it is met, until they are compiled together again."""
+    """Forget a set: its graphs are compiled when they are met, until they are compiled together again."""
     if index := _index(of):
         index.unlink(missing_ok=True)
     _kept.cache_clear()
 
 
 def compile_set(of: str, stage: Callable[[], None]) -> None:
-    """Compile together what ``stage`` would have compiled, unless this machine has it, or keeps nothing."""
+    """Compile together what ``stage`` would have compiled, unless this machine has it already or keeps nothing."""
     staged, index, kept = staged_by(stage), _index(of), _kept(of)
     if index and not (kept and kept.names >= set(map(fingerprint, staged))):
         compile_together(staged, index)
@@ -206,7 +206,7 @@ def compile_together(graphs: Iterable[Graph], index: Path) -> None:
     code = io.BytesIO()  # from the one Python interface of MAX's graphs to the other
     module.operation.write_bytecode(code)
     operation = _core.Operation.from_bytecode(code.getvalue(), default_mlir_context())
-    devices = scan_available_devices()  # where there is an accelerator, the CPU need not be among them
+    devices = scan_available_devices()  # with an accelerator, the CPU need not be among them
     if (cpu := DeviceSpec.cpu()) not in devices:
         devices.append(cpu)
     compiled = InferenceSession(devices=load_devices(devices)).compile(Module(operation))
@@ -234,7 +234,7 @@ def staged_by(stage: Callable[[], None]) -> list[Graph]:
 
     def note(session: InferenceSession, model: Any, **_: Any) -> Any:
         staged.append(model)
-        raise StagedError  # ends the claim that brought it
+        raise StagedError  # ends the claim that staged it
 
     InferenceSession.compile_reusing_mefs = note  # type: ignore[method-assign, assignment]
     try:

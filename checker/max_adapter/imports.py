@@ -1,8 +1,8 @@
-"""Leave out of MAX's import what no check runs, until it is called.
+"""Put off the parts of MAX's import that no check runs until they are called.
 
 ``max.experimental.nn`` imports the planning of paged attention, two functions in Mojo whose libraries take a seventh
-of a second to load, and what reads GGUF files. Step 15's compiled claim and the server call the first; nothing here
-calls the other.
+of a second to load, and the code that reads GGUF files. Step 15's compiled claim and the server call the first; nothing
+here calls the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-#: Modules that are imported later, and which functions and classes of each are only ever called.
+#: Modules that are imported later, and the functions and classes of each that are only ever called.
 LATER = {
     "max._kv_cache_ops": ("mha_decode_num_partitions", "mla_dispatch_args_scalar"),
     "max.graph.weights.loader_wrappers": ("GGUFWeights",),
@@ -23,14 +23,14 @@ LATER = {
 
 
 class ImportedWhenCalled(ModuleType):
-    """A module that stands in for another, which it imports when a function of it is called, or another name wanted."""
+    """A stand-in for a module, which it imports when a function of it is called or another name is read."""
 
     def __init__(self, name: str, called: Collection[str]) -> None:
         super().__init__(name)
         self._called = called
 
     def __getattr__(self, name: str) -> Any:
-        """Return a function that calls the one of this name in the module itself, or what that module has."""
+        """Return a function that calls the module's own function of this name, or the module's attribute."""
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in self._called:
@@ -51,7 +51,7 @@ def install(lost: Callable[[Exception], None]) -> None:
     """Put a stand-in where MAX would import each of these modules, unless it has been imported.
 
     Raises:
-        ImportError: there is no such module, for this MAX does without; the others have their stand-ins.
+        ImportError: this MAX has no such module; the others get their stand-ins.
     """
     missing = [name for name in LATER if not _is_there(name)]
     for name in LATER.keys() - sys.modules.keys() - {*missing}:

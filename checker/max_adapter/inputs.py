@@ -31,7 +31,7 @@ def install(lost: Callable[[Exception], None]) -> None:
         try:
             block = _passes._graph_block(graph)
             if list(type.parameters) or len(block.arguments) != len(graph.inputs):
-                return describe_all(graph, type)  # a symbolic size has to be declared; a chain is no input
+                return describe_all(graph, type)  # a symbolic size has to be declared; a chain is not an input
             with graph:
                 argument = block.add_argument(type.to_mlir(), _location())
             value = Value.from_mlir(argument)

@@ -1,9 +1,9 @@
-"""The kernels that the checks run: compiled together, once for every machine, and loaded from one file.
+"""Compile the kernels that the checks run together, once per machine, and load them from one file.
 
 MAX's interpreter compiles a kernel when an operation first needs it, and most of that time is the same
 whatever the kernel is: one by one they take many times as long as all at once. Which ones
-the checks need is recorded, step by step, in ``tests/references/kernels.json``; a kernel that is not in it, for
-a learner's own way of writing, is compiled when it is met, as MAX does.
+the checks need is recorded, step by step, in ``tests/references/kernels.json``; a kernel that is not in it, which a
+learner's own way of writing may need, is compiled when it is met, as MAX does.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def recorded() -> dict[str, list[str]]:
 
 
 def install(compiling: Compiling, lost: Callable[[Exception], None]) -> None:
-    """Let the first kernel that is missing bring all that are recorded; others come one by one.
+    """Load all recorded kernels when the first one is missing; compile others one by one.
 
     Args:
-        compiling: opened, with what is being compiled, for as long as that takes.
-        lost: called when the recorded kernels cannot be had after all; MAX then compiles each by itself.
+        compiling: entered, with what is being compiled, for as long as that takes.
+        lost: called when the recorded kernels cannot be compiled or loaded after all; MAX then compiles each by itself.
 
     Raises:
         AttributeError, ImportError, TypeError: this MAX has no such place to hook into; nothing is changed.
@@ -68,7 +68,7 @@ def install(compiling: Compiling, lost: Callable[[Exception], None]) -> None:
             waiting.clear()
             try:
                 models = load_recorded(compiling)
-            except Exception as error:  # whatever this MAX did not like: it can still compile the one that is missing
+            except Exception as error:  # whatever went wrong, MAX can still compile the one that is missing
                 lost(error)
             else:
                 for each in families:

@@ -1,6 +1,6 @@
-"""The texts of MAX's error messages: what they give away, and what of them is for a learner.
+"""The texts of MAX's error messages: what they reveal, and which part of them a learner needs.
 
-It imports neither MAX nor anything of ours, so ``diagnosis`` can word an exception where there is no MAX.
+It imports neither MAX nor anything of ours, so ``diagnosis`` can word an exception without MAX.
 ``contract`` provokes each of these messages in the installed MAX.
 """
 
@@ -441,14 +441,14 @@ def what_was_said(error: BaseException) -> str:
 
 
 def _is_assertion_of_pad(error: BaseException) -> bool:
-    """Return whether MAX refused how much to pad, which it does without a word."""
+    """Return whether MAX refused the padding, which it does without a message."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     modules = [frame.f_globals.get("__name__", "") for frame in frames if frame.f_code.co_name == "pad"]
     return isinstance(error, AssertionError) and not str(error) and any(name.startswith("max.") for name in modules)
 
 
 def _is_picked_by_booleans(error: BaseException) -> bool:
-    """Return whether MAX refused an index because it is a tensor, and it is one of booleans."""
+    """Return whether MAX refused an index because it is a tensor of booleans."""
     if "Slice index value" not in str(error):
         return False
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
@@ -457,7 +457,7 @@ def _is_picked_by_booleans(error: BaseException) -> bool:
 
 
 def without_internals(message: str) -> str:
-    """Return a message in one line; of a graph operation that could not be made, its name and MAX's diagnosis."""
+    """Return a message in one line; for a graph operation that failed, return its name and MAX's diagnosis."""
     made = re.match(r"Failed to create op '(\w+?)(?:Op)?':.*?Diagnostics:\s*(.*?)\n", message, re.DOTALL)
     if made:
         diagnosis = re.sub(r"#mosh<ape(\[.*?\])> : !mosh\.ape", r"\1", made[2]).partition(". Insert an explicit")[0]

@@ -1,6 +1,7 @@
-"""Try the accelerator: ``python -m checker.max_adapter.probe`` adds on it, and prints its name if the sum is right.
+"""Try the accelerator: ``python -m checker.max_adapter.probe`` adds on it, and prints its name if that is right.
 
-A process of its own, since a driver that does not fit may end it. Exit status 1, with a sentence, where there is none.
+It runs in a process of its own, which an unsuitable driver may end. It returns 1, with a sentence, if there is no
+accelerator.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from checker.max_adapter.runtime import open_device, tensor
 
 
 def main() -> int:
-    """Add on the accelerator."""
+    """Add numbers on the accelerator."""
     try:
         device = open_device("gpu")
     except ValueError as error:

@@ -1,11 +1,11 @@
 """Prepare MAX for the checks and for the finished model; convert arrays, choose devices, tell of compiling.
 
 :func:`prepare` is called once by each entry point that runs MAX; nothing is patched by an import. It sets what
-grading is (float32 on the CPU), and then hooks into MAX at six places, which only buy speed (:data:`HOOKS`). Where
-MAX no longer has the place, or what was hooked in fails later, checks go on as MAX does it by itself: slower, just
-as right, and :data:`notices` says so, once per hook.
+grading is (float32 on the CPU), and then hooks into MAX at six places, which only buy speed (:data:`HOOKS`). Where MAX
+no longer has the place, or a hook fails later, checks run as MAX does by itself: slower, but just as right;
+:data:`notices` says so, once per hook.
 
-What MAX has to compile, and for how long, is told to all :data:`listeners`.
+All :data:`listeners` are told what MAX has to compile, and how long that took.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Hook:
 
 
 def take_interrupts(lost: Lost) -> None:
-    """Handle Ctrl-C by a function of ours, which raises KeyboardInterrupt like Python's own.
+    """Handle Ctrl-C with a function of ours, which raises KeyboardInterrupt like Python's own.
 
     With Python's own, ``asyncio.run``, in which every eager operation ends, prepares a message with the ``repr`` of
     the result, which for a tensor runs hundreds of further operations: a forward pass of attention takes half a
@@ -84,7 +84,7 @@ def interpret(lost: Lost) -> None:
 
 @dataclass(frozen=True)
 class InterpretOrCompile:
-    """An executor of MAX's: the interpreter; what it refuses (a bfloat16 cast, say) is compiled, and said to be."""
+    """An executor that runs MAX's interpreter, and compiles what it refuses (a bfloat16 cast, say), and says so."""
 
     interpreter: Any
     refusal: type[Exception]
@@ -108,7 +108,7 @@ class InterpretOrCompile:
 
 @contextmanager
 def compiling(what: str) -> Iterator[None]:
-    """Tell the listeners that something is being compiled while this is open."""
+    """While this is open, tell the listeners that something is being compiled."""
     start = time.perf_counter()
     for listener in listeners:
         listener(what, None)
@@ -136,7 +136,7 @@ HOOKS = (
         interpret,
         "operations are also compiled in background processes: checks take longer, and more of the processor",
     ),
-    Hook("inputs", inputs.install, "steps 10 to 15 take up to half as long again"),
+    Hook("inputs", inputs.install, "steps 10 to 15 take up to 50% longer"),
     Hook("interrupts", take_interrupts, "every operation takes many times as long"),
 )
 
@@ -151,7 +151,7 @@ def prepare() -> None:
             hook.install(lost)
         except Exception as error:  # whatever it is, checks are right without the hook
             lost(error)
-    # Grading is float32 on the CPU; where there is an accelerator, MAX's own defaults are bfloat16 on that.
+    # Grading is float32 on the CPU; if there is an accelerator, MAX's own defaults are bfloat16 on that device.
     _defaults.enter_context(default_device(CPU()))
     _defaults.enter_context(default_dtype(DType.float32))
 
@@ -171,14 +171,14 @@ def tensor(array: np.ndarray) -> Tensor:
 
 @contextmanager
 def lazily() -> Iterator[None]:
-    """Gather operations to one graph while this is open, unless each is to run at once (:func:`eagerly`)."""
+    """While this is open, gather operations into one graph, unless each is to run at once (:func:`eagerly`)."""
     with nullcontext() if _eagerly.get() else F.lazy():
         yield
 
 
 @contextmanager
 def eagerly() -> Iterator[None]:
-    """Run every operation at once while this is open: slower, but an error comes from the line that is to blame."""
+    """While this is open, run every operation at once: slower, but an error comes from the line that is to blame."""
     before = _eagerly.set(True)
     try:
         yield
@@ -187,7 +187,7 @@ def eagerly() -> Iterator[None]:
 
 
 def start_threads() -> None:
-    """Run one small operation: MAX starts its threads and loads its engine at the first, in a tenth of a second."""
+    """Run one small operation: at the first, MAX starts its threads and loads its engine, in a tenth of a second."""
     one = tensor(np.ones([1, 1], dtype=np.float32))
     with F.lazy():
         two = one + one
@@ -204,9 +204,9 @@ def open_device(name: str) -> Device:
         return CPU()
     if name == "gpu" and accelerator_count():
         return Accelerator()
-    raise ValueError(f"there is no device {name!r} that MAX can use here; there are {', '.join(devices())}")
+    raise ValueError(f"there is no device {name!r} that MAX can use here; choose from {', '.join(devices())}")
 
 
 def devices() -> list[str]:
-    """Return the devices that a compiled verdict can be had for."""
+    """Return the devices for which a compiled verdict is possible."""
     return ["cpu", "gpu"] if accelerator_count() else ["cpu"]

@@ -1,4 +1,4 @@
-"""What is drawn anew at every check: sizes, numbers, and weights that no recording has."""
+"""Draw at every check anew: sizes, numbers, and weights that no recording has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Draw:
 
     Args:
         seed: what it draws from.
-        avoided: whole numbers that are not drawn where another will do, such as the sizes of the recording.
+        avoided: whole numbers that are not drawn if another will do, such as the sizes of the recording.
 
     Attributes:
         said: the sizes and numbers drawn so far, by name.
@@ -48,16 +48,16 @@ class Draw:
         return value
 
     def array(self, *shape: int, dtype: type[np.floating] = np.float32) -> Array:
-        """Return read-only numbers; each row along the last axis spreads as far as chance will have it, 0.03 to 2."""
+        """Return read-only numbers; each row along the last axis has a random spread, from 0.03 to 2."""
         spread = 10 ** self._random.uniform(-1.5, 0.3, (*shape[:-1], 1))
         return _kept((self._random.standard_normal(shape) * spread).astype(dtype))
 
     def ids(self, below: int, *shape: int) -> Array:
-        """Return read-only whole numbers from 0 up to, and without, ``below``."""
+        """Return read-only whole numbers from 0 up to ``below``, which is excluded."""
         return _kept(self._random.integers(below, size=shape))
 
     def coins(self, *shape: int) -> Array:
-        """Return True or False, as likely as each other."""
+        """Return True or False for each element, equally likely."""
         return _kept(self._random.random(shape) < 0.5)
 
     def weights(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:

@@ -62,7 +62,7 @@ def _where(right: np.ndarray, axes: Sequence[str]) -> str:
         if len(bad) == 1:
             which = {0: f"the first {name}", last: f"the last {name}"}.get(int(bad[0]), f"{name} {bad[0]}")
             return f"Only {which} is wrong."
-        return f"Right for {name} {_listed(indices)}, wrong for {_listed(bad)}."
+        return f"The values are right for {name} {_listed(indices)}, wrong for {_listed(bad)}."
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Show numbers beside those that they should be: the worst place and what is around it."""
+"""Show numbers beside the expected ones: the worst place and what surrounds it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-ROWS, COLUMNS = 5, 3  # of what is shown of an array, three times side by side
+ROWS, COLUMNS = 5, 3  # of an array that are shown, three times side by side
 INPUT_COLUMNS = 9
 CELL = 9  # characters of a number, with the space before it
 
@@ -27,7 +27,7 @@ class Comparison:
 def shown(comparison: Comparison) -> list[str]:
     """Return the inputs, and yours, the expected numbers and the difference side by side, as lines.
 
-    Of arrays with more than two axes the last two are shown, there where the difference is largest.
+    Of arrays with more than two axes, the last two are shown, where the difference is largest.
     """
     actual, expected = comparison.actual, comparison.expected
     difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))

@@ -1,5 +1,5 @@
 """The parent of a check: it starts the child, keeps time, hears events, decides the verdict and prints it.
 
-In come a step and the learner's file; out go printed lines and an exit status.
+It takes a step and the learner's file; it prints lines and returns an exit status.
 The command line, the companions and maintainers' tools may import it; it imports no MAX, no pytest, no child.
 """

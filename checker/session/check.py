@@ -1,4 +1,4 @@
-"""A check from the learner's file to its verdict: the command line runs one, ``watch`` one at every save."""
+"""Run a check from the learner's file to its verdict: once for the command line, at every save for ``watch``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Check:
         )
 
     def _keep(self, note: Callable[[], None]) -> None:
-        """Write down what a check of the learner's file said, where that can be written."""
+        """Write down what a check of the learner's file said, if that is possible."""
         if self.job.kind != "learner" or self.job.device == "gpu":
             return
         try:
@@ -87,10 +87,10 @@ def open_check(
         compile_: go on to the compiled verdict after the numbers.
         device: compile for this device alone.
         show: the function whose numbers are to be shown.
-        seed: what another configuration is drawn from; chance, if it is left out.
+        seed: what another configuration is drawn from; chosen at random if it is left out.
 
     Returns:
-        The check to run, or the exit status where the static verdict is a no.
+        The check to run, or the exit status if the static verdict is a no.
     """
     path = step.solution_file if solution else step.learner_file
     printer.line(f"{relative_path(path)}\n")
@@ -129,7 +129,7 @@ def grade(
     show: str,
     seed: int | None,
 ) -> int:
-    """Check a step once by a child, print its verdict and return the exit status."""
+    """Check a step once in a child, print its verdict and return the exit status."""
     check = open_check(
         step, printer, time.perf_counter(), solution=solution, compile_=compile_, device=device, show=show, seed=seed
     )

@@ -1,6 +1,6 @@
 """The process that runs a check: start it, give it a job, hear it in time, end it.
 
-The child runs the learner's code, so nothing of it is trusted: its exit status and what it prints mean nothing,
+The child runs the learner's code, so nothing from it is trusted: its exit status and what it prints mean nothing,
 and an event that decides counts only with this run's signature.
 """
 
@@ -28,9 +28,9 @@ LOW_PRIORITY = 10  # as `nice` has it
 class Child:
     """A process that carries out one job, and may be started ahead of it.
 
-    Started for a ``step``, it imports what that step's check needs (MAX above all) and waits. A new one for
-    every job rather than a fork of one that has imported MAX: MAX starts threads when it is imported, and
-    the first operation of a fork waits for them for ever.
+    Started for a ``step``, it imports what that step's check needs (MAX above all) and waits. Every job gets a new
+    process, not a fork of one that has imported MAX: MAX starts threads when it is imported, and the first operation of
+    a fork waits for them forever.
     """
 
     def __init__(self, step: Step | None = None) -> None:
@@ -57,12 +57,12 @@ class Child:
 
     def _write(self, text: str) -> None:
         assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # a dead child is told of by its events
+        with contextlib.suppress(BrokenPipeError):  # the events report a dead child
             self.process.stdin.write(text.encode())
             self.process.stdin.flush()
 
     def run(self, job: Job, quiet_seconds: float = QUIET_SECONDS) -> Generator[Event]:
-        """Carry out ``job`` and yield its events; ``quiet_seconds`` without one are too many."""
+        """Carry out ``job`` and yield its events; after ``quiet_seconds`` without one, the child is late."""
         assert self.process.stdin is not None
         self._wake()
         self._write(json.dumps(asdict(job)))
@@ -87,7 +87,7 @@ class Child:
         return listen(self.signs, self.reader, self.process.stdout.fileno(), quiet_seconds, started)
 
     def _wake(self) -> None:
-        """Let a child go on that was started ahead and has stopped itself until there is a job."""
+        """Wake a child that was started ahead and has stopped itself until there is a job."""
         self.process.send_signal(signal.SIGCONT)
 
     def lower_priority(self) -> None:
@@ -96,12 +96,12 @@ class Child:
             os.setpriority(os.PRIO_PGRP, self.process.pid, LOW_PRIORITY)
 
     def kill(self) -> None:
-        """End the child and whatever it started, while another thread hears it: the last event is ``Died``."""
+        """End the child and whatever it started, while another thread listens to it: the last event is ``Died``."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
     def stop(self) -> None:
-        """End the child and whatever it started; it has said what it had to say. A second time does nothing."""
+        """End the child and whatever it started; it has said what it had to say. A second call does nothing."""
         assert self.process.stdout is not None
         if self.process.stdout.closed:
             return

@@ -1,7 +1,7 @@
-"""The parent's own comparison: the arrays that a claim compared against Hugging Face's recorded ones.
+"""Compare again, in the parent: the arrays that a claim compared with Hugging Face's recorded ones.
 
-Which claims are ``equal`` to a recorded array stands in the check file; the parent reads it there, loads the
-record itself, and believes a yes of such a claim only if an array of the child is equal to it here as well.
+The check file says which claims are ``equal`` to a recorded array. The parent reads it, loads the recording itself, and
+believes such a claim's yes only if an array from the child equals the recording here as well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from checker.course.steps import Step
 from checker.events import Array, Claimed
 
-if TYPE_CHECKING:  # NumPy is loaded when the first child runs: the static verdict does not wait for it
+if TYPE_CHECKING:  # NumPy is loaded when the first child runs, so that the static verdict does not wait for it
     import numpy as np
 
     from checker.numeric.references import Reference
@@ -70,7 +70,7 @@ class Evidence:
         return not all(any(_equal(array, one) for one in self.values(part) for array in arrays) for part in wanted)
 
     def values(self, part: ast.expr) -> list[np.ndarray]:
-        """Return the recorded arrays that an expression of the check file stands for; several if it names a loop's."""
+        """Return the recorded arrays that an expression of the check file stands for; several for a loop's variable."""
         if {node.id for node in ast.walk(part) if isinstance(node, ast.Name)} == {"reference"}:
             code = compile(ast.Expression(part), "a claim", "eval")
             return [eval(code, {"__builtins__": {}, "reference": self.reference})]
@@ -82,7 +82,7 @@ class Evidence:
 
 
 def _recorded(claim: ast.FunctionDef) -> Iterator[ast.expr]:
-    """Yield the second argument of every ``equal`` of a claim that is recorded: ``reference[…]`` or a part of it."""
+    """Yield the second argument of a claim's ``equal`` calls, if it is recorded: ``reference[…]`` or a part of it."""
     for node in ast.walk(claim):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "equal" and len(node.args) > 1:
             expected = node.args[1]

@@ -1,4 +1,4 @@
-"""Hear a child: the events of its pipe and the lines of its output, within the time that each may take."""
+"""Listen to a child: the events of its pipe and the lines of its output, within the time that each may take."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from checker.events import Compiling, Died, Ended, Event, Late, Printed, Sign, T
 QUIET_SECONDS = float(os.environ.get("COURSE_QUIET_SECONDS", "10"))
 COMPILE_SECONDS = 900.0  # for one thing that MAX compiles
 START_SECONDS = 120.0  # for importing MAX from a cold disk
-TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys as often
+TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
 PRINTED_LINES = 200  # of the learner's own output
 
 
 class _Lines:
-    """The lines that come out of a pipe, as far as they are complete."""
+    """The complete lines that have come out of a pipe."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -43,7 +43,7 @@ def listen(signs: Mapping[str, Sign], pipe: int, output: int, quiet_seconds: flo
         pipe: the descriptor of its events.
         output: the descriptor of its standard output.
         quiet_seconds: seconds without an event until it is late, while nothing is being compiled.
-        started: it has been heard before; at its start it may take longer.
+        started: whether it has been heard before; at its start it may take longer.
     """
     told, printed, compiling = _Lines(pipe), 0, False
     with selectors.DefaultSelector() as selector:

@@ -19,7 +19,7 @@ WIDTH = 110
 
 
 def asked(question: str) -> bool | None:
-    """Return the answer of a person, no unless it is yes; None when there is no terminal to ask at."""
+    """Return whether a person answers yes; None if there is no terminal to ask at."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
     try:
@@ -41,7 +41,7 @@ class Printer:
         self.compiling: tuple[str, float] | None = None
         self.status: Status | None = None
         self.told_why = False
-        self.again = "run this again"  # what a learner does for another verdict
+        self.again = "run this again"  # what a learner does to get another verdict
 
     def line(self, text: str = "") -> None:
         """Print text, wrapped to the terminal."""
@@ -68,7 +68,7 @@ class Printer:
         self.console.print(Text(f"  | {text}", "dim"), soft_wrap=True)
 
     def progress(self, event: Compiling | Tick) -> None:
-        """Follow what MAX compiles, and say it once it takes a while."""
+        """Follow what MAX compiles, and say so once it takes a while."""
         if isinstance(event, Compiling) and event.seconds is None:
             self.compiling = (event.what, time.monotonic())
         elif isinstance(event, Compiling):
@@ -82,13 +82,13 @@ class Printer:
             self._show_compiling(f"compiling {what}, {time.monotonic() - since:.0f} s")
 
     def is_long(self) -> bool:
-        """Return whether MAX compiles something by now that takes a while."""
+        """Return whether MAX has been compiling something for a while."""
         return self.compiling is not None and time.monotonic() - self.compiling[1] > SHOW_COMPILING_AFTER
 
     def _show_compiling(self, text: str) -> None:
         if not self.told_why:
             self.told_why = True
-            self.line("  MAX compiles what it has not run on this machine before: once, then it keeps the result.")
+            self.line("  MAX compiles what it has not run on this machine before, once, and keeps the result.")
         if self.status is None:
             self.status = Status(Text(text), console=self.console, spinner="line")
             self.status.start()

@@ -1,4 +1,4 @@
-"""Print a check as it goes: rows while claims are heard, and at last the verdict that ``verdict`` has decided."""
+"""Print a check as it goes: rows while claims are heard, and finally the verdict that ``verdict`` has decided."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def print_unreadable(error: Unreadable, printer: Printer) -> None:
 
 
 def print_static(static: StaticVerdict, printer: Printer) -> None:
-    """Print which blanks are still to write, and how to begin where that is all of them."""
+    """Print which blanks are still to write, and how to begin if that is all of them."""
     for one in static.to_write:
         printer.row("to write", one.blank.label, what_to_do(one))
     if not static.can_be_tried:
@@ -41,8 +41,8 @@ class Report:
         step: the step that is graded.
         printer: where it goes.
         to_write: the names of the blanks that are not written yet.
-        compile_: compiled claims are wanted too.
-        gpu_decides: the GPU alone was asked for.
+        compile_: whether compiled claims are wanted too.
+        gpu_decides: whether only the GPU was asked for.
         show: the function whose numbers are to be shown.
         seed: what another configuration is drawn from.
         started: the time of ``time.perf_counter`` from which the verdict counts.
@@ -115,7 +115,7 @@ class Report:
             self.printer.line("It is now compiled for your machine. You may go on: Ctrl-C keeps the yes.")
 
     def _take(self, event: Claimed) -> None:
-        """Print a claim, or hold it from the first no on: its explanation may say that it only waits for another."""
+        """Print a claim, or hold it from the first no on: its explanation may say that it waits for another."""
         if event.verdict == "no" or self.held:
             self.held.append(event.claim)
         else:
@@ -131,7 +131,7 @@ class Report:
         if about in self.to_write:
             return  # a blank that is still to write has its line already
         if event.verdict == "yes" and event.claim.partition("[")[0] in self.drawn:
-            return  # it is of interest only where it does not hold
+            return  # it is of interest only if it does not hold
         if event.verdict != "waits":
             self.printer.row(event.verdict, about, event.sentence)
         elif about not in self.waiting:
@@ -176,7 +176,7 @@ class Report:
         return any(claim.partition("[")[0] in self.drawn for claim, said in self.heard.sealed.items() if said == "no")
 
     def _show(self, verdict: Verdict) -> None:
-        """Print the numbers that were asked for; else say once how to see them."""
+        """Print the numbers that were asked for; otherwise say once how to see them."""
         if self.show and verdict.status != YES:
             lines = self.shown.lines if self.shown and self.shown.about == self.show else ()
             self.printer.line()

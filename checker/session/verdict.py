@@ -1,4 +1,4 @@
-"""Decide: from all that was heard of a check to its verdict. Nothing is printed here."""
+"""Decide the verdict from everything that was heard of a check. Nothing is printed here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ YES, NO, INTERRUPTED = 0, 1, 130
 
 ERROR = re.compile(r"\w*(Error|Iteration|Exception): ")
 WORD = re.compile(r"\w{3,}")
-ALIKE = 0.6  # of the words of a sentence that says what another has said
+ALIKE = 0.6  # share of its words that a sentence may have in common with another and still add to it
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Verdict:
 
 @dataclass
 class Heard:
-    """All that a child has said so far."""
+    """Everything that a child has said so far."""
 
     claims: dict[str, Claimed] = field(default_factory=dict)
     explained: list[Explained] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Heard:
             case Tampered(sentence):
                 self.stopped = Explanation(f"No verdict: your file {sentence}, which the check relies on. Remove that.")
             case Late() | Died() if self.refused:
-                pass  # while it was looked for why: the verdict stands
+                pass  # while the reason was sought: the verdict stands
             case Late(seconds, where):
                 said = f"Nothing was heard for {seconds:g} seconds"
                 self.stopped = self.no_verdict(said, "Look for a loop that never ends.", where)
@@ -95,7 +95,7 @@ class Heard:
                 self.stopped = self.no_verdict("The process ended", "Look for os._exit, a kill, or a crash.")
 
     def no_verdict(self, happened: str, advice: str, where: str = "") -> Explanation:
-        """Return the explanation of a check that came to no end."""
+        """Return the explanation of a check that did not finish."""
         during = f"while this was tried: {self.running}" if self.running else "while the file was loaded."
         return Explanation(f"No verdict: {happened} {during} {advice}", where=where)
 
@@ -111,7 +111,7 @@ class Heard:
 
     @property
     def only_compiling_is_left(self) -> bool:
-        """Whether it is a yes by now, since MAX has traced the module with the numbers right; compiling may go on."""
+        """Whether it is already a yes: the numbers are right, and MAX has traced the module; compiling may go on."""
         return bool(self.traced) and self.numbers_are_right
 
 
@@ -123,7 +123,7 @@ def adds_to(mistake: str, help: str) -> bool:
 
 
 def explain(heard: Heard, failed: Mapping[str, Claimed]) -> list[Explanation]:
-    """Return the explanations of the claims that failed: one for a function that makes a known mistake, else each."""
+    """Return the explanations of the claims that failed: one per function that makes a known mistake, else all."""
     told = [one for one in heard.explained if one.verdict == "no"]
     if not told:  # compiled claims, or the child ended before it could explain
         told = [Explained(name, one.about, "no", "", one.help, one.where) for name, one in failed.items()]
@@ -140,10 +140,10 @@ def decide(heard: Heard, required: Collection[str], to_write: Collection[str], *
     """Return the verdict on a file.
 
     Args:
-        heard: all that the child said.
+        heard: everything that the child said.
         required: the claims that a yes needs.
         to_write: the names of the blanks that are still to write.
-        gpu_decides: compiled claims about the GPU decide too; else it has a say and no vote.
+        gpu_decides: whether compiled claims about the GPU decide too; otherwise they are only reported.
     """
     if heard.stopped:
         kept = ("The yes without the compiler is kept.",) if heard.only_compiling_is_left else ()

@@ -1,4 +1,4 @@
-"""Tell of what MAX compiles while a command waits for it: a moving line in a terminal, else a plain one."""
+"""Say what MAX is compiling while a command waits for it: a moving line in a terminal, else a plain one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from checker.session.printer import Printer
 
 TICK_SECONDS = 0.1
 
-Listener = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
+Listener = Callable[[str, float | None], None]  # what is compiled, and None or the seconds it took
 
 
 @contextmanager
 def telling_of_compiling(listeners: list[Listener]) -> Iterator[None]:
-    """Tell on standard error what takes longer than a moment to compile while this is open.
+    """While this is open, say on standard error what takes longer than a moment to compile.
 
     Args:
-        listeners: those of MAX's adapter, one of which this is for so long.
+        listeners: those of MAX's adapter, which this one joins for that time.
     """
     printer, lock, over = Printer(stderr=True), threading.Lock(), threading.Event()
 

@@ -1,6 +1,6 @@
-"""What each part of the model is worth: the bits per byte of a text with one part after the other left out.
+"""Measure what each part of the model is worth: the bits per byte of a text with that part left out.
 
-In come a checkpoint and the chapters that it was not trained on; out go figures, which the command prints. The command
-line and maintainers' tools import it; it imports ``checker.course``, ``checker.max_adapter``,
+It takes a checkpoint and the chapters that it was not trained on; it returns figures, which the command prints. The
+command line and maintainers' tools import it; it imports ``checker.course``, ``checker.max_adapter``,
 ``checker.session.waiting`` and the rest of ``play``.
 """

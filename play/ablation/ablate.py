@@ -1,4 +1,4 @@
-"""Leave out one part of the model after the other, and print what that costs."""
+"""Leave out each part of the model in turn, and print what that costs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def ablate(
     fill_in: bool,
     anyway: bool,
 ) -> None:
-    """Print three tables, each row as soon as it is measured; write the figures as JSON where a path is given.
+    """Print three tables, each row as soon as it is measured; write the figures as JSON if a path is given.
 
     Raises:
-        NotWritten: steps are not complete, and the reference is not to stand in.
-        WasRefused: a check said no to a step, which is not to run anyway.
+        NotWritten: steps are not complete, and the reference may not stand in.
+        WasRefused: a check said no to a step, which may not run anyway.
         OSError: the file cannot be written.
-        ValueError: the checkpoint cannot be read, or the stride makes no sense.
+        ValueError: the checkpoint cannot be read, or the stride is impossible.
     """
     for words in use_mine(fill_in=fill_in, anyway=anyway) if mine else []:
         tell(words)

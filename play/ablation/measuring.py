@@ -48,14 +48,14 @@ def read(texts: list[str], tokenizer: Tokenizer, config: GPT2Config, stride: int
     """Cut texts into windows of at most ``n_positions`` tokens, so that each token is predicted once.
 
     A text is preceded by the end-of-text token and otherwise stands alone. A window moves over it by ``stride`` tokens,
-    and each token is predicted by the first window that holds it. No window is padded: without its mask, a
-    model would see the padding.
+    and each token is predicted by the first window that holds it. No window is padded: a model without its mask would
+    see the padding.
 
     Raises:
-        ValueError: the stride is below 1 or above ``n_positions``, or a token is none that the model knows.
+        ValueError: the stride is below 1 or above ``n_positions``, or the model does not know a token.
     """
     if not 1 <= stride <= config.n_positions:
-        raise ValueError(f"stride = {stride} is none; give 1 to n_positions = {config.n_positions}")
+        raise ValueError(f"stride = {stride} is impossible; give 1 to n_positions = {config.n_positions}")
     by_length: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
     for text in texts:
         ids = np.concatenate([[end_of_text(tokenizer)], encode(tokenizer, text, config)[0]])
@@ -78,10 +78,10 @@ class Measure:
 
     Args:
         name_or_folder: the checkpoint.
-        stride: tokens that each window predicts; a larger one is faster, and gives each token less to look back at.
+        stride: tokens that each window predicts; a larger one is faster, but gives each token less to look back at.
 
     Raises:
-        ValueError: the checkpoint cannot be found or read, or the stride makes no sense.
+        ValueError: the checkpoint cannot be found or read, or the stride is impossible.
     """
 
     def __init__(self, name_or_folder: str | Path = SMALL_MODEL, stride: int = STRIDE) -> None:
@@ -104,20 +104,20 @@ class Measure:
 
 
 def parts(measure: Measure) -> Iterator[tuple[str, float]]:
-    """Yield what is left out of the whole model, and the bits per byte without it."""
+    """Yield the name of each part that is left out, and the bits per byte without it."""
     for name, switches in left_out(measure.all_on, measure.config).items():
         yield name, measure.bits_per_byte(switches)
 
 
 def layers(measure: Measure) -> Iterator[list[float]]:
-    """Yield for each layer the bits per byte without :data:`OF_A_LAYER`."""
+    """Yield, for each layer, the bits per byte without each of :data:`OF_A_LAYER`."""
     for layer in range(measure.config.n_layer):
         switches = (without_layer(measure.all_on, layer, *halves) for halves in OF_A_LAYER.values())
         yield [measure.bits_per_byte(some) for some in switches]
 
 
 def heads(measure: Measure) -> Iterator[list[float]]:
-    """Yield for each layer the bits per byte without one of its heads, for each of them."""
+    """Yield, for each layer, the bits per byte without each one of its heads."""
     for layer in range(measure.config.n_layer):
         switches = (without_head(measure.all_on, layer, head) for head in range(measure.config.n_head))
         yield [measure.bits_per_byte(some) for some in switches]

@@ -29,7 +29,7 @@ TANH, EXACT, NO_BEND = 0, 1, 2  # the activations
 
 @dataclass(frozen=True)
 class Switches:
-    """What a run of the model has of each part. As a rule, 1 is all of it and 0 is nothing."""
+    """How much of each part a run of the model has. As a rule, 1 is all of it and 0 is nothing."""
 
     places: np.ndarray  # [n_positions], the row of wpe that each position gets
     wpe: np.ndarray  # [1]
@@ -71,7 +71,7 @@ def _numbers(values: Any) -> np.ndarray:
 
 
 def left_out(all_on: Switches, config: GPT2Config) -> dict[str, Switches]:
-    """Return the switches without one part, by what is left out or put in its place."""
+    """Return switches that each lack one part, by the name of what is left out or put in its place."""
     random_head = np.random.default_rng(0).standard_normal(all_on.lm_head.shape) * all_on.lm_head.std()
     return {
         "positions: none": replace(all_on, wpe=0 * all_on.wpe),
@@ -113,7 +113,7 @@ def without_layer(all_on: Switches, layer: int, *halves: int) -> Switches:
 
 
 class SwitchedGPT2(Module[[Tensor, Mapping[str, Tensor]], Tensor]):
-    """GPT-2 with switches. It has no weights of its own, but those of step 11's model."""
+    """GPT-2 with switches. It has no weights of its own; it uses those of step 11's model."""
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
         self.model = model
@@ -121,7 +121,7 @@ class SwitchedGPT2(Module[[Tensor, Mapping[str, Tensor]], Tensor]):
     def forward(
         self, input_ids: Tensor, on: Mapping[str, Tensor]
     ) -> Tensor:  # [batch, seq], the inputs of Switches -> [batch, seq, vocab]
-        """Return the logarithm of the probability of each token to come next."""
+        """Return the logarithm of each token's probability of coming next."""
         transformer = self.model.transformer
         hidden_states = transformer.wte(input_ids) + on["wpe"] * transformer.wpe(on["places"])
         for layer, block in enumerate(transformer.h):
@@ -163,7 +163,7 @@ def normalize(norm: LayerNorm, x: Tensor, on: Tensor) -> Tensor:  # [..., embd],
 def gather(
     attention: GPT2MultiHeadAttention, x: Tensor, mask: Tensor, factor: Tensor, heads: Tensor
 ) -> Tensor:  # [batch, seq, embd], [seq, seq], [1], [head] -> [batch, seq, embd]
-    """Apply step 07's attention, with a factor for the scores and one for what each head found."""
+    """Apply step 07's attention, with a factor for the scores and one for the result of each head."""
     query, key, value = F.split(attention.c_attn(x), [attention.embed_dim] * 3, axis=-1)
     query, key, value = (attention._split_heads(part) for part in (query, key, value))
     found = attend(factor * query, key, value, mask) * heads.reshape([-1, 1, 1])

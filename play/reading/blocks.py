@@ -1,4 +1,4 @@
-"""The Python blocks of a chapter: found in its Markdown, and run in one module, as a reader would type them."""
+"""Find the Python blocks of a chapter in its Markdown, and run them in one module, as a reader would type them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Block:
 
     @property
     def first_line(self) -> str:
-        """What it begins with, to recognize it by."""
+        """The line that it begins with, by which to recognize it."""
         return self.source.strip().partition("\n")[0]
 
 
@@ -64,12 +64,12 @@ def need_max(blocks: Sequence[Block]) -> bool:
 
 
 def run(blocks: Sequence[Block], chapter: str, *, also_to: TextIO | None = None) -> Iterator[Ran]:
-    """Run blocks one after the other in one module, up to the first that fails.
+    """Run blocks one after another in one module, up to the first that fails.
 
     Args:
-        blocks: what is to run.
+        blocks: what to run.
         chapter: the path of their chapter, where a traceback finds their lines.
-        also_to: hears what they print as well, at once.
+        also_to: also gets what they print, at once.
     """
     module = ModuleType("chapter")
     sys.modules["chapter"] = module

@@ -38,4 +38,6 @@ def open_prompt() -> None:
         pass
     shown = "\n".join(f">>> {line}" for line in NAMES.splitlines())
     with telling_of_compiling(listeners):
-        code.interact(f"MAX is prepared. Ctrl-D ends. These have been imported:\n{shown}", local=names, exitmsg="")
+        code.interact(
+            f"MAX is prepared. Ctrl-D ends this. These names have been imported:\n{shown}", local=names, exitmsg=""
+        )

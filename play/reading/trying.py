@@ -1,4 +1,4 @@
-"""Run the blocks of a chapter with MAX prepared: on the reader's step where it is written, else on the solution."""
+"""Run the blocks of a chapter with MAX prepared: on the reader's step if it is written, else on the solution."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHAPTERS = ROOT / "book" / "src"
 
 
 class NothingToTry(ValueError):
-    """There is no such chapter, or it has no blocks; the message says what there is."""
+    """There is no such chapter, or it has no blocks; the message lists the chapters there are."""
 
 
 def find_chapter(name: str) -> Path:
@@ -34,7 +34,7 @@ def find_chapter(name: str) -> Path:
     path = CHAPTERS / f"{Path(name).stem}.md"
     if not path.is_file():
         there = ", ".join(sorted(path.stem for path in CHAPTERS.glob("*.md") if path.stem != "SUMMARY"))
-        raise NothingToTry(f"there is no chapter {name!r}; there are {there}")
+        raise NothingToTry(f"there is no chapter {name!r}; choose from {there}")
     return path
 
 
@@ -43,7 +43,7 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
 
     Args:
         name: the chapter.
-        tell: hears what is worth knowing besides.
+        tell: called with whatever else is worth knowing.
         solution: run them on the solution, even where the reader's step is written.
 
     Raises:

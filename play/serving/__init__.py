@@ -1,5 +1,5 @@
 """GPT-2 behind MAX's OpenAI-compatible server.
 
-In come a checkpoint and requests over HTTP; out go completions, or a sentence that says what is wrong with a request.
-The command line, step 15's check, the book and the project's tests import it.
+It takes a checkpoint and requests over HTTP; it returns completions, or a sentence that says what is wrong with a
+request. The command line, step 15's check, the book and the project's tests import it.
 """

@@ -38,13 +38,13 @@ def check_version() -> None:
 
 @functools.cache
 def choose_modules() -> list[str]:
-    """Let solutions mean the learner's steps if the environment says so; return what to tell of that.
+    """Let solutions mean the learner's steps if the environment says so; return what to tell the user about that.
 
     Call it in every process of the server, before any solution is imported.
 
     Raises:
-        NotWritten: steps are not complete, and the reference is not to stand in.
-        WasRefused: a check said no to a step, which is not to run anyway.
+        NotWritten: steps are not complete, and the reference may not stand in.
+        WasRefused: a check said no to a step, which may not run anyway.
     """
     chosen = os.environ.get(MODULES, "").split()
     return use_mine(fill_in=FILL_IN in chosen, anyway=ANYWAY in chosen) if chosen else []

@@ -22,7 +22,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 PATHS = {"/v1/completions": "POST", "/v1/models": "GET", "/health": "GET", "/version": "GET"}
-LARGEST_BODY = 1 << 20  # bytes; a full context of tokens is some thousand
+LARGEST_BODY = 1 << 20  # bytes; a full context of tokens has a few thousand
 LONGEST_VALUE = 80  # characters of a value that a message repeats
 MOST_CHOICES = 128  # texts that one request may ask for
 SEED_OF_ZERO = 1 << 62  # MAX takes seed 0 for no seed at all
@@ -30,7 +30,7 @@ NOT_OFFERED = {"echo": False, "logprobs": None, "suffix": None, "best_of": 1, "l
 
 
 class InvalidRequest(Exception):
-    """A request that MAX does not get to see: the status of the answer, and what to do."""
+    """A request that MAX never sees: the status of the answer, and what to do."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -41,14 +41,14 @@ class InvalidRequest(Exception):
 class ModelLimits:
     """What the served model can answer."""
 
-    name: str  # by which requests ask for the model
+    name: str  # under which requests ask for the model
     n_positions: int
     vocab_size: int
     encode: Callable[[str], list[int]]  # text -> token ids
 
 
 def _as_list(prompt: object) -> object:
-    """Put a prompt that stands alone into a list."""
+    """Put a single prompt into a list."""
     alone = isinstance(prompt, str) or (isinstance(prompt, list) and prompt and isinstance(prompt[0], int))
     return [prompt] if alone else prompt
 
@@ -66,7 +66,7 @@ def _number(kind: Any, least: float, most: float) -> tuple[Any, str]:
 
 @functools.cache
 def completion_request(limits: ModelLimits) -> type[BaseModel]:
-    """Make the type of a request to this model. Each field's description says what it may be; other fields pass."""
+    """Make the type of a request to this model. Each field's description says what it may be; others pass."""
     fields = {
         "model": (Literal[limits.name], f"{json.dumps(limits.name)}, which is served here"),
         **{name: (Literal[value, None], "left out; it is not offered here") for name, value in NOT_OFFERED.items()},
@@ -84,7 +84,7 @@ def completion_request(limits: ModelLimits) -> type[BaseModel]:
 
 
 def validated(body: bytes, limits: ModelLimits) -> dict[str, Any]:
-    """Return the request that MAX gets to see.
+    """Return the request that MAX will see.
 
     Raises:
         InvalidRequest: the model cannot answer the request as asked.
@@ -105,7 +105,7 @@ def validated(body: bytes, limits: ModelLimits) -> dict[str, Any]:
 
 
 def _check_length(prompt: str | list[int], wanted: int, limits: ModelLimits) -> None:
-    """Refuse a prompt that leaves no room in the context for what is to follow it, or has no row in the table."""
+    """Refuse a prompt that leaves no room in the context for its continuation, or a token with no row in the table."""
     ids = limits.encode(prompt) if isinstance(prompt, str) else prompt
     outside = [token for token in ids if not 0 <= token < limits.vocab_size]
     if outside:
@@ -118,17 +118,17 @@ def _check_length(prompt: str | list[int], wanted: int, limits: ModelLimits) -> 
 
 
 def _every_choice(request: dict[str, Any]) -> dict[str, Any]:
-    """Put ``n`` and ``seed`` into words that MAX follows: it overlooks n, and seed 0."""
+    """Express ``n`` and ``seed`` in a way that MAX follows: it ignores n, and seed 0."""
     count, prompts = request.pop("n", None) or 1, request["prompt"]
     choices = [prompt for prompt in prompts for _ in range(count)]
     if len(choices) > MOST_CHOICES:
         asked = f"{count} texts for each of {len(prompts)} prompts"
-        raise InvalidRequest(f"{asked} are more than {MOST_CHOICES}; ask in parts")
+        raise InvalidRequest(f"{asked} are more than {MOST_CHOICES}; split the request")
     if len(choices) > 1 and request.get("stream"):
         raise InvalidRequest("one request streams one text; send a request for each")
     if request.get("seed") is not None:
         if count > 1:
-            raise InvalidRequest(f"n = {count} with one seed gives {count} equal texts; send seeds of their own")
+            raise InvalidRequest(f"n = {count} with one seed gives {count} identical texts; send one request per seed")
         request["seed"] = request["seed"] or SEED_OF_ZERO
     return request | {"prompt": choices if len(choices) > 1 else choices[0]}
 
@@ -146,7 +146,7 @@ class RequestValidation:
         try:
             method = PATHS.get(scope["path"])
             if method is None:
-                raise InvalidRequest(f"nothing is served at {scope['path']}; there are {', '.join(PATHS)}", 404)
+                raise InvalidRequest(f"nothing is served at {scope['path']}; the paths are {', '.join(PATHS)}", 404)
             if scope["method"] != method:
                 raise InvalidRequest(f"{scope['path']} takes {method}, not {scope['method']}", 405)
             if method == "POST":
@@ -179,7 +179,7 @@ def _with_body(body: bytes, scope: Scope, receive: Receive) -> tuple[Scope, Rece
 
 
 async def _answer(invalid: InvalidRequest, send: Send) -> None:
-    """Answer in the words of OpenAI's interface."""
+    """Answer in the format of OpenAI's interface."""
     error = {"message": str(invalid), "type": "invalid_request_error", "param": None, "code": str(invalid.status)}
     body = json.dumps({"error": error}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]

@@ -1,11 +1,11 @@
-"""The folder of a training: a checkpoint in Hugging Face's layout, and what the training goes on from.
+"""The folder of a training: a checkpoint in Hugging Face's layout, and what is needed to resume the training.
 
-``training.safetensors`` holds all that a training goes on from, in one file: weights, moving averages, and as its
-metadata the plan and what has been reported. It is written beside itself, synced, and renamed, as every file here
-is, so that whatever ends the program leaves the last one whole. The other files serve those who read the folder:
-``config.json``, the tokenizer, ``model.safetensors`` with the weights of the last save, ``training.json`` with
-all figures, ``loss.svg`` with the curve, and in the folder ``best`` the same model as it was when its validation
-loss was lowest.
+``training.safetensors`` holds everything that a resumed training needs, in one file: weights, moving averages, and as
+its metadata the plan and what has been reported. Like every file here, it is written under another name, synced, and
+renamed, so that whatever ends the program leaves the last one whole. The other files serve those who read the folder:
+``config.json``, the tokenizer, ``model.safetensors`` with the weights of the last save, ``training.json`` with all
+figures, ``loss.svg`` with the curve, and in the folder ``best`` the same model as it was when its validation loss was
+lowest.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ UNFINISHED = ".unfinished"  # ends the name of what is being written
 
 @dataclass
 class Saved:
-    """What a training goes on from."""
+    """What a training is resumed from."""
 
     plan: Plan
     history: History
@@ -45,7 +45,7 @@ class Saved:
 
 
 def write(file: Path, data: bytes) -> None:
-    """Write a file so that at any moment there is all of the old one or all of the new one.
+    """Write a file so that at any moment either the whole old one or the whole new one is there.
 
     Raises:
         OSError: the disk is full, say; the old file is as it was.
@@ -65,7 +65,7 @@ def write(file: Path, data: bytes) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Let the names in a folder outlast a power cut."""
+    """Make the names in a folder survive a power cut."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -74,7 +74,7 @@ def _sync(folder: Path) -> None:
 
 
 def in_hugging_faces_layout(weights: Weights) -> Weights:
-    """Return weights as a checkpoint has them: Conv1D's are kept [in, out]. The head is tied, so it is left out."""
+    """Return weights as a checkpoint has them: Conv1D stores [in, out]. The head is tied, so it is left out."""
     return {name: np.ascontiguousarray(array.T) if name.endswith(CONV1D) else array for name, array in weights.items()}
 
 
@@ -89,15 +89,14 @@ class Folder:
         self.path = path
 
     def refuse_what_is_there(self) -> None:
-        """Refuse to begin a training where something else is.
+        """Refuse to begin a training in a folder that holds something else.
 
         Raises:
-            ValueError: the folder holds files, or is none.
+            ValueError: the folder holds files, or is not a folder.
         """
         if (self.path / STATE).is_file():
             raise ValueError(
-                f"{self.path} holds a training already. Add --resume {self.path} to go on with it, or give "
-                "another --out"
+                f"{self.path} holds a training already. Add --resume {self.path} to continue it, or give another --out"
             )
         if self.path.exists() and not (self.path.is_dir() and not any(self.path.iterdir())):
             raise ValueError(f"{self.path} is not empty; give --out a new folder")
@@ -130,7 +129,7 @@ class Folder:
         _sync(self.path.parent)
 
     def save(self, saved: Saved, *, best: bool) -> None:
-        """Write where a training is; ``best`` says that its weights are the best so far.
+        """Write the state of a training; ``best`` says that its weights are the best so far.
 
         Raises:
             OSError: the disk is full, say; then the folder holds the last save.
@@ -139,7 +138,7 @@ class Folder:
         groups = {"weights": saved.weights, "means": saved.means, "squares": saved.squares}
         tensors = {f"{group}/{name}": array for group, of in groups.items() for name, array in of.items()}
         model = _model_file(saved.weights)
-        if best:  # first: a training that goes on from the state before repeats the evaluation, and writes this again
+        if best:  # first: a training resumed from the state before repeats the evaluation, and writes this again
             write(self.path / "best" / "model.safetensors", model)
         write(self.path / STATE, save(tensors, metadata={"training": json.dumps(facts)}))
         write(self.path / "model.safetensors", model)
@@ -150,25 +149,27 @@ class Folder:
             write(self.path / CURVE, as_svg(saved.history).encode())
 
     def load(self) -> tuple[Saved, Tokenizer]:
-        """Return what the training goes on from, and its tokenizer.
+        """Return what the training is resumed from, and its tokenizer.
 
         Raises:
-            ValueError: this is no folder of a training, or its files are damaged.
+            ValueError: this is not the folder of a training, or its files are damaged.
         """
         file = self.path / STATE
         if not file.is_file():
-            raise ValueError(f"{self.path} holds no training: it has no {STATE}. Give --resume what was --out")
+            raise ValueError(
+                f"{self.path} holds no training: it has no {STATE}. Give --resume the folder that was --out"
+            )
         try:
             with safe_open(file, "np") as opened:
                 facts = json.loads(opened.metadata()["training"])
                 groups: dict[str, Weights] = {"weights": {}, "means": {}, "squares": {}}
-                for name in opened.keys():  # noqa: SIM118, it is no dict
+                for name in opened.keys():  # noqa: SIM118, it is not a dict
                     group, _, rest = name.partition("/")
                     groups[group][rest] = opened.get_tensor(name)
             history = History(**{one.name: facts[one.name] for one in fields(History)})
             saved = Saved(Plan.of(facts["plan"]), history, facts["step"], **groups)
         except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
-            raise ValueError(f"{file} is damaged, or no file of a training: {error}") from error
+            raise ValueError(f"{file} is damaged, or is not a training file: {error}") from error
         return saved, load_tokenizer(self.path)
 
 

@@ -1,4 +1,4 @@
-"""The loss over the steps, drawn as one SVG file that needs nothing else."""
+"""Draw the loss over the steps as one SVG file that needs nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from play.training.plan import History
 
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 60, 20, 46, 46  # the margins
-POINTS = 300  # of the curve; of a longer training, each is the mean of several steps
+POINTS = 300  # of the curve; in a longer training, each is the mean of several steps
 
 STYLE = """
 svg { background: white; font: 13px sans-serif; }
@@ -31,7 +31,7 @@ def thinned(losses: list[float]) -> tuple[np.ndarray, np.ndarray]:  # -> two tim
 def as_svg(history: History) -> str:
     """Return the losses of a training, and the validation losses with the lowest in a circle.
 
-    There are at least one step and one evaluation.
+    There must be at least one step and one evaluation.
     """
     steps, losses = thinned(history.losses)
     at = np.array([one["step"] for one in history.evaluations])

@@ -1,7 +1,7 @@
 """The graphs of a training: gradients, the update, and the logits, which share the weights' memory.
 
-They are compiled once for a size of the model. None is compiled again when the weights change, since weights are
-inputs that the update writes into.
+They are compiled once per size of the model, and not again when the weights change: weights are inputs that the update
+writes into.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from solutions.solution_13 import Weights
 from solutions.solution_18 import Gradients
 from solutions.solution_20 import Accumulate, AdamW, TrainingState, Update, initialize, model_with
 
-MAX_NORM = 1.0  # of all gradients together; what is longer is clipped
+MAX_NORM = 1.0  # of all gradients together; a longer one is clipped
 
 Batches = Iterable[tuple[np.ndarray, np.ndarray]]  # of inputs and targets, two times [batch, seq]
 
@@ -72,7 +72,7 @@ class Trainer:
         self.state.step = 0
 
     def go_on(self, step: int, weights: Weights, means: Weights, squares: Weights) -> None:
-        """Go on from a step.
+        """Continue from a step.
 
         Raises:
             ValueError: the arrays are not those of this model.

@@ -1,4 +1,4 @@
-"""The training itself: steps, evaluations, samples, saves, and what is printed of them."""
+"""The training itself: steps, evaluations, samples, saves, and what is printed about them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from solutions.solution_12 import stream_tokens
 from solutions.solution_16 import bits_per_byte
 from solutions.solution_20 import Batch, Progress, learning_rate, train
 
-SAVE_EVERY = 30.0  # seconds, besides after each evaluation
+SAVE_EVERY = 30.0  # seconds, in addition to after each evaluation
 SAMPLE_TOKENS = 60
 TRIED_STEPS = 4  # to learn how long a step takes; the first does not count
 
@@ -32,7 +32,7 @@ HEADER = f"{'step':>7}  {'loss':>7}  {'validation':>10}  {'bits per byte':>13}  
 
 
 class Diverged(ValueError):
-    """The loss is no number any more; the message says what to try."""
+    """The loss is no longer a number; the message says what to try."""
 
 
 class CannotSave(ValueError):
@@ -40,7 +40,7 @@ class CannotSave(ValueError):
 
 
 class Interrupt:
-    """Whether Ctrl-C, or a request to end, has come. A step and a save are finished first; the second ends at once."""
+    """Whether Ctrl-C, or a request to end, has come. The first lets a step and a save finish; the second does not."""
 
     def __init__(self) -> None:
         self.came = False
@@ -53,7 +53,7 @@ class Interrupt:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Listen while this is open."""
+        """While this is open, listen for it."""
         before = {number: signal.signal(number, self) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -74,7 +74,7 @@ class Lines:
         print(text, flush=True)
 
     def moving(self, text: str) -> None:
-        """Show a line that the next one replaces; nothing where there is no terminal."""
+        """Show a line that the next one replaces; show nothing without a terminal."""
         if self.moves:
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
@@ -85,7 +85,7 @@ class Lines:
 
 @dataclass
 class Session:
-    """One training, from wherever it is."""
+    """One training, from its beginning or from wherever it was saved."""
 
     plan: Plan
     trainer: Trainer
@@ -103,10 +103,10 @@ class Session:
         self.saved_step, self.saved_at = self.trainer.state.step, time.monotonic()
 
     def go_on(self, saved: Saved) -> None:
-        """Go on from what was saved.
+        """Continue from what was saved.
 
         Raises:
-            ValueError: it is not of this model.
+            ValueError: it is not from this model.
         """
         self.trainer.go_on(saved.step, saved.weights, saved.means, saved.squares)
         self.saved_step = saved.step
@@ -144,7 +144,7 @@ class Session:
             ) from error
 
     def seconds_per_step(self) -> float:
-        """Return how long a step takes, from a few that are forgotten afterwards."""
+        """Return how long a step takes, from timing a few whose effect is discarded."""
         times = [time.perf_counter()]
         times += [time.perf_counter() for _ in self.steps(TRIED_STEPS)]
         self.trainer.begin(self.plan.seed)
@@ -182,7 +182,7 @@ class Session:
         return self.trainer.state.step == self.plan.steps
 
     def after(self, progress: Progress) -> None:
-        """Evaluate, write a sample, save and print, as far as it is time for each."""
+        """Evaluate, write a sample, save, and print, each if it is due."""
         step = progress.step
         speed = step * self.tokens_per_step / self.history.seconds
         left = in_words((self.plan.steps - step) * self.history.seconds / step)
@@ -233,7 +233,7 @@ class Session:
         except OSError as error:
             raise CannotSave(
                 f"step {trainer.state.step} could not be saved ({error.strerror}), and {self.folder.path} holds step "
-                f"{self.saved_step}. Make room, then go on with `./run train --resume {self.folder.path}`"
+                f"{self.saved_step}. Make room, then continue with `./run train --resume {self.folder.path}`"
             ) from error
         self.saved_step, self.saved_at = trainer.state.step, time.monotonic()
 

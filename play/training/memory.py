@@ -1,7 +1,7 @@
-"""The numbers of a training, each group of them in two arrays, which NumPy and the compiled graphs share.
+"""The numbers of a training: each group is in two arrays, which NumPy and the compiled graphs share.
 
-Step 20's ``Update`` treats every number alike, whatever weight it belongs to, but for one thing: a matrix decays. So
-it is given all matrices as one weight and all else as another, and MAX compiles it for two weights instead of dozens.
+Step 20's ``Update`` treats every number alike, whatever weight it belongs to, except that matrices decay. So it gets
+all matrices as one weight and everything else as another, and MAX compiles it for two weights instead of dozens.
 ``Accumulate``, which needs every weight by itself, gets views of the same memory.
 """
 
@@ -26,7 +26,7 @@ MATRICES, VECTORS = "matrices", "vectors"  # what decays, and what does not
 
 @dataclass(frozen=True)
 class Shared:
-    """Arrays by name, which are parts of two: ``wholes``, of shapes [numbers, 1] and [numbers]."""
+    """Arrays by name, which are parts of the two ``wholes``, of shapes [numbers, 1] and [numbers]."""
 
     arrays: Weights
     wholes: Weights
@@ -43,7 +43,7 @@ class Shared:
         """Write values into the arrays, in place.
 
         Raises:
-            ValueError: values are missing, unknown, or of other shapes.
+            ValueError: values are missing or unknown, or have other shapes.
         """
         shapes = {name: array.shape for name, array in self.arrays.items()}
         if {name: np.shape(value) for name, value in values.items()} != shapes:
@@ -76,6 +76,6 @@ def shared(shapes: Mapping[str, tuple[int, ...]]) -> Shared:
     return Shared({name: arrays[name] for name in shapes}, wholes)
 
 
-def types(arrays: Weights) -> Any:  # by name; Module.compile takes them, and does not say so
+def types(arrays: Weights) -> Any:  # by name; Module.compile takes them, though its types do not say so
     """Return the types of arrays that a compiled graph may write into."""
     return {name: BufferType(DType.float32, array.shape, device=DeviceRef.CPU()) for name, array in arrays.items()}

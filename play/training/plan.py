@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CURVE = "loss.svg"  # the file in the folder of a training that shows its losses
-WARMUP = 0.05  # of all steps: while the learning rate rises
-EVALUATIONS = 20  # in a whole training, besides the one before the first step
+WARMUP = 0.05  # share of all steps in which the learning rate rises
+EVALUATIONS = 20  # in a whole training, in addition to the one before the first step
 SAMPLES = 4  # in a whole training
 
 
@@ -26,18 +26,18 @@ class Plan:
     """What a training does.
 
     Raises:
-        ValueError: a number makes no sense, or does not fit another.
+        ValueError: a number is impossible, or does not fit another.
     """
 
     layers: int = option(3, "How many blocks.")
     heads: int = option(4, "Heads per block.")
     width: int = option(128, "The size of a hidden state, a multiple of the heads.")
-    positions: int = option(128, "Tokens that the model sees at most.")
-    vocab: int = option(1024, "Tokens of the tokenizer, which is learned from the text.")
-    batch: int = option(16, "Windows that run at once.")
+    positions: int = option(128, "How many tokens the model sees at most.")
+    vocab: int = option(1024, "How many tokens the tokenizer learns from the text.")
+    batch: int = option(16, "How many windows run at once.")
     accumulate: int = option(1, "Batches per step; their gradients are added up.")
     rate: float = option(2e-3, "The highest learning rate.")
-    seed: int = option(0, "Of the first weights and of the order of the windows.")
+    seed: int = option(0, "The seed of the first weights and of the order of the windows.")
     prompt: str = option("The", "How the samples begin.")
     steps: int = 1000
     texts: tuple[str, ...] = ()  # absolute paths; none is Moby Dick
@@ -49,13 +49,13 @@ class Plan:
                 why = " (256 bytes and the end of a text)" if name == "vocab" else ""
                 raise ValueError(f"--{name} {given} is too small; give {smallest}{why} or more")
         if self.width % self.heads:
-            raise ValueError(f"--width {self.width} is no multiple of --heads {self.heads}; every head gets its share")
+            raise ValueError(f"--width {self.width} is not a multiple of --heads {self.heads}; give one that is")
         if not 0 < self.rate < math.inf:
-            raise ValueError(f"--rate {self.rate} is no learning rate; give a number above 0, such as {Plan.rate}")
+            raise ValueError(f"--rate {self.rate} is not a learning rate; give a number above 0, such as {Plan.rate}")
 
     @property
     def warmup_steps(self) -> int:
-        """For how many steps the learning rate rises."""
+        """The number of steps in which the learning rate rises."""
         return max(1, round(WARMUP * self.steps))
 
     def evaluates_after(self, step: int) -> bool:
@@ -67,11 +67,11 @@ class Plan:
         return self._is_one_of(SAMPLES, step)
 
     def _is_one_of(self, times: int, step: int) -> bool:
-        """Return whether a step is one of so many, spread evenly, of which the last step is one."""
+        """Return whether a step is one of ``times`` evenly spread ones, of which the last is the last step."""
         return step * times // self.steps > (step - 1) * times // self.steps
 
     def as_values(self) -> dict[str, Any]:
-        """Return the plan as JSON can hold it."""
+        """Return the plan in a form that JSON can hold."""
         return dataclasses.asdict(self)
 
     @classmethod
@@ -92,12 +92,12 @@ class History:
     losses: list[float] = field(default_factory=list)  # of every step, in nats per token, before the step
     evaluations: list[dict[str, Any]] = field(default_factory=list)  # step, loss, bits_per_byte
     samples: list[dict[str, Any]] = field(default_factory=list)  # step, text
-    seconds: float = 0.0  # that the steps took, over all sessions, without evaluations
+    seconds: float = 0.0  # that the steps took in all sessions, not counting evaluations
     facts: dict[str, Any] = field(default_factory=dict)  # of the model, the text, the machine
 
     @property
     def best(self) -> dict[str, Any]:
-        """Return the evaluation with the lowest loss; the first of several."""
+        """Return the evaluation with the lowest loss, the first one if there are several."""
         return min(self.evaluations, key=lambda one: one["loss"])
 
 

@@ -14,14 +14,14 @@ from checker.course.paths import SMALL_MODEL, relative_path
 
 MOBY_DICK = SMALL_MODEL / "moby_dick.txt"
 CHAPTERS = 135
-TEST = range(10, CHAPTERS + 1, 20)  # for the figures of the model card; nothing is chosen by them
+TEST = range(10, CHAPTERS + 1, 20)  # for the figures of the model card; no choice depends on them
 DEV = range(20, CHAPTERS + 1, 40)  # for every choice: which weights to keep, the n-gram's weights
 HELD_OUT = 0.1  # of any other text: its end
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts to learn, to choose by, and to measure; nothing is in two parts."""
+    """Texts to learn, to choose by, and to measure; no text is in two of them."""
 
     train: list[str]
     dev: list[str]
@@ -43,10 +43,10 @@ def moby_dick_corpus() -> Corpus:
 
 
 def read_corpus(files: Sequence[Path]) -> Corpus:
-    """Return *Moby Dick*, or what these files hold: the last tenth of each is for validation, and nothing for a test.
+    """Return *Moby Dick*, or what these files hold: the last tenth of each is for validation, and none for a test.
 
     Raises:
-        ValueError: a file is missing, is no text in UTF-8, or is too short to cut; the message names it.
+        ValueError: a file is missing, is not text in UTF-8, or is too short to cut; the message names it.
     """
     if not files:
         return moby_dick_corpus()
@@ -55,27 +55,29 @@ def read_corpus(files: Sequence[Path]) -> Corpus:
 
 
 def cut(text: str, file: Path) -> tuple[str, str]:
-    """Cut a text into what is learned and what is held out, where a line or at least a word ends."""
+    """Cut a text, at the end of a line or at least of a word, into what is learned and what is held out."""
     wanted = int(len(text) * (1 - HELD_OUT))
     for end in ("\n", " "):
         at = text.find(end, wanted) + 1
         if at and text[at:].strip() and text[:at].strip():
             return text[:at], text[at:]
-    raise ValueError(f"{relative_path(file)} is too short: its last tenth is held out, and there is nothing in it")
+    raise ValueError(
+        f"{relative_path(file)} is too short: its last tenth is held out, and that is empty; give a longer one"
+    )
 
 
 def read_text(file: Path) -> str:
     """Return the text of a file.
 
     Raises:
-        ValueError: it is missing, a folder, or no text in UTF-8.
+        ValueError: it is missing, a folder, or not text in UTF-8.
     """
     try:
         data = file.read_bytes()
     except OSError as error:
         raise ValueError(f"{file} cannot be read ({error.strerror}); give --text a file") from error
     if b"\0" in data:
-        raise ValueError(f"{file} is no text: it has bytes of value 0. Give --text plain text in UTF-8")
+        raise ValueError(f"{file} is not text: it has bytes of value 0. Give --text plain text in UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Train a GPT-2 on a text, or go on with a training: what ``./run train`` does."""
+"""Train a GPT-2 on a text, or resume a training: what ``./run train`` does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # at run time only after use_mine, which decides whose module
     from play.training.windows import Windows
     from solutions.solution_01 import GPT2Config
 
-OUT = Path("my-gpt2")  # where the model goes, if nothing else is said
+OUT = Path("my-gpt2")  # where the model goes by default
 LAST_STEP = "step_20"  # training needs the steps up to this one
 
 
@@ -44,12 +44,12 @@ def train(
     """Train, and say how it goes; return whether the last step was reached, or False after Ctrl-C.
 
     Args:
-        numbers: of the plan, by its names; None where the plan's own is meant.
+        numbers: the plan's numbers by name; None stands for the plan's default.
 
     Raises:
-        NotWritten: steps are not complete, and the reference is not to stand in.
-        WasRefused: a check said no to a step, which is not to run anyway.
-        ValueError: an option, a text or a folder cannot be used, the loss is no number, or a save failed.
+        NotWritten: steps are not complete, and the reference may not stand in.
+        WasRefused: a check said no to a step, which may not run anyway.
+        ValueError: an option, a text or a folder cannot be used, the loss is not a number, or a save failed.
         OSError: the folder cannot be written.
     """
     given = {name: one for name, one in {**numbers, "steps": steps}.items() if one is not None}
@@ -60,7 +60,7 @@ def train(
     from play.training.graphs import config_of
     from play.training.loop import Session
 
-    # What is to be done; whatever is wrong with it is said before anything is compiled.
+    # What to do; whatever is wrong with it is reported before anything is compiled.
     folder = Folder(resume or out or OUT)
     if resume:
         saved, tokenizer = folder.load()
@@ -73,9 +73,11 @@ def train(
         plan = Plan(**given, texts=tuple(str(file.absolute()) for file in text))
     read = read_material(plan, tokenizer)
     if saved and history.facts["text"] != read.digest:
-        raise ValueError(f"the text has changed since {resume} was begun, so this would be another training")
+        raise ValueError(
+            f"the text has changed since {resume} was begun; restore it, or start a new training with --out"
+        )
 
-    # The beginning, or the place to go on from.
+    # The beginning, or the place to resume from.
     config = config_of(plan, read.tokenizer.get_vocab_size())
     trainer, compile_seconds = compile_and_tell(config, tell)
     session = Session(plan, trainer, read.tokenizer, read.windows, read.validation, folder, history)
@@ -87,7 +89,7 @@ def train(
         if minutes is not None:
             per_step = session.seconds_per_step()
             plan = session.plan = replace(plan, steps=max(2, int(60 * minutes / per_step)))
-            tell(f"a step takes {per_step:.2f} s, so {minutes:g} minutes are {plan.steps:,} steps")
+            tell(f"a step takes {per_step:.2f} s, so {minutes:g} minutes are enough for {plan.steps:,} steps")
         history.facts = {
             "parameters": sum(array.size for array in trainer.weights.arrays.values()),
             "vocab": config.vocab_size,
@@ -107,7 +109,7 @@ def train(
 
     if not session.run():
         step = f"{trainer.state.step:,} of {plan.steps:,}"
-        tell(f"stopped after step {step}, which is saved; `./run train --resume {folder.path}` goes on")
+        tell(f"stopped after step {step}, which is saved; `./run train --resume {folder.path}` continues it")
         return False
     best = history.best
     tell(
@@ -124,17 +126,17 @@ def check_options(
     """Refuse options that do not go together, or an impossible time.
 
     Raises:
-        ValueError: they do not; the message names them.
+        ValueError: the options do not; the message names them.
     """
     if resume:
         others = given | {name: one for name, one in (("text", text), ("minutes", minutes), ("out", out)) if one}
         if others:
             there = ", ".join(f"--{name}" for name in others)
-            raise ValueError(f"--resume goes on with what {resume} was begun with; leave out {there}")
+            raise ValueError(f"--resume continues with the options that {resume} was begun with; leave out {there}")
     if "steps" in given and minutes is not None:
         raise ValueError("give --steps or --minutes, not both")
     if minutes is not None and not 0 < minutes < math.inf:
-        raise ValueError(f"--minutes {minutes} is no time; give a number above 0")
+        raise ValueError(f"--minutes {minutes} is not a time; give a number above 0")
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class Material:
 
 
 def read_material(plan: Plan, tokenizer: Tokenizer | None) -> Material:
-    """Read the texts of a plan, by a tokenizer that is learned from them if there is none yet.
+    """Read the texts of a plan with its tokenizer, which is learned from them if there is none yet.
 
     Raises:
         ValueError: a text cannot be read, or is too short.
@@ -171,7 +173,7 @@ def read_material(plan: Plan, tokenizer: Tokenizer | None) -> Material:
 
 
 def compile_and_tell(config: GPT2Config, tell: Callable[[str], None]) -> tuple[Trainer, dict[str, float]]:
-    """Return a trainer, and how many seconds each of its graphs took; Ctrl-C ends the program meanwhile."""
+    """Return a trainer, and how many seconds each of its graphs took; until then, Ctrl-C ends the program."""
     from checker.max_adapter.runtime import listeners, notices, prepare
     from play.training.graphs import compile_trainer
 
@@ -205,7 +207,7 @@ def size(texts: list[str]) -> int:
 
 
 def processor() -> str:
-    """Return the name of the processor, as far as the system tells it."""
+    """Return the name of the processor, if the system tells it."""
     told = Path("/proc/cpuinfo")
     lines = told.read_text().splitlines() if told.is_file() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

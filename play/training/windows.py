@@ -1,4 +1,4 @@
-"""Tokens and windows of a text: what a step learns depends on its number and the seed alone."""
+"""Cut a text into tokens and windows: what a step learns depends on its number and the seed alone."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tokenizers.models import BPE
 from play.tokens import END_OF_TEXT, end_of_text
 from play.training.plan import Plan
 
-VALIDATION_WINDOWS = 128  # at most; of a longer text, as many that are spread evenly
+VALIDATION_WINDOWS = 128  # at most; in a longer text, this many are spread evenly
 NOT_COUNTED = -100
 
 
 def learn_tokenizer(texts: list[str], vocab: int) -> Tokenizer:
-    """Return a byte-level BPE tokenizer, as GPT-2's, of at most ``vocab`` tokens: any text can be written in it.
+    """Return a byte-level BPE tokenizer, like GPT-2's, of at most ``vocab`` tokens: it can encode any text.
 
     They are the end of a text, 256 bytes, and merges, as far as the texts have any.
     """
@@ -36,14 +36,14 @@ def learn_tokenizer(texts: list[str], vocab: int) -> Tokenizer:
 
 
 def token_ids(tokenizer: Tokenizer, texts: list[str]) -> np.ndarray:  # -> [tokens]
-    """Return the tokens of all texts, one after the other; each text has the end-of-text token before it."""
+    """Return the tokens of all texts, one after another; the end-of-text token precedes each text."""
     parts = [[end_of_text(tokenizer), *encoded.ids] for encoded in tokenizer.encode_batch(texts)]
     return np.concatenate([np.array(part, np.int64) for part in parts])
 
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of a training text, in another order and cut at other places in every epoch.
+    """The windows of a training text, cut at different places and in a different order in every epoch.
 
     Two neighbors share one token: the last of the one, which it predicts, is the first of the next.
 
@@ -72,7 +72,7 @@ class Windows:
         return 1 + (len(self.tokens) - self.most_skipped - self.plan.positions) // (self.plan.positions - 1)
 
     def epoch(self, number: int) -> np.ndarray:  # -> [per_epoch]
-        """Return where the windows of an epoch begin, in its order."""
+        """Return where the windows of an epoch begin, in the order of the epoch."""
         rng = np.random.default_rng([self.plan.seed, number])
         skipped = rng.integers(self.most_skipped + 1)
         return rng.permutation(skipped + np.arange(self.per_epoch) * (self.plan.positions - 1))
@@ -92,7 +92,7 @@ def validation_windows(tokens: np.ndarray, plan: Plan) -> list[tuple[np.ndarray,
     """Return batches of windows and of what each place has to predict: two times ``[batch, positions]``.
 
     Each token but the first is predicted once; the rest of the last window, which no token before it sees, is
-    not counted. Every batch has the same size, so that the last one may hold windows of which nothing is counted.
+    not counted. Every batch has the same size, so the last one may hold windows in which nothing is counted.
     """
     starts = np.arange(0, max(len(tokens) - 1, 1), plan.positions - 1)
     if len(starts) > VALIDATION_WINDOWS:
@@ -108,7 +108,7 @@ def validation_windows(tokens: np.ndarray, plan: Plan) -> list[tuple[np.ndarray,
 
 
 def count_bytes(tokenizer: Tokenizer, batches: list[tuple[np.ndarray, np.ndarray]]) -> int:
-    """Return how many bytes the targets that count stand for; the end of a text is none."""
+    """Return how many bytes the targets that count stand for; the end-of-text token stands for none."""
     spelled = [tokenizer.id_to_token(token) for token in range(tokenizer.get_vocab_size())]
     sizes = np.array([0 if token == END_OF_TEXT else len(token) for token in spelled])  # a letter per byte
     return sum(int(sizes[targets[targets != NOT_COUNTED]].sum()) for _, targets in batches)

@@ -64,7 +64,7 @@ def test_only_what_the_checks_need():
 def test_a_terminal_shows_a_bar_and_a_file_does_not(course):
     with contextlib.closing(Terminal(course.root, "-m", "checker", "warm", "w01", "--report")) as terminal:
         shown = terminal.rest()
-    assert re.search(r"\d+ % \d:\d\d:\d\d the checks of the solutions", shown)
+    assert re.search(r"\d+% \d:\d\d:\d\d the checks of the solutions", shown)
     said = course.python("-m", "checker", "warm", "w01", "--report").stdout
     assert "%" not in said
     for out in (shown, said):

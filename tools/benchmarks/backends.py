@@ -1,9 +1,9 @@
 """The two backends that are compared, this course's model and Hugging Face's, each in a process of its own.
 
-``python -m tools.benchmarks.backends max FOLDER`` answers requests, a line of JSON each, until its input ends;
-``comparison.py`` sends them. In one process the thread pools of MAX and torch would disturb each other, by a fifth to
-a half; idle, they do not. With a workload as JSON behind the folder it runs that and ends, to time a cold process and
-to measure its memory. ``checkpoint`` in place of a backend writes the checkpoint that both load.
+``python -m tools.benchmarks.backends max FOLDER`` answers requests, one line of JSON each, until its input ends;
+``comparison.py`` sends them. In one process, the thread pools of MAX and torch would slow each other down by a fifth to
+a half; idle ones do not. With a workload as JSON after the folder, it runs that and ends, to time a cold process and to
+measure its memory. ``checkpoint`` in place of a backend writes the checkpoint that both load.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PRODUCT = 2048  # rows and columns of the matrices whose product shows the machi
 READING = (16384, 8192)  # half a gigabyte of float32, far more than any cache holds
 
 Call = Callable[[], Any]  # runs a workload to its end
-Read = Callable[[Any], list[np.ndarray]]  # what it returned, as arrays to compare
+Read = Callable[[Any], list[np.ndarray]]  # returns what a workload returned, as arrays to compare
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Workload:
         part: ``attention``, ``forward``, ``text`` (greedy tokens after a prompt), ``token`` (the logits after the
             last one, without a cache), ``step`` (of training), ``products`` (its products alone), ``product`` (of two
             matrices) or ``reading`` (one vector times a large matrix).
-        way: how; one of those that the backend knows.
+        way: how to run it; one of the ways that the backend knows.
         batch: sequences.
-        length: tokens of each, those of the prompt for ``text``.
+        length: tokens in each; for ``text``, those of the prompt.
         new_tokens: how many tokens to write.
         device: ``cpu`` or ``gpu``.
         dtype: ``float32`` or ``bfloat16``.
@@ -85,7 +85,7 @@ class Backend(Protocol):
         """Return the ``version`` of what runs here, and the ``devices`` on which it can."""
 
     def prepare(self, workload: Workload) -> tuple[Call, Read]:
-        """Return a function that runs a workload, its input in place, and one that reads what that returns."""
+        """Return a function that runs a workload, with its input in place, and one that reads what it returns."""
 
 
 class MaxBackend:
@@ -101,7 +101,7 @@ class MaxBackend:
         self.compiled: dict[tuple[str, ...], Any] = {}
 
     def about(self) -> dict[str, Any]:
-        """Return the version of what runs here, and the devices on which it can."""
+        """Return the version of what runs here, and the devices on which it can run."""
         from importlib.metadata import version
 
         return {"version": f"MAX {version('max')}", "devices": self.runtime.devices()}
@@ -127,7 +127,7 @@ class MaxBackend:
                 return logits[-1]
 
             def write() -> np.ndarray:
-                cached.cached_ids = np.zeros((0, 0), np.int64)  # nothing of an earlier run helps this one
+                cached.cached_ids = np.zeros((0, 0), np.int64)  # nothing from an earlier run helps this one
                 logits.clear()
                 text = generate_tokens(remembered, input_ids, workload.new_tokens, temperature=0)
                 return text[:, workload.length :]
@@ -249,7 +249,7 @@ class HuggingFaceBackend:
         self.attentions: dict[tuple[str, str, str], Any] = {}
 
     def about(self) -> dict[str, Any]:
-        """Return the version of what runs here, and the devices on which it can."""
+        """Return the version of what runs here, and the devices on which it can run."""
         import transformers
 
         versions = f"transformers {transformers.__version__}, torch {self.torch.__version__}"
@@ -286,7 +286,7 @@ class HuggingFaceBackend:
             attention = self.attention(workload)
             hidden_states = torch.from_numpy(workload.hidden_states(attention.embed_dim)).to(target, dtype)
             mask = None
-            if workload.way == "eager":  # which has no mask of its own; the model makes it once for all its layers
+            if workload.way == "eager":  # it has no mask of its own; the model makes one for all its layers
                 mask = (
                     torch.full((workload.length, workload.length), float("-inf")).triu(1)[None, None].to(target, dtype)
                 )
@@ -317,7 +317,7 @@ class HuggingFaceBackend:
         return self.models[key]
 
     def attention(self, workload: Workload) -> Any:
-        """Return the first block's attention, a copy whose way of attending is its own."""
+        """Return a copy of the first block's attention, which has its own way of attending."""
         key = (workload.way, workload.device, workload.dtype)
         if key not in self.attentions:
             attention = copy.deepcopy(self.model(workload).transformer.h[0].attn)
@@ -329,7 +329,7 @@ class HuggingFaceBackend:
 
 
 def peak_bytes() -> int:
-    """Return the most memory that this process ever had resident."""
+    """Return the peak resident memory of this process."""
     status = Path("/proc/self/status")
     if status.is_file():  # getrusage would count what the parent had when it started this process
         words = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM")).split()
@@ -340,9 +340,9 @@ def peak_bytes() -> int:
 
 def _say_when_compiled(what: str, seconds: float | None) -> None:
     if seconds is None:
-        print(f"  MAX compiles {what} (a minute or two the first time)", file=sys.stderr, flush=True)
+        print(f"  MAX is compiling {what} (a minute or two the first time)", file=sys.stderr, flush=True)
     else:
-        print(f"  MAX has {what} after {seconds:.0f} s", file=sys.stderr, flush=True)
+        print(f"  MAX has {what} ready after {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
 def answer(backend: Backend, prepared: dict[Workload, tuple[Call, Read]], request: dict[str, Any]) -> dict[str, Any]:
@@ -367,7 +367,7 @@ def answer(backend: Backend, prepared: dict[Workload, tuple[Call, Read]], reques
 
 
 def serve(backend: Backend, requests: TextIO, answers: TextIO) -> None:
-    """Answer line by line; what goes wrong is an answer too, in words."""
+    """Answer line by line; a failure is an answer too, in words."""
     prepared: dict[Workload, tuple[Call, Read]] = {}
     for line in requests:
         try:
@@ -383,7 +383,7 @@ def as_request(do: str, workload: Workload | None = None, **more: Any) -> str:
 
 
 def main() -> None:
-    """Be one backend, or write the checkpoint that both load."""
+    """Run one backend, or write the checkpoint that both load."""
     name, folder, *once = sys.argv[1:]
     if name == "checkpoint":
         from tools.hugging_face import varied_small
@@ -391,7 +391,7 @@ def main() -> None:
         varied_small()[0].save_pretrained(folder)
         return
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # what a library prints is not an answer
     backend: Backend = MaxBackend(Path(folder)) if name == "max" else HuggingFaceBackend(Path(folder))
     if once:
         call, _ = backend.prepare(Workload(**json.loads(once[0])))

@@ -1,4 +1,4 @@
-"""Two processes that take turns: outputs are compared before anything is timed, and a wrong one ends the run.
+"""Compare two processes that take turns: outputs are compared before anything is timed; a wrong one ends the run.
 
 Each backend runs in a process of its own (``backends.py``), which stays alive and waits while another has its turn.
 """
@@ -55,7 +55,7 @@ class Worker:
         """Return the answer to a request.
 
         Raises:
-            RuntimeError: the backend could not do it, or is gone; what it said last is quoted.
+            RuntimeError: the backend could not do it, or is gone; the message quotes its last words.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -83,20 +83,21 @@ class Worker:
 
 
 def check_output(workload: Workload, actual: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:
-    """Return the largest difference between two outputs of one workload, in units of the largest number there is.
+    """Return the largest difference between two outputs of one workload, relative to the largest number.
 
-    Of a text the first array is its tokens and the second the logits that they were chosen by. A token may differ
+    For a text, the first array holds its tokens, and the second the logits that they were chosen by. A token may differ
     from Hugging Face's only where the logits of both are equal within the tolerance; texts are compared up to there.
 
     Raises:
-        WrongOutput: the difference is more than float32 sums in another order make (``checker/numeric/tolerance.py``).
+        WrongOutput: the difference is larger than float32 sums in another order explain
+        (``checker/numeric/tolerance.py``).
     """
     if workload.part == "text":
         (tokens, logits), (their_tokens, their_logits) = actual, expected
         differ = (tokens != their_tokens).any(axis=0)
         same = int(differ.argmax()) + 1 if differ.any() else tokens.shape[-1]
         actual, expected = [logits[:, :same]], [their_logits[:, :same]]
-        if differ.any():  # what each chose, by Hugging Face's logits
+        if differ.any():  # what each one chose, by Hugging Face's logits
             last = their_logits[:, same - 1]
             chosen = [np.take_along_axis(last, ids[:, same - 1, None], axis=-1) for ids in (tokens, their_tokens)]
             actual, expected = [*actual, chosen[0]], [*expected, chosen[1]]
@@ -112,7 +113,7 @@ def check_output(workload: Workload, actual: Sequence[np.ndarray], expected: Seq
         if not close(ours, theirs, **more):
             raise WrongOutput(
                 f"{workload} differs from Hugging Face by up to {difference:.1e} of its largest number: one of the two "
-                "is wrong, and nothing was timed. `./run test` says whether a solution is."
+                "is wrong, and nothing was timed. `./run test` says whether the solutions are right."
             )
     return largest
 
@@ -124,8 +125,8 @@ class Comparison:
         folder: the checkpoint that both load.
         scratch: a folder for what they return and say.
         rounds: how often each way is timed.
-        turn: seconds for which calls are repeated, far above the clock's own uncertainty.
-        theirs: another checkpoint for Hugging Face's, to see that a difference is noticed.
+        turn: seconds for which calls are repeated, which is far above the clock's own uncertainty.
+        theirs: another checkpoint for Hugging Face's model, to test that a difference is noticed.
     """
 
     def __init__(self, folder: Path, scratch: Path, rounds: int, turn: float, theirs: Path | None = None) -> None:
@@ -144,14 +145,14 @@ class Comparison:
         return self.ours if workload.way.startswith(MAX) else self.theirs
 
     def output(self, workload: Workload) -> tuple[list[np.ndarray], float]:
-        """Return what a workload returns, and how long it takes about."""
+        """Return what a workload returns, and about how long it takes."""
         file = self.scratch / "output.npz"
         seconds = self.worker(workload).ask("output", workload, file=str(file))["seconds"]
         with np.load(file) as arrays:
             return [arrays[name] for name in arrays.files], seconds
 
     def run(self, workload: Workload, *ways: str) -> tuple[dict[str, list[float]], float]:
-        """Return seconds per call of every way, one figure per round, and the largest difference from Hugging Face.
+        """Return each way's seconds per call, one figure per round, and the largest difference from Hugging Face.
 
         Raises:
             WrongOutput: one of them computes something else.
@@ -182,16 +183,16 @@ class Comparison:
         return times, largest
 
     def forget(self) -> None:
-        """Give the memory of all workloads back."""
+        """Release the memory of all workloads."""
         self.ours.ask("forget")
         self.theirs.ask("forget")
 
 
 def once(way: str, folder: Path, workload: Workload, **environment: str) -> tuple[float, int]:
-    """Return seconds from starting a fresh process to its first result, and the most memory it had, in bytes.
+    """Return the seconds from starting a fresh process to its first result, and its peak memory in bytes.
 
     Raises:
-        RuntimeError: it ended without a result; what it said last is quoted.
+        RuntimeError: it ended without a result; the message quotes its last words.
     """
     command = [*BACKEND, BACKENDS[way], str(folder), json.dumps(asdict(workload))]
     with tempfile.TemporaryFile("w+") as said:
@@ -219,14 +220,14 @@ def write_checkpoint(folder: Path) -> None:
     made = subprocess.run([*BACKEND, "checkpoint", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
     if made.returncode:
         raise RuntimeError(
-            "the checkpoint could not be made; are torch and transformers there? `./run bench` installs them. "
+            "the checkpoint could not be made; are torch and transformers installed? `./run bench` installs them. "
             + made.stderr[-LONGEST_LOG:]
         )
 
 
 @contextmanager
 def checkpoint(given: Path | None) -> Iterator[Path]:
-    """Give the folder that both backends load: the one given, or seeded weights for as long as this is open."""
+    """Yield the folder that both backends load: the given one, or seeded weights for as long as this is open."""
     if given is not None:
         yield given
         return

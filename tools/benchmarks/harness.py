@@ -1,7 +1,8 @@
 """What every benchmark shares: the machine in words, rounds in which ways take turns, medians, ratios and tables.
 
-A machine that slows down in the middle of a run must slow all that is compared. So the ways take turns, in an order
-that reverses from round to round; a figure is the median over the rounds, a ratio the median of the rounds' own.
+If a machine slows down in the middle of a run, everything that is compared must slow down with it. So the ways take
+turns, in an order that reverses from round to round; a figure is the median over the rounds, a ratio the median of the
+rounds' own.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def table(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def finish(printed: str, result: Result, out: Path | None) -> None:
-    """Print the tables of a result, and write its figures as JSON where a path is given."""
+    """Print the tables of a result, and write its figures as JSON if a path is given."""
     print(printed)
     if out:
         out.write_text(json.dumps(result, indent=2) + "\n")

@@ -1,6 +1,6 @@
 """Time query, key and value by one fused multiplication against three, in NumPy.
 
-At GPT-2 small's width in float32, for one sequence of several lengths.
+The width is GPT-2 small's, in float32, for one sequence of several lengths.
 """
 
 from __future__ import annotations

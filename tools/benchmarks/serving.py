@@ -1,8 +1,8 @@
 """Time the server at several numbers of clients, beside Hugging Face's.
 
-Every client sends one request after the other and waits for the whole text; a figure is the tokens per second that
-all of them get together. A server that has no turn waits for requests, which takes next to no time. Beside
-``./run serve`` stands ``transformers serve`` of the same checkpoint, with and without its continuous batching.
+Every client sends one request after another, and waits for the whole text each time; a figure is the tokens per second
+that all of them get together. A server whose turn it is not waits for requests, which takes next to no time. This
+course's server is compared with ``transformers serve`` of the same checkpoint, with and without continuous batching.
 CONTRIBUTING.md says how to take figures.
 """
 
@@ -33,7 +33,7 @@ from tools.benchmarks.harness import Column, Result, conditions, finish, say, se
 
 START_SECONDS = 900
 HUGGING_FACE = [str(Path(sys.executable).parent / "transformers"), "serve", "{folder}", "--device", "cpu"]
-SERVERS = {  # what it is called in the figures: how it is started
+SERVERS = {  # its name in the figures: how to start it
     "max": [sys.executable, *task_arguments("serve"), "--model", "{folder}"],
     "transformers": HUGGING_FACE,
     "transformers, continuous batching": [*HUGGING_FACE, "--continuous-batching"],
@@ -67,7 +67,7 @@ def ask(port: int, model: str, prompt: str, tokens: int) -> int:
 
 @contextmanager
 def running(name: str, folder: Path) -> Iterator[tuple[int, str]]:
-    """Run a server, ready and warm; gives its port, and the name by which it knows the model."""
+    """Run a server until it is ready and warm; yield its port, and the name by which it knows the model."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [part.format(folder=folder) for part in SERVERS[name]]
@@ -111,7 +111,7 @@ def _answers(port: int) -> bool:
 
 
 def tokens_per_second(port: int, model: str, clients: int, duration: float, tokens: int) -> float:
-    """Return what ``clients`` get together, each asking for ``tokens`` tokens again and again for some seconds."""
+    """Return the total rate of ``clients``, each asking for ``tokens`` tokens again and again for some seconds."""
     started = time.perf_counter()
 
     def client(number: int) -> int:
@@ -132,7 +132,7 @@ def as_markdown(result: Result) -> str:
 
 
 def tables(result: Result) -> dict[str, str]:
-    """Return for each model a table: tokens, and in brackets requests, per second by the number of clients."""
+    """Return a table for each model: tokens per second, with requests in parentheses, by the number of clients."""
 
     def cells(rates: dict[str, float]) -> dict[str, str]:
         return {count: f"{rate:.0f} ({rate / result['tokens of a request']:.1f})" for count, rate in rates.items()}
@@ -163,7 +163,7 @@ def run(
         duration: seconds of a turn, in which every client asks again and again.
         tokens: the tokens of each request.
         large: also time the architecture of GPT-2 small, with random weights.
-        out: where the figures are written as JSON.
+        out: where to write the figures as JSON.
     """
     result = conditions(rounds) | {"tokens of a request": tokens, "clients": list(clients), "tokens a second": {}}
     with tempfile.TemporaryDirectory() as name:

@@ -55,7 +55,7 @@ class Plan:
     new_tokens: int = 128
     growth_lengths: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
     growth_batches: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
-    growth_length: int = 64  # of the sequences in every batch
+    growth_length: int = 64  # tokens in each sequence of every batch
     seconds_per_turn: float = 0.15  # calls are repeated for this long, far above the clock's own uncertainty
     parts: tuple[str, ...] = ("peak", "attention", "forward", "generation", "memory", "first", "growth", "gpu")
 
@@ -75,10 +75,10 @@ QUICK = Plan(
 
 
 def rows_of(compare: Comparison, workloads: Iterable[Workload], ways: Sequence[str], *sizes: str) -> list[Row]:
-    """Time one workload after the other, and return a row for each.
+    """Time one workload after another, and return a row for each.
 
-    A row has the named sizes of its workload, the milliseconds of every way, how many times longer than MAX the
-    others take, and the largest difference between their outputs.
+    A row has the named sizes of its workload, the milliseconds of every way, how many times longer than MAX the other
+    ways take, and the largest difference between their outputs.
     """
     rows = []
     for workload in workloads:
@@ -92,7 +92,7 @@ def rows_of(compare: Comparison, workloads: Iterable[Workload], ways: Sequence[s
 
 
 def peak(compare: Comparison, plan: Plan) -> Row:
-    """Measure what the machine can do, by what the two libraries reach: a large product, and reading a large matrix."""
+    """Measure what both libraries reach on this machine: for a large product, and for reading a large matrix."""
     product, _ = compare.run(Workload("product", ""), *BACKENDS)
     reading, _ = compare.run(Workload("reading", ""), *BACKENDS)
     compare.forget()
@@ -108,7 +108,7 @@ def attention(compare: Comparison, plan: Plan) -> list[Row]:
 
 
 def forward(compare: Comparison, plan: Plan) -> list[Row]:
-    """Time the whole model, the logits of all tokens."""
+    """Time the whole model, for the logits of all tokens."""
     workloads = [Workload("forward", "", length=length) for length in plan.lengths]
     return rows_of(compare, workloads, tuple(BACKENDS), "length")
 
@@ -120,7 +120,7 @@ def generation(compare: Comparison, plan: Plan) -> list[Row]:
         workload = Workload("text", "", length=prompt, new_tokens=new)
         first, _ = compare.run(replace(workload, new_tokens=1), *BACKENDS)
         whole, largest = compare.run(workload, *BACKENDS)
-        # Without a cache a token costs a forward pass of all before it: three of them, and Simpson's rule between.
+        # Without a cache, a token costs a forward pass over all before it: time three, with Simpson's rule between.
         ends = [Workload("token", "", length=prompt + at) for at in (0, new // 2, new - 1)]
         one, middle, last = (statistics.median(compare.run(end, NO_CACHE)[0][NO_CACHE]) for end in ends)
         row: Row = {"prompt": prompt, "new tokens": new}
@@ -137,7 +137,7 @@ def generation(compare: Comparison, plan: Plan) -> list[Row]:
 
 
 def growth(compare: Comparison, plan: Plan) -> list[Row]:
-    """Time attention as the length grows, and as the batch does."""
+    """Time attention as the length grows, and as the batch grows."""
     shapes = [(1, length) for length in plan.growth_lengths]
     shapes += [(batch, plan.growth_length) for batch in plan.growth_batches]
     workloads = [Workload("attention", "", *shape) for shape in dict.fromkeys(shapes)]
@@ -145,7 +145,7 @@ def growth(compare: Comparison, plan: Plan) -> list[Row]:
 
 
 def gpu(compare: Comparison, plan: Plan) -> list[Row] | str:
-    """Time attention and the whole model on the GPU, in both precisions, where both libraries can use one."""
+    """Time attention and the whole model on the GPU, in both precisions, if both libraries can use one."""
     if "gpu" not in compare.theirs.ask("about")["devices"]:
         return "MAX can use this machine's GPU; this torch cannot"
     workloads = [
@@ -158,7 +158,7 @@ def gpu(compare: Comparison, plan: Plan) -> list[Row] | str:
 
 
 def memory(folder: Path, plan: Plan) -> Row:
-    """Measure the megabytes resident at most in a fresh process that loads the checkpoint and runs one workload."""
+    """Measure the peak megabytes of a fresh process that loads the checkpoint and runs one workload."""
     longest, shortest = max(plan.lengths), min(plan.prompts)
     workloads = {
         f"forward of {longest} tokens": Workload("forward", "", length=longest),
@@ -199,7 +199,7 @@ def measure(folder: Path, parts: Sequence[str], rounds: int, plan: Plan, cold: b
     """
     result = conditions(rounds)
     if result["load"] > 0.5:
-        say(f"the load is {result['load']:.1f} on {cores()} cores: other work will be part of the figures")
+        say(f"the load is {result['load']:.1f} on {cores()} cores, so the figures will include other work")
     with ExitStack() as opened:
         scratch = Path(opened.enter_context(tempfile.TemporaryDirectory()))
         compare = opened.enter_context(closing(Comparison(folder, scratch, rounds, plan.seconds_per_turn)))
@@ -232,12 +232,12 @@ def read_sizes(folder: Path) -> GPT2Config:
 
 
 def forward_flops(config: GPT2Config, length: int) -> int:
-    """Return the operations that the logits of a text need, each token looking at those up to itself alone."""
+    """Return the operations that the logits of a text need, if each token looks only at those up to itself."""
     return sum(token_flops(config, context) for context in range(1, length + 1))
 
 
 def add_shares(result: Result, config: GPT2Config) -> None:
-    """Add what share of the machine's peak each forward pass reaches, and of its bandwidth each later token."""
+    """Add the share of the machine's peak that each forward pass reaches, and that of its bandwidth by later tokens."""
     flops = max(value for name, value in result["peak"].items() if name.endswith("GFLOP/s")) * 1e9
     bandwidth = max(value for name, value in result["peak"].items() if name.endswith("GB/s")) * 1e9
     for way in BACKENDS:
@@ -257,7 +257,7 @@ def _columns(*described: tuple[str, str, str]) -> list[Column]:
     return [Column(title, key, spec, rule=" --- ") for title, key, spec in described]
 
 
-#: For each part the columns of its table: title, figure, format. A column of which no row has the figure is left out.
+#: For each part, the columns of its table: title, figure, format. A column without a figure in any row is left out.
 COLUMNS = {
     "attention": _columns(
         ("batch", "batch", ""),
@@ -274,7 +274,7 @@ COLUMNS = {
         ("Hugging Face, ms", "Hugging Face, ms", ".1f"),
         ("Hugging Face / MAX", "Hugging Face / MAX", ".2f"),
         ("MAX, of the peak", "MAX, share of the peak", ".0%"),
-        ("Hugging Face, of it", "Hugging Face, share of the peak", ".0%"),
+        ("Hugging Face, of the peak", "Hugging Face, share of the peak", ".0%"),
     ),
     "generation": _columns(
         ("tokens", "what", ""),
@@ -283,7 +283,7 @@ COLUMNS = {
         ("Hugging Face, tokens/s", "Hugging Face, tokens/s", ".1f"),
         ("Hugging Face / MAX", "Hugging Face / MAX", ".2f"),
         ("MAX, of the bandwidth", "MAX, share of the bandwidth", ".0%"),
-        ("Hugging Face, of it", "Hugging Face, share of the bandwidth", ".0%"),
+        ("Hugging Face, of the bandwidth", "Hugging Face, share of the bandwidth", ".0%"),
     ),
     "memory": _columns(
         ("most memory in a process", "what", ""),
@@ -329,7 +329,7 @@ def as_markdown(result: Result) -> str:
 
 
 def run(model: Path | None, parts: Sequence[str], rounds: int, plan: Plan, cold: bool, out: Path | None) -> None:
-    """Compare, time, and print tables; the arguments are those of :func:`measure`, and a checkpoint if one is given."""
+    """Compare, time, and print tables; the arguments are those of :func:`measure`, and maybe a checkpoint."""
     with checkpoint(model) as folder:
         result = measure(folder, parts, rounds, plan, cold)
     finish(as_markdown(result), result, out)

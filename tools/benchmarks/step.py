@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 RATE = 1e-4  # small, so that many steps on one batch stay far from learning it by heart
 MAX_NORM = 1.0
 BETAS, EPSILON, WEIGHT_DECAY = (0.9, 0.95), 1e-8, 0.1
-BFLOAT16 = "bfloat16"  # a precision; of a step by PyTorch, a way: products in it, everything else in float32
+BFLOAT16 = "bfloat16"  # a precision; for PyTorch's step, a way: products in it, the rest in float32
 
 
 def max_step(folder: Path, workload: Workload) -> tuple[Call, Read]:
@@ -39,11 +39,11 @@ def max_step(folder: Path, workload: Workload) -> tuple[Call, Read]:
 
 
 def torch_step(model: Any, workload: Workload) -> tuple[Call, Read]:
-    """Return a function that takes a step as PyTorch's users do, with autograd and the fused AdamW.
+    """Return a function that takes a step as users of PyTorch do, with autograd and the fused AdamW.
 
     Args:
-        model: Hugging Face's GPT-2; it changes.
-        workload: its ``way`` is sdpa's unless it is ``torch.compile`` or ``bfloat16``.
+        model: Hugging Face's GPT-2, which the steps change.
+        workload: its ``way`` is sdpa unless it is ``torch.compile`` or ``bfloat16``.
     """
     import torch
 
@@ -71,7 +71,7 @@ def torch_step(model: Any, workload: Workload) -> tuple[Call, Read]:
 
 
 def two_steps(step: Callable[[], tuple[float, float]], first: tuple[float, float]) -> list[np.ndarray]:
-    """Return loss and norm of a first step and of another: the second loss tells whether the first step was right."""
+    """Return loss and norm of two steps: the loss of the second tells whether the first step was right."""
     return [np.array([first, step()], np.float64)]
 
 

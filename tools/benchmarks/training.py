@@ -57,7 +57,7 @@ def step_flops(config: GPT2Config, batch: int, length: int) -> int:
 
 
 def measure(compare: Comparison, folder: Path, size: Size, cold: Path | None) -> Row:
-    """Time a step of one size in every way, its products alone, and the machine's best product in the same run.
+    """Time a step of one size in every way, its products alone, and the machine's best product, in the same run.
 
     With an empty folder ``cold`` for what MAX compiles, also time the first step of a process that finds nothing there.
     """
@@ -84,7 +84,7 @@ def measure(compare: Comparison, folder: Path, size: Size, cold: Path | None) ->
 
 
 def alone(compare: Comparison, workload: Workload, name: str) -> Row:
-    """Time a workload that has nothing to be compared with."""
+    """Time a workload that is not compared with anything."""
     worker = compare.worker(workload)
     once_more = worker.ask("time", workload, calls=1)["seconds"]
     calls = max(1, round(compare.turn / once_more))
@@ -94,7 +94,7 @@ def alone(compare: Comparison, workload: Workload, name: str) -> Row:
 
 
 def as_markdown(result: Result) -> str:
-    """Return the figures as a table; a column of which no row has the figure is left out."""
+    """Return the figures as a table; a column without a figure in any row is left out."""
     rows = result["sizes"]
     return table([column for column in COLUMNS if any(column.key in row for row in rows)], rows)
 

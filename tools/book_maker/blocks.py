@@ -1,8 +1,8 @@
-"""Run a chapter's Python blocks one after the other in one module, and say what each printed.
+"""Run a chapter's Python blocks one after another in one module, and say what each printed.
 
-A program of its own (``python -P tools/book_maker/blocks.py < job.json``), run in a copy of the course: the job is the
-chapter's path and its blocks with their line numbers; the answer, on the last line of standard output, has for
-each block that ran what it printed, and for the one that failed its traceback.
+This is a program of its own (``python -P tools/book_maker/blocks.py < job.json``), run in a copy of the course. The job
+is the chapter's path and its blocks with their line numbers. The answer, on the last line of standard output, has what
+each block printed that ran, and the traceback of the one that failed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def main() -> None:
     if need_max(blocks):
         from checker.max_adapter.runtime import prepare
 
-        prepare()  # or an eager operation takes seconds
+        prepare()  # without it, an eager operation takes seconds
     answers = [
         {"printed": ran.printed, **({"error": ran.error} if ran.error else {})} for ran in run(blocks, job["path"])
     ]

@@ -1,4 +1,4 @@
-"""A browser that looks at the built book: for ``tests/dev/tools/test_book_browser.py`` and for pictures of pages."""
+"""Look at the built book in a browser: for ``tests/dev/tools/test_book_browser.py`` and for pictures of pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from checker.course.paths import ROOT
 
 HTML = ROOT / "book" / "html"
-WIDTHS = {390: 844, 1280: 900}  # of a phone and of a window on a desk, with their heights
+WIDTHS = {390: 844, 1280: 900}  # of a phone and of a desktop window, with their heights
 THEMES = ("light", "navy")
 FLAGS = (
     "--no-sandbox",
@@ -45,14 +45,14 @@ APPLICATIONS = [  # of macOS
     for folder in (Path("/Applications"), Path.home() / "Applications")
     for name in ("Chromium", "Google Chrome", "Microsoft Edge")
 ]
-#: Says where Playwright's own download is, or would be; in a process of its own, for it needs an event loop.
+#: Says where Playwright's own download is, or would be; in a process of its own, since it needs an event loop.
 PLAYWRIGHTS_OWN = """
 from playwright.sync_api import sync_playwright
 with sync_playwright() as playwright:
     print(playwright.chromium.executable_path)
 """
 DOWNLOAD = ("-m", "playwright", "install", "--no-shell", "chromium")
-#: How a package manager gives a browser without asking.
+#: How a package manager installs a browser without asking.
 MANAGERS = {
     "apt-get": ("update", "install --yes --no-install-recommends fonts-liberation chromium"),
     "dnf": ("install --assumeyes chromium",),
@@ -60,7 +60,7 @@ MANAGERS = {
     "pacman": ("--sync --noconfirm chromium",),
     "brew": ("install --cask google-chrome",),
 }
-FOR_ITS_USER = ("brew",)  # refuses to be run by root
+FOR_ITS_USER = ("brew",)  # which refuses to be run by root
 INSTALL_SECONDS = 600
 START_SECONDS = 60
 ADVICE = (
@@ -80,7 +80,7 @@ def find() -> str | None:
 
 
 def _starts(path: str) -> bool:
-    """Return whether it is more than a file: it may lack libraries, or be a script that only says what to install."""
+    """Return whether a browser starts: it may lack libraries, or be a script that only says what to install."""
     command = [path, "--version"]
     with suppress(OSError, subprocess.TimeoutExpired):
         run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS, check=False)
@@ -99,12 +99,12 @@ def get(tell: Callable[[str], object]) -> str:
     """Find a browser, or install one without asking anybody; ``tell`` what is installed, which takes minutes.
 
     Raises:
-        NoBrowser: there is none, and none can be had.
+        NoBrowser: there is none, and none can be installed.
     """
     if path := find():
         return path
     for name, commands in _ways():
-        tell(f"No Chromium, Chrome or Edge was found; {name} is asked for one.")
+        tell(f"No Chromium, Chrome or Edge was found; installing one with {name}.")
         for command in commands:
             _carry_out(command)
         if path := find():
@@ -113,7 +113,7 @@ def get(tell: Callable[[str], object]) -> str:
 
 
 def _ways() -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield what may install a browser, and by which commands; Playwright needs no rights, so it is the first."""
+    """Yield what may install a browser, and with which commands; Playwright comes first, since it needs no rights."""
     yield "Playwright", [[sys.executable, *DOWNLOAD]]
     for name, lines in MANAGERS.items():
         before = _rights(name) if shutil.which(name) else None
@@ -122,7 +122,7 @@ def _ways() -> Iterator[tuple[str, list[list[str]]]]:
 
 
 def _rights(manager: str) -> list[str] | None:
-    """Return what a command of a package manager must begin with to install, or None if it would have to ask."""
+    """Return what an installing command must begin with, or None if it would have to ask for a password."""
     root = os.geteuid() == 0
     if manager in FOR_ITS_USER:
         return None if root else []
@@ -136,7 +136,7 @@ def _rights(manager: str) -> list[str] | None:
 
 
 def _carry_out(command: list[str]) -> None:
-    """Run a command silently, and not for ever; whether it has done anything is seen by looking again."""
+    """Run a command silently, for a limited time; the caller looks again to see whether it has done anything."""
     environment = os.environ | {"NONINTERACTIVE": "1", "PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT": "10000"}
     no = subprocess.DEVNULL
     with (
@@ -152,19 +152,19 @@ def _carry_out(command: list[str]) -> None:
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing of what is served."""
+        """Log nothing that is served."""
 
 
 class _Server(http.server.ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of a browser that leaves a page before it has it all."""
+        """Say nothing about a browser that leaves a page before it has loaded everything."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 @contextmanager
 def served(folder: Path = HTML) -> Iterator[str]:
-    """Serve a folder on this machine alone, and give the address, without a slash at its end."""
+    """Serve a folder on this machine alone, and yield the address, without a slash at its end."""
     handler = functools.partial(_Quiet, directory=str(folder))
     with _Server(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -178,7 +178,7 @@ def served(folder: Path = HTML) -> Iterator[str]:
 
 @contextmanager
 def chromium(path: str | None = None) -> Iterator[Browser]:
-    """Start a headless browser: the one at ``path``, else one that is found.
+    """Start a headless browser: the one at ``path``, or else one that is found.
 
     Raises:
         NoBrowser: there is none.
@@ -195,7 +195,7 @@ def chromium(path: str | None = None) -> Iterator[Browser]:
 
 
 def open_page(browser: Browser, width: int, theme: str) -> Page:
-    """Open a new window of a reader who has chosen ``theme``; mdBook keeps the choice in the browser."""
+    """Open a new window for a reader who has chosen ``theme``; mdBook keeps the choice in the browser."""
     context = browser.new_context(viewport={"width": width, "height": WIDTHS[width]})
     context.add_init_script(f"localStorage.setItem('mdbook-theme', '{theme}')")
     return context.new_page()

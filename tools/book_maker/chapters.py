@@ -1,4 +1,4 @@
-"""The chapters of the book as text: where they are, their fences, and how a fault in one is told."""
+"""The chapters of the book as text: where they are, their fences, and how a fault in one is reported."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def find_chapter(name: str) -> str:
     wanted = re.sub(r"^s?(\d\d)$", r"step_\1", re.sub(r"^w(\d\d)$", r"warmup_\1", wanted))
     known = [path.name for path in chapters()]
     if f"{wanted}.md" not in known:
-        raise ValueError(f"there is no chapter {name!r}; there are {', '.join(path[:-3] for path in known)}")
+        raise ValueError(f"there is no chapter {name!r}; choose from {', '.join(path[:-3] for path in known)}")
     return f"{wanted}.md"
 
 
@@ -82,7 +82,7 @@ def fences(chapter: str, text: str) -> list[Fence]:
 
 
 def prose(chapter: str, text: str) -> Iterator[tuple[int, str]]:
-    """Return the lines outside of fenced blocks, with their numbers from 1."""
+    """Return the lines outside fenced blocks, with their numbers from 1."""
     inside = {number for fence in fences(chapter, text) for number in range(fence.first, fence.last + 1)}
     for number, line in enumerate(text.splitlines(), start=1):
         if number not in inside:
@@ -90,6 +90,6 @@ def prose(chapter: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def in_hint(text: str, line: int) -> bool:
-    """Return whether a line stands inside a folded hint."""
+    """Return whether a line is inside a folded hint."""
     before = "\n".join(text.splitlines()[:line])
     return before.rfind('<details class="hint"') > before.rfind("</details>")

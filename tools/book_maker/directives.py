@@ -1,4 +1,4 @@
-"""What ``{{…}}`` in a chapter becomes. ``expand`` makes of a chapter's text what mdBook renders."""
+"""Expand ``{{…}}`` in a chapter: ``expand`` turns a chapter's text into what mdBook renders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
 INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
 SPEC = re.compile(r"^(?P<expression>.*?)\s+:(?P<spec>[^\s\[\](){}'\"]+)$")
 COMMENT = re.compile(r"^<!--.*?-->[ \t]*\n?", re.DOTALL | re.MULTILINE)
-#: The model's name, which browsers would break after its hyphen. Code, tags and addresses are matched first and left.
+#: The model's name, which browsers would break after its hyphen. Code, tags and addresses are matched first and left
+#: alone.
 NAME = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<[^>]*>|\]\([^)]*\)|(?P<name>\bGPT-2s?\b)", re.DOTALL)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 UNBROKEN, UNBROKEN_WHERE_WIDE = 18, 28  # letters of code that a table keeps on one line, on a phone and elsewhere
@@ -36,7 +37,7 @@ def block(words: str) -> str:
     """Return a block directive, without its braces, as Markdown.
 
     Raises:
-        ValueError: there is no such directive, or it names what there is not.
+        ValueError: there is no such directive, or it names something that does not exist.
     """
     name, _, rest = words.partition(" ")
     known: dict[str, Callable[[str], str]] = {
@@ -47,7 +48,9 @@ def block(words: str) -> str:
         "mistakes": mistakes,
     }
     if name not in known:
-        raise ValueError(f"there is no directive {name!r}; there are {', '.join(known)}, and {{{{= … }}}} for numbers")
+        raise ValueError(
+            f"there is no directive {name!r}; choose from {', '.join(known)}, and {{{{= … }}}} for numbers"
+        )
     return known[name](rest.strip())
 
 
@@ -55,7 +58,7 @@ def number(words: str) -> str:
     """Return the value of an expression, formatted as its part after `` :`` says.
 
     Raises:
-        ValueError: it cannot be computed, or formatted so.
+        ValueError: it cannot be computed, or not formatted that way.
     """
     match = SPEC.match(words)
     expression, spec = (match["expression"], match["spec"]) if match else (words, "")
@@ -70,7 +73,7 @@ def number(words: str) -> str:
 
 
 def names() -> list[str]:
-    """Return what an expression can use: everything public in ``book_values``, and of modules np and math alone."""
+    """Return what an expression can use: everything public in ``book_values``; of the modules, only np and math."""
     public = [name for name in vars(book_values) if not name.startswith("_")]
     return [name for name in public if name in book_values.__all__ or inspect.isfunction(getattr(book_values, name))]
 
@@ -119,7 +122,7 @@ def definition(source: str, name: str) -> str:
 
     visit(ast.parse(source).body, "")
     if name not in found:
-        raise ValueError(f"there is no {name!r}; there are {', '.join(found)}")
+        raise ValueError(f"there is no {name!r}; choose from {', '.join(found)}")
     first, last = found[name]
     return textwrap.dedent("\n".join(source.splitlines()[first - 1 : last])) + "\n"
 
@@ -145,7 +148,7 @@ def drawing(name: str) -> str:
     """Return the SVG that a function of ``tools/book_maker/figures`` draws: ``step_07.heads``.
 
     Raises:
-        ValueError: there is no such function, it fails, or it returns no drawing.
+        ValueError: there is no such function, it fails, or it does not return a drawing.
     """
     module, _, function = name.partition(".")
     try:
@@ -177,7 +180,7 @@ def marked(sentence: str) -> str:
 
 
 def in_html(words: str) -> str:
-    """Return a caption as HTML: `` `code` `` and ``$formulas$`` as in Markdown, everything else as it stands."""
+    """Return a caption as HTML: `` `code` `` and ``$formulas$`` as in Markdown, everything else as it is."""
 
     def reject(at: int, reason: str) -> None:
         raise ValueError(f"in the caption: {reason}")
@@ -209,7 +212,7 @@ def breakable(row: str) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Return prose in which no line ends inside the model's name."""
+    """Return prose in which no line breaks inside the model's name."""
     return NAME.sub(lambda match: f'<span class="whole">{match[0]}</span>' if match["name"] else match[0], text)
 
 
@@ -219,7 +222,7 @@ def in_markdown(words: str) -> str:
 
 
 def expand(chapter: str, text: str, faults: list[Fault]) -> str:
-    """Return a chapter as mdBook is to render it; what is wrong with it is added to ``faults``."""
+    """Return a chapter as mdBook should render it; add whatever is wrong with it to ``faults``."""
     found = {fence.first: fence for fence in fences(chapter, text)}
     lines = text.splitlines()
     pieces: list[str] = []
@@ -282,7 +285,7 @@ def _prose(chapter: str, lines: list[str], first: int, faults: list[Fault]) -> l
                 faults.append(Fault(chapter, at, f"{line.strip()}: {error}"))
             continue
         if "{{" in re.sub(r"`[^`]*`|\$[^$]*\$", "", INLINE.sub("", line)):
-            faults.append(Fault(chapter, at, f"{line.strip()!r} has braces that are no directive alone on its line"))
+            faults.append(Fault(chapter, at, f"{line.strip()!r} has braces, but is not a directive alone on its line"))
         run.append(breakable(line))
     finish()
     return pieces

@@ -1,4 +1,4 @@
-"""LaTeX between dollar signs, turned into MathML, which browsers draw by themselves."""
+"""Turn LaTeX between dollar signs into MathML, which browsers draw by themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from latex2mathml.converter import convert
 
-#: What can stand in prose, the first that fits from the left: what must be left alone, then the two kinds of formula.
+#: What prose can contain, in the order of trying: what must be left alone, then the two kinds of formula.
 TOKEN = re.compile(
     r"""
       (?P<alone> \\. | (?<!`)(?P<ticks>`+)(?!`)(?:(?!\n\s*\n).)*?(?<!`)(?P=ticks)(?!`) | <!--.*?--> )
@@ -20,7 +20,7 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 CHILDREN = {"mfrac": 2, "msub": 2, "msup": 2, "msubsup": 3, "mroot": 2, "munder": 2, "mover": 2, "munderover": 3}
-#: Infinity is no operator: with the room of one around it, a minus sign in front would not be its sign.
+#: Infinity is not an operator: with an operator's space around it, a minus sign before it would look detached.
 INFINITY = re.compile("<mo>(&#x0221E;)</mo>")
 #: A function's name, perhaps with its base, and the beginning of what it is applied to, unless that is a parenthesis.
 APPLIED = re.compile(r"(<mi>(ln|log|exp|sin|cos|tanh)</mi>|<msub><mi>log</mi>.*?</msub>)(?=<m(?!o|/))")
@@ -29,10 +29,10 @@ SPECIAL = str.maketrans({letter: f"&#x{ord(letter):X};" for letter in "*_[]~`\\"
 
 @cache
 def to_mathml(latex: str, *, display: bool = False) -> str:
-    """Return one formula as MathML on one line, with nothing in it that Markdown would take for its own.
+    """Return one formula as MathML on one line, without anything that Markdown would interpret.
 
     Raises:
-        ValueError: LaTeX that the converter does not know, or knows only by guessing.
+        ValueError: it is LaTeX that the converter does not know, or only guesses.
     """
     plain = re.sub(r"\\.", "", latex)
     if plain.count("{") != plain.count("}"):

@@ -1,7 +1,7 @@
 """mdBook's preprocessor: a book as JSON comes in, the same book with its directives expanded goes out.
 
 mdBook starts it through ``__main__.py`` beside this file. A fault in any chapter stops the build; all faults are
-told, each with its chapter, its line and what to do. ``./run book-check`` tells them without a build.
+listed, each with its chapter, its line and what to do. ``./run book-check`` lists them without a build.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Chapter = dict[str, Any]
 
 
 def chapters_of(items: list[Any]) -> Iterator[Chapter]:
-    """Yield every chapter among the items of a book, those within others too; separators and titles are none."""
+    """Yield every chapter among the items of a book, including nested ones; separators and titles are not chapters."""
     for item in items:
         if isinstance(item, dict) and "Chapter" in item:
             yield item["Chapter"]
@@ -26,7 +26,7 @@ def chapters_of(items: list[Any]) -> Iterator[Chapter]:
 
 
 def check(chapters: list[str]) -> int:
-    """Print the faults of chapters, and return 1 as exit status if there are any."""
+    """Print the faults of chapters; return the exit status, 1 if there are any."""
     faults: list[Fault] = []
     for chapter in chapters:
         _expand(chapter, (SRC / chapter).read_text(), faults)
@@ -35,7 +35,7 @@ def check(chapters: list[str]) -> int:
 
 
 def _expand(chapter: str, text: str, faults: list[Fault]) -> str:
-    """Return a chapter expanded; all its faults are added to ``faults``, one that ends the reading too."""
+    """Return a chapter expanded; all its faults are added to ``faults``, including one that stops the reading."""
     try:
         return expand(chapter, text, faults)
     except Fault as fault:
@@ -44,13 +44,13 @@ def _expand(chapter: str, text: str, faults: list[Fault]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Answer ``supports RENDERER``, or expand the book on standard input. Return 1 as exit status on any fault."""
+    """Answer ``supports RENDERER``, or expand the book on standard input; return the exit status, 1 on any fault."""
     if arguments[:1] == ["supports"]:
         return 0 if arguments[1:] == ["html"] else 1
     _, book = json.load(sys.stdin)
     faults: list[Fault] = []
     for chapter in chapters_of(book["items"]):
-        if chapter["path"] is not None:  # of a chapter that is announced but not written
+        if chapter["path"] is not None:  # None for a chapter that is announced but not written
             chapter["content"] = _expand(chapter["path"], chapter["content"], faults)
     if faults:
         print("\n".join(map(str, faults)), file=sys.stderr)

@@ -1,7 +1,7 @@
 """A transcript as a page shows it: verdicts in the terminal's colors, and lines that fit a page of any width.
 
-A terminal of 110 columns broke the lines. Here a sentence is joined again, and the browser breaks it where the page
-ends, below the place where it began.
+A terminal of 110 columns broke the lines. Here each sentence is joined again; the browser breaks it where the page
+ends, and indents the next line to where the sentence began.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tools.book_maker.chapters import Fence
 
 #: ``  yes       _attn  Given query, …``: what `Printer.row` prints.
 ROW = re.compile(rf"(?P<head>  (?P<verdict>{'|'.join(STYLES)}) +(?:\S+ +)?)(?P<sentence>\S.*)")
-#: A name and what it is, such as a task and its description. A table has more columns, and stays in one piece.
+#: A name and what it is, such as a task and its description. A table has more columns, and is left in one piece.
 ENTRY = re.compile(r" *\S+(?: \S+)*  +(?=[A-Z])")
 
 
@@ -26,7 +26,7 @@ def console(fence: Fence) -> str:
 
 
 def joined(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines with every sentence in one, which the terminal's width had broken."""
+    """Yield the lines, with every sentence that the terminal's width had broken joined into one."""
     last = before = ""  # the line as it grows, and the part that was printed last
     for line in lines:
         if last and _goes_on(last, before, line):
@@ -41,18 +41,18 @@ def joined(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _goes_on(whole: str, before: str, line: str) -> bool:
-    """Return whether ``line`` is where it is only because it did not fit behind the one before."""
+    """Return whether ``line`` is a line of its own only because it did not fit behind the one before."""
     words = line.split(maxsplit=1)
     if not words or whole.startswith("$ ") or len(before) + 1 + len(words[0]) <= WIDTH:
         return False
     indent = len(line) - len(line.lstrip())
     if row := ROW.match(whole):
         return indent == len(row["head"])
-    return indent == 0 and not before.endswith((".", ":"))  # one that ends there may be whole
+    return indent == 0 and not before.endswith((".", ":"))  # a line that ends this way may be complete
 
 
 def _line(line: str) -> str:
-    """Return one line as HTML, with the column below which it goes on where the page is narrow."""
+    """Return one line as HTML, with the column at which it continues on a narrow page."""
     if line.startswith("$ "):
         made = f'<span class="prompt">$ </span><span class="command">{_text(line[2:])}</span>'
         return f'<span class="said" style="--below: 2ch">{made}\n</span>'
@@ -69,7 +69,7 @@ def _line(line: str) -> str:
 
 
 def _entry(head: str, sentence: str, column: int) -> str:
-    """Return a name and its sentence, which begins in a column; on a narrow page it stands below the name."""
+    """Return a name and its sentence, which begins in a column; on a narrow page it goes below the name."""
     return (
         f'<span class="said" style="--below: {column}ch">{head}<span class="sentence">{_text(sentence)}\n</span></span>'
     )

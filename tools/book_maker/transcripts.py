@@ -1,10 +1,9 @@
-"""What the book shows of terminals and of Python, run again.
+"""Run again what the book shows of terminals and of Python.
 
-A ``console`` block has commands behind ``$`` and below each what it printed; it is run in a copy of the course,
-whose learner's files are untouched unless a comment before the block orders otherwise
-(``<!-- learner: 07 solved -->``, see ``tools/course_copy.py``). All ``python`` blocks of a chapter are run in one
-module; what a block printed is the ``text`` block after it. Times (``1.2 s``) are not compared, and a line ``...``
-stands for lines left out.
+A ``console`` block has commands after ``$``, and below each what it printed. It is run in a copy of the course, in
+which the learner's files are untouched unless a comment before the block, such as ``<!-- learner: 07 solved -->``, says
+otherwise (see ``tools/course_copy.py``). All ``python`` blocks of a chapter are run in one module; what a block printed
+is the ``text`` block after it. Times (``1.2 s``) are not compared, and a line ``...`` stands for lines left out.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from tools.course_copy import Course, prepare
 LEARNER = re.compile(r"^\s*<!--\s*learner:(?P<order>.*?)-->\s*$", re.DOTALL)
 SECONDS = re.compile(r"\d+(?:\.\d+)?(?= s\b)")
 LEFT_OUT = "..."
-#: Lines that only a machine shows that has not compiled this before.
+#: Lines that appear only on a machine that has not compiled this before.
 COMPILING = re.compile(
     r"^  (MAX compiles what it has not run on this machine before.*|compiled .* in \d+ s|compiling .*)$"
 )
@@ -35,7 +34,7 @@ TIMEOUT = 600  # seconds for a chapter's Python blocks, or for one command
 
 @dataclass(frozen=True)
 class Difference:
-    """A block that shows something else than what was printed now. ``lines`` are what it has to hold."""
+    """A block that shows something other than what is printed now. ``lines`` are what it has to contain."""
 
     chapter: str
     fence: Fence
@@ -43,11 +42,11 @@ class Difference:
     insert: bool = False  # a text block is missing after ``fence``, which printed ``lines``
 
     def __str__(self) -> str:
-        """Return the difference as a diff, with where it is."""
+        """Return the difference as a diff, with its place."""
         shown = [] if self.insert else self.fence.lines
         diff = "\n".join(unified_diff(shown, self.lines, "in the book", "now", lineterm="", n=2))
         where = f"book/src/{self.chapter}:{self.fence.first}"
-        return f"{where}: the block shows something else than what is printed now\n{diff}"
+        return f"{where}: the block shows something other than what is printed now\n{diff}"
 
 
 def agrees(shown: Sequence[str], now: Sequence[str]) -> bool:
@@ -60,7 +59,7 @@ def agrees(shown: Sequence[str], now: Sequence[str]) -> bool:
 
 
 def shortened(shown: Sequence[str], now: Sequence[str]) -> list[str]:
-    """Return what was printed, left out where the block left out lines before: as many lines first and last."""
+    """Return what was printed, shortened where the block was: with as many lines at the beginning and at the end."""
     gaps = [at for at, line in enumerate(shown) if line.strip() == LEFT_OUT]
     if len(gaps) != 1 or len(now) < len(shown):
         return list(now)
@@ -69,7 +68,7 @@ def shortened(shown: Sequence[str], now: Sequence[str]) -> list[str]:
 
 
 def order_before(lines: Sequence[str], fence: Fence) -> str:
-    """Return the order for the learner's files in the comment right before a block, or nothing."""
+    """Return the instruction for the learner's files in the comment right before a block, or nothing."""
     end = fence.first - 1
     while end and not lines[end - 1].strip():
         end -= 1
@@ -102,7 +101,7 @@ def commands(chapter: str, fence: Fence) -> list[tuple[list[str], list[str]]]:
 
 
 def printed_by(course: Course, command: list[str]) -> list[str]:
-    """Return what a terminal shows of a command in the copy, without what only depends on the machine."""
+    """Return what a terminal shows of a command in the copy, without lines that depend only on the machine."""
     said = course.shell("\n".join(command)[2:], timeout=TIMEOUT).replace(str(course.root), "~/gpt2-in-max")
     lines = [line.rstrip() for line in said.splitlines() if not COMPILING.match(line)]
     while lines and not lines[-1]:
@@ -111,7 +110,7 @@ def printed_by(course: Course, command: list[str]) -> list[str]:
 
 
 def console_difference(chapter: str, text: str, fence: Fence, course: Course) -> Difference | None:
-    """Run a console block again; the difference, if there is one."""
+    """Run a console block again; return the difference, if there is one."""
     order = order_before(text.splitlines(), fence)
     try:
         if order:
@@ -138,7 +137,7 @@ def python_differences(chapter: str, text: str, found: list[Fence], course: Cour
     """Run a chapter's Python blocks again, in one module.
 
     Raises:
-        Fault: a block fails, or it can print nothing that is shown.
+        Fault: a block fails, or the blocks end without an answer.
     """
     blocks = [fence for fence in found if fence.info == "python" and not in_hint(text, fence.first)]
     if not blocks:
@@ -193,7 +192,7 @@ def differences(chapter: str, course: Course) -> list[Difference]:
     """Return everything in a chapter that is no longer what is printed, from top to bottom.
 
     Raises:
-        Fault: something cannot be run as it stands.
+        Fault: something cannot be run as it is.
     """
     text = (SRC / chapter).read_text()
     found = fences(chapter, text)
@@ -205,7 +204,7 @@ def differences(chapter: str, course: Course) -> list[Difference]:
 
 
 def rewritten(text: str, different: Sequence[Difference]) -> str:
-    """Return the chapter with every block as it has to be."""
+    """Return the chapter with every block as it should be."""
     lines = text.splitlines()
     for difference in sorted(different, key=lambda one: one.fence.first, reverse=True):
         fence = difference.fence
@@ -218,7 +217,7 @@ def rewritten(text: str, different: Sequence[Difference]) -> str:
 
 
 def update(names: Sequence[str], *, rewrite: bool) -> int:
-    """Run chapters again; rewrite them or print what differs. Return 1 as exit status if anything is left to do."""
+    """Run chapters again; rewrite them or print what differs. Return the exit status, 1 if anything is left to do."""
     status = 0
     with tempfile.TemporaryDirectory() as folder:
         course = Course(Path(folder) / "course")
@@ -232,12 +231,12 @@ def update(names: Sequence[str], *, rewrite: bool) -> int:
                 status = 1
                 continue
             if not different:
-                print(f"book/src/{chapter}: everything as it is printed now")
+                print(f"book/src/{chapter}: everything is as it is printed now")
             elif not rewrite:
                 print(*different, f"If that is right: ./run book-update {chapter[:-3]}", sep="\n\n")
                 status = 1
             elif path.read_text() != read:
-                print(f"book/src/{chapter} was changed meanwhile and is left as it is; run this again")
+                print(f"book/src/{chapter} was changed in the meantime and is left as it is; run this again")
                 status = 1
             else:
                 path.write_text(rewritten(read, different))

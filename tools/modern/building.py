@@ -15,18 +15,18 @@ from tools.modern.variants import VARIANTS
 
 STEPS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "14")  # in the order of their imports
 CONTEXT = 2  # lines around a change
-LENGTH = re.compile(r"(?<=\.) \(\d+ lines?\)$", re.MULTILINE)  # what the comment of a blank ends with
+LENGTH = re.compile(r"(?<=\.) \(\d+ lines?\)$", re.MULTILINE)  # the end of a blank's comment
 
 
 def text_of(step: str, names: Iterable[str]) -> str:
-    """Return the text of a solution with some variants made, without the lengths that it gives of its blanks.
+    """Return the text of a solution with some variants applied, without the lengths of its blanks.
 
     Raises:
         ValueError: there is no such variant, or the solution no longer has what a variant edits.
     """
     wanted = set(names)
     if unknown := wanted - set(VARIANTS):
-        raise ValueError(f"there is no variant {', '.join(sorted(unknown))}; there are {', '.join(VARIANTS)}")
+        raise ValueError(f"there is no variant {', '.join(sorted(unknown))}; choose from {', '.join(VARIANTS)}")
     text = LENGTH.sub("", find_step(step).solution_file.read_text())
     for name, edits in VARIANTS.items():
         if name in wanted:
@@ -35,7 +35,7 @@ def text_of(step: str, names: Iterable[str]) -> str:
 
 
 def diff(name: str, step: str) -> str:
-    """Return what a variant changes in the solution of a step, as a unified diff without the lines about files.
+    """Return what a variant changes in the solution of a step, as a unified diff without file headers.
 
     Raises:
         ValueError: there is no such variant, or it changes nothing in that step.
@@ -49,7 +49,7 @@ def diff(name: str, step: str) -> str:
 
 @cache
 def load(*names: str) -> dict[str, ModuleType]:
-    """Return the modules of the steps with some variants made, by the number of the step; they import each other.
+    """Return the modules of the steps with some variants applied, by the step's number; they import each other.
 
     Raises:
         ValueError: there is no such variant, or the solution no longer has what a variant edits.

@@ -1,7 +1,8 @@
 """Time a block of GPT-2 small against the same block with what newer models change.
 
-All run in one process, compiled by MAX, with seeded random weights. What is compared is code of about the same size, so
-a ratio says what a change costs or saves in this course's code; a fused kernel of one's own would give other ratios.
+All of them run in one process, compiled by MAX, with seeded random weights. The blocks have about the same amount of
+code, so a ratio says what a change costs or saves in this course's code; a dedicated fused kernel would give other
+ratios.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from tools.modern.variants import VARIANTS
 
 SOLUTION, ALL = "the solutions", "all five"
 LENGTH = 512  # tokens of one sequence that a block reads
-USERS, PAST = 8, 1023  # sequences, and tokens in the cache of each, when a block decodes one token more
+USERS, PAST = 8, 1023  # sequences, and tokens in the cache of each, when a block decodes one more token
 SECONDS_PER_TURN = 0.3
 COLUMNS = (
     Column("block", "variant"),
@@ -50,7 +51,7 @@ COLUMNS = (
 
 
 def names_of(way: str) -> tuple[str, ...]:
-    """Return the variants that are made at once for a row of the table."""
+    """Return the variants that are applied together for a row of the table."""
     return {SOLUTION: (), ALL: tuple(VARIANTS)}.get(way, (way,))
 
 
@@ -75,21 +76,21 @@ class Decoding(Module[..., Tensor]):
         self.attend, self.residual = cached_attention, residual
 
     def forward(self, hidden_states: Tensor, mask: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """Return what the block makes of ``[batch, seq, embd]``; the cache holds ``[batch, head, total, head_dim]``."""
+        """Return the block's output for ``[batch, seq, embd]``; the cache holds ``[batch, head, total, head_dim]``."""
         attention = partial(self.attend, self.block.attn, keys, values, mask)
         hidden_states = self.residual(hidden_states, self.block.ln_1, attention)
         return self.residual(hidden_states, self.block.ln_2, self.block.mlp)
 
 
 def reading(way: str) -> Callable[[], Any]:
-    """Return a block, compiled, as a function of nothing: it reads one sequence."""
+    """Return a compiled block as a function without arguments: it reads one sequence."""
     say(f"  compiling the block of {way}")
     block: Any = block_of(way).compile(TensorType(DType.float32, ["batch", "seq", 768], DeviceRef.from_device(CPU())))
     return partial(block, tensor(np.random.default_rng(1).standard_normal((1, LENGTH, 768), dtype=np.float32)))
 
 
 def decoding(way: str) -> Callable[[], Any]:
-    """Return a block with a full cache, compiled, as a function of nothing: it decodes one token of each sequence."""
+    """Return a compiled block with a full cache as a function without arguments: it decodes one token per sequence."""
     say(f"  compiling the block with a cache of {way}")
     modules, ref = load(*names_of(way)), DeviceRef.from_device(CPU())
     config = modules["01"].GPT2Config(n_layer=1)
@@ -115,7 +116,7 @@ def compare(ways: Sequence[str], make: Callable[[str], Callable[[], Any]], round
 
 
 def as_markdown(result: Result) -> str:
-    """Return the figures as a table; a column of which no row has the figure is left out."""
+    """Return the figures as a table; a column without a figure in any row is left out."""
     rows = result["blocks"]
     return table([column for column in COLUMNS if any(column.key in row for row in rows)], rows)
 

@@ -1,6 +1,7 @@
-"""The edits: for each variant and step, what stands once in the solution, and what to put there.
+"""The edits: for each variant and step, what occurs once in the solution, and what to put in its place.
 
-Several variants can be made at once, in the order of :data:`VARIANTS`: an edit leaves alone what later ones look for.
+Several variants can be applied together, in the order of :data:`VARIANTS`: an edit leaves alone what later ones look
+for.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ ROPE: dict[str, Edits] = {
         "from max.driver import Device\n": "import math\n\nfrom max.driver import Device\n",
         "from max.experimental.nn import Embedding, Module\n": "from max.experimental import functional as F\n",
         '''class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
-    """Look up the row of every position. GPT-2 learned this table; it is no formula."""
+    """Look up the row of every position. GPT-2 learned this table; it is not a formula."""
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
@@ -195,7 +196,7 @@ GROUPED_QUERY: dict[str, Edits] = {
     },
 }
 
-#: Every variant by its name, in the order in which several are made.
+#: Every variant by its name, in the order in which several are applied.
 VARIANTS: dict[str, dict[str, Edits]] = {
     "no_biases": NO_BIASES,
     "rms_norm": RMS_NORM,

@@ -1,8 +1,8 @@
-"""Look for what only MAX's compiler refuses: attempts that it traces for all sizes and then cannot compile.
+"""Look for what only MAX's compiler refuses: attempts that MAX traces for all sizes and then cannot compile.
 
-A check says yes once a module is traced, before it is compiled, so each of these needs a check of its own in the traced
-stage. Graphs are compiled together, ten in one module, which takes hardly longer than a few one by one; where that
-fails, each is compiled alone.
+A check says yes once a module is traced, before it is compiled, so each of these attempts needs a check of its own in
+the traced stage. Graphs are compiled together, ten in one module, which takes hardly longer than a few one by one; if
+that fails, each is compiled alone.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from checker.course.attempts import Edits, edited, load_attempts
 from checker.course.steps import Step, uses_max
 from checker.max_adapter import graphs, runtime
 
-AT_ONCE = 10  # graphs: a module of some dozens takes more memory than there is
+AT_ONCE = 10  # graphs: a module of a few dozen takes more memory than there is
 
 
 @dataclass
 class Tally:
-    """What became of the attempts of a step."""
+    """The results of the attempts at a step."""
 
     attempts: int = 0
     traced: int = 0
@@ -40,7 +40,7 @@ def attempts_of(step: Step) -> Mapping[str, Edits]:
 
 
 def staged(step: Step, module: ModuleType) -> list[object]:
-    """Return the graphs that the compiled claims of a step stage for a module; none where it cannot be traced."""
+    """Return the graphs that the compiled claims of a step stage for a module; none if it cannot be traced."""
     return list(graphs.staged_by(lambda: _observe(step, module)))
 
 
@@ -49,7 +49,7 @@ def _observe(step: Step, module: ModuleType) -> None:
 
 
 def problem(found: Sequence[object]) -> str:
-    """Return what the compiler says against graphs that are compiled together, or nothing."""
+    """Return the compiler's objection to graphs that are compiled together, or nothing."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             graphs.compile_together(found, Path(folder) / "tried.json")  # type: ignore[arg-type] # as staged_by gave them
@@ -91,7 +91,7 @@ def tally(step: Step) -> Tally:
 
 
 def report(steps: Sequence[Step]) -> int:
-    """Print what the compiler refuses of the attempts at some steps; return 1 if that is anything."""
+    """Print which attempts at some steps the compiler refuses; return 1 if there are any."""
     runtime.prepare()
     refused = 0
     for step in filter(uses_max, steps):

@@ -1,4 +1,4 @@
-"""Write a step as people do who are used to another library, and then do what the check says until it says yes."""
+"""Write a step as people used to another library do, and then do what the check says until it says yes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ INSTEAD = re.compile(r"^(?:line (\d+): .*\n)? *write(?: in line (\d+))?: (.+)$",
 
 @dataclass
 class Followed:
-    """What came of one habit: the lines that the check told to write, and how it ended."""
+    """The result of one habit: the lines that the check said to write, and how it ended."""
 
     name: str
     told: list[str] = field(default_factory=list)
-    problem: str = "it is not accepted after so many lines"
+    problem: str = "it is still not accepted after the last line allowed"
 
 
 def follow(step: Step, names: Collection[str]) -> Iterator[Followed]:
-    """Take up the habits ``names`` of a step, and write what the check tells to write instead."""
+    """Write a step with each of the habits ``names``, and then what the check says to write instead."""
     solution, habits = step.solution_file.read_text(), load_attempts(step).habits
     sources = {name: edited(solution, habits[name]) for name in names}
     followed = {name: Followed(name) for name in names}
@@ -41,13 +41,13 @@ def follow(step: Step, names: Collection[str]) -> Iterator[Followed]:
                 left[name], told = made
                 followed[name].told.append(told)
             else:
-                followed[name].problem = f"no line to write was told: {surveyed.refused}"
+                followed[name].problem = f"the check gave no line to write: {surveyed.refused}"
                 del left[name]
     yield from followed.values()
 
 
 def _instead(surveyed: Surveyed, source: str) -> tuple[str, str] | None:
-    """Return a source with the first line that the check told to write, and that line; None if it told none."""
+    """Return a source with the first line that the check said to write, and that line; None if it gave none."""
     for where in surveyed.where.values():
         if told := INSTEAD.search(where):
             return _with_statement(source, int(told[2] or told[1]), told[3]), told[3]
@@ -55,7 +55,7 @@ def _instead(surveyed: Surveyed, source: str) -> tuple[str, str] | None:
 
 
 def _with_statement(source: str, line: int, statement: str) -> str:
-    """Return a source with the innermost statement at a line replaced; of a loop or the like, its first line."""
+    """Return a source with the innermost statement at a line replaced; for a loop or the like, only its first line."""
     lines = source.splitlines()
     holding = [
         node

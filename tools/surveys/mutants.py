@@ -2,8 +2,8 @@
 
 A mutant is a solution with one small edit in a function that has a blank: an argument left out, two things
 exchanged, a number, a comparison or a name replaced, a statement removed. Every mutant is graded as a learner's
-file is, and those that are accepted are printed. Each is either equivalent to the solution for every caller, or
-shows what the check does not look at.
+file is, and those that are accepted are printed. Each is either equivalent to the solution for every caller, or shows
+something that the check does not test.
 
 ``python -m tools.surveys.mutants STEP FIRST END`` is the child that grades them.
 """
@@ -34,7 +34,7 @@ from checker.course.steps import Step, uses_max
 from checker.events import Claimed, Event, Started
 from checker.session.evidence import claims_of
 
-SECONDS = 20  # for one claim, what MAX compiles not counted
+SECONDS = 20  # for one claim, not counting what MAX compiles
 SAID = "mutant "  # begins a line of the child's
 
 COMPARISONS: list[type[ast.cmpop]] = [ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq]
@@ -89,7 +89,7 @@ Put = Callable[[Any], None]
 
 
 def _places(function: Function) -> Iterator[tuple[Put, ast.AST]]:
-    """Yield every node in the body of a function, its docstring left out, and what puts another in its place."""
+    """Yield every node in the body of a function except its docstring, and a function that replaces it."""
     for at in range(bool(ast.get_docstring(function)), len(function.body)):
         yield from _below(function.body[at], partial(function.body.__setitem__, at))
 
@@ -105,12 +105,12 @@ def _below(node: ast.AST, put: Put) -> Iterator[tuple[Put, ast.AST]]:
 
 
 def edits(node: Any, kin: list[list[str]], attributes: dict[str, list[str]]) -> Iterator[ast.AST]:
-    """Yield what may be put in the place of a node, wrong more often than not.
+    """Yield what may replace a node, which is wrong more often than not.
 
     Args:
         node: an expression or statement of a solution.
-        kin: names of which one may be taken for another.
-        attributes: the same of what ``self`` and ``config`` have.
+        kin: groups of names that may be mistaken for one another.
+        attributes: the same for the attributes of ``self`` and ``config``.
     """
 
     def with_(**fields: Any) -> Any:
@@ -216,7 +216,7 @@ def _exchanged(values: list[Any]) -> Iterator[list[Any]]:
 
 
 def accepts(step: Step, source: str) -> bool:
-    """Return whether every claim of a step says yes to a source, the compiled ones too."""
+    """Return whether every claim of a step says yes to a source, including the compiled ones."""
     try:
         subject = load_source("graded.mutant", source, "mutant")
     except Exception:
@@ -236,7 +236,7 @@ def _late(signum: int, frame: FrameType | None) -> None:
 
 
 def _follow(event: Event) -> None:
-    """Keep time, and go no further with a mutant once a claim has refused it."""
+    """Keep time, and stop grading a mutant once a claim has refused it."""
     signal.alarm(SECONDS if isinstance(event, Started) else 0)
     if isinstance(event, Claimed) and event.verdict != "yes":
         pytest.exit("refused")
@@ -247,7 +247,7 @@ def _wait_for_the_compiler(what: str, seconds: float | None) -> None:
 
 
 def grade(step: Step, first: int, end: int) -> None:
-    """Say of every mutant from number ``first`` to before ``end`` whether it is accepted; 0 is the solution."""
+    """Say whether each mutant from number ``first`` up to ``end``, excluded, is accepted; 0 is the solution."""
     import_max(step, _wait_for_the_compiler)
     signal.signal(signal.SIGALRM, _late)
     made = enumerate(mutants(step.solution_file.read_text()))

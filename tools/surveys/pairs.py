@@ -1,4 +1,4 @@
-"""Two mistakes at once, and a mistake in a right answer that is written differently: are they named as what they are?
+"""Survey two mistakes at once, and a mistake in a right answer that is written differently: are they named correctly?
 
 ``./run pairs`` writes the table, ``tests/dev/session/pairs.md``.
 """
@@ -18,7 +18,7 @@ from tools.benchmarks.harness import Column, table
 from tools.surveys.survey import Surveyed, survey
 
 TABLE = TESTS / "dev" / "session" / "pairs.md"
-MOST = 150  # pairs of a step
+MOST = 150  # pairs per step
 SEED = 1
 
 Pair = tuple[str, str]
@@ -55,7 +55,7 @@ alternative's edits.
 
 @dataclass
 class Tally:
-    """What was said of the pairs of one step; ``unnamed`` and ``misnamed`` are those it got wrong."""
+    """What was said of the pairs of one step; ``unnamed`` and ``misnamed`` are those that the check got wrong."""
 
     pairs: int = 0
     refused: int = 0

@@ -1,4 +1,4 @@
-"""Grade everything that the check of a step must get right; no learner's file is looked at.
+"""Grade everything that the check of a step must get right, without looking at any learner's file.
 
 The solution and every alternative must be accepted; every spoiled solution must be refused, with the
 sentence of its own mistake: ``tests/dev/session/test_checks.py`` demands it.
@@ -31,7 +31,7 @@ from checker.events import (
 )
 from checker.session.child import run
 
-QUIET_SECONDS = 120.0  # for one claim: this is no learner's code, and the machine may be busy
+QUIET_SECONDS = 120.0  # for one claim: this is not a learner's code, and the machine may be busy
 THE_SOLUTION = "the solution"
 
 Tell = Callable[[Event], None]
@@ -42,7 +42,7 @@ class Surveyed:
     """What the check said of one subject: the solution, an alternative or a spoiled solution."""
 
     name: str
-    happened: str = ""  # that no subject may do: end the process, replace what decides
+    happened: str = ""  # what no subject may do: end the process, replace what decides
     verdicts: dict[str, str] = field(default_factory=dict)
     help: dict[str, str] = field(default_factory=dict)
     where: dict[str, str] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Surveyed:
 
 
 def subjects_of(step: Step) -> dict[str, Edits]:
-    """Return what a survey looks at unless it is told otherwise: the solution, the alternatives, the mistakes."""
+    """Return what a survey looks at by default: the solution, the alternatives, the mistakes."""
     attempts = load_attempts(step)
     return {THE_SOLUTION: {}, **attempts.alternatives, **attempts.mistakes}
 
@@ -86,22 +86,22 @@ def survey(
     record: bool = False,
     quiet_seconds: float = QUIET_SECONDS,
 ) -> Iterator[Surveyed]:
-    """Grade what edits make of a step's solution, all of it in one child.
+    """Grade edited versions of a step's solution, all in one child.
 
-    Where a subject ends the child, or lets it hear nothing for too long, that is its problem: another child grades
+    If a subject ends the child, or keeps it silent for too long, that is noted as its problem, and another child grades
     the rest.
 
     Args:
         step: whose solution.
         subjects: the edits of each, by its name.
-        tell: hears what the child says besides, of compiling for example; last, the kernels that were used.
+        tell: called with whatever else the child says, about compiling for example; last, the kernels that were used.
         seed: of the order in which they are graded, and of the first configuration drawn.
-        draws: how many configurations are drawn for what is right.
+        draws: how many configurations are drawn for right answers.
         record: keep what the known mistakes answer; they are all among the subjects.
         quiet_seconds: how long one claim may take.
 
     Raises:
-        RuntimeError: the child ended while it was at none of them.
+        RuntimeError: the child ended while it was grading none of them.
     """
     left, running = dict(subjects), ""
     path = str(step.solution_file)
@@ -136,7 +136,7 @@ def survey(
 
 
 def record(steps: Iterable[Step]) -> int:
-    """Survey steps; record kernels and answers. Return 1 when a check got something wrong, as exit status.
+    """Survey steps; record kernels and answers. Return the exit status, 1 if a check got something wrong.
 
     What is recorded of other steps stays, unless they are gone.
     """

@@ -1,4 +1,4 @@
-"""A check that only has to be compiled: it goes on in the background, while the next step is being written."""
+"""Finish a check in the background, once only compiling is left, while the learner writes the next step."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from checker.session.verdict import YES, Verdict
 
 
 class Compilation:
-    """The rest of a check that is a yes by now, at low priority, in a thread that hears its child.
+    """The rest of a check that is already a yes: a thread listens to the child, which runs at low priority.
 
-    Its result is one line, which comes as an input of ``watch``.
+    Its result is one line, which arrives as an input of ``watch``.
 
     Args:
-        check: which has heard everything so far.
+        check: the check, which has heard everything so far.
         child: its child, which is stopped at the end.
         events: what the child goes on to say.
-        inputs: get the result.
+        inputs: where the result goes.
     """
 
     def __init__(self, check: Check, child: Child, events: Iterator[Event], inputs: Inputs) -> None:
@@ -44,14 +44,14 @@ class Compilation:
             self.inputs.put(Compiled(self.check.step, self.check, in_one_line(self.check, verdict)))
 
     def cancel(self) -> None:
-        """End it; the yes stays, not compiled."""
+        """Stop it; the yes stays, not compiled."""
         self.is_cancelled = True
         self.child.kill()
         self.thread.join()
 
 
 def in_one_line(check: Check, verdict: Verdict) -> str:
-    """Return what came of compiling."""
+    """Return the result of compiling, in one line."""
     task = check.step.task
     if verdict.status == YES:
         return f"{task} is compiled too, and gives the same numbers ({check.report.seconds()})."

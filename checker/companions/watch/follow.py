@@ -1,10 +1,9 @@
 """Check a step at every save.
 
-The verdict on the numbers need not wait for MAX to be imported: the child that grades was started before the
-save and has done that (``session.child``); every check has a new one. ``./run bench-watch`` times it. A save
-during a check begins it anew. When the file of another step is saved, that step is followed. After a yes the
-key n goes on to the next step that is not done; without a terminal, which has no keys, ``watch`` goes on by
-itself.
+The verdict on the numbers need not wait for MAX to be imported: the grading child was started before the save and has
+already imported it (``session.child``). Every check gets a new child. ``./run bench-watch`` times it. A save during a
+check restarts it. When the file of another step is saved, that step is followed. After a yes the key n goes on to the
+next step that is not done; without a terminal, which has no keys, ``watch`` goes on by itself.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ from checker.session.child import Child
 from checker.session.printer import Printer
 from checker.session.verdict import INTERRUPTED, YES
 
-LOOK_SECONDS = 1.0  # between looks at the file itself, should the system not tell of a change (network drives)
-REPLACE_SECONDS = 0.3  # for an editor that replaces a file: so long there may be none, or an empty one
+LOOK_SECONDS = 1.0  # between looks at the file itself, in case the system reports no change (network drives)
+REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
 
 #: A file as it was found: when it was changed, and its content. None if there is none.
 Look = tuple[int, bytes] | None
@@ -51,7 +50,7 @@ def look(path: Path) -> Look:
 
 
 class Watch:
-    """Checks the file of one step after the other."""
+    """Checks the file of one step after another."""
 
     def __init__(self, step: Step, inputs: Inputs, ready: ReadyChild, *, has_keys: bool) -> None:
         self.step = step
@@ -63,11 +62,11 @@ class Watch:
         self.looked = 0.0
         self.keys = Keys(self)
         self.showing = ""  # the function whose numbers the next check shows
-        self.to_show = ""  # the function whose numbers an s would show
+        self.to_show = ""  # the function whose numbers the key s would show
         self.compilations: dict[Step, Compilation] = {}
 
     def follow(self) -> int:
-        """Check, and check again, until the learner quits or, without keys, nothing is left; the exit status."""
+        """Check at every save until the learner quits or, without keys, nothing is left; return the exit status."""
         while True:
             result = self.check()
             following = result if isinstance(result, Next) else self.after(result)
@@ -75,9 +74,9 @@ class Watch:
                 return 0
 
     def check(self) -> int | Next:
-        """Check the file as it is now: the exit status of its verdict, or what has come in between.
+        """Check the file as it is now; return the exit status of its verdict, or the move that interrupted it.
 
-        After an s, the numbers are shown that it is about.
+        After an s, it also shows the numbers that were asked for.
         """
         show, self.showing = self.showing, ""
         started = time.perf_counter()
@@ -114,22 +113,22 @@ class Watch:
         return verdict.status
 
     def go_on(self, check: Check, child: Child, events: Generator[Event]) -> int:
-        """Let the rest of a check, which is a yes by now, go on in the background."""
+        """Let the rest of a check that is already a yes go on in the background."""
         self.compilations[check.step] = Compilation(check, child, events, self.inputs)
         return YES
 
     def cancel(self, step: Step) -> None:
-        """End what goes on in the background for a step; its yes stays, not compiled."""
+        """Stop what runs in the background for a step; its yes stays, not compiled."""
         if compilation := self.compilations.pop(step, None):
             compilation.cancel()
 
     def close(self) -> None:
-        """End all that goes on in the background."""
+        """Stop everything that runs in the background."""
         for step in list(self.compilations):
             self.cancel(step)
 
     def settled(self) -> Look:
-        """Return the file, when an editor that is replacing it has had time to do so."""
+        """Return the file, after giving an editor that is replacing it time to finish."""
         deadline = time.monotonic() + REPLACE_SECONDS
         while True:
             found = look(self.step.learner_file)
@@ -138,7 +137,7 @@ class Watch:
             time.sleep(0.01)
 
     def after(self, verdict: int) -> Next:
-        """Say what can be done now, and wait until something is."""
+        """Say what can be done now, and wait until a key or a save asks for something."""
         coming = self.step_after()
         if verdict == YES and coming and not self.has_keys:
             self.printer.line(f"\nOn to {relative_path(coming.learner_file)}.\n")
@@ -160,13 +159,13 @@ class Watch:
         self.printer.line(KEYS if self.has_keys else "Ctrl-C ends this.")
 
     def step_after(self) -> Step | None:
-        """Return the next step that is not done, without keys only a later one."""
+        """Return the next step that is not done; without keys, only a later one."""
         steps = all_steps()
         at = steps.index(self.step)
         return first_to_do(steps[at + 1 :] + (steps[:at] if self.has_keys else []))
 
     def react(self, *, checking: bool, seconds: float = 0) -> Next:
-        """Do what saves and keys ask for, those that have come or the first that comes within ``seconds``."""
+        """Act on the saves and keys that have come, or on the first that comes within ``seconds``."""
         while came := take(self.inputs, seconds):
             match came:
                 case Pressed(key):
@@ -183,7 +182,7 @@ class Watch:
         return Next.WAIT
 
     def say_compiled(self, compiled: Compiled) -> Next:
-        """Say what came of a check that went on in the background, unless it was cancelled just then."""
+        """Print the result of a check that ran in the background, unless it was canceled just then."""
         compilation = self.compilations.get(compiled.step)
         if compilation and compilation.check is compiled.check:
             del self.compilations[compiled.step]
@@ -191,7 +190,7 @@ class Watch:
         return Next.WAIT
 
     def wait_for_compilations(self) -> Next:
-        """Quit when all that goes on in the background has ended; go on if something is saved before."""
+        """Quit when everything in the background has ended; go on if something is saved before that."""
         following = Next.WAIT
         while self.compilations and following is Next.WAIT:
             following = self.react(checking=False, seconds=LOOK_SECONDS)
@@ -210,14 +209,14 @@ class Watch:
         return Next.WAIT
 
     def was_saved(self, checking: bool) -> bool:
-        """Return whether the file is another than at the last check; during one, whether its content is."""
+        """Return whether the file has changed since the last check; during a check, whether its content has."""
         now = look(self.step.learner_file)
         if checking:
             return now is not None and (self.seen is None or now[1] != self.seen[1])
         return now != self.seen
 
     def other_saved(self, names: frozenset[str]) -> Step | None:
-        """Return the other step whose file was saved, if it is one, and not put back to its skeleton."""
+        """Return the other step whose file was saved, if it is the only one and is not the skeleton again."""
         saved = [step for step in all_steps() if step.learner_file.name in names and step != self.step]
         if len(saved) != 1 or standing(saved[0]).state in ("untouched", "missing"):
             return None
@@ -232,13 +231,13 @@ def watch(step: Step | None) -> int:
     """
     step = step or first_to_do(all_steps())
     if step is None:
-        print("Every step and warm-up is done. `./run watch 07` watches one all the same.")
+        print("Every step and warm-up is done. `./run watch 07` watches one anyway.")
         return 0
     folder = step.learner_file.parent
     if not folder.is_dir():
         raise NothingToWatch(f"{relative_path(folder)} is missing; `./run skeletons` writes it anew")
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # by way of everything that is closed below
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # so that everything below is closed
     inputs: Inputs = queue.SimpleQueue()
     with (
         contextlib.closing(ReadyChild()) as ready,

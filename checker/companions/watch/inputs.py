@@ -20,7 +20,7 @@ import watchfiles
 from checker.course.steps import Step
 from checker.session.check import Check
 
-GATHER_MS = 20  # a save is told when nothing more has happened for so long: editors write in several steps
+GATHER_MS = 20  # a save is reported once nothing has changed for this long: editors write in several steps
 LONGEST_GATHER_MS = 200
 
 ESCAPE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)?")  # an arrow, say: none of its characters was meant as a letter
@@ -78,7 +78,7 @@ def saves_in(folder: Path, inputs: Inputs) -> Iterator[None]:
 
 
 def _follow(folder: Path, inputs: Inputs, stop: threading.Event) -> None:
-    # Where the system has no notifications left to give (its limit of watches is reached), look regularly.
+    # If the system has no notifications left to give (its limit of watches is reached), look regularly.
     for polling in (None, True):
         with contextlib.suppress(OSError, RuntimeError):
             for changes in watchfiles.watch(
@@ -112,7 +112,7 @@ def keys_of_terminal(inputs: Inputs) -> Iterator[bool]:
         tty.setcbreak(terminal)
 
     take_terminal()
-    resumed = signal.signal(signal.SIGCONT, take_terminal)  # a shell (Ctrl-Z, fg) gives it back as it likes it
+    resumed = signal.signal(signal.SIGCONT, take_terminal)  # after Ctrl-Z and fg, a shell has changed its settings
     threading.Thread(target=_read_keys, args=(terminal, inputs), daemon=True).start()
     try:
         yield True
@@ -123,7 +123,7 @@ def keys_of_terminal(inputs: Inputs) -> Iterator[bool]:
 
 
 def _read_keys(terminal: int, inputs: Inputs) -> None:
-    """Read keys until the terminal is gone, which is as good as a ``q``."""
+    """Read keys until the terminal is gone, which counts as a ``q``."""
     with contextlib.suppress(OSError):
         while keys := os.read(terminal, 1024).decode(errors="replace"):
             for key in ESCAPE.sub("", keys):

@@ -30,16 +30,16 @@ class Next(Enum):
 
 
 class Keys:
-    """Does what keys ask for, one after the other.
+    """Carries out what keys ask for, one after another.
 
     Args:
-        watch: whose step it is about, and where it is printed.
+        watch: the watch whose step the keys are about, and whose printer they use.
     """
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
-        self.offered: Callable[[], Next] | None = None  # what a y would do
-        self.picking: str | None = None  # what was typed of a step after an l
+        self.offered: Callable[[], Next] | None = None  # what the key y would do
+        self.picking: str | None = None  # what has been typed of a step's name after an l
 
     def press(self, key: str) -> Next:
         """Do what a key asks for."""
@@ -78,7 +78,7 @@ class Keys:
         return Next.WAIT
 
     def pick(self, key: str) -> Next | None:
-        """Take in a key of a step's name; None if it is none, and means what it means elsewhere."""
+        """Take in a key of a step's name; return None if it is not part of one, and keeps its usual meaning."""
         assert self.picking is not None
         if key.isdigit() or (key in "sw" and not self.picking):
             self.picking += key
@@ -102,13 +102,13 @@ class Keys:
         return Next.CHECK
 
     def offer(self, what: str, then: Callable[[], Next]) -> Next:
-        """Say what a y would do, and have it done if that is the next key."""
+        """Say what a y would do, and do it if y is the next key."""
         self.watch.printer.line(f"{what} Press y to do so.")
         self.offered = then
         return Next.WAIT
 
     def show(self) -> Next:
-        """Check again, and show the numbers of the function that is to be mended first."""
+        """Check again, and show the numbers of the function to fix first."""
         if not self.watch.to_show:
             self.watch.printer.line("\nThe last check has no wrong numbers to show.")
             return Next.WAIT
@@ -116,7 +116,7 @@ class Keys:
         return Next.CHECK
 
     def compare(self, *, anyway: bool = False) -> Next:
-        """Show the file beside the solution; if it has no yes, only when that was offered and taken."""
+        """Show the file beside the solution; if it has no yes, offer that first."""
         self.watch.printer.line()
         if not anyway and standing(self.watch.step).state != "done":
             return self.offer(
@@ -127,7 +127,7 @@ class Keys:
         return Next.WAIT
 
     def reset(self, *, sure: bool = False) -> Next:
-        """Begin the step again, when that was offered and taken."""
+        """Start the step over, after offering to."""
         self.watch.printer.line()
         file = relative_path(self.watch.step.learner_file)
         if not sure:
@@ -142,7 +142,7 @@ class Keys:
         return Next.CHECK
 
     def hint(self, *, last: bool = False) -> Next:
-        """Give the next hint; the last one only when it was offered and taken."""
+        """Give the next hint; offer the last one first."""
 
         def may_tell_all(what: str) -> bool:
             if not last:

@@ -34,7 +34,7 @@ class ReadyChild:
         return alive and self.step == step and self.started == newest_change()
 
     def close(self) -> None:
-        """End the child that nobody took."""
+        """Stop the child if nobody took it."""
         if self.child:
             self.child.stop()
         self.child = None

@@ -1,10 +1,10 @@
-"""All that knows MAX's serving interfaces: the architecture, its paged cache, the start of the server.
+"""Everything that uses MAX's serving interfaces: the architecture, its paged cache, the start of the server.
 
-In come step 15's model and a checkpoint; out goes MAX's server.
+It takes step 15's model and a checkpoint; it starts MAX's server.
 The command line and the check of step 15 import it; MAX imports ``architecture`` by its path.
 
 Importing this package has an effect, the one exception in this repository: MAX runs the model in a process of its own,
-where no entry point of ours comes before the import. So the import itself chooses whose modules run; without an order
+where no entry point of ours comes before the import. So the import itself chooses whose modules run; without a request
 in the environment (``play/serving/environment.py``) it changes nothing.
 """
 

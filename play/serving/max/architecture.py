@@ -39,7 +39,7 @@ from solutions.solution_15 import ServedGPT2, cache_sizes
 
 
 class ServedByMax(ServedGPT2):
-    """Step 15's model with the inputs and outputs of MAX's server. A subclass, so that the weights keep their names."""
+    """Step 15's model with the inputs and outputs of MAX's server: a subclass, so that the weights keep their names."""
 
     def __init__(self, config: GPT2Config, params: KVCacheParamInterface) -> None:
         super().__init__(config)
@@ -76,7 +76,7 @@ class Batcher(ModuleV3SingleReplicaBatchProcessor[TextContext, Batch]):
 
 @dataclass(kw_only=True)
 class ServedConfig(ArchConfigWithStoredKVParams, ArchConfigWithKVCache):
-    """The answers to what MAX asks before the model exists: for how many tokens, and how large the pages are."""
+    """Answers to what MAX asks before the model exists: how many tokens it is for, and how large the pages are."""
 
     DEFAULT_ENCODING: ClassVar = "float32"
     SUPPORTED_ENCODINGS: ClassVar = {"float32"}
@@ -97,7 +97,7 @@ class ServedConfig(ArchConfigWithStoredKVParams, ArchConfigWithKVCache):
         cache_dtype: DType,
         **options: Any,
     ) -> KVCacheParamInterface:
-        """Make pages of the sizes that step 15 says."""
+        """Make pages of the sizes that step 15 gives."""
         sizes: Any = cache_sizes(read_config(Path(pipeline_config.model.model_path)))
         return kv_cache_config.to_params(dtype=cache_dtype, devices=devices, **sizes)
 

@@ -1,4 +1,4 @@
-"""MAX's paged KV cache as step 15 uses it: three kernels of MAX's behind two methods."""
+"""MAX's paged KV cache as step 15 uses it: three of MAX's kernels behind two methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model over MAX's pages without MAX's server: what the server does around each call of the model.
+"""Run the model over MAX's pages without MAX's server: this does what the server does around each call of the model.
 
 The check of step 15 runs this, and so can anyone who wants to look into the pages.
 """
@@ -26,7 +26,7 @@ SEED = 15  # of the order in which pages are handed out
 def over_pages(model: type[Any], params: KVCacheParamInterface) -> type[Any]:
     """Let ``model``, step 15's ``ServedGPT2``, take MAX's cache as inputs of its graph.
 
-    A subclass, so that the weights keep their names.
+    It is a subclass, so that the weights keep their names.
     """
 
     class ServedOverPages(model):
@@ -40,7 +40,7 @@ def over_pages(model: type[Any], params: KVCacheParamInterface) -> type[Any]:
 
 
 class Pages:
-    """A fixed batch of requests, each with pages of its own, which lie scattered among the others'.
+    """A fixed batch of requests, each with pages of its own, scattered among those of the others.
 
     Args:
         step: the module of step 15.

@@ -1,4 +1,4 @@
-"""The start of MAX's server, with this course's architecture and with validation in front of it."""
+"""Start MAX's server, with this course's architecture and with validation in front of it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from play.tokens import load_tokenizer
 from solutions.solution_13 import checkpoint_folder, read_config
 
 ARCHITECTURE = f"{ROOT}:play.serving.max.architecture"
-WORKER_SECONDS = 1.0  # that MAX waits for its model worker to end before it kills it: it has nothing to save
+WORKER_SECONDS = 1.0  # for which MAX lets its model worker end before killing it: it has nothing to save
 ENVIRONMENT = {  # of this process and of those that MAX starts
-    "HF_HUB_OFFLINE": "1",  # the checkpoint is a folder by now
+    "HF_HUB_OFFLINE": "1",  # the checkpoint is a local folder by now
     "MAX_SERVE_API_TYPES": '["openai"]',
     "MAX_SERVE_DISABLE_TELEMETRY": "1",
     "MAX_SERVE_GRACEFUL_SHUTDOWN_TIMEOUT_S": "3",  # seconds that running requests have after a SIGTERM
@@ -36,7 +36,7 @@ ENVIRONMENT = {  # of this process and of those that MAX starts
 
 @dataclass
 class Options:
-    """Where to serve what."""
+    """What to serve, and where."""
 
     model: str | Path  # a folder, or a name that step 13 knows
     host: str
@@ -47,10 +47,10 @@ class Options:
 
 
 def check_port(host: str, port: int) -> None:
-    """Refuse an address that cannot be had, before anything is loaded.
+    """Refuse an address that cannot be used, before anything is loaded.
 
     Raises:
-        CannotServe: the port is taken, or is no port, or the host is not this machine's.
+        CannotServe: the port is taken or is not a port, or the host is not this machine's.
     """
     try:
         socket.create_server((host, port)).close()
@@ -59,7 +59,7 @@ def check_port(host: str, port: int) -> None:
 
 
 def read_limits(folder: Path, name: str) -> ModelLimits:
-    """Read from a checkpoint what its model, served by a name, can answer.
+    """Read from a checkpoint what its model, served under a name, can answer.
 
     Raises:
         ValueError: the checkpoint is not of this model, or has no tokenizer.
@@ -101,12 +101,12 @@ def prepare_server(limits: ModelLimits) -> None:
 
 
 def serve(options: Options, tell: Callable[[str], None]) -> None:
-    """Serve until a signal ends it, and ``tell`` how far it is.
+    """Serve until a signal ends it, and ``tell`` how far along it is.
 
     Raises:
-        CannotServe: the port cannot be had, or there is no such device.
+        CannotServe: the port is taken, or there is no such device.
         ValueError: the checkpoint cannot be found or read.
-        SystemExit: the server ended; status 1 where its model worker could not go on.
+        SystemExit: the server ended; status 1 if its model worker could not go on.
     """
     started = time.perf_counter()
     check_port(options.host, options.port)
@@ -114,7 +114,7 @@ def serve(options: Options, tell: Callable[[str], None]) -> None:
     folder = checkpoint_folder(options.model)
     name = folder.resolve().name if Path(options.model).is_dir() else str(options.model)
     limits = read_limits(folder, name)
-    tell(f"MAX gets {name} ready; where it has not compiled this model before, that takes some minutes")
+    tell(f"MAX gets {name} ready; if it has not compiled this model before, that takes a few minutes")
     prepare_server(limits)
     from max._entrypoints.cli.serve import serve_api_and_model_worker as entry
     from max.pipelines.lib import PipelineArgs

@@ -134,7 +134,7 @@ def test_hints_that_are_not_there(told):
     (told.root / "book" / "src" / "step_07.md").write_text("# Step 07\n\n## Hints\n\nLater.\n")
     empty = run(told, "hint", "07")
     assert (empty.returncode, empty.stderr) == (2, "hint: book/src/step_07.md has no hints\n")
-    assert "there is no step '99'; there are w01" in run(told, "hint", "99").stderr
+    assert "there is no step '99'; choose from w01" in run(told, "hint", "99").stderr
 
 
 CHAPTERS = [step for step in all_steps() if step.chapter.is_file() and "\n## Hints" in step.chapter.read_text()]

@@ -123,7 +123,7 @@ def test_functions_that_are_right_alone_and_not_together(course):
     )
     run = course.check("w01")
     assert run.returncode == 1
-    assert "simple_self_attention: Each function is right alone, and together they are not." in said(run)
+    assert "simple_self_attention: Each function is right alone, but together they are not." in said(run)
 
 
 def test_a_file_in_the_source_tutorials_form_is_told_what_is_missing_and_what_is_wrong(course):

@@ -148,7 +148,7 @@ def test_every_advice_answers_something_that_max_says():
     [
         ("max.engine.InferenceSession.compile_all", "(model)", "max.engine.InferenceSession.compile_all is not there"),
         ("max.engine.InferenceSession.init", "(model)", "is '(compiled, *, weights_registry=…)', and '(model)' was"),
-        ("max._gone.name", "module", "max._gone.name is not there any more"),
+        ("max._gone.name", "module", "max._gone.name no longer exists"),
     ],
 )
 def test_what_changed_is_said_in_a_sentence(name, expected, said):

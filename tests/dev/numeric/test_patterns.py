@@ -30,7 +30,7 @@ SAID = {
     "Only the last token is right.": changed(np.s_[:, :2]),
     "Only the first token is wrong.": changed(np.s_[:, :1]),
     "Only channel 2 is wrong.": changed(np.s_[:, :, 2]),
-    "Right for channel 0 to 2, wrong for 3, 4.": changed(np.s_[:, :, 3:]),
+    "The values are right for channel 0 to 2, wrong for 3, 4.": changed(np.s_[:, :, 3:]),
     "at batch 1, token 2, channel 4: yours": changed(np.s_[1, 2, 4:]),
     "the shape [2, 3], and must have [batch 2, token 3, channel 5]": RIGHT[..., 0],
     "is float64, and must be float32": RIGHT.astype(np.float64),

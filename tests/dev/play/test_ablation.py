@@ -108,7 +108,7 @@ def test_a_stride_that_makes_no_sense_is_said():
     for stride in ("0", "257"):
         run = ablate("--stride", stride)
         assert run.returncode == 2
-        assert f"stride = {stride} is none; give 1 to n_positions = 256" in run.stderr
+        assert f"stride = {stride} is impossible; give 1 to n_positions = 256" in run.stderr
         assert "Traceback" not in run.stderr
 
 

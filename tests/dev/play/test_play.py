@@ -61,13 +61,13 @@ def test_a_seed_that_was_chosen_is_told():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--temperature", "-1"), "temperature = -1.0 is none; give 0 for the most likely token, or more"),
+        (("--temperature", "-1"), "temperature = -1.0 is impossible; give 0 for the most likely token, or more"),
         (("--temperature", "nan"), "temperature = nan is none"),
         (("--temperature", "inf"), "temperature = inf is none"),
         (("--top-k", "-3"), "top_k = -3 leaves no token"),
         (("--model", "no/such-model"), "no/such-model is not a folder here, and could not be downloaded"),
         (("--model", "tests"), "tests has no tokenizer.json"),
-        (("--device", "gpu"), "there is no device 'gpu' that MAX can use here; there are cpu"),
+        (("--device", "gpu"), "there is no device 'gpu' that MAX can use here; choose from cpu"),
     ],
 )
 def test_what_cannot_be_done_is_said(arguments, said):

@@ -37,7 +37,7 @@ def test_a_chapter_is_found_by_any_of_its_names(name):
 
 
 def test_a_chapter_that_is_not_there_is_refused():
-    with pytest.raises(NothingToTry, match=r"there is no chapter 'poems'; there are .*heads"):
+    with pytest.raises(NothingToTry, match=r"there is no chapter 'poems'; choose from .*heads"):
         find_chapter("poems")
 
 

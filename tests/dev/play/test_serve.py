@@ -183,7 +183,7 @@ def test_a_client_that_goes_away_leaves_room_for_the_others(server):
         ({"max_tokens": -1}, 400, "max_tokens = -1 must be a whole number from 1 to 256"),
         ({"max_tokens": 10**9}, 400, "max_tokens = 1000000000 must be"),
         ({"temperature": -0.5}, 400, "temperature = -0.5 must be a number from 0 to 2"),
-        ({"n": 3, "seed": 1}, 400, "send seeds of their own"),
+        ({"n": 3, "seed": 1}, 400, "send one request per seed"),
     ],
 )
 def test_what_cannot_be_answered_is_said(server, request_, status, said):
@@ -235,7 +235,7 @@ def test_a_killed_worker_ends_the_server():
         child for child in psutil.Process(server.process.pid).children() if "spawn_main" in " ".join(child.cmdline())
     ]
     worker.kill()
-    assert "why stands above" in server.process.communicate(timeout=60)[0]
+    assert "the reason is above" in server.process.communicate(timeout=60)[0]
     assert server.process.returncode == 1
 
 

@@ -38,4 +38,4 @@ def test_a_habit_that_no_rule_knows_is_a_problem(monkeypatch):
     unknown = {"np.inner": {"return weights @ value": "return np.innner(weights, value)"}}
     monkeypatch.setattr("tools.surveys.habits.load_attempts", lambda _: type(known)({}, {}, unknown))
     (followed,) = follow(step, unknown)
-    assert followed.problem.startswith("no line to write was told")
+    assert followed.problem.startswith("the check gave no line to write")

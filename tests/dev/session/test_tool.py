@@ -233,7 +233,7 @@ def test_there_may_be_nothing_to_show(course):
     assert "context_vectors has no wrong numbers to show." in course.check("w01", "--show", "context_vectors").stdout
     run = course.check("w01", "--show", "weights")
     assert run.returncode == 2
-    assert "there is no function weights to show; there are attention_scores, softmax," in run.stdout + run.stderr
+    assert "there is no function weights to show; choose from attention_scores, softmax," in run.stdout + run.stderr
 
 
 def test_skeletons_never_overwrite_work(course):
@@ -318,7 +318,7 @@ def test_a_lookup_out_of_bounds_is_told_at_its_line(course):
     course.write("s10", edits={"self.wpe(positions)": "self.wpe(input_ids)"})
     said = course.check("s10", "--no-compile").stdout
     line = course.line_of("s10", "self.wpe(input_ids)")
-    assert "forward: Row 17 of wpe is looked up, which has 13 rows.\n" in said
+    assert "forward: Row 17 of wpe is looked up, but it has only 13 rows.\n" in said
     assert f"    line {line}: hidden_states = self.wte(input_ids) + self.wpe(input_ids)\n" in said
     assert "kernel" not in said
 

@@ -98,7 +98,7 @@ def test_a_variant_is_as_clean_as_a_solution(step):
 
 
 def test_what_does_not_exist_is_said():
-    with pytest.raises(ValueError, match="no variant alibi; there are no_biases"):
+    with pytest.raises(ValueError, match="no variant alibi; choose from no_biases"):
         text_of("07", ["alibi"])
     with pytest.raises(ValueError, match="rms_norm changes nothing in step 07; it edits 03, 09, 10"):
         diff("rms_norm", "07")

@@ -100,7 +100,7 @@ def test_a_package_manager_is_used_only_where_nobody_is_asked(tools, tmp_path, m
     assert browser.get(told.append) == str(chromium)
     assert log.read_text().splitlines() == ["apt-get update", "noninteractive", asked, "noninteractive"]
     assert told == [
-        f"No Chromium, Chrome or Edge was found; {who} is asked for one." for who in ("Playwright", "apt-get")
+        f"No Chromium, Chrome or Edge was found; installing one with {who}." for who in ("Playwright", "apt-get")
     ]
     assert browser.get(told.append) == str(chromium)
     assert len(told) == 2, "nobody is asked where there is one"

@@ -1,4 +1,4 @@
-"""Time the learner's loop: how long each verdict takes, beside the time that importing MAX takes.
+"""Time the learner's loop: how long each verdict takes, compared with how long it takes to import MAX.
 
 A figure is the time from starting the process to the line that carries the verdict.
 """
@@ -94,16 +94,17 @@ def run(rounds: int, cold: bool, naive: bool, out: Path | None) -> None:
 
     Args:
         rounds: how often each is timed.
-        cold: also time the first check on a machine that has never run MAX, and all that ``./run warm`` compiles there.
+        cold: also time the first check on a machine that has never run MAX, and everything that ``./run warm`` compiles
+        there.
         naive: also time the same check without this project's way of running MAX.
-        out: where the figures are written as JSON.
+        out: where to write the figures as JSON.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         right = STEP.solution_file.read_text()
         solved, wrong = course_with(right, folder / "solved"), course_with(spoiled(right), folder / "spoiled")
         untouched = course_with(STEP.learner_file.read_text(), folder / "untouched")
-        ways = {  # what is waited for: the words that end the wait, what is run, and where
+        ways = {  # what to wait for: the words that end the wait, what to run, and where
             IMPORT: ("", ["-c", "from max.experimental.nn import Linear"], solved),
             "the static verdict": ("", CHECK, untouched),
             "the numeric verdict on a right answer": (NUMBERS, CHECK, solved),

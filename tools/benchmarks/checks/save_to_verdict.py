@@ -1,8 +1,8 @@
 """Time ``watch``: how long after a save the verdict on the numbers comes, everything cached.
 
-A figure is the time from writing the learner's file to the line that carries the verdict, as a terminal
-gets it. Between the end of a check and the next save there is a pause, as a learner makes one; in it the
-next child gets ready. The steps take turns, and so do right and wrong answers.
+A figure is the time from writing the learner's file until the line that carries the verdict reaches a terminal. Between
+the end of a check and the next save there is a pause, as there is for a learner; during it, the next child gets ready.
+The steps take turns, and so do right and wrong answers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COLUMNS = (Column("from a save to", "what"), Column("median, s", "median", ".2f"
 
 
 class WatchedStep:
-    """A step that ``watch`` follows in a terminal, in a copy of the course; saves of it are timed.
+    """A step that ``watch`` follows in a terminal, in a copy of the course, to time saves of its file.
 
     Args:
         step: the step.

@@ -1,5 +1,5 @@
 """Draw: pieces of SVG that follow the page's theme, a preview of every figure, and a terminal.
 
-In come lengths, labels and kinds, or what a command printed; out goes SVG as text. The figures of the book are made of
-it, and the picture in README.md.
+It takes lengths, labels and kinds, or what a command printed; it returns SVG as text. The figures of the book and the
+picture in README.md are made with it.
 """

@@ -1,4 +1,4 @@
-"""Look at figures without building the book: each on a light and on a dark page, and pictures of both."""
+"""Preview figures without building the book: each on a light and on a dark page, with pictures of both."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Drawing for the book: every function returns a piece of SVG as text, and ``figure`` puts pieces together.
+"""Draw for the book: every function returns a piece of SVG as text, and ``figure`` puts pieces together.
 
 A figure is inlined in its page, so the page's theme colors it: nothing here states a color, a piece only
 says what ``kind`` of thing it draws, and ``book/theme/figures.css`` gives each kind a fill, a line and a
 text color for light and for dark pages. The kinds are ``KINDS``.
 
-Lengths are in units of one pixel at full size; x grows to the right, y downwards. A figure is at most
+Lengths are in units of one pixel at full size; x grows to the right, y downward. A figure is at most
 ``MAX_WIDTH`` wide, and shrinks with its page until its smallest letters are ``LEAST_LETTER`` pixels high: from there on
-it scrolls. A phone shows a figure up to 425 wide as a whole, so draw it that narrow if its subject lets you. What does
-not fit its box or the figure is an error.
+it scrolls. A phone shows a figure up to 425 wide as a whole, so draw it that narrow if its subject allows. Anything
+that does not fit its box or the figure is an error.
 
     def one_arrow() -> str:
         return figure(
@@ -55,7 +55,7 @@ def number(value: float, spec: str = ".2f") -> str:
 
 
 def text_width(line: str, size: Size = "normal", *, mono: bool = False) -> float:
-    """Return about how wide one line of text is drawn; fonts differ, so this is on the safe side."""
+    """Return about how wide one line of text will be; fonts differ, so this is on the safe side."""
     if mono:
         return 0.61 * SIZES[size] * len(line)
     narrow = sum(letter in "iljtfr.,:;'|!()[] " for letter in line)
@@ -65,7 +65,7 @@ def text_width(line: str, size: Size = "normal", *, mono: bool = False) -> float
 def figure(width: float, height: float, *parts: str, title: str) -> str:
     """Draw the finished figure: ``parts`` in drawing order, the last on top.
 
-    ``title`` is read aloud in place of the picture, so it says in one sentence what there is to see. Raises
+    ``title`` is read aloud in place of the picture, so let it say in one sentence what there is to see. Raises
     ``ValueError`` for a figure wider than ``MAX_WIDTH``, without a title, or with a word or a box that sticks out.
     """
     if not 0 < width <= MAX_WIDTH:
@@ -107,7 +107,7 @@ def text(
     lines = words.split("\n")
     classes = " ".join(["text", f"text-{size}", f"ink-{_kind(kind)}", *["mono"] * mono, *["bold"] * bold])
     spacing = 1.25 * SIZES[size]
-    # Baselines by hand: `dominant-baseline` differs between browsers.
+    # Compute baselines by hand: `dominant-baseline` differs between browsers.
     first = y + 0.35 * SIZES[size] - spacing * (len(lines) - 1) / 2
     spans = [
         f'<text class="{classes}" text-anchor="{anchor}" x="{_n(x)}" y="{_n(first + at * spacing)}">'
@@ -160,7 +160,7 @@ def arrow(
     """Draw a straight line with a head at ``(x2, y2)``, and a small label above its middle."""
     parts = [polyline([(x1, y1), (x2, y2)], kind=kind, dashed=dashed, head=True)]
     if label:
-        # Beside an upright arrow, above any other.
+        # The label goes beside an upright arrow, and above any other.
         if abs(x2 - x1) < abs(y2 - y1):
             parts.append(text(max(x1, x2) + 7, (y1 + y2) / 2, label, anchor="start", size="small"))
         else:
@@ -206,7 +206,7 @@ def brace(
 ) -> str:
     """Draw a curly brace that begins at ``(x, y)`` and spans ``length``, with its label on its pointed side.
 
-    ``above`` and ``below`` run to the right; ``left`` and ``right`` run downwards. It is 10 deep.
+    ``above`` and ``below`` run to the right; ``left`` and ``right`` run downward. It is 10 deep.
     """
     depth = 10 if side in ("below", "right") else -10
     quarter, half = min(abs(depth) / 2, length / 4), length / 2
@@ -249,12 +249,12 @@ def matrix(
 ) -> str:
     """Draw a grid of cells, colored by value: a heat map, a matrix, a mask, or a row of tokens.
 
-    ``(x, y)`` is the upper left corner of the cells; ``rows`` labels stand left of it, ``columns`` labels
-    above it, and ``title`` above those, outside the cells (leave 22 above for each). ``values`` is 2-D, of
-    numbers or of words. A number's color is its share of ``limit`` (default: the largest absolute value):
-    one color for positive, another for negative numbers; words, or any value if ``kind`` is given, have the
-    color of that kind. ``spec`` is how numbers are printed, or None to leave them out. Cells where
-    ``masked`` is true, and those of minus infinity, are grey. ``cell`` is a width and a height.
+    ``(x, y)`` is the upper left corner of the cells; ``rows`` labels go left of it, ``columns`` labels above it, and
+    ``title`` above those, outside the cells (leave 22 above for each). ``values`` is 2-D, of numbers or of words. A
+    number's color is its share of ``limit`` (default: the largest absolute value): one color for positive, another for
+    negative numbers; words, or any value if ``kind`` is given, have the color of that kind. ``spec`` is how numbers are
+    printed, or None to leave them out. Cells where ``masked`` is true, and those of minus infinity, are gray. ``cell``
+    is a width and a height.
     """
     grid = np.asarray(values)
     if grid.ndim != 2:
@@ -298,10 +298,10 @@ def matrix(
 
 @dataclass(frozen=True)
 class Plot:
-    """A pair of axes: ``(x, y)`` is the upper left corner of the plotting area, outside of it lie the labels.
+    """A pair of axes: ``(x, y)`` is the upper left corner of the plotting area, the labels lie outside it.
 
     ``x_range`` and ``y_range`` are the values at the two ends of each axis. Leave 48 to the left of the area and
-    44 below it for the numbers and the names of the axes. Draw ``axes`` first, the data upon them.
+    44 below it for the numbers and the names of the axes. Draw ``axes`` first, then the data on top.
     """
 
     x: float
@@ -314,7 +314,7 @@ class Plot:
     log_y: bool = False
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Return the place in the figure of a point of the data."""
+        """Return where a point of the data is in the figure."""
         across = _share(x, self.x_range, self.log_x)
         up = _share(y, self.y_range, self.log_y)
         return self.x + across * self.width, self.y + (1 - up) * self.height
@@ -374,7 +374,7 @@ def bars(
     labels: float = 90,
     row: float = 26,
 ) -> str:
-    """Draw lying bars, one per row: a label of ``labels`` width, the bar, its number. ``width`` holds all three.
+    """Draw horizontal bars, one per row: a label of ``labels`` width, the bar, its number. ``width`` holds all three.
 
     The longest bar (or ``limit``, if given) takes what labels and numbers leave. Each row is ``row`` high.
     """
@@ -438,7 +438,7 @@ def _kind(kind: str) -> str:
 
 
 def _readable(kind: Kind) -> Kind:
-    """Return the ink upon a fill: pale fills take the page's own text color."""
+    """Return the ink on top of a fill: pale fills take the page's own text color."""
     return "muted" if kind in ("masked", "muted") else "plain"
 
 

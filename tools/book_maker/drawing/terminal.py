@@ -69,7 +69,7 @@ TEMPLATE = f"""\
 
 
 def verdict() -> str:
-    """Check a step 07 that forgets the mask, in a copy of the course, and return the terminal as SVG."""
+    """Check a step 07 without its mask, in a copy of the course, and return the terminal as SVG."""
     with tempfile.TemporaryDirectory() as folder:
         course = Course(Path(folder) / "course")
         course.spoil(STEP, MISTAKE)

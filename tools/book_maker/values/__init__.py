@@ -1,4 +1,4 @@
 """The numbers that a chapter can show, computed from the course, its model and its benchmarks.
 
-In come solutions, recorded figures and a small text; out go plain values. Chapters and figures use them.
+It takes solutions, recorded figures and a small text; it returns plain values. Chapters and figures use them.
 """

@@ -1,4 +1,4 @@
-"""What the page on ablations says: the figures of ``./run ablate``, as differences and as rows of its tables."""
+"""Values for the page on ablations: the figures of ``./run ablate``, as differences and as rows of tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from play.ablation.held_out import chapters
 
 FIGURES: dict[str, Any] = json.loads((SMALL_MODEL / "ablations.json").read_text())
 
-#: The numbers of the chapters that are read.
+#: The numbers of the chapters that the model reads.
 CHAPTERS = tuple(chapters())
 
 #: Bits per byte with nothing left out.
@@ -21,7 +21,7 @@ nothing: float = FIGURES["nothing"]
 
 
 def more(name: str) -> float:
-    """Return how many more bits per byte the model needs when something is left out of all of it."""
+    """Return how many more bits per byte the model needs when something is left out everywhere."""
     return float(FIGURES["parts"][name] - nothing)
 
 
@@ -52,6 +52,6 @@ def dearest_head() -> str:
 
 
 def guessing() -> float:
-    """Return the bits per byte of guessing all tokens of the vocabulary alike."""
+    """Return the bits per byte of guessing all tokens of the vocabulary with equal probability."""
     vocabulary = json.loads((SMALL_MODEL / "config.json").read_text())["vocab_size"]
     return math.log2(vocabulary) * float(FIGURES["tokens"] / FIGURES["bytes"])

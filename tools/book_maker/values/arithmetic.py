@@ -1,4 +1,4 @@
-"""How large a GPT-2 is and what a token costs: the arithmetic of the chapter on sizes.
+"""Compute how large a GPT-2 is and what a token costs: the arithmetic of the chapter on sizes.
 
 ``tests/dev/tools/test_sizes.py`` compares every function here with models that Hugging Face or this course makes.
 """
@@ -30,7 +30,7 @@ def share(config: GPT2Config, *parts: str) -> float:
 
 
 def matrix_weights(config: GPT2Config) -> int:
-    """Return how many weights every token is multiplied with: the linear layers' and the head's, without biases."""
+    """Return how many weights every token is multiplied by: the linear layers' and the head's, without biases."""
     width, inner = config.n_embd, config.n_inner or 4 * config.n_embd
     return config.n_layer * (4 * width**2 + 2 * width * inner) + config.vocab_size * width
 
@@ -41,9 +41,9 @@ def head_share(config: GPT2Config) -> float:
 
 
 def attention_flops(config: GPT2Config, context: int) -> int:
-    """Return floating-point operations of one token that looks at ``context`` tokens, itself among them, in all layers.
+    """Return floating-point operations of one token that looks at ``context`` tokens, including itself, in all layers.
 
-    A dot product of a query and a key, and a value times its weight, take ``2 * n_embd`` over all heads, each.
+    A dot product of query and key takes ``2 * n_embd`` over all heads, and so does a value times its weight.
     """
     return config.n_layer * 2 * 2 * config.n_embd * context
 
@@ -64,7 +64,7 @@ def cache_bytes(config: GPT2Config, tokens: int = 1, number: int = FLOAT32) -> i
 def decode_bytes(config: GPT2Config, context: int, number: int = FLOAT32) -> int:
     """Return bytes read from memory to decode one token with a cache that holds ``context`` tokens.
 
-    All weights, and the cache. Of ``wpe`` one row is read; ``wte`` is read whole, as the head.
+    These are all weights, and the cache. Of ``wpe``, one row is read; ``wte`` is read whole, as the head.
     """
     counted = parameters(config)
     weights = counted["total"] - counted["wpe"] + config.n_embd

@@ -1,6 +1,6 @@
 """The names that ``{{= … }}`` in a chapter can use: where every number of the book comes from.
 
-A function here takes and returns plain values. Add one where an expression would be longer than a line.
+A function here takes and returns plain values. Add one if an expression would be longer than a line.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ speed = _json("tools/benchmarks/figures/speed.json")
 #: A block of GPT-2 small beside those of newer models (``./run bench-modern``).
 modern_speed = _json("tools/benchmarks/figures/modern.json")
 
-#: Tokens a second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
+#: Tokens per second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
 serving = _json("tools/benchmarks/figures/serve.json")
 
 #: How well the small model of this course reads (``tools/evaluate.py``).
@@ -143,14 +143,14 @@ def ablations() -> Any:
 
 
 def heads() -> Any:
-    """Return what is measured of the small model's heads; it needs MAX, so it is imported when a chapter asks."""
+    """Return what is measured of the small model's heads; that needs MAX, so it is imported when a chapter asks."""
     from tools.book_maker.values import head_measurements as heads
 
     return heads
 
 
 def modern() -> Any:
-    """Return what newer models change in the sizes of GPT-2 small; it needs MAX, as ``heads`` does."""
+    """Return what newer models change in the sizes of GPT-2 small; that needs MAX, as ``heads`` does."""
     from tools.book_maker.values import modern
 
     return modern

@@ -1,6 +1,6 @@
-"""What the page on heads measures: where the heads of the small model look.
+"""Measure for the page on heads where the heads of the small model look.
 
-Measured on chapter 30 of Moby Dick, "The Pipe", one of those that the model was not trained on. Layers and heads are
+The text is chapter 30 of Moby Dick, "The Pipe", one of those that the model was not trained on. Layers and heads are
 counted from 0, as ``./run attention`` and the weights' names count them.
 """
 
@@ -23,8 +23,8 @@ from solutions.solution_13 import load_pretrained
 CHAPTER = 30
 WINDOW = 128  # tokens that are read together
 SENTENCE = "The whale and the ship and the sea."
-ASKERS = 3  # that must be able to see a token, to call it one that many take from
-OFTEN = 8  # times that a token must stand in the passage, to be called a favorite
+ASKERS = 3  # tokens that must be able to see a token before it counts as one that many take from
+OFTEN = 8  # times that a token must occur in the passage to be called a favorite
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Reading:
 
     @property
     def even(self) -> np.ndarray:  # [seq, seq]
-        """The weights of a head that looks at all it may see alike: the yardstick."""
+        """The weights of a head that looks equally at everything it may see: the yardstick."""
         length = self.ids.shape[-1]
         return np.tril(np.ones((length, length))) / np.arange(1, length + 1)[:, None]
 
@@ -67,7 +67,7 @@ def sentence() -> Reading:
 
 
 def _places(ids: np.ndarray) -> dict[str, np.ndarray]:  # [window, seq] -> [window, query, key] of bool, by name
-    """Return where each kind of key is, seen from each query. The first query sees only itself and counts for none."""
+    """Return where each kind of key is, seen from each query. The first query sees only itself and does not count."""
     windows, length = ids.shape
     everywhere = np.ones((windows, 1, 1), bool)
     itself = np.eye(length, dtype=bool)
@@ -91,7 +91,7 @@ def _places(ids: np.ndarray) -> dict[str, np.ndarray]:  # [window, seq] -> [wind
 
 
 def _share(weights: np.ndarray, place: np.ndarray) -> np.ndarray:  # [window, …, query, key] -> […]
-    """Return the mean share of its attention that a query gives to a kind of key, where it sees such a key."""
+    """Return the mean share of its attention that a query gives to a kind of key, if it sees such a key."""
     there = place.any(axis=-1)
     middle = (slice(None), *[None] * (weights.ndim - 3))
     given = (weights * place[middle]).sum(axis=-1)
@@ -104,7 +104,7 @@ def measured(found: Reading) -> dict[str, np.ndarray]:  # kind of key -> [layer,
 
 
 def measured_evenly(found: Reading) -> dict[str, float]:
-    """Return the same of a head that looks at everything alike."""
+    """Return the same for a head that looks at everything equally."""
     alike = np.broadcast_to(found.even, (len(found.ids), *found.even.shape))
     return {name: float(_share(alike, place)) for name, place in _places(found.ids).items() if place.any()}
 
@@ -117,15 +117,15 @@ def shares() -> dict[str, np.ndarray]:  # kind of key -> [layer, head]
 
 @cache
 def even_shares() -> dict[str, float]:
-    """Return the same of a head that looks at everything alike."""
+    """Return the same for a head that looks at everything equally."""
     return measured_evenly(passage())
 
 
 def first_token(found: Reading) -> tuple[float, float, float]:
-    """Return the highest share that a head gives to the first token, that of even attention, and how many times it is.
+    """Return the highest share that a head gives to the first token, that of even attention, and their ratio.
 
     Raises:
-        ValueError: the sentence and the passage no longer make the page's point, that a short text misleads.
+        ValueError: the sentence and the passage no longer support the page's claim that a short text misleads.
     """
 
     def of(one: Reading) -> tuple[float, float, float]:
@@ -138,7 +138,7 @@ def first_token(found: Reading) -> tuple[float, float, float]:
 
 
 def by_layer(name: str) -> str:
-    """Return the share of the average head of each layer, from the lowest on: ``23%, 27% and 41%``."""
+    """Return the share of each layer's average head, starting with the lowest layer: ``23%, 27% and 41%``."""
     *most, last = [f"{share:.0%}" for share in shares()[name].mean(axis=1)]
     return f"{', '.join(most)} and {last}"
 
@@ -150,7 +150,7 @@ def row(name: str) -> str:
 
 
 def taste(place: int) -> str:
-    """Return one row of the page's table of favorite tokens, from the clearest on."""
+    """Return one row of the page's table of favorite tokens, the clearest taste first."""
     head, token, times, share = favorites(place + 1)[place]
     return f"{head} | `{token}` | {times} | {share:.1f}"
 
@@ -161,15 +161,15 @@ def how_many(name: str, above: float) -> int:
 
 
 def strongest(name: str) -> str:
-    """Return the head that gives most to a kind of key: ``layer 3, head 4``."""
+    """Return the head that gives the most to a kind of key: ``layer 3, head 4``."""
     return named(int(shares()[name].argmax()))
 
 
 def favorites(rows: int) -> list[tuple[str, str, int, float]]:
-    """Return the heads with the clearest taste: head, token, how often it stands there, times the even share.
+    """Return the heads with the clearest taste: head, token, how often that occurs, and the multiple of the even share.
 
-    For every head the token that it gives most to, compared with even attention, among those that stand in the
-    passage at least ``OFTEN`` times.
+    For every head, it is the token that the head gives the most to, compared with even attention, among those that
+    occur in the passage at least ``OFTEN`` times.
     """
     found = passage()
     kinds, counts = np.unique(found.ids, return_counts=True)
@@ -195,21 +195,21 @@ def favorites(rows: int) -> list[tuple[str, str, int, float]]:
 
 
 def named(flat: int) -> str:
-    """Return a head, counted through all layers, as a reader knows it: ``layer 3, head 4``."""
+    """Return the name of a head that is counted through all layers: ``layer 3, head 4``."""
     layer, head = divmod(flat, sentence().weights.shape[2])
     return f"layer {layer}, head {head}"
 
 
 def decided() -> int:
-    """Return the head that is most decided on the sentence, counted through all layers from 0.
+    """Return the head that is the most decided on the sentence, counted through all layers from 0.
 
-    That is the head whose tokens, but the first, have the largest highest weight on average.
+    That is the head in which the highest weight of each token but the first is the largest on average.
     """
     return int(sentence().weights[0].max(axis=-1)[..., 1:].mean(axis=-1).argmax())
 
 
 def column() -> str:
-    """Return the token that others take most from in the head that is drawn large, compared with even attention.
+    """Return the token that others take the most from in the head that is drawn large, compared with even attention.
 
     What a token takes from itself does not count, nor does a token that fewer than ``ASKERS`` others can see.
     """

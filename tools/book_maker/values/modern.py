@@ -1,4 +1,4 @@
-"""What newer models change in the sizes of GPT-2 small, counted in the code of the variants."""
+"""Count in the code of the variants what newer models change in the sizes of GPT-2 small."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def _config(*names: str, **sizes: int) -> Any:
     return load(*names)["01"].GPT2Config(**sizes)
 
 
-#: Heads of keys and values where they are shared, and the width of a feed-forward network with a gate.
+#: The number of key and value heads where they are shared, and the width of a feed-forward network with a gate.
 KV_HEADS: int = _config("grouped_query").n_kv_head
 INNER: int = _config("swiglu").n_inner
 
 
 @cache
 def parameters(*names: str) -> int:
-    """Return the parameters of GPT-2 small with some variants made; the head is tied and adds none."""
+    """Return the parameters of GPT-2 small with some variants applied; the head is tied and adds none."""
     with F.lazy():
         model = load(*names)["11"].MaxGPT2LMHeadModel(_config(*names))
     return sum(
@@ -35,7 +35,7 @@ def parameters(*names: str) -> int:
 
 
 def change(*names: str) -> str:
-    """Return how many parameters more or fewer that is than GPT-2 small has: ``-786,432``."""
+    """Return how many more or fewer parameters that is than GPT-2 small has: ``-786,432``."""
     difference = parameters(*names) - parameters()
     return f"{difference:+,}".replace("-", "\N{MINUS SIGN}") if difference else "0"
 

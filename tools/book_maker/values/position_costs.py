@@ -1,4 +1,4 @@
-"""What wrong positions cost the small model, in bits per token, on the passage that the page on heads measures."""
+"""Measure what wrong positions cost the small model, in bits per token, on the passage of the page on heads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_13 import load_pretrained
 from tools.book_maker.values.head_measurements import CHAPTER, WINDOW
 
-FAR = 100  # the one place for everybody that is not the first
+FAR = 100  # one place for all tokens, other than the first
 
 
 @cache

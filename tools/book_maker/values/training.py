@@ -1,4 +1,4 @@
-"""A recorded training: what ``./run train`` wrote to ``training.json``, as the page on it shows it."""
+"""Values of a recorded training: what ``./run train`` wrote to ``training.json``, as the book's page shows it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ plan = Plan.of(RECORDED["plan"])
 facts: dict[str, Any] = RECORDED["facts"]
 history = History(**{name: RECORDED[name] for name in ("losses", "evaluations", "samples", "seconds", "facts")})
 
-#: What a training does if no option says otherwise, and how many weights its model has.
+#: What a training does by default, and how many weights its model has.
 default = Plan()
 default_parameters = parameters(
     GPT2Config(default.vocab, default.positions, default.width, default.layers, default.heads)
 )["total"]
 
-#: The command that the recorded training was begun with.
+#: The command that started the recorded training.
 command = " ".join(
     ["./run train"]
     + [
@@ -36,7 +36,7 @@ command = " ".join(
     ]
 )
 
-#: What guessing all tokens alike costs, in nats per token.
+#: What guessing all tokens with equal probability costs, in nats per token.
 guessing = math.log(facts["vocab"])
 
 #: Tokens that a step predicts, and that the training predicted per second.
@@ -84,7 +84,7 @@ def table(rows: int = 8) -> str:
 
 
 def samples() -> str:
-    """Return what the model wrote at several moments, each as a quotation, with nothing in it taken for markup."""
+    """Return what the model wrote at several moments, each as a quotation that contains no markup."""
     found = []
     for one in history.samples:
         lines = re.sub(r"([\\`*_<>#|\[\]{}$~])", r"\\\1", one["text"]).splitlines()

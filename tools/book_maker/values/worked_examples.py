@@ -1,4 +1,4 @@
-"""The worked examples of warm-ups 01 and 06, which figures draw.
+"""Worked examples of warm-ups 01 and 06, for figures.
 
 ``tests/dev/tools/test_book.py`` compares them with those that the checks use; nothing here may import a check.
 """

@@ -313,7 +313,7 @@ def test_what_is_no_training_is_said(folder, tmp_path):
         save({"x": np.zeros(3)}, {"training": "{}"}),
     ):
         file.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"is damaged, or no file of a training: \S"):
+        with pytest.raises(ValueError, match=r"is damaged, or is not a training file: \S"):
             folder.load()
 
 

@@ -55,7 +55,7 @@ def test_a_text_that_cannot_be_read_is_named(tmp_path):
     assert "No such file" in refusal(file)
     assert "directory" in refusal(tmp_path)
     file.write_bytes(b"\x7fELF\0\0\1whale")
-    assert "is no text" in refusal(file)
+    assert "is not text" in refusal(file)
     file.write_bytes("Märchen".encode("latin1"))
     assert "is not in UTF-8: byte 1 is 0xe4" in refusal(file)
     for short in (b"", b"whale", b" \n \n"):
@@ -163,9 +163,9 @@ def test_a_number_that_makes_no_sense_is_said():
         (dict(layers=0), "--layers 0 is too small; give 1 or more"),
         (dict(vocab=256), r"--vocab 256 is too small; give 257 \(256 bytes"),
         (dict(positions=1), "--positions 1 is too small"),
-        (dict(width=10), "--width 10 is no multiple of --heads 4"),
-        (dict(rate=0.0), "--rate 0.0 is no learning rate"),
-        (dict(rate=math.nan), "--rate nan is no learning rate"),
+        (dict(width=10), "--width 10 is not a multiple of --heads 4"),
+        (dict(rate=0.0), "--rate 0.0 is not a learning rate"),
+        (dict(rate=math.nan), "--rate nan is not a learning rate"),
         (dict(steps=1), "--steps 1 is too small; give 2"),
         (dict(seed=-1), "--seed -1 is too small"),
     ):

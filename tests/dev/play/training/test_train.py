@@ -54,10 +54,10 @@ def refused(tmp_path, text=(), out=None, **options):
 def test_options_that_make_no_sense_are_said(tmp_path, text):
     assert "give --steps or --minutes, not both" in refused(tmp_path, steps=5, minutes=1.0)
     for minutes in (0.0, -1.0, float("nan"), float("inf")):
-        assert f"--minutes {minutes} is no time" in refused(tmp_path, minutes=minutes)
+        assert f"--minutes {minutes} is not a time" in refused(tmp_path, minutes=minutes)
     assert "--steps 0 is too small" in refused(tmp_path, steps=0)
     assert "--vocab 200 is too small" in refused(tmp_path, vocab=200)
-    assert "--width 10 is no multiple of --heads 4" in refused(tmp_path, width=10)
+    assert "--width 10 is not a multiple of --heads 4" in refused(tmp_path, width=10)
     assert "is not empty; give --out a new folder" in refused(tmp_path, out=ROOT / "checker")
 
 
@@ -68,21 +68,21 @@ def test_a_text_that_cannot_be_learned_is_said(tmp_path):
     assert "is too short: its last tenth is held out" not in refused(tmp_path, text=[file])
     assert "a window is --positions 128 tokens; give a longer text" in refused(tmp_path, text=[file])
     file.write_bytes(b"\0\1\2" * 1000)
-    assert "some.txt is no text" in refused(tmp_path, text=[file])
+    assert "some.txt is not text" in refused(tmp_path, text=[file])
     file.write_bytes("Wörter ".encode("utf-16") * 1000)
-    assert re.search("is no text|is not in UTF-8", refused(tmp_path, text=[file]))
+    assert re.search("is not text|is not in UTF-8", refused(tmp_path, text=[file]))
 
 
 def test_a_folder_that_holds_no_training_is_not_gone_on_with(tmp_path, text):
     assert "holds no training: it has no training.safetensors" in refused(tmp_path, resume=tmp_path / "nowhere")
     assert "holds no training" in refused(tmp_path, resume=ROOT / "models" / "moby-dick")
     (tmp_path / STATE).write_bytes(b"nothing")
-    assert "is damaged, or no file of a training" in refused(tmp_path, resume=tmp_path)
+    assert "is damaged, or is not a training file" in refused(tmp_path, resume=tmp_path)
 
 
 def test_a_training_that_goes_on_takes_no_other_options(tmp_path, text):
     said = refused(tmp_path, text=[text], resume=tmp_path, out=tmp_path, steps=7, width=32, rate=0.1)
-    assert said.startswith(f"--resume goes on with what {tmp_path} was begun with; leave out ")
+    assert said.startswith(f"--resume continues with the options that {tmp_path} was begun with; leave out ")
     assert set(re.findall(r"--(\w+)", said)) == {"resume", "text", "out", "steps", "width", "rate"}
 
 
