@@ -86,13 +86,11 @@ def install(compiling: Compiling, lost: Callable[[Exception], None]) -> None:
 def load_ahead() -> None:
     """Begin to load the recorded kernels in a thread, if this machine has them.
 
-    It takes a fifth of a second, in which Python goes on.
+    It takes a fifth of a second, in which Python goes on. Whatever goes wrong is raised where the kernels are needed.
     """
-    _, path = _recorded_file()
-    if path and path.is_file():
-        thread = ThreadPoolExecutor(max_workers=1)
-        _loading.append(thread.submit(_load, path))
-        thread.shutdown(wait=False)
+    thread = ThreadPoolExecutor(max_workers=1)
+    _loading.append(thread.submit(_load))
+    thread.shutdown(wait=False)
 
 
 def load_recorded(compiling: Compiling) -> dict[str, Any]:
@@ -103,10 +101,11 @@ def load_recorded(compiling: Compiling) -> dict[str, Any]:
     from max._interpreter_ops import gc_compile
 
     names, path = _recorded_file()
-    if path and path.is_file():
-        try:
-            return _loading.pop().result() if _loading else _load(path)
-        except RuntimeError:
+    try:
+        if models := _loading.pop().result() if _loading else _load():
+            return models
+    except RuntimeError:  # the file was cut short, say
+        if path:
             path.unlink(missing_ok=True)
     with compiling(f"the {len(names)} kernels that the checks use"):
         compiled = gc_compile.session_for(CPU()).compile(_module(names))
@@ -122,9 +121,13 @@ def _recorded_file() -> tuple[set[str], Path | None]:
     return names, cache_path("kernels", *sorted(names), suffix=".mef")
 
 
-def _load(path: Path) -> dict[str, Any]:
+def _load() -> dict[str, Any]:
+    """Return the recorded kernels, or none if this machine has no file of them."""
     from max._interpreter_ops import gc_compile
 
+    _, path = _recorded_file()
+    if not path or not path.is_file():
+        return {}
     return gc_compile.session_for(CPU()).load_all(str(path), weights_registry={})
 
 
