@@ -26,7 +26,7 @@ def test_layers(mlp):
 
 @about("forward")
 def test_forward(mlp, reference):
-    """It returns what Hugging Face returns, tanh GELU and all."""
+    """It returns what Hugging Face returns, with the tanh GELU."""
     equal(run(mlp, reference["input"]), reference["output"], what="forward(x)")
 
 

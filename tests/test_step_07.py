@@ -78,7 +78,7 @@ def test_forward(attention, reference):
 
 @about("forward")
 def test_the_future_cannot_change_the_past(attention, reference):
-    """Another last token leaves every earlier row as it was."""
+    """Changing the last token leaves every earlier row unchanged."""
     changed = reference["input"].copy()
     changed[:, -1] += 1
     before = np.from_dlpack(run(attention, reference["input"]))

@@ -44,7 +44,7 @@ def test_another_batch_and_length(block, reference):
 
 @about("forward")
 def test_the_future_cannot_change_the_past(block, reference):
-    """Another last token leaves every earlier row as it was."""
+    """Changing the last token leaves every earlier row unchanged."""
     changed = reference["input"].copy()
     changed[:, -1] += 1
     before, after = (np.from_dlpack(run(block, x)) for x in (reference["input"], changed))

@@ -47,7 +47,7 @@ def test_one_token_and_a_full_context(model, reference):
 
 @about("forward")
 def test_the_future_cannot_change_the_past(model, reference):
-    """Another last token leaves every earlier row as it was."""
+    """Changing the last token leaves every earlier row unchanged."""
     changed = reference["input"].copy()
     changed[:, -1] = (changed[:, -1] + 1) % 37
     before, after = (np.from_dlpack(run(model, ids)) for ids in (reference["input"], changed))

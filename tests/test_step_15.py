@@ -167,7 +167,7 @@ def test_positions(step):
 
 @about("last_rows")
 def test_last_rows(step):
-    """Of every request comes out the last row, in the order of the requests."""
+    """The last row of every request is returned, in the order of the requests."""
     rows = np.arange(9 * 15, dtype=np.float32).reshape(9, 15)
     for counts in ((3, 1, 5), (1,) * 9, (9,)):
         result = run(step.last_rows, rows, offsets_of(counts))

@@ -459,7 +459,7 @@ def test_no_number(step):
 
 @about("train_step")
 def test_nothing_to_learn(step):
-    """Batches without a valid label are a FloatingPointError too: the mean of nothing is no number."""
+    """Batches without a valid label are a FloatingPointError too: the mean of nothing is not a number."""
     refused(step, Stub([(0.0, 0)]), "batches without a valid label")
 
 

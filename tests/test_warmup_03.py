@@ -84,7 +84,7 @@ def test_one_sequence(step, x, matrices):
 
 @about("causal_attention")
 def test_the_future_cannot_change_the_past(step, x, matrices):
-    """Another last token leaves every earlier row as it was."""
+    """Changing the last token leaves every earlier row unchanged."""
     changed = drawn("x", BATCH, LENGTH, WIDTH).copy()
     changed[:, -1] += 1
     before, after = (np.asarray(step.causal_attention(some, *matrices)) for some in (x, changed))

@@ -75,7 +75,7 @@ def test_without_a_mask(step, x, W_qkv, W_o):
 
 @about("multi_head_attention")
 def test_the_causal_mask_is_honored(step, x, W_qkv, W_o):
-    """Under the causal mask it equals the loops, and another last token leaves every earlier row as it was."""
+    """Under the causal mask it equals the loops, and changing the last token leaves every earlier row unchanged."""
     mask = naive.looks_back(LENGTH)
     before = step.multi_head_attention(x, W_qkv, W_o, HEADS, mask)
     expected = naive.multi_head_attention(x, W_qkv, W_o, HEADS, mask)

@@ -19,7 +19,7 @@ MISTAKES = {
     "A width that the heads cannot share is accepted: test the remainder of n_embd / n_head.": {
         "if self.n_embd % self.n_head:": "if False:"
     },
-    "The remainder is taken the wrong way round: it is n_embd % n_head.": {
+    "The remainder is taken the wrong way around: it is n_embd % n_head.": {
         "if self.n_embd % self.n_head:": "if self.n_head % self.n_embd:"
     },
     "Uneven heads are an AssertionError; raise ValueError, since `python -O` skips assertions.": {

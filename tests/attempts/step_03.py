@@ -17,7 +17,7 @@ def by_hand(old="", new=""):
 MISTAKES = {
     "The gain is not applied: multiply by weight.": by_hand(" * self.weight", ""),
     "The shift is not applied: add bias.": by_hand(" + self.bias", ""),
-    "Gain and shift have changed places.": {
+    "Gain and shift are swapped.": {
         FORWARD: FORWARD.replace("gamma=self.weight, beta=self.bias", "gamma=self.bias, beta=self.weight")
     },
     "eps is not used: without it, a token that hardly varies is blown up.": by_hand("variance + self.eps", "variance"),

@@ -22,7 +22,7 @@ MISTAKES = {
         )
     },
     "The earlier tokens are forgotten: positions start at num_tokens.": {FIRST: "first, end = 0, Dim(sequence_length)"},
-    "Positions are counted backwards.": {
+    "Positions are counted backward.": {
         COUNT: "return (num_tokens + sequence_length - 1) - Tensor.arange(0, Dim(sequence_length), out_dim=sequence_length, dtype=DType.int64, device=device)"
     },
     "Positions are int32; token ids and positions are int64 here.": {"dtype=DType.int64": "dtype=DType.int32"},

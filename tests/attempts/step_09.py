@@ -11,7 +11,7 @@ def both(body):
 
 
 MISTAKES = {
-    "The norms have changed places: ln_1 belongs to attn, ln_2 to mlp.": both(
+    "The norms are swapped: ln_1 belongs to attn, ln_2 to mlp.": both(
         "        hidden_states = pre_norm_residual(hidden_states, self.ln_2, self.attn)\n"
         "        return pre_norm_residual(hidden_states, self.ln_1, self.mlp)\n"
     ),
@@ -45,7 +45,7 @@ MISTAKES = {
         FIRST: "        residual = hidden_states\n" + FIRST,
         SECOND: SECOND.replace("return pre", "return residual + pre"),
     },
-    "The input is normalized before it is given to pre_norm_residual, which does so itself: it is normed twice.": both(
+    "The input is normalized before it is given to pre_norm_residual, which does so itself: it is normalized twice.": both(
         "        hidden_states = pre_norm_residual(self.ln_1(hidden_states), self.ln_1, self.attn)\n"
         "        return pre_norm_residual(self.ln_2(hidden_states), self.ln_2, self.mlp)\n"
     ),
@@ -55,14 +55,14 @@ MISTAKES = {
     "The second input is normalized before it is given to pre_norm_residual, which does so itself.": {
         SECOND: SECOND.replace("(hidden_states,", "(self.ln_2(hidden_states),")
     },
-    "Norm and sublayer have changed places: pre_norm_residual takes the input, the norm, the sublayer.": both(
+    "Norm and sublayer are swapped: pre_norm_residual takes the input, the norm, the sublayer.": both(
         "        hidden_states = pre_norm_residual(hidden_states, self.attn, self.ln_1)\n"
         "        return pre_norm_residual(hidden_states, self.mlp, self.ln_2)\n"
     ),
-    "In the first half, norm and sublayer have changed places.": {
+    "In the first half, norm and sublayer are swapped.": {
         FIRST: FIRST.replace("self.ln_1, self.attn", "self.attn, self.ln_1")
     },
-    "In the second half, norm and sublayer have changed places.": {
+    "In the second half, norm and sublayer are swapped.": {
         SECOND: SECOND.replace("self.ln_2, self.mlp", "self.mlp, self.ln_2")
     },
     "The end result is normalized; ln_f does that once, after the last block.": {

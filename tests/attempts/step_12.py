@@ -51,7 +51,7 @@ MISTAKES = {
     "top_k keeps one token too few: the k-th largest itself stays, so out is what is below it, < and not <=.": {
         "logits < kth_largest": "logits <= kth_largest"
     },
-    "top_k keeps one token too few, of the whole vocabulary too: out is what is below the k-th largest, < and not <=.": {
+    "top_k keeps one token too few, even when k is the whole vocabulary: drop what is below the k-th largest, < and not <=.": {
         SIZE: "if top_k is not None:",
         KTH: KTH.replace("-top_k", "-min(top_k, logits.shape[-1])"),
         "logits < kth_largest": "logits <= kth_largest",
@@ -126,7 +126,7 @@ MISTAKES = {
     "generate_tokens does not pass top_k on.": {STREAM: STREAM.replace(", top_k=top_k", "")},
     "generate_tokens does not pass n_positions on.": {STREAM: STREAM.replace(", n_positions=n_positions", "")},
     "generate_tokens does not pass do_sample on.": {SETTINGS: SETTINGS.replace(", do_sample", "")},
-    "The settings have changed places: they are max_new_tokens, temperature, do_sample.": {
+    "The settings are swapped: they are max_new_tokens, temperature, do_sample.": {
         SETTINGS: "settings = (max_new_tokens, do_sample, temperature)"
     },
     "The new token is not appended, so that the model never sees it.": {APPEND: "pass"},

@@ -101,7 +101,7 @@ MISTAKES = {
     "All blocks use the first block's keys and values; each has its own.": {
         BLOCKS: "for block, (keys, values) in zip(transformer.h, [cache[0]] * len(cache), strict=True):"
     },
-    "Keys and values have changed places: a pair of the cache is (keys, values).": {
+    "Keys and values are swapped: a pair of the cache is (keys, values).": {
         BLOCKS: BLOCKS.replace("(keys, values)", "(values, keys)")
     },
     "The second half of the block, the feed-forward network, is left out.": {
@@ -155,7 +155,7 @@ MISTAKES = {
     "The padding mask is too weak: exp(-1) still leaves the padding a third of a token's weight; make it -1e9.": {
         BLOCKED: "padding_mask = np.where(is_token, 0, -1).astype(np.float32)"
     },
-    "The tokens are masked and the padding is not: the conditions of np.where have changed places.": {
+    "The tokens are masked and the padding is not: the conditions of np.where are swapped.": {
         BLOCKED: "padding_mask = np.where(is_token, -1e9, 0).astype(np.float32)"
     },
     "The mask is of the new tokens alone; it is of all tokens, old and new.": {

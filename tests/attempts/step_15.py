@@ -45,7 +45,7 @@ MISTAKES = {
     "Attention comes before the new keys and values are stored, so a token cannot see itself.": {
         STORE + ATTEND: ATTEND + STORE
     },
-    "Key and value have changed places in the cache.": {"store(layer, key, value,": "store(layer, value, key,"},
+    "Key and value are swapped in the cache.": {"store(layer, key, value,": "store(layer, value, key,"},
     "The keys are stored as values too.": {"store(layer, key, value,": "store(layer, key, key,"},
     "The query is stored as the key.": {"store(layer, key, value,": "store(layer, query, value,"},
     "Every layer uses layer 0 of the cache and overwrites what the one before has stored.": {

@@ -175,7 +175,7 @@ MISTAKES = {
     "The nats are multiplied by ln 2; divide by it, since a nat is more than a bit.": {
         BITS: "return loss * n_tokens * math.log(2) / n_bytes"
     },
-    "Bytes and tokens have changed places: the loss times the tokens, over the bytes.": {
+    "Bytes and tokens are swapped: the loss times the tokens, over the bytes.": {
         BITS: "return loss * n_bytes / math.log(2) / n_tokens"
     },
     "These are bits per token; the bits of all tokens are shared among the bytes.": {BITS: "return loss / math.log(2)"},

@@ -62,7 +62,7 @@ MISTAKES = {
         LINEAR: "return grad_x, grad_weight, sum_over_rows(grad_x)"
     },
     "The gradient of bias is missing: return those of x, weight and bias.": {LINEAR: "return grad_x, grad_weight"},
-    "The gradients of x and weight have changed places: the order is x, weight, bias.": {
+    "The gradients of x and weight are swapped: the order is x, weight, bias.": {
         LINEAR: "return grad_weight, grad_x, sum_over_rows(grad)"
     },
     "The sign is wrong: a gradient says where the loss grows; the optimizer is what goes against it.": {
@@ -183,7 +183,7 @@ MISTAKES = {
     "The gradient of bias contains the weight; the bias is added behind it, so it is the sum of grad.": {
         NORM: NORM.replace("sum_over_rows(grad)", "sum_over_rows(grad_normalized)")
     },
-    "The gradients of weight and bias have changed places: the order is x, weight, bias.": {
+    "The gradients of weight and bias are swapped: the order is x, weight, bias.": {
         NORM: "return grad_x, sum_over_rows(grad), sum_over_rows(grad * normalized)"
     },
     "The last token that looked a row up overwrites the others; add them: F.scatter_nd_add.": {

@@ -41,7 +41,7 @@ MISTAKES = {
         WEIGHTS: WEIGHTS.replace("))", "), axis=-2)")
     },
     "These are the masked scores; their softmax is asked for.": {WEIGHTS: f"return scores + {MASK}"},
-    "Query and key have changed places in the scores: the query comes first, a row for each.": {
+    "Query and key are swapped in the scores: the query comes first, a row for each.": {
         SCORES: SCORES.replace("query @ key.", "key @ query.")
     },
     "The key is multiplied as it is; swap its last two axes, so that the shapes fit.": {
@@ -133,7 +133,7 @@ MISTAKES = {
         BY_QUERY: "grad_query = weights @ key",
         BY_KEY: "grad_key = weights.transpose(-2, -1) @ query",
     },
-    "The gradients of query and key have changed places: they come in the order query, key, value.": {
+    "The gradients of query and key are swapped: they come in the order query, key, value.": {
         ALL_THREE: "return grad_key, grad_query, grad_value"
     },
     "The gradient of value comes first; the order is query, key, value.": {
@@ -216,7 +216,7 @@ MISTAKES = {
             "gradients |", '{f"attn.{name}": gradient for name, gradient in gradients.items()} |'
         ).replace('"c_proj', '"attn.c_proj')
     },
-    "Weight and bias have changed places in the dictionary.": {
+    "Weight and bias are swapped in the dictionary.": {
         NAMED: 'gradients = {"c_attn.weight": attn_bias, "c_attn.bias": attn_weight}'
     },
     "Only the dictionary is returned; the gradient of hidden_states comes first.": {

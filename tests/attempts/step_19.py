@@ -37,7 +37,7 @@ MISTAKES = {
     "c_proj is given what GELU took; it took what GELU returned: activated.": {
         MLP_PROJ: MLP_PROJ.replace("activated, mlp", "wide, mlp")
     },
-    "The names c_fc and c_proj have changed places.": {
+    "The names c_fc and c_proj are swapped.": {
         MLP_RETURN: 'return grad_input, prefixed("c_fc", c_proj) | prefixed("c_proj", c_fc)'
     },
     "The two layers' gradients have the same names, so one hides the other: put c_fc and c_proj in front.": {
@@ -71,7 +71,7 @@ MISTAKES = {
     "The branch's gradient is subtracted; both ways add up.": {
         RESIDUAL: "return grad - grad_branch, of_norm, of_sublayer"
     },
-    "The gradients of the norm and of the sublayer have changed places; the norm's come first.": {
+    "The gradients of the norm and of the sublayer are swapped; the norm's come first.": {
         RESIDUAL: "return grad + grad_branch, of_sublayer, of_norm"
     },
     "The half with mlp is given the block's input; it took middle.": {
@@ -87,7 +87,7 @@ MISTAKES = {
         SECOND: FIRST,
         f"    {FIRST}\n    return": f"    {SECOND}\n    return",
     },
-    "ln_1 and ln_2 have changed places among the names.": {
+    "ln_1 and ln_2 are swapped among the names.": {
         NAMES: 'prefixed("ln_1", ln_2) | prefixed("attn", attn) | prefixed("ln_2", ln_1) | prefixed("mlp", mlp)'
     },
     "The parts' names are missing, so weight and bias of ln_2 hide those of ln_1: prefixed.": {
@@ -167,7 +167,7 @@ MISTAKES = {
     "The gradient is halved, as if the two terms of a sum shared it; each gets all of it.": {
         WTE: "grad = grad / 2\n    " + WTE
     },
-    "The gradients of the two tables have changed places.": {TABLES: 'return {"wte.weight": wpe, "wpe.weight": wte}'},
+    "The gradients of the two tables are swapped.": {TABLES: 'return {"wte.weight": wpe, "wpe.weight": wte}'},
     "The gradient of wte is the head's alone; add the embeddings'.": {
         TIED: 'tied = {"wte.weight": head["wte.weight"]}'
     },

@@ -90,7 +90,7 @@ MISTAKES = {
         DONE: "done = (step - warmup_steps) / (total_steps - warmup_steps)"
     },
     "The rate falls in a straight line; it must fall along a cosine.": {FALL: "return peak * (1 - done)"},
-    "This is a whole wave, which comes up again; half a one is math.cos(math.pi * done).": {
+    "This is a whole wave, which rises again; half a wave is math.cos(math.pi * done).": {
         FALL: FALL.replace("math.pi", "2 * math.pi")
     },
     "The rate jumps to 0 after the warm-up and rises: the sign before the cosine must be a plus.": {
@@ -131,10 +131,10 @@ MISTAKES = {
     "A weight whose size is 1 along an axis does not decay; count its axes, not its numbers.": {
         DECAY: "return self.weight_decay if weight.rank > 1 and min(map(int, weight.shape)) > 1 else 0.0"
     },
-    "beta1 and beta2 have changed places in the mean of the gradients: it has beta1.": {
+    "beta1 and beta2 are swapped in the mean of the gradients: it has beta1.": {
         MEAN: MEAN.replace("beta1", "beta2")
     },
-    "beta1 and beta2 have changed places in the mean of the squares: it has beta2.": {
+    "beta1 and beta2 are swapped in the mean of the squares: it has beta2.": {
         SQUARE: SQUARE.replace("beta2", "beta1")
     },
     "What is new is multiplied by beta1, and what there was by 1 - beta1; it must be the other way round.": {
@@ -158,7 +158,7 @@ MISTAKES = {
         CORRECTED_MEAN: "mean = mean",
         CORRECTED_SQUARE: "square = square",
     },
-    "The corrections have changed places: the mean's has beta1, that of the squares beta2.": {
+    "The corrections are swapped: the mean's has beta1, that of the squares beta2.": {
         CORRECTED_MEAN: CORRECTED_MEAN.replace("beta1", "beta2"),
         CORRECTED_SQUARE: CORRECTED_SQUARE.replace("beta2", "beta1"),
     },
@@ -235,7 +235,7 @@ MISTAKES = {
     "The averages are not kept for the next step: write them into means and squares.": {
         f"            {AVERAGES}\n": ""
     },
-    "The averages have changed places: means gets the mean, squares the square.": {
+    "The averages are swapped: means gets the mean, squares the square.": {
         AVERAGES: AVERAGES.replace("= mean, square", "= square, mean")
     },
     "The weight is made of the old averages; take the new ones.": {
@@ -246,7 +246,7 @@ MISTAKES = {
         UPDATED: UPDATED.replace("[...]", "")
     },
     "The sums are not set to 0, so the next step learns these batches again.": {f"            {ZEROED}\n": ""},
-    "rate and step have changed places: updated takes the rate first.": {
+    "rate and step are swapped: updated takes the rate first.": {
         UPDATED: UPDATED.replace("rate, step", "step, rate")
     },
     "The mean of the batches' means is returned; divide the sum of all losses by the number of all labels.": {
@@ -263,7 +263,7 @@ MISTAKES = {
     "A loss that is NaN goes on to the weights: raise FloatingPointError before update.": {
         f"    {REFUSED}\n        {ERROR}\n": ""
     },
-    "Only NaN is refused; infinity is no loss either: math.isfinite.": {REFUSED: "if math.isnan(loss):"},
+    "Only NaN is refused; refuse infinity too: math.isfinite.": {REFUSED: "if math.isnan(loss):"},
     "NaN is looked for with ==, which NaN never is, not even to itself: math.isfinite.": {
         REFUSED: "if loss == math.nan or loss == math.inf:"
     },
@@ -273,7 +273,7 @@ MISTAKES = {
     "The error names the step before: state.step is the last step that was taken.": {
         ERROR: ERROR.replace("state.step + 1", "state.step")
     },
-    "The loss is looked at after update, when the weights are spoiled already.": {
+    "The loss is checked after update, when the weights are already spoiled.": {
         f"    {REFUSED}\n        {ERROR}\n": "",
         COUNTED: "number = state.step + 1",
         AT: AT.replace("state.step", "number"),
@@ -295,7 +295,7 @@ MISTAKES = {
         ADDED_UP: f"{ADDED_UP}\n        update(scalar(rate), scalar(state.step + 1), valid, state.weights, state.sums, "
         "state.means, state.squares)"
     },
-    "means and squares have changed places in the call of update.": {
+    "means and squares are swapped in the call of update.": {
         UPDATE: UPDATE.replace("state.means, state.squares", "state.squares, state.means")
     },
     "The norm is a Tensor; .item() makes it a number.": {RESULT: "return loss, norm"},
@@ -321,7 +321,7 @@ MISTAKES = {
     "The report has the number of the next step: after train_step, state.step is the one that was taken.": {
         YIELD: YIELD.replace("state.step", "state.step + 1")
     },
-    "Loss and norm have changed places in the report.": {YIELD: YIELD.replace("loss, norm", "norm, loss")},
+    "Loss and norm are swapped in the report.": {YIELD: YIELD.replace("loss, norm", "norm, loss")},
 }
 
 ALTERNATIVES = {

@@ -9,7 +9,7 @@ CONTEXT = "return weights @ value"
 
 MISTAKES = {
     "The keys are compared with themselves: the query is not used.": {SCORES: SCORES.replace("query @", "key @")},
-    "Query and key have changed places: the queries are the rows of the scores, the keys their columns.": {
+    "Query and key are swapped: the queries are the rows of the scores, the keys their columns.": {
         SCORES: "return key @ np.swapaxes(query, -2, -1)"
     },
     "The scores are divided by the square root of the width; that comes in warm-up 02.": {

@@ -20,7 +20,7 @@ MISTAKES = {
     },
     "The value is x itself; project it with W_value.": {PROJECT: "return x @ W_query, x @ W_key, x"},
     "Nothing is projected: query, key and value are all x.": {PROJECT: "return x, x, x"},
-    "The three are projected one out of the other; each comes from x.": {
+    "Each is projected from the one before; all three come from x.": {
         PROJECT: "return x @ W_query, x @ W_query @ W_key, x @ W_query @ W_key @ W_value"
     },
     "The scores are not scaled: divide them by the square root of d_k.": {SCALE: "attention_scores(query, key)"},
@@ -37,7 +37,7 @@ MISTAKES = {
         SCALE: "attention_scores(query, key) / math.sqrt(key.shape[-2])"
     },
     "The scale is a constant: take d_k from the shape of the key.": {SCALE: "attention_scores(query, key) / 8"},
-    "Query and key have changed places in the scores.": {WEIGH: "weights = softmax(scaled_scores(key, query))"},
+    "Query and key are swapped in the scores.": {WEIGH: "weights = softmax(scaled_scores(key, query))"},
     "There is no softmax: the scores themselves are used as weights.": {WEIGH: "weights = scaled_scores(query, key)"},
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
         WEIGH: "weights = softmax(scaled_scores(key, query)).swapaxes(-2, -1)"

@@ -19,7 +19,7 @@ MISTAKES = {
     },
     "The mask is of floats; make it of bool.": {MASK: "np.tril(np.ones((sequence_length, sequence_length)))"},
     "The mask is ignored.": {WHERE: "pass"},
-    "The mask is read the wrong way round: True is where a query may attend.": {
+    "The mask is read the wrong way around: True is where a query may attend.": {
         WHERE: "scores = np.where(mask, -np.inf, scores)"
     },
     "Blocked scores are 0, which still earns weight, exp(0) = 1; make them -inf.": {

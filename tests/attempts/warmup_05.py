@@ -63,9 +63,9 @@ MISTAKES = {
         "        np.swapaxes(part.reshape(*x.shape[:-1], n_head, x.shape[-1] // n_head), -3, -2)\n"
         "        for part in project_fused(x, W_qkv)\n    )"
     },
-    "Query and key have changed places in the scores.": {WEIGH: "weights = attention_weights(key, query, mask)"},
+    "Query and key are swapped in the scores.": {WEIGH: "weights = attention_weights(key, query, mask)"},
     "The mask is ignored: give it to attention_weights.": {WEIGH: "weights = attention_weights(query, key)"},
-    "The mask is read the wrong way round: True is where a token may attend.": {
+    "The mask is read the wrong way around: True is where a token may attend.": {
         WEIGH: "weights = attention_weights(query, key, None if mask is None else ~mask)"
     },
     "The mask is transposed: its row is the token that looks.": {

@@ -51,7 +51,7 @@ MISTAKES = {
     "The last pair is not counted.": {COUNT: "return dict(Counter(pairwise(ids[:-1])))"},
     "The first pair is not counted.": {COUNT: "return dict(Counter(pairwise(ids[1:])))"},
     "Single ids are counted; count pairs of neighbors.": {COUNT: "return dict(Counter(ids))"},
-    "The last id is paired with the first; the list is no ring.": {
+    "The last id is paired with the first; the list is not a ring.": {
         COUNT: "return dict(Counter(zip(ids, ids[1:] + ids[:1])))"
     },
     "All pairs of ids are counted; count those of neighbors.": {
@@ -147,7 +147,7 @@ MISTAKES = {
             "pair is None:", "pair is None or sum(byte_pairs(ids).get(pair, 0) for ids in parts) < 2:"
         )
     },
-    "The table is the wrong way round; its keys are the pairs, and its values the new ids.": {
+    "The table is the wrong way around; its keys are the pairs, and its values the new ids.": {
         KEEP: "merges[new_id] = pair"
     },
     "The pair that stands furthest left is merged first; merge the one that was learned first, wherever it stands.": {
@@ -215,7 +215,7 @@ MISTAKES = {
         SINGLE: f"{SINGLE}\n    first = pieces",
         "    return pieces\n": "    return pieces[256:]\n",
     },
-    "The two parts of a merge have changed places.": {JOINED: "pieces.append(pieces[right] + pieces[left])"},
+    "The two parts of a merge are swapped.": {JOINED: "pieces.append(pieces[right] + pieces[left])"},
     "What is appended is the left part alone; join both.": {JOINED: "pieces.append(pieces[left])"},
     "Negative ids are let through; they would count from the end.": {OUTSIDE: "if one >= len(pieces):"},
     "The first id that is too large is let through: ids count from 0, so it is len(pieces) itself.": {

@@ -85,7 +85,7 @@ MISTAKES = {
         KEYS_IN: KEYS_IN.replace("positions", "positions[::-1]"),
         VALUES_IN: VALUES_IN.replace("positions", "positions[::-1]"),
     },
-    "Keys and values have changed places: keys go to cache.keys, values to cache.values.": {
+    "Keys and values are swapped: keys go to cache.keys, values to cache.values.": {
         KEYS_IN: "cache.keys[..., positions, :] = values",
         VALUES_IN: "cache.values[..., positions, :] = keys",
     },
@@ -195,7 +195,7 @@ MISTAKES = {
     "The past is cache.length less the new tokens, which are in the cache already.": {
         WEIGH: WEIGH.replace("past))", "cache.length))")
     },
-    "The arguments of mask_with_past have changed places: the new tokens come first, then the past.": {
+    "The arguments of mask_with_past are swapped: the new tokens come first, then the past.": {
         WEIGH: WEIGH.replace("query.shape[-2], past", "past, query.shape[-2]")
     },
     "The past is forgotten: only the new tokens are read.": {
@@ -213,7 +213,7 @@ MISTAKES = {
         READ_VALUES: READ_VALUES.replace(": cache.length", "cache.length - 1 : cache.length"),
         WEIGH: "weights = attention_weights(query, keys)",
     },
-    "Keys and values have changed places: the query is compared with the keys, and the values are gathered.": {
+    "Keys and values are swapped: the query is compared with the keys, and the values are gathered.": {
         READ_KEYS: "values = cache.keys[..., : cache.length, :]",
         READ_VALUES: "keys = cache.values[..., : cache.length, :]",
     },
@@ -243,7 +243,7 @@ MISTAKES = {
     "The queries are cached in place of the keys: append(cache, key, value).": {
         APPEND: "    append(cache, query, value)\n"
     },
-    "Keys and values have changed places in the call of append.": {APPEND: "    append(cache, value, key)\n"},
+    "Keys and values are swapped in the call of append.": {APPEND: "    append(cache, value, key)\n"},
     "The tokens are appended twice.": {APPEND: APPEND * 2},
     "The cache is not read: the new tokens attend among themselves.": {
         MERGE: "weights = attention_weights(query, key, lookback_mask(x.shape[-2]))\n"

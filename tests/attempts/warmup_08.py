@@ -98,7 +98,7 @@ MISTAKES = {
     "The caller's logits are changed in place; make a new array.": {
         LOSS: "logits -= logits.max(axis=-1, keepdims=True)\n    return (softmax(logits) - one_hot) / labels.size"
     },
-    "The two gradients have changed places: the one of left comes first.": {BOTH: f"return {BY_RIGHT}, {BY_LEFT}"},
+    "The two gradients are swapped: the one of left comes first.": {BOTH: f"return {BY_RIGHT}, {BY_LEFT}"},
     "Only the gradient of left is returned; the right factor has one too.": {BOTH: f"return {BY_LEFT}"},
     "right is multiplied as it is; swap its last two axes, so that the shapes fit.": {BY_LEFT: "grad @ right"},
     "left is multiplied as it is; swap its last two axes, so that the shapes fit.": {BY_RIGHT: "left @ grad"},
@@ -205,10 +205,10 @@ MISTAKES = {
     "softmax_backward is given grad; give it the gradient of the weights.": {
         SCORES: SCORES.replace("(grad_weights, weights)", "(grad, weights)")
     },
-    "The factors have changed places: what was gathered is weights @ value.": {
+    "The factors are swapped: what was gathered is weights @ value.": {
         GATHERED: "grad_value, grad_weights = matmul_backward(grad, value, weights)"
     },
-    "The gradients of query and key have changed places: they come in the order query, key, value.": {
+    "The gradients of query and key are swapped: they come in the order query, key, value.": {
         RETURN: "return np.swapaxes(grad_key, -2, -1), grad_query, grad_value"
     },
     "The gradient of value comes first; the order is query, key, value.": {
