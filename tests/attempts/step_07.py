@@ -59,9 +59,7 @@ MISTAKES = {
     },
     "There is no softmax: the masked scores themselves are used as weights.": {"F.softmax(scores)": "scores"},
     "Attention returns the weights; it must return weights @ value.": {"return weights @ value": "return weights"},
-    "Query and key are swapped in the scores.": {
-        "query @ key.transpose(-2, -1)": "key @ query.transpose(-2, -1)"
-    },
+    "Query and key are swapped in the scores.": {"query @ key.transpose(-2, -1)": "key @ query.transpose(-2, -1)"},
     "The values are weighted by the transposed weights.": {
         "return weights @ value": "return weights.transpose(-2, -1) @ value"
     },

@@ -131,12 +131,8 @@ MISTAKES = {
     "A weight whose size is 1 along an axis does not decay; count its axes, not its numbers.": {
         DECAY: "return self.weight_decay if weight.rank > 1 and min(map(int, weight.shape)) > 1 else 0.0"
     },
-    "beta1 and beta2 are swapped in the mean of the gradients: it has beta1.": {
-        MEAN: MEAN.replace("beta1", "beta2")
-    },
-    "beta1 and beta2 are swapped in the mean of the squares: it has beta2.": {
-        SQUARE: SQUARE.replace("beta2", "beta1")
-    },
+    "beta1 and beta2 are swapped in the mean of the gradients: it has beta1.": {MEAN: MEAN.replace("beta1", "beta2")},
+    "beta1 and beta2 are swapped in the mean of the squares: it has beta2.": {SQUARE: SQUARE.replace("beta2", "beta1")},
     "What is new is multiplied by beta1, and what there was by 1 - beta1; it must be the other way round.": {
         MEAN: "mean = (1 - self.beta1) * mean + self.beta1 * gradient"
     },
@@ -246,9 +242,7 @@ MISTAKES = {
         UPDATED: UPDATED.replace("[...]", "")
     },
     "The sums are not set to 0, so the next step learns these batches again.": {f"            {ZEROED}\n": ""},
-    "rate and step are swapped: updated takes the rate first.": {
-        UPDATED: UPDATED.replace("rate, step", "step, rate")
-    },
+    "rate and step are swapped: updated takes the rate first.": {UPDATED: UPDATED.replace("rate, step", "step, rate")},
     "The mean of the batches' means is returned; divide the sum of all losses by the number of all labels.": {
         ADDED_UP: "total, count = total + losses.item() / valid.item(), count + valid.item()",
         LOSS: "loss = total / len([*batches]) if count else math.nan",

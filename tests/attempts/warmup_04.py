@@ -14,7 +14,9 @@ MISTAKES = {
     "A width that the heads cannot share is accepted: test the remainder of n_embd / n_head.": {
         REFUSE: "if n_head < 1:"
     },
-    "The remainder is taken the wrong way around: it is n_embd % n_head.": {REFUSE: "if n_head < 1 or n_head % n_embd:"},
+    "The remainder is taken the wrong way around: it is n_embd % n_head.": {
+        REFUSE: "if n_head < 1 or n_head % n_embd:"
+    },
     "No heads at all end in a ZeroDivisionError; refuse n_head below 1 first.": {REFUSE: "if n_embd % n_head:"},
     "Uneven heads are an AssertionError; raise ValueError, since `python -O` skips assertions.": {
         f"raise ValueError({MESSAGE})": f"raise AssertionError({MESSAGE})"

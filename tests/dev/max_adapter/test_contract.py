@@ -146,7 +146,11 @@ def test_every_advice_answers_something_that_max_says():
 @pytest.mark.parametrize(
     ("name", "expected", "said"),
     [
-        ("max.engine.InferenceSession.compile_all", "(model)", "max.engine.InferenceSession.compile_all no longer exists"),
+        (
+            "max.engine.InferenceSession.compile_all",
+            "(model)",
+            "max.engine.InferenceSession.compile_all no longer exists",
+        ),
         ("max.engine.InferenceSession.init", "(model)", "is '(compiled, *, weights_registry=…)', and '(model)' was"),
         ("max._gone.name", "module", "max._gone.name no longer exists"),
     ],
