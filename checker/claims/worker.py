@@ -205,10 +205,12 @@ def import_max(step: Step, compiling: Callable[[str, float | None], None]) -> Mo
     if not uses_max(step):
         return None
     gc.disable()  # it would scan all of MAX's objects several times as they are made
+    from checker.max_adapter import kernels
+
+    kernels.load_ahead()
     from checker.max_adapter import runtime
 
     runtime.prepare()
-    runtime.kernels.load_ahead()
     import checker.claims.modules  # noqa: F401 - the rest of MAX, which every such check file imports
 
     gc.freeze()  # what has been imported is not scanned again

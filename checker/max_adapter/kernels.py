@@ -13,10 +13,12 @@ import json
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from max.driver import CPU
+from max.engine import InferenceSession
 from max.graph import Graph, Module
 
 from checker.course.paths import RECORDED_KERNELS
@@ -98,8 +100,6 @@ def load_recorded(compiling: Compiling) -> dict[str, Any]:
 
     The file is made if it is missing or cannot be read.
     """
-    from max._interpreter_ops import gc_compile
-
     names, path = _recorded_file()
     try:
         if models := _loading.pop().result() if _loading else _load():
@@ -108,11 +108,11 @@ def load_recorded(compiling: Compiling) -> dict[str, Any]:
         if path:
             path.unlink(missing_ok=True)
     with compiling(f"the {len(names)} kernels that the checks use"):
-        compiled = gc_compile.session_for(CPU()).compile(_module(names))
+        compiled = _session().compile(_module(names))
     if path:
         with written(path) as unfinished:
             compiled.export_mef(unfinished)
-    return gc_compile.session_for(CPU()).init_all(compiled, weights_registry={})
+    return _session().init_all(compiled, weights_registry={})
 
 
 def _recorded_file() -> tuple[set[str], Path | None]:
@@ -123,12 +123,13 @@ def _recorded_file() -> tuple[set[str], Path | None]:
 
 def _load() -> dict[str, Any]:
     """Return the recorded kernels, or none if this machine has no file of them."""
-    from max._interpreter_ops import gc_compile
-
     _, path = _recorded_file()
-    if not path or not path.is_file():
-        return {}
-    return gc_compile.session_for(CPU()).load_all(str(path), weights_registry={})
+    return _session().load_all(str(path), weights_registry={}) if path and path.is_file() else {}
+
+
+@cache
+def _session() -> InferenceSession:
+    return InferenceSession(devices=[CPU()])
 
 
 def _module(names: set[str]) -> Module:
