@@ -67,7 +67,7 @@ def checkpoint_files(folder: Path) -> list[Path]:
     ``weight_map`` which tensor is in which file.
     """
     index = folder / "model.safetensors.index.json"
-    # The files of the weight_map, each once; without an index, model.safetensors alone. (3 lines)
+    # Return the files of the index's weight_map, each once; without an index, model.safetensors. (3 lines)
     if index.is_file():
         return sorted({folder / name for name in json.loads(index.read_text())["weight_map"].values()})
     return [folder / "model.safetensors"]
@@ -79,7 +79,7 @@ def read_tensors(file: Path) -> Weights:
     Raises:
         ValueError: the file is missing, cut short or damaged; the message names it.
     """
-    # Load the file; an OSError or a SafetensorError becomes a ValueError that names it. (4 lines)
+    # Load the file; turn an OSError or a SafetensorError into a ValueError that names it. (4 lines)
     try:
         return load_file(file)
     except (OSError, SafetensorError) as error:
@@ -92,7 +92,7 @@ def read_checkpoint(folder: Path) -> Weights:
     Raises:
         ValueError: as :func:`read_tensors` says.
     """
-    # Gather what is in all files; return every tensor as float32. (4 lines)
+    # Gather the tensors of all files; return every one as float32. (4 lines)
     tensors: Weights = {}
     for file in checkpoint_files(folder):
         tensors |= read_tensors(file)
@@ -105,7 +105,7 @@ def name_in_model(name: str) -> str:
     The published checkpoints leave the prefix ``transformer.`` out; newer ones have it. The name of
     the head, ``lm_head.weight``, has no prefix in either.
     """
-    # Put transformer. in front, unless the name begins with that or with lm_head. already. (1 line)
+    # Put transformer. in front, unless the name begins with that or with lm_head. (1 line)
     return name if name.startswith(("transformer.", "lm_head.")) else f"transformer.{name}"
 
 
@@ -125,7 +125,7 @@ def tie_head(weights: Weights) -> None:
 
     Without ``wte`` nothing happens: :func:`check_weights` says that both are missing.
     """
-    # If wte is there, it is the default for lm_head.weight. (2 lines)
+    # If wte is there, set lm_head.weight to it, unless that is there too. (2 lines)
     if "transformer.wte.weight" in weights:
         weights.setdefault("lm_head.weight", weights["transformer.wte.weight"])
 
@@ -137,7 +137,7 @@ def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
     :func:`check_weights` says so.
     """
     weights: Weights = {}
-    # All tensors but mask buffers, by their names and in their layout in the model; tie the head. (5 lines)
+    # Store all but mask buffers, by name and in the layout of the model; tie the head. (5 lines)
     for name, tensor in tensors.items():
         if not name.endswith(MASK_BUFFERS):
             weights[name_in_model(name)] = tensor_in_model(name, tensor)
@@ -150,7 +150,7 @@ def wrong_shapes(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[i
 
     A name that only one of the two has is left to :func:`check_weights`.
     """
-    # Of the names in both, those whose shapes differ; a message for each. (3 lines)
+    # Take the names in both, then those whose shapes differ; return a message for each. (3 lines)
     both = [name for name in shapes if name in weights]
     wrong = [name for name in both if weights[name].shape != shapes[name]]
     return [f"{name} is {weights[name].shape}, not {shapes[name]}" for name in wrong]
@@ -166,7 +166,7 @@ def check_weights(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[
     Raises:
         ValueError: weights are missing, unknown or of another shape; every one is named.
     """
-    # Messages for what is missing, for what is unknown, and the wrong shapes; raise if there are any. (5 lines)
+    # List what is missing and what is unknown, and add the wrong shapes; raise if there is anything. (5 lines)
     missing = [f"{name} is missing" for name in shapes if name not in weights]
     unknown = [f"{name} is unknown" for name in weights if name not in shapes]
     problems = missing + unknown + wrong_shapes(weights, shapes)

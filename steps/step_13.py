@@ -64,7 +64,7 @@ def checkpoint_files(folder: Path) -> list[Path]:
     ``weight_map`` which tensor is in which file.
     """
     index = folder / "model.safetensors.index.json"
-    # TODO: The files of the weight_map, each once; without an index, model.safetensors alone. (3 lines)
+    # TODO: Return the files of the index's weight_map, each once; without an index, model.safetensors. (3 lines)
     raise NotImplementedError
 
 
@@ -74,7 +74,7 @@ def read_tensors(file: Path) -> Weights:
     Raises:
         ValueError: the file is missing, cut short or damaged; the message names it.
     """
-    # TODO: Load the file; an OSError or a SafetensorError becomes a ValueError that names it. (4 lines)
+    # TODO: Load the file; turn an OSError or a SafetensorError into a ValueError that names it. (4 lines)
     raise NotImplementedError
 
 
@@ -84,7 +84,7 @@ def read_checkpoint(folder: Path) -> Weights:
     Raises:
         ValueError: as :func:`read_tensors` says.
     """
-    # TODO: Gather what is in all files; return every tensor as float32. (4 lines)
+    # TODO: Gather the tensors of all files; return every one as float32. (4 lines)
     raise NotImplementedError
 
 
@@ -94,7 +94,7 @@ def name_in_model(name: str) -> str:
     The published checkpoints leave the prefix ``transformer.`` out; newer ones have it. The name of
     the head, ``lm_head.weight``, has no prefix in either.
     """
-    # TODO: Put transformer. in front, unless the name begins with that or with lm_head. already. (1 line)
+    # TODO: Put transformer. in front, unless the name begins with that or with lm_head. (1 line)
     raise NotImplementedError
 
 
@@ -114,7 +114,7 @@ def tie_head(weights: Weights) -> None:
 
     Without ``wte`` nothing happens: :func:`check_weights` says that both are missing.
     """
-    # TODO: If wte is there, it is the default for lm_head.weight. (2 lines)
+    # TODO: If wte is there, set lm_head.weight to it, unless that is there too. (2 lines)
     raise NotImplementedError
 
 
@@ -125,7 +125,7 @@ def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
     :func:`check_weights` says so.
     """
     weights: Weights = {}
-    # TODO: All tensors but mask buffers, by their names and in their layout in the model; tie the head. (5 lines)
+    # TODO: Store all but mask buffers, by name and in the layout of the model; tie the head. (5 lines)
     raise NotImplementedError
 
 
@@ -134,7 +134,7 @@ def wrong_shapes(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[i
 
     A name that only one of the two has is left to :func:`check_weights`.
     """
-    # TODO: Of the names in both, those whose shapes differ; a message for each. (3 lines)
+    # TODO: Take the names in both, then those whose shapes differ; return a message for each. (3 lines)
     raise NotImplementedError
 
 
@@ -148,7 +148,7 @@ def check_weights(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[
     Raises:
         ValueError: weights are missing, unknown or of another shape; every one is named.
     """
-    # TODO: Messages for what is missing, for what is unknown, and the wrong shapes; raise if there are any. (5 lines)
+    # TODO: List what is missing and what is unknown, and add the wrong shapes; raise if there is anything. (5 lines)
     raise NotImplementedError
 
 

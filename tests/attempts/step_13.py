@@ -143,6 +143,10 @@ MISTAKES = {
         WRONG: "wrong = [name for name in both if weights[name].size != np.prod(shapes[name])]"
     },
     "wrong_shapes looks up a weight that is missing; compare only the names that both have.": {BOTH: "both = shapes"},
+    "wrong_shapes looks up a shape that the model does not have; compare only the names that both have.": {
+        BOTH: "both = weights"
+    },
+    "wrong_shapes lists the weights that fit; compare with !=.": {WRONG: WRONG.replace("!=", "==")},
     "The messages about wrong shapes do not say which shapes.": {MESSAGE: 'f"{name} has another shape"'},
     "wrong_shapes raises the error itself; return the messages, so that check_weights can name all that does not fit.": {
         f"    return [{MESSAGE} for name in wrong]": f"    for name in wrong:\n        raise ValueError({MESSAGE})\n    return []"

@@ -35,7 +35,7 @@ def generate_tokens(
     return input_ids
 """
 
-FOUR_FUNCTIONS = '''
+FOUR_FUNCTIONS = """
 def read_checkpoint(folder: Path) -> Weights:
     index = folder / "model.safetensors.index.json"
     names = set(json.loads(index.read_text())["weight_map"].values()) if index.is_file() else {"model.safetensors"}
@@ -70,7 +70,7 @@ def check_weights(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[
         raise ValueError("; ".join(problems))
 
 
-'''
+"""
 PARTS = ("checkpoint_files", "read_tensors", "name_in_model", "tensor_in_model", "tie_head", "wrong_shapes")
 
 
@@ -195,7 +195,7 @@ def test_a_file_with_fewer_functions_is_right_so_far(course):
     printed = four_functions(course, {})
     kinds = {label: {kind for kind, about in rows(printed) if about == label} for _, label in rows(printed)}
     rest = ("read_config", "read_checkpoint", "convert_checkpoint", "check_weights", "load_pretrained")
-    assert kinds == dict.fromkeys(rest, {"yes"})
+    assert kinds == {label: {"yes"} for label in rest}
     assert f"Right so far. Still to write: {', '.join(PARTS)}." in " ".join(printed.split())
 
 
