@@ -112,7 +112,8 @@ def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [i
 def tie_head(weights: Weights) -> None:
     """Give the head the weights of ``wte``, in place, unless it has weights of its own.
 
-    Without ``wte`` nothing happens: :func:`check_weights` says that both are missing.
+    The names are those in the model. Without ``wte`` nothing happens: :func:`check_weights` says
+    that both are missing.
     """
     # TODO: If wte is there, set lm_head.weight to it, unless that is there too. (2 lines)
     raise NotImplementedError
