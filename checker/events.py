@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 REPORT, SEALED = "report", "sealed"  # what a signature is for: an event, or the verdict of the sealed child
@@ -21,7 +21,8 @@ Sign = Callable[[bytes], str]
 class Job:
     """The work of a child. ``kind`` is ``learner``, ``solution`` or ``survey``; ``step`` is a name, ``step_07``.
 
-    ``show`` is the function whose numbers are to be shown. The second configuration is drawn from ``seed``. A survey
+    ``show`` is the function whose numbers are to be shown. The second configuration is drawn from ``seed``. What needs
+    one of the functions in ``gone``, which the source does not have, waits for it. A survey
     grades ``subjects``, each given by its edits of the solution, in an order that ``seed`` gives, on as many
     configurations as ``draws`` says; if it is to ``record``, it keeps what the known mistakes answer.
     """
@@ -35,6 +36,7 @@ class Job:
     device: str | None = None
     show: str = ""
     seed: int = 0
+    gone: Sequence[str] = ()
     draws: int = 1
     subjects: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     record: bool = False

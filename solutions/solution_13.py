@@ -60,45 +60,101 @@ def read_config(folder: Path) -> GPT2Config:
     return GPT2Config(**{name: values[name] for name in names if name in values})
 
 
-def read_checkpoint(folder: Path) -> Weights:
-    """Read every tensor of a checkpoint, by its name in the file, as float32. The files stay as they are.
+def checkpoint_files(folder: Path) -> list[Path]:
+    """Return the files that hold the weights of a checkpoint, each once.
 
     Large checkpoints are cut into several files; ``model.safetensors.index.json`` then says under
     ``weight_map`` which tensor is in which file.
-
-    Raises:
-        ValueError: there are no weights, or a file is cut short or damaged; the file is named.
     """
     index = folder / "model.safetensors.index.json"
-    # Name the files (those of the index, or the one), and gather what is in them. (8 lines)
-    names = set(json.loads(index.read_text())["weight_map"].values()) if index.is_file() else {"model.safetensors"}
+    # Return the files of the index's weight_map, each once; without an index, model.safetensors. (3 lines)
+    if index.is_file():
+        return sorted({folder / name for name in json.loads(index.read_text())["weight_map"].values()})
+    return [folder / "model.safetensors"]
+
+
+def read_tensors(file: Path) -> Weights:
+    """Read every tensor of one file, by its name in the file. The file stays as it is.
+
+    Raises:
+        ValueError: the file is missing, cut short or damaged; the message names it.
+    """
+    # Load the file; turn an OSError or a SafetensorError into a ValueError that names it. (4 lines)
+    try:
+        return load_file(file)
+    except (OSError, SafetensorError) as error:
+        raise ValueError(f"{file} is missing, cut short or damaged: {error}") from error
+
+
+def read_checkpoint(folder: Path) -> Weights:
+    """Read every tensor of a checkpoint, by its name in the files, as float32.
+
+    Raises:
+        ValueError: as :func:`read_tensors` says.
+    """
+    # Gather the tensors of all files; return every one as float32. (4 lines)
     tensors: Weights = {}
-    for name in sorted(names):
-        try:
-            tensors |= load_file(folder / name)
-        except (OSError, SafetensorError) as error:
-            raise ValueError(f"{folder / name} is missing, cut short or damaged: {error}") from error
+    for file in checkpoint_files(folder):
+        tensors |= read_tensors(file)
     return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+
+
+def name_in_model(name: str) -> str:
+    """Return the name that a tensor of a checkpoint has in the model.
+
+    The published checkpoints leave the prefix ``transformer.`` out; newer ones have it. The name of
+    the head, ``lm_head.weight``, has no prefix in either.
+    """
+    # Put transformer. in front, unless the name begins with that or with lm_head. (1 line)
+    return name if name.startswith(("transformer.", "lm_head.")) else f"transformer.{name}"
+
+
+def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [in, out] -> [out, in]; others as they are
+    """Return a tensor of a checkpoint in the layout of the model, contiguous in memory.
+
+    Args:
+        name: the tensor's name, in the checkpoint or in the model; it tells which weights are a Conv1D's.
+        tensor: what the checkpoint has under that name.
+    """
+    # Transpose the weight of a Conv1D and make it contiguous; any other tensor stays as it is. (1 line)
+    return np.ascontiguousarray(tensor.T) if name.endswith(CONV1D) else tensor
+
+
+def tie_head(weights: Weights) -> None:
+    """Give the head the weights of ``wte``, in place, unless it has weights of its own.
+
+    The names are those in the model. Without ``wte`` nothing happens: :func:`check_weights` says
+    that both are missing.
+    """
+    # If wte is there, set lm_head.weight to it, unless that is there too. (2 lines)
+    if "transformer.wte.weight" in weights:
+        weights.setdefault("lm_head.weight", weights["transformer.wte.weight"])
 
 
 def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
     """Return weights by the names and in the layout of :class:`MaxGPT2LMHeadModel`.
 
-    The published checkpoints leave out the prefix ``transformer.`` and the head; newer ones
-    have one or both. Nothing is dropped but the mask buffers, and a weight that is missing stays
-    missing: :func:`check_weights` says so.
+    Nothing is dropped but the mask buffers, and a weight that is missing stays missing:
+    :func:`check_weights` says so.
     """
-    # Skip mask buffers, add the prefix, transpose Conv1D weights; tie the head to wte. (10 lines)
     weights: Weights = {}
+    # Store all but mask buffers, by name and in the layout of the model; tie the head. (5 lines)
     for name, tensor in tensors.items():
-        if name.endswith(MASK_BUFFERS):
-            continue
-        if not name.startswith(("transformer.", "lm_head.")):
-            name = f"transformer.{name}"
-        weights[name] = np.ascontiguousarray(tensor.T) if name.endswith(CONV1D) else tensor
-    if "transformer.wte.weight" in weights:
-        weights.setdefault("lm_head.weight", weights["transformer.wte.weight"])
+        if not name.endswith(MASK_BUFFERS):
+            weights[name_in_model(name)] = tensor_in_model(name, tensor)
+    tie_head(weights)
     return weights
+
+
+def wrong_shapes(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> list[str]:
+    """Return a message for every weight of another shape than the model's, with its name and both shapes.
+
+    A name that only one of the two has is left to :func:`check_weights`.
+    """
+    # Take the names in both, then those whose shapes differ; return a message for each. (3 lines)
+    both = [name for name in shapes if name in weights]
+    wrong = [name for name in both if weights[name].shape != shapes[name]]
+    return [f"{name} is {weights[name].shape}, not {shapes[name]}" for name in wrong]
 
 
 def check_weights(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -111,14 +167,10 @@ def check_weights(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[
     Raises:
         ValueError: weights are missing, unknown or of another shape; every one is named.
     """
-    # Three lists: missing, unknown, and wrongly shaped; raise if one of them has something in it. (9 lines)
+    # List what is missing and what is unknown, and add the wrong shapes; raise if there is anything. (5 lines)
     missing = [f"{name} is missing" for name in shapes if name not in weights]
     unknown = [f"{name} is unknown" for name in weights if name not in shapes]
-    both = [name for name in shapes if name in weights]
-    other = [
-        f"{name} is {weights[name].shape}, not {shapes[name]}" for name in both if weights[name].shape != shapes[name]
-    ]
-    problems = missing + unknown + other
+    problems = missing + unknown + wrong_shapes(weights, shapes)
     if problems:
         raise ValueError("the checkpoint does not fit the model: " + "; ".join(problems))
 

@@ -57,28 +57,85 @@ def read_config(folder: Path) -> GPT2Config:
     raise NotImplementedError
 
 
-def read_checkpoint(folder: Path) -> Weights:
-    """Read every tensor of a checkpoint, by its name in the file, as float32. The files stay as they are.
+def checkpoint_files(folder: Path) -> list[Path]:
+    """Return the files that hold the weights of a checkpoint, each once.
 
     Large checkpoints are cut into several files; ``model.safetensors.index.json`` then says under
     ``weight_map`` which tensor is in which file.
-
-    Raises:
-        ValueError: there are no weights, or a file is cut short or damaged; the file is named.
     """
     index = folder / "model.safetensors.index.json"
-    # TODO: Name the files (those of the index, or the one), and gather what is in them. (8 lines)
+    # TODO: Return the files of the index's weight_map, each once; without an index, model.safetensors. (3 lines)
+    raise NotImplementedError
+
+
+def read_tensors(file: Path) -> Weights:
+    """Read every tensor of one file, by its name in the file. The file stays as it is.
+
+    Raises:
+        ValueError: the file is missing, cut short or damaged; the message names it.
+    """
+    # TODO: Load the file; turn an OSError or a SafetensorError into a ValueError that names it. (4 lines)
+    raise NotImplementedError
+
+
+def read_checkpoint(folder: Path) -> Weights:
+    """Read every tensor of a checkpoint, by its name in the files, as float32.
+
+    Raises:
+        ValueError: as :func:`read_tensors` says.
+    """
+    # TODO: Gather the tensors of all files; return every one as float32. (4 lines)
+    raise NotImplementedError
+
+
+def name_in_model(name: str) -> str:
+    """Return the name that a tensor of a checkpoint has in the model.
+
+    The published checkpoints leave the prefix ``transformer.`` out; newer ones have it. The name of
+    the head, ``lm_head.weight``, has no prefix in either.
+    """
+    # TODO: Put transformer. in front, unless the name begins with that or with lm_head. (1 line)
+    raise NotImplementedError
+
+
+def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [in, out] -> [out, in]; others as they are
+    """Return a tensor of a checkpoint in the layout of the model, contiguous in memory.
+
+    Args:
+        name: the tensor's name, in the checkpoint or in the model; it tells which weights are a Conv1D's.
+        tensor: what the checkpoint has under that name.
+    """
+    # TODO: Transpose the weight of a Conv1D and make it contiguous; any other tensor stays as it is. (1 line)
+    raise NotImplementedError
+
+
+def tie_head(weights: Weights) -> None:
+    """Give the head the weights of ``wte``, in place, unless it has weights of its own.
+
+    The names are those in the model. Without ``wte`` nothing happens: :func:`check_weights` says
+    that both are missing.
+    """
+    # TODO: If wte is there, set lm_head.weight to it, unless that is there too. (2 lines)
     raise NotImplementedError
 
 
 def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
     """Return weights by the names and in the layout of :class:`MaxGPT2LMHeadModel`.
 
-    The published checkpoints leave out the prefix ``transformer.`` and the head; newer ones
-    have one or both. Nothing is dropped but the mask buffers, and a weight that is missing stays
-    missing: :func:`check_weights` says so.
+    Nothing is dropped but the mask buffers, and a weight that is missing stays missing:
+    :func:`check_weights` says so.
     """
-    # TODO: Skip mask buffers, add the prefix, transpose Conv1D weights; tie the head to wte. (10 lines)
+    weights: Weights = {}
+    # TODO: Store all but mask buffers, by name and in the layout of the model; tie the head. (5 lines)
+    raise NotImplementedError
+
+
+def wrong_shapes(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> list[str]:
+    """Return a message for every weight of another shape than the model's, with its name and both shapes.
+
+    A name that only one of the two has is left to :func:`check_weights`.
+    """
+    # TODO: Take the names in both, then those whose shapes differ; return a message for each. (3 lines)
     raise NotImplementedError
 
 
@@ -92,7 +149,7 @@ def check_weights(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[
     Raises:
         ValueError: weights are missing, unknown or of another shape; every one is named.
     """
-    # TODO: Three lists: missing, unknown, and wrongly shaped; raise if one of them has something in it. (9 lines)
+    # TODO: List what is missing and what is unknown, and add the wrong shapes; raise if there is anything. (5 lines)
     raise NotImplementedError
 
 

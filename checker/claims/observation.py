@@ -60,6 +60,7 @@ def observe(
     traced: type[Exception] | None = None,
     device: str | None = None,
     show: bool = False,
+    gone: Collection[str] = (),
     tell: Tell | None = None,
     load: Load | None = None,
     verify: Callable[[], None] | None = None,
@@ -76,6 +77,7 @@ def observe(
         ``traced``, and is not reported.
         device: compile for this device alone.
         show: with arrays that were not equal, keep what the learner's code was given.
+        gone: the functions with a blank that the subjects do not have; what needs one of them waits for it.
         tell: called with an event when a claim starts and when it ends.
         load: loads the subjects, after the claims are imported and before the first one runs.
         verify: called after a claim has run, before its outcome is taken.
@@ -86,7 +88,7 @@ def observe(
     tell, verify = tell or (lambda event: None), verify or (lambda: None)
     kind = COMPILED if compiled else DRAWN if draws else NUMBERS
     observer = Observer(
-        subjects, claims, kind, draws, traced, None if compiled else eagerly_for(step), show, tell, load, verify
+        subjects, claims, kind, draws, traced, None if compiled else eagerly_for(step), show, gone, tell, load, verify
     )
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
@@ -121,6 +123,7 @@ class Observer:
     traced: type[Exception] | None
     eagerly: Callable[[], AbstractContextManager[None]] | None
     show: bool
+    gone: Collection[str]
     tell: Tell
     load: Load | None
     verify: Callable[[], None]
@@ -168,7 +171,7 @@ class Observer:
             name = subject_of(item)
             path = self.subjects[name].__file__ or ""  # type: ignore[index]
             failure = self._from_its_line(item, call.excinfo, path)
-            outcome = outcome_of(item, failure, path)
+            outcome = outcome_of(item, failure, path, self.gone)
             if call.excinfo and failure is not call.excinfo:  # naming compares what either way of running says
                 outcome = replace(outcome, observed=f"{call.excinfo.typename}: {call.excinfo.value}")
             if outcome.verdict == "no" and self.kind == DRAWN:
@@ -258,8 +261,17 @@ def told_evidence() -> tuple[Array, ...]:
     )
 
 
-def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None, path: str) -> Outcome:
-    """Return the outcome of a claim that has just run; ``path`` is the graded file, whose lines are shown."""
+def outcome_of(
+    item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None, path: str, gone: Collection[str] = ()
+) -> Outcome:
+    """Return the outcome of a claim that has just run.
+
+    Args:
+        item: the claim.
+        failure: what it raised.
+        path: the graded file, whose lines are shown.
+        gone: the functions with a blank that this file does not have.
+    """
     about = getattr(item.function, "about", "")  # type: ignore[attr-defined]
     if failure is None:
         return Outcome("yes", about=about)
@@ -271,6 +283,8 @@ def outcome_of(item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] |
     function, _ = place_in(error, path)
     if isinstance(error, NotImplementedError) and function:
         return Outcome("waits", f"waits until {function} is written", about=about)
+    if isinstance(error, NameError | AttributeError) and error.name in gone:
+        return Outcome("waits", f"waits until {error.name} is written", about=about)
     return Outcome(
         "no",
         error_in_words(error),

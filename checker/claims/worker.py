@@ -139,6 +139,7 @@ class Graded:
                 traced=traced,
                 device=self.job.device if stage in COMPILED_STAGES else None,
                 show=bool(self.job.show),
+                gone=self.job.gone,
                 tell=self.tell,
                 load=load,
                 verify=lambda: sealed[0].verify(thoroughly=True),

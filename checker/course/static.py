@@ -53,6 +53,11 @@ class StaticVerdict:
         """The names of the blanks that are still to write."""
         return [one.blank.label for one in self.to_write]
 
+    @property
+    def labels_gone(self) -> list[str]:
+        """The names of those of them whose functions are not in the file at all."""
+        return [one.blank.label for one in self.to_write if one.line is None]
+
 
 def read_text(path: Path) -> str:
     """Return the text of a file, without waiting on a pipe or the like in its place.

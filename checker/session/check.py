@@ -104,7 +104,17 @@ def open_check(
         return NO
     kind = "solution" if solution else "learner"
     seed = random.randrange(MOST_SEEDS) if seed is None else seed
-    job = Job(step.name, kind, static.source, str(path), compile_ and not show, device=device, show=show, seed=seed)
+    job = Job(
+        step.name,
+        kind,
+        static.source,
+        str(path),
+        compile_ and not show,
+        device=device,
+        show=show,
+        seed=seed,
+        gone=static.labels_gone,
+    )
     report = Report(
         step,
         printer,

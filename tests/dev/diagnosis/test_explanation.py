@@ -35,6 +35,44 @@ def generate_tokens(
     return input_ids
 """
 
+FOUR_FUNCTIONS = """
+def read_checkpoint(folder: Path) -> Weights:
+    index = folder / "model.safetensors.index.json"
+    names = set(json.loads(index.read_text())["weight_map"].values()) if index.is_file() else {"model.safetensors"}
+    tensors: Weights = {}
+    for name in sorted(names):
+        try:
+            tensors |= load_file(folder / name)
+        except (OSError, SafetensorError) as error:
+            raise ValueError(f"{folder / name} is missing, cut short or damaged: {error}") from error
+    return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+
+
+def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
+    weights: Weights = {}
+    for name, tensor in tensors.items():
+        if name.endswith(MASK_BUFFERS):
+            continue
+        if not name.startswith(("transformer.", "lm_head.")):
+            name = f"transformer.{name}"
+        weights[name] = np.ascontiguousarray(tensor.T) if name.endswith(CONV1D) else tensor
+    if "transformer.wte.weight" in weights:
+        weights.setdefault("lm_head.weight", weights["transformer.wte.weight"])
+    return weights
+
+
+def check_weights(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    missing = [f"{name} is missing" for name in shapes if name not in weights]
+    unknown = [f"{name} is unknown" for name in weights if name not in shapes]
+    both = [name for name in shapes if name in weights]
+    other = [f"{name} is {weights[name].shape}" for name in both if weights[name].shape != shapes[name]]
+    if problems := missing + unknown + other:
+        raise ValueError("; ".join(problems))
+
+
+"""
+PARTS = ("checkpoint_files", "read_tensors", "name_in_model", "tensor_in_model", "tie_head", "wrong_shapes")
+
 
 def rows(printed: str) -> set[tuple[str, ...]]:
     """The verdicts by function, as they were printed."""
@@ -136,6 +174,63 @@ def test_a_file_in_the_source_tutorials_form_is_told_what_is_missing_and_what_is
     assert {("no", "generate_next_token"), ("no", "generate_tokens")} <= rows(run.stdout)
     assert said(run).count("generate_next_token: ") >= 1
     assert "generate_tokens of an empty prompt is accepted, and must raise ValueError." in said(run)
+
+
+def four_functions(course, edits: dict[str, str]) -> str:
+    """What a check says of step 13 in four long functions, which is how its skeleton was once cut."""
+    solution = find_step("s13").solution_file.read_text()
+    begin, end = solution.index("def checkpoint_files"), solution.index("def load_pretrained")
+    course.write("s13", solution[:begin].rstrip() + "\n\n" + edited(FOUR_FUNCTIONS, edits) + solution[end:])
+    run = course.check("s13", "--no-compile")
+    assert run.returncode == 1
+    for part in PARTS:
+        assert run.stdout.count(f"there is no {part} in the file") == 1
+        assert f"  to write  {part} " in run.stdout
+    assert "has no attribute" not in run.stdout
+    assert "together they are not" not in run.stdout
+    return run.stdout
+
+
+def test_a_file_with_fewer_functions_is_right_so_far(course):
+    printed = four_functions(course, {})
+    kinds = {label: {kind for kind, about in rows(printed) if about == label} for _, label in rows(printed)}
+    rest = ("read_config", "read_checkpoint", "convert_checkpoint", "check_weights", "load_pretrained")
+    assert kinds == {label: {"yes"} for label in rest}
+    assert f"Right so far. Still to write: {', '.join(PARTS)}." in " ".join(printed.split())
+
+
+@pytest.mark.parametrize(
+    ("label", "edits", "sentence"),
+    [
+        (
+            "convert_checkpoint",
+            {"name.endswith(CONV1D)": "name.endswith(CONV1D) and tensor.shape[0] != tensor.shape[1]"},
+            "a transpose is missing or too many",
+        ),
+        ("check_weights", {"missing + unknown + other": "missing + other"}, "Unknown weights are not noticed."),
+        ("read_checkpoint", {"sorted(names)": "sorted(names)[:1]"}, "Only the first of several files is read."),
+        ("read_checkpoint", {"OSError, SafetensorError": "OSError,"}, "raises SafetensorError, and must raise"),
+    ],
+)
+def test_a_file_with_fewer_functions_is_told_what_is_wrong(course, label, edits, sentence):
+    printed = four_functions(course, edits)
+    assert ("no", label) in rows(printed)
+    assert {about for kind, about in rows(printed) if kind == "no"} == {label}
+    assert f"{label}: " in printed
+    assert sentence in " ".join(printed.split())
+
+
+def test_what_calls_a_function_that_is_gone_waits_for_it(course):
+    source = find_step("w01").solution_file.read_text()
+    begin, end = source.index("def attention_scores"), source.index("def softmax")
+    course.write("w01", source[:begin] + source[end:])
+    run = course.check("w01")
+    assert run.returncode == 1
+    assert run.stdout.count("there is no attention_scores in the file") == 1
+    assert "waits until attention_scores is written" in said(run)
+    assert "NameError" not in run.stdout
+    assert "no" not in {kind for kind, _ in rows(run.stdout)}
+    assert "Right so far. Still to write: attention_scores." in said(run)
 
 
 def test_what_is_printed_is_printed_once(course):
