@@ -20,9 +20,9 @@ from checker.events import Claimed, Event, Job, Started, SubjectGraded
 
 
 def answer_to(step: Step) -> ModuleType:
-    """Return the solution of a step; behind a seal its module is hidden."""
-    path = str(step.solution_file)
-    return load_code(f"checker.answer.{step.name}", compile(step.solution_file.read_text(), path, "exec"))
+    """Return the solution of a step, of a kernel its model; behind a seal its module is hidden."""
+    path = step.model_file
+    return load_code(f"checker.answer.{step.name}", compile(path.read_text(), str(path), "exec"))
 
 
 def diagnosis_of(step: Step, busy: Callable[[], None], draws: Draws | None = None, *, show: bool = False) -> Diagnosis:
@@ -47,7 +47,7 @@ def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -
     Their order is shuffled. What one of them replaces is put back before the next is graded, and before each is
     loaded or tried it is told which, for one that ends the process or never ends.
     """
-    solution = step.solution_file.read_text()
+    solution = step.model_file.read_text()
     sources = {name: edited(solution, edits) for name, edits in job.subjects.items()}
     subjects = list(sources)
     random.Random(job.seed).shuffle(subjects)

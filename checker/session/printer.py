@@ -16,6 +16,7 @@ from checker.events import Compiling, Tick
 STYLES = {"yes": "green", "no": "bold red", "to write": "yellow", "waits": "dim"}
 SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
 WIDTH = 110
+THE_KERNEL = "your kernel"  # Mojo compiles it at every save, so there is nothing to promise
 
 
 def asked(question: str) -> bool | None:
@@ -86,7 +87,7 @@ class Printer:
         return self.compiling is not None and time.monotonic() - self.compiling[1] > SHOW_COMPILING_AFTER
 
     def _show_compiling(self, text: str) -> None:
-        if not self.told_why:
+        if not self.told_why and self.compiling and self.compiling[0] != THE_KERNEL:
             self.told_why = True
             self.line("  MAX compiles what it has not run on this machine before: once, then it keeps the result.")
         if self.status is None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from checker.course.languages import PYTHON, Language
 from checker.events import (
     Claimed,
     Decided,
@@ -49,8 +50,9 @@ class Verdict:
 
 @dataclass
 class Heard:
-    """All that a child has said so far."""
+    """All that a child has said so far of a file in a ``language``."""
 
+    language: Language = PYTHON
     claims: dict[str, Claimed] = field(default_factory=dict)
     explained: list[Explained] = field(default_factory=list)
     sealed: dict[str, str] = field(default_factory=dict)  # claim -> the verdict that the sealed child signed
@@ -90,9 +92,9 @@ class Heard:
                 pass  # while it was looked for why: the verdict stands
             case Late(seconds, where):
                 said = f"Nothing was heard for {seconds:g} seconds"
-                self.stopped = self.no_verdict(said, "Look for a loop that never ends.", where)
+                self.stopped = self.no_verdict(said, self.language.look_for[0], where)
             case Died():
-                self.stopped = self.no_verdict("The process ended", "Look for os._exit, a kill, or a crash.")
+                self.stopped = self.no_verdict("The process ended", self.language.look_for[1])
 
     def no_verdict(self, happened: str, advice: str, where: str = "") -> Explanation:
         """Return the explanation of a check that came to no end."""

@@ -13,7 +13,8 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from checker.course.attempts import Edits, load_attempts
+from checker.course.attempts import Edits, load_attempts, mistakes_in_python
+from checker.course.languages import PYTHON
 from checker.course.paths import RECORDED_KERNELS as RECORD
 from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
@@ -71,9 +72,12 @@ class Surveyed:
 
 
 def subjects_of(step: Step) -> dict[str, Edits]:
-    """Return what a survey looks at unless it is told otherwise: the solution, the alternatives, the mistakes."""
-    attempts = load_attempts(step)
-    return {THE_SOLUTION: {}, **attempts.alternatives, **attempts.mistakes}
+    """Return what a survey looks at unless it is told otherwise: the solution, the alternatives, the mistakes.
+
+    Of a kernel they are its model and the model's mistakes, for nothing is compiled here.
+    """
+    alternatives = load_attempts(step).alternatives if step.language is PYTHON else {}
+    return {THE_SOLUTION: {}, **alternatives, **mistakes_in_python(step)}
 
 
 def survey(
@@ -104,7 +108,7 @@ def survey(
         RuntimeError: the child ended while it was at none of them.
     """
     left, running = dict(subjects), ""
-    path = str(step.solution_file)
+    path = str(step.model_file)
     job = Job(step.name, "survey", "", path, compile=False, seed=seed, draws=draws, subjects=left, record=record)
     graded: list[Surveyed] = []
     events = run(job, quiet_seconds)
