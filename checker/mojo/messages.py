@@ -28,8 +28,48 @@ class Said:
     said: str
 
 
-#: Habits from Python and from CUDA: what the line looks like, what to write instead, and why.
-HABITS: tuple[tuple[str, str, str], ...] = ()
+@dataclass(frozen=True)
+class Habit:
+    """How a line is written by people who are used to another language, and how Mojo has it.
+
+    ``line`` is a regular expression, ``instead`` what to put for it; ``advice`` says why, in a sentence.
+    """
+
+    line: str
+    instead: str
+    advice: str
+
+
+HABITS = (
+    Habit(r"\b(?:math|np|numpy|torch)\.(exp|sqrt|log)\b", r"\1", "In Mojo it is imported by its own name."),
+    Habit(r"\b(?:np|numpy|torch)\.maximum\b|\b(?:np|numpy|torch)\.max\b", "max", "Mojo has it built in."),
+    Habit(r"\b_*(exp|sqrt|log)f\b", r"\1", "Mojo's functions take every type of number, under one name."),
+    Habit(r"\bf(max|min)f?\b", r"\1", "Mojo's functions take every type of number, under one name."),
+    Habit(
+        r"\bsqrt\(([a-z]\w*)\)",
+        r"sqrt(Float32(\1))",
+        "A whole number does not become a Float32 by itself: convert it.",
+    ),
+    Habit(
+        r"([\w\[\]]+) ?\*\* ?0\.5",
+        r"sqrt(Float32(\1))",
+        "A whole number does not become a Float32 by itself: convert it, and take its root.",
+    ),
+    Habit(r"^(\s*)(?:const )?(?:float|int|double|auto) (\w+ =)", r"\1var \2", "A name is introduced by var."),
+    Habit(r"^(\s*)let (\w+)", r"\1var \2", "A name is introduced by var."),
+    Habit(r"(\w+)\+\+;?$", r"\1 += 1", "There is no ++."),
+    Habit(r"(\w+)--;?$", r"\1 -= 1", "There is no --."),
+    Habit(
+        r"sync_parallelize\[(\w+)\]\(",
+        r"sync_parallelize(\1, ",
+        "What is run is an argument, not a parameter in brackets.",
+    ),
+    Habit(
+        r"^(\s*)def (\w+)\((\w+): Int\):",
+        r"\1def \2(\3: Int) {imm}:",
+        "A function within a function says in braces how it uses what is around it, without a decorator: {imm} reads it.",
+    ),
+)
 
 
 def in_words(said: str, source: str, file: str) -> tuple[str, str]:
@@ -45,14 +85,30 @@ def in_words(said: str, source: str, file: str) -> tuple[str, str]:
     if own is None:
         first = errors[0].said if errors else " ".join(said.split()) or "it said nothing"
         return f"Mojo: {_shortened(first)}. Do the functions still take what they took?", ""
-    line = source.splitlines()[own.line - 1] if own.line <= len(source.splitlines()) else ""
-    where = f"line {own.line}: {line.strip()}"
-    for pattern, instead, why in HABITS:
-        written = re.sub(pattern, instead, line)
-        if written != line:
-            sentence = f"Mojo: {_shortened(own.said)}. {why}"
-            return sentence, f"{where}\n{'write':>{where.index(':')}}: {written.strip()}"
-    return f"Mojo: {_shortened(own.said)}.", where
+    lines = source.splitlines()
+    said_in_words = f"Mojo: {_shortened(own.said)}{'' if own.said.endswith('?') else '.'}"
+    for number in _looked_at(own, lines):
+        for habit in HABITS:
+            written = re.sub(habit.line, habit.instead, lines[number - 1])
+            if written != lines[number - 1]:
+                where = _in_words(lines, number)
+                return f"{said_in_words} {habit.advice}", f"{where}\n{'write':>{where.index(':')}}: {written.strip()}"
+    return said_in_words, _in_words(lines, own.line)
+
+
+def _looked_at(error: Said, lines: list[str]) -> Iterator[int]:
+    """Yield the lines, from 1, in which a habit may be behind an error.
+
+    They are the error's own; the one before, whose end the compiler may have read as going on; and where a task is
+    handed over, the function that it names.
+    """
+    yield from (number for number in (error.line, error.line - 1) if 0 < number <= len(lines))
+    if named := re.search(r"sync_parallelize\((\w+)", lines[error.line - 1]):
+        yield from (at for at, line in enumerate(lines, start=1) if re.match(rf"\s+def {named[1]}\(", line))
+
+
+def _in_words(lines: list[str], number: int) -> str:
+    return f"line {number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""
 
 
 def errors_in(said: str) -> Iterator[Said]:

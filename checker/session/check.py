@@ -113,6 +113,7 @@ def open_check(
         compile_=job.compile,
         gpu_decides=device == "gpu",
         started=started,
+        source=static.source,
         show=show,
         seed=seed,
     )

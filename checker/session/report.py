@@ -42,6 +42,7 @@ class Report:
         to_write: the names of the blanks that are not written yet.
         compile_: compiled claims are wanted too.
         gpu_decides: the GPU alone was asked for.
+        source: the file's text.
         show: the function whose numbers are to be shown.
         seed: what another configuration is drawn from.
         started: the time of ``time.perf_counter`` from which the verdict counts.
@@ -56,6 +57,7 @@ class Report:
         compile_: bool,
         gpu_decides: bool,
         started: float,
+        source: str = "",
         show: str = "",
         seed: int = 0,
     ) -> None:
@@ -66,7 +68,7 @@ class Report:
         self.to_write = to_write
         self.gpu_decides = gpu_decides
         self.started = started
-        self.heard = Heard(step.language)
+        self.heard = Heard(step.language, source)
         self.evidence = Evidence(step)
         self.held: list[str] = []  # claims whose rows are not printed yet
         self.waiting: set[str] = set()  # blanks whose row says that they wait
@@ -81,7 +83,8 @@ class Report:
         """Take in one event, and print what it says."""
         match event:
             case Printed(text):
-                self.printer.printed(text)
+                if not self.step.language.crash(text):  # which the verdict tells
+                    self.printer.printed(text)
             case Compiling() | Tick():
                 if self.printer.is_long():
                     self._print_held()

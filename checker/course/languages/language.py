@@ -70,5 +70,8 @@ class Language(Protocol):
     def docstring(self, source: str) -> str:
         """Return what the file says of itself."""
 
+    def crash(self, printed: str) -> tuple[int, str] | None:
+        """Return the line of the file and the reason, if a printed line tells why the process is about to end."""
+
     def meaning(self, source: str) -> str:
         """Return a text that is equal for two files that differ in comments and layout alone."""

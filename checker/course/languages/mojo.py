@@ -14,6 +14,7 @@ from checker.course.languages.language import Function, Unreadable
 TEXT = re.compile(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*')
 TOKEN = re.compile(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\w+|[^\w\s]')
 HEAD = re.compile(r"(?P<indent> *)(?P<kind>def|fn|struct|trait) (?P<name>\w+)")
+CRASH = re.compile(r"At: .*:(?P<line>\d+):\d+: Assert Error: (?P<said>.*)")
 DOCSTRING = re.compile(r'\s*"""((?:.|\n)*?)"""')
 
 
@@ -73,6 +74,11 @@ class Mojo:
         """Return the text that the file begins with."""
         match = DOCSTRING.match(source)
         return match[1].strip() if match else ""
+
+    def crash(self, printed: str) -> tuple[int, str] | None:
+        """Return the line and the reason of a failed assertion: an index or a slice that is out of bounds, say."""
+        match = CRASH.match(printed)
+        return (int(match["line"]), match["said"].rstrip(".")) if match else None
 
     def meaning(self, source: str) -> str:
         """Return the tokens of every line with their indentation, without comments and empty lines."""

@@ -1,13 +1,16 @@
-"""Step 21 as an operation of MAX: ``ops.custom("causal_attention", …, custom_extensions=[this folder])``."""
+"""Step 21 as an operation of MAX."""
 
-import extensibility
-from extensibility import InputTensor, OutputTensor
+from extensibility import InputTensor, OutputTensor, register
 from max.gpu.host import DeviceContext
 
-from .step_21 import causal_attention
+from .step_21 import Numbers, Starts, causal_attention
 
 
-@extensibility.register("causal_attention")
+def numbers(tensor: InputTensor[dtype = DType.float32, ...]) -> Numbers:
+    return Numbers(unsafe_ptr=tensor.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), length=tensor.size())
+
+
+@register("causal_attention")
 struct CausalAttention:
     @staticmethod
     def execute[
@@ -20,8 +23,11 @@ struct CausalAttention:
         starts: InputTensor[dtype = DType.int32, rank=1, ...],
         ctx: DeviceContext,
     ) raises:
-        causal_attention(
-            query.unsafe_ptr(), key.unsafe_ptr(), value.unsafe_ptr(), starts.unsafe_ptr(),
-            query.dim_size(0), query.dim_size(1), query.dim_size(2), key.dim_size(2), query.dim_size(3),
-            output.unsafe_ptr(),
+        var heads = query.dim_size(1)
+        var seq = query.dim_size(2)
+        var d = query.dim_size(3)
+        var first = Starts(unsafe_ptr=starts.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), length=starts.size())
+        var filled = Numbers(
+            unsafe_ptr=output.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), length=output.size()
         )
+        causal_attention(numbers(query), numbers(key), numbers(value), first, heads, seq, d, filled)
