@@ -23,7 +23,8 @@ class Job:
 
     ``show`` is the function whose numbers are to be shown. From ``seed`` the second configuration is drawn. A survey
     grades ``subjects``, each given by its edits of the solution, in an order that ``seed`` gives, on as many
-    configurations as ``draws`` says; if it is to ``record``, it keeps what the known mistakes answer.
+    configurations as ``draws`` says; if it is to ``record``, it keeps what the known mistakes answer. The subjects of a
+    kernel are its model's edits, or its own if they are to be ``compiled_kernels``.
     """
 
     step: str
@@ -38,6 +39,7 @@ class Job:
     draws: int = 1
     subjects: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     record: bool = False
+    compiled_kernels: bool = False
 
 
 # ---------------------------------------------------------------- what a child says

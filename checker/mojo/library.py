@@ -59,10 +59,7 @@ def load_kernel(step: Step, name: str, source: str, path: str, tell: Tell) -> Mo
     Raises:
         KernelRefused: the source does not compile.
     """
-    try:
-        library = Library(shared_library(texts_of(step, source), LIBRARY, "your kernel", tell))
-    except CompilationError as error:
-        raise KernelRefused(*in_words(error.said, source, f"{step.name}.mojo")) from error
+    library = Library(compiled(step, source, tell))
     binding: dict[str, Any] = {}
     file = step.kernel_folder / BINDING
     exec(compile(file.read_text(), str(file), "exec"), binding)
@@ -75,6 +72,18 @@ def load_kernel(step: Step, name: str, source: str, path: str, tell: Tell) -> Mo
         setattr(module, label, stopped or functools.partial(function, library))
     module.operation = functools.partial(operation_folder, step, source)  # type: ignore[attr-defined] # for MAX
     return module
+
+
+def compiled(step: Step, source: str, tell: Tell = lambda what, seconds: None) -> Path:
+    """Return the shared library of a kernel; ``tell`` hears of compiling.
+
+    Raises:
+        KernelRefused: the source does not compile.
+    """
+    try:
+        return shared_library(texts_of(step, source), LIBRARY, "your kernel", tell)
+    except CompilationError as error:
+        raise KernelRefused(*in_words(error.said, source, f"{step.name}.mojo")) from error
 
 
 def texts_of(step: Step, source: str) -> Mapping[str, str]:

@@ -67,7 +67,7 @@ HABITS = (
     Habit(
         r"^(\s*)def (\w+)\((\w+): Int\):",
         r"\1def \2(\3: Int) {imm}:",
-        "A function within a function says in braces how it uses what is around it, without a decorator: {imm} reads it.",
+        "An inner function needs no decorator: it says in braces that it reads what is around it.",
     ),
 )
 

@@ -88,6 +88,7 @@ def survey(
     seed: int = 0,
     draws: int = 1,
     record: bool = False,
+    compiled_kernels: bool = False,
     quiet_seconds: float = QUIET_SECONDS,
 ) -> Iterator[Surveyed]:
     """Grade what edits make of a step's solution, all of it in one child.
@@ -102,14 +103,25 @@ def survey(
         seed: of the order in which they are graded, and of the first configuration drawn.
         draws: how many configurations are drawn for what is right.
         record: keep what the known mistakes answer; they are all among the subjects.
+        compiled_kernels: the edits are of a kernel itself, which is compiled, instead of its model in NumPy.
         quiet_seconds: how long one claim may take.
 
     Raises:
         RuntimeError: the child ended while it was at none of them.
     """
     left, running = dict(subjects), ""
-    path = str(step.model_file)
-    job = Job(step.name, "survey", "", path, compile=False, seed=seed, draws=draws, subjects=left, record=record)
+    job = Job(
+        step.name,
+        "survey",
+        "",
+        str(step.solution_file if compiled_kernels else step.model_file),
+        compile=False,
+        seed=seed,
+        draws=draws,
+        subjects=left,
+        record=record,
+        compiled_kernels=compiled_kernels,
+    )
     graded: list[Surveyed] = []
     events = run(job, quiet_seconds)
     while event := next(events, None):

@@ -31,6 +31,7 @@ MOST_IN_FAST = 1  # mistakes of a step that --fast grades, and alternatives
 MOST_OF_LONG = 12  # the same, of a step whose graphs have gradients; ./run nightly and ./run kernels grade all
 THROUGH_THE_COMMAND = 5
 PAIRS = 5  # of mistakes, of a step
+KERNELS = 2  # mistakes of a kernel that are compiled, and alternatives; ./run nightly compiles all
 ENOUGH_IN_FAST = ("warmup_05", "step_07", "step_12")  # of the steps with several blanks
 
 
@@ -42,6 +43,9 @@ def drawn(request):
 
 
 every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
+kernels_alone = pytest.mark.parametrize(
+    "step", [step for step in all_steps() if step.language is not PYTHON], ids=lambda step: step.name
+)
 several_blanks = pytest.mark.parametrize(
     "step",
     [
@@ -80,6 +84,24 @@ def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, drawn, pytestc
     used = next((event.used for event in told if isinstance(event, KernelsUsed)), [])
     recorded = kernels.recorded().get(step.name, [])
     assert {*used} <= {*recorded} if few < {*subjects_of(step)} else used == recorded, "run ./run kernels"
+
+
+@pytest.mark.slow
+@kernels_alone
+def test_a_kernel_itself_is_graded_as_its_model_is(step: Step, drawn, pytestconfig):
+    """Each is compiled: right answers are accepted, and spoiled ones get the name that their models got."""
+    attempts, option = load_attempts(step), pytestconfig.option
+    most = len(attempts.mistakes) if option.nightly else KERNELS
+    few = {name: edits for name, edits in attempts.alternatives.items() if name in drawn(attempts.alternatives, most)}
+    few |= {name: attempts.mistakes[name] for name in drawn(attempts.mistakes, most)}
+    surveyed = survey(step, few, seed=option.seed, compiled_kernels=True)
+    assert {one.name: one.problem({one.name} & attempts.mistakes.keys()) for one in surveyed} == dict.fromkeys(few, "")
+
+
+@kernels_alone
+def test_every_mistake_of_a_kernel_has_a_model(step: Step):
+    attempts = load_attempts(step)
+    assert list(attempts.models) == list(attempts.mistakes)
 
 
 @every_step
