@@ -204,7 +204,7 @@ def test_nothing_is_included_behind_the_back_of_the_directives(chapter):
 
 @every_chapter
 def test_every_fence_says_what_it_is(chapter):
-    known = {"python", "text", "console", "sh", "json", "toml"}
+    known = {"python", "mojo", "text", "console", "sh", "json", "toml"}
     for fence in fences(chapter, source(chapter)):
         assert fence.info in known, f"line {fence.first}: {fence.info!r}"
 
