@@ -103,7 +103,8 @@ def _looked_at(error: Said, lines: list[str]) -> Iterator[int]:
     handed over, the function that it names.
     """
     yield from (number for number in (error.line, error.line - 1) if 0 < number <= len(lines))
-    if named := re.search(r"sync_parallelize\((\w+)", lines[error.line - 1]):
+    here = lines[error.line - 1] if error.line <= len(lines) else ""
+    if named := re.search(r"sync_parallelize\((\w+)", here):
         yield from (at for at, line in enumerate(lines, start=1) if re.match(rf"\s+def {named[1]}\(", line))
 
 

@@ -228,6 +228,7 @@ OWN_LETTERS = {
     "step_12.md": {"E"},
     "step_19.md": {"D", "f"},  # the number of tokens in the rule of 6ND, and the branch of a residual
     "step_20.md": {"\\beta", "\\lambda", "m", "n", "r"},  # AdamW's constants, average, step, and rate
+    "step_21.md": {"m"},  # the largest score so far
     "warmup_01.md": {"c"},
     "warmup_08.md": {"N", "c"},  # the number of rows, and what was gathered
 }
