@@ -161,6 +161,10 @@ class Ended:
     """The child has said all."""
 
 
+#: What Mojo compiles of a step: another text at every save, so nobody can promise that it is kept.
+THE_KERNEL = "your kernel"
+
+
 @dataclass(frozen=True)
 class Compiling:
     """MAX compiles something; ``seconds`` is None at the start. Unsigned, for it decides nothing."""

@@ -604,7 +604,8 @@ def step_21() -> Record:
         positions, keys = torch.arange(past, past + seq)[:, None], torch.arange(past + seq)
         seen = (keys <= positions) & (keys >= torch.tensor(starts)[:, None, None, None])  # [batch, 1, seq, total]
         mask = torch.where(seen, 0, torch.finfo(torch.float32).min)
-        output, _ = eager_attention_forward(attention, *map(torch.from_numpy, arrays.values()), mask)
+        query, key, value = map(torch.from_numpy, arrays.values())
+        output, _ = eager_attention_forward(attention, query, key, value, mask)
         arrays["output"] = (output * seen.any(-1)[:, 0, :, None, None]).flatten(2).numpy()
         arrays["starts"] = np.array(starts, np.int32)
         record |= {f"{case}_{name}": array for name, array in arrays.items()}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from checker.course.steps import Step
+from checker.events import THE_KERNEL
 from checker.mojo.building import CompilationError, Tell, shared_library
 from checker.mojo.messages import KernelRefused, in_words
 
@@ -81,7 +82,7 @@ def compiled(step: Step, source: str, tell: Tell = lambda what, seconds: None) -
         KernelRefused: the source does not compile.
     """
     try:
-        return shared_library(texts_of(step, source), LIBRARY, "your kernel", tell)
+        return shared_library(texts_of(step, source), LIBRARY, THE_KERNEL, tell)
     except CompilationError as error:
         raise KernelRefused(*in_words(error.said, source, f"{step.name}.mojo")) from error
 

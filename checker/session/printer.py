@@ -11,12 +11,11 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from checker.events import Compiling, Tick
+from checker.events import THE_KERNEL, Compiling, Tick
 
 STYLES = {"yes": "green", "no": "bold red", "to write": "yellow", "waits": "dim"}
 SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
 WIDTH = 110
-THE_KERNEL = "your kernel"  # Mojo compiles it at every save, so there is nothing to promise
 
 
 def asked(question: str) -> bool | None:

@@ -54,6 +54,8 @@ class Language(Protocol):
     loads: str
     look_for: tuple[str, str]
 
+    def __hash__(self) -> int: ...
+
     def refuse(self, source: str, path: str) -> None:
         """Raise Unreadable if the text is none of this language, as far as that can be seen at once."""
 

@@ -21,8 +21,8 @@ def tiles() -> str:
             past = block + KEYS <= first + 1
             future = block >= first + QUERIES
             kind: svg.Kind = "key" if past else "masked" if future else "accent"
-            at = (left + block * cell, top + first * cell, KEYS * cell, QUERIES * cell)
-            parts.append(svg.box(*at, kind=kind, round=2, dashed=future))
+            place = (left + block * cell, top + first * cell, KEYS * cell, QUERIES * cell)
+            parts.append(svg.box(*place, kind=kind, round=2, dashed=future))
     for token in range(LENGTH):
         parts.append(svg.circle(left + (token + 0.5) * cell, top + (token + 0.5) * cell, 3, kind="query"))
     wide = left + LENGTH * cell
@@ -44,7 +44,7 @@ def tiles() -> str:
     return svg.figure(wide + 226, top + LENGTH * cell + 12, *parts, title=title)
 
 
-def running() -> list[tuple[tuple[float, ...], float, float, float]]:
+def _running() -> list[tuple[tuple[float, ...], float, float, float]]:
     """Return, block by block: its scores, the maximum by then, the factor, and the total."""
     maximum, total, found = -np.inf, 0.0, []
     for first in range(0, len(SCORES), BLOCK):
@@ -67,7 +67,7 @@ def online() -> str:
             for at, words in ((56, "maximum"), (134, "factor"), (212, "total"))
         ),
     ]
-    for at, (block, maximum, factor, total) in enumerate(running()):
+    for at, (block, maximum, factor, total) in enumerate(_running()):
         level = top + at * row
         parts.append(svg.text(left - 12, level + 20, f"block {at}", anchor="end", size="small"))
         for column, score in enumerate(SCORES):
@@ -101,9 +101,10 @@ def registers() -> str:
                 svg.box(left + column * wide + 3, level + 4, wide - 6, high - 8, "sums", kind="accent", mono=True)
             )
     note = f"{rows} + {columns} numbers or vectors are loaded for {rows * columns} multiply-adds"
-    parts.append(svg.text(left + columns * wide / 2, top + rows * high + 18, note, size="small"))
+    whole = left + columns * wide + 20
+    parts.append(svg.text(whole / 2, top + rows * high + 18, note, size="small"))
     return svg.figure(
-        left + columns * wide + 20,
+        whole,
         top + rows * high + 36,
         *parts,
         title="A register tile: each loaded query number and each loaded vector of keys is used several times",
