@@ -77,7 +77,7 @@ def online() -> str:
             words = f"{score:g}" if inside or before else ""
             parts.append(svg.box(left + column * cell + 2, level, cell - 4, 40, words, kind=kind, dashed=not words))
         end = left + len(SCORES) * cell
-        for aside, value in ((56, f"{maximum:g}"), (134, f"{factor:.3f}" if at else svg.MINUS), (212, f"{total:.3f}")):
+        for aside, value in ((56, f"{maximum:g}"), (134, f"{factor:.3f}"), (212, f"{total:.3f}")):
             parts.append(svg.text(end + aside, level + 20, value, mono=True))
     return svg.figure(
         left + len(SCORES) * cell + 262,
