@@ -98,12 +98,12 @@ CHECK_OPTIONS: list[click.Parameter] = [
 
 def check(step: Step, solution: bool, no_compile: bool, device: str | None, show: str, seed: int | None) -> int:
     """Grade a step and print the verdict; only a yes is 0."""
-    from checker.course.blanks import find_blanks
+    from checker.course.blanks import blanks_of
     from checker.session.check import grade
     from checker.session.child import Child
     from checker.session.printer import Printer
 
-    labels = [blank.label for blank in find_blanks(step.solution_file.read_text())]
+    labels = [blank.label for blank in blanks_of(step)]
     if show and show not in labels:
         raise Refusal(f"{step.task}: there is no function {show} to show; choose from {', '.join(labels)}")
     printer = Printer(labels)

@@ -24,7 +24,8 @@ class Job:
     ``show`` is the function whose numbers are to be shown. The second configuration is drawn from ``seed``. What needs
     one of the functions in ``gone``, which the source does not have, waits for it. A survey
     grades ``subjects``, each given by its edits of the solution, in an order that ``seed`` gives, on as many
-    configurations as ``draws`` says; if it is to ``record``, it keeps what the known mistakes answer.
+    configurations as ``draws`` says; if it is to ``record``, it keeps what the known mistakes answer. The subjects of a
+    kernel are its model's edits, or its own if they are to be ``compiled_kernels``.
     """
 
     step: str
@@ -40,6 +41,7 @@ class Job:
     draws: int = 1
     subjects: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     record: bool = False
+    compiled_kernels: bool = False
 
 
 # ---------------------------------------------------------------- what a child says
@@ -159,6 +161,10 @@ class KernelsUsed:
 @dataclass(frozen=True)
 class Ended:
     """The child has said everything."""
+
+
+#: What Mojo compiles of a step: another text at every save, so nobody can promise that it is kept.
+THE_KERNEL = "your kernel"
 
 
 @dataclass(frozen=True)

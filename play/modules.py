@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NoReturn
 
+from checker.course.languages import Unreadable
 from checker.course.paths import relative_path
 from checker.course.standing import standing
-from checker.course.static import Unreadable, read_statically
+from checker.course.static import read_statically
 from checker.course.steps import Step, all_steps
 
 FIRST, LAST = "step_01", "step_15"  # the steps that make up the model and its server; later ones train it

@@ -14,7 +14,7 @@ import click
 
 from checker.commands import Commands, StepName
 from checker.course.paths import SMALL_MODEL
-from checker.course.steps import Step, all_steps
+from checker.course.steps import Step, all_steps, steps_in_python
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -254,7 +254,7 @@ def compiling(steps: tuple[Step, ...]) -> int:
     """Look for attempts that MAX traces and then cannot compile: 07 …, or all"""
     from tools.surveys.compiling import report
 
-    return report(steps or all_steps())
+    return report(steps or steps_in_python())
 
 
 @main.command()
@@ -263,7 +263,7 @@ def mutants(steps: tuple[Step, ...]) -> None:
     """Make small edits to solutions, and list those that the check accepts: 07 …, or all"""
     from tools.surveys.mutants import report
 
-    for step in steps or all_steps():
+    for step in steps or steps_in_python():
         report(step)
 
 

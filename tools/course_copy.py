@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from checker.course.attempts import edited, load_attempts
-from checker.course.blanks import find_blanks
+from checker.course.blanks import blanks_of
 from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
@@ -46,7 +46,7 @@ class Course:
 
     def reset(self) -> None:
         """Make every learner's file the untouched skeleton again."""
-        for path in (self.root / "steps").glob("*.kept-*.py"):
+        for path in (self.root / "steps").glob("*.kept-*.*"):
             path.unlink()
         shutil.rmtree(self.root / ".course", ignore_errors=True)
         for step in all_steps():
@@ -59,19 +59,19 @@ class Course:
         for old, new in (edits or {}).items():
             assert old in source
             source = source.replace(old, new)
-        (self.root / "steps" / f"{name.name}.py").write_text(source)
+        (self.root / "steps" / name.learner_file.name).write_text(source)
 
     def fill(self, step: str, *labels: str) -> None:
         """Write the skeleton of a step with the blanks named in ``labels`` filled in."""
-        solution = find_step(step).solution_file.read_text()
-        source = expected(find_step(step))
-        for blank in find_blanks(solution):
+        name = find_step(step)
+        solution, source = name.solution_file.read_text(), expected(name)
+        for blank in blanks_of(name):
             if blank.label in labels:
                 lines = solution.splitlines(keepends=True)
                 todo = lines[blank.first - 1].replace("# ", "# TODO: ", 1)
                 indent = todo[: -len(todo.lstrip())]
                 body = "".join(lines[blank.first - 1 : blank.last])
-                source = source.replace(f"{todo}{indent}raise NotImplementedError\n", body)
+                source = source.replace(f"{todo}{indent}{name.language.stop}\n", body)
         self.write(step, source)
 
     def spoil(self, step: str, beginning: str) -> None:
@@ -104,7 +104,7 @@ class Course:
 
     def line_of(self, step: str, text: str) -> int:
         """Return the number of the only line of a learner's file that has ``text``."""
-        lines = (self.root / "steps" / f"{find_step(step).name}.py").read_text().splitlines()
+        lines = (self.root / "steps" / find_step(step).learner_file.name).read_text().splitlines()
         (number,) = [number for number, line in enumerate(lines, start=1) if text in line]
         return number
 
@@ -192,7 +192,7 @@ def prepare(course: Course, order: str) -> None:
             course.take_up(step, " ".join(habit.split()))
         elif labels:
             wanted = [label.strip() for label in labels.split(",")]
-            there = [blank.label for blank in find_blanks(find_step(step).solution_file.read_text())]
+            there = [blank.label for blank in blanks_of(find_step(step))]
             if unknown := [label for label in wanted if label not in there]:
                 raise ValueError(f"step {step} has no blank {unknown[0]!r}; it has {', '.join(there)}")
             course.fill(step, *wanted)

@@ -583,6 +583,35 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record
     return record | {name: np.array(numbers) for name, numbers in curve.items()} | {"count": count.numpy()}
 
 
+@torch.no_grad()
+def step_21() -> Record:
+    """Record attention alone: of short and of long sequences, after tokens of the past, and padded on the left.
+
+    A row that has no key to look at is zeros.
+    """
+    record = recorded({})
+    attention = GPT2Attention(hugging_face_config(**AWKWARD), layer_idx=0).eval()
+    cases = {
+        "short": ([0, 0], 3, 7, 0, 5),
+        "long": ([0], 2, 75, 0, 6),
+        "past": ([0, 3], 3, 4, 41, 5),
+        "padded": ([0, 5, 34], 2, 37, 0, 5),
+    }
+    for case, (starts, heads, seq, past, d) in cases.items():
+        shapes = {"query": seq, "key": past + seq, "value": past + seq}
+        arrays = {name: values(f"{case} {name}", len(starts), heads, length, d) for name, length in shapes.items()}
+        arrays["query"] *= 2
+        positions, keys = torch.arange(past, past + seq)[:, None], torch.arange(past + seq)
+        seen = (keys <= positions) & (keys >= torch.tensor(starts)[:, None, None, None])  # [batch, 1, seq, total]
+        mask = torch.where(seen, 0, torch.finfo(torch.float32).min)
+        query, key, value = map(torch.from_numpy, arrays.values())
+        output, _ = eager_attention_forward(attention, query, key, value, mask)
+        arrays["output"] = (output * seen.any(-1)[:, 0, :, None, None]).flatten(2).numpy()
+        arrays["starts"] = np.array(starts, np.int32)
+        record |= {f"{case}_{name}": array for name, array in arrays.items()}
+    return record
+
+
 RECORDERS = {
     recorder.__name__: recorder
     for recorder in (
@@ -592,6 +621,7 @@ RECORDERS = {
         step_18,
         step_19,
         step_20,
+        step_21,
         warmup_06,
         warmup_08,
     )

@@ -81,9 +81,9 @@ def below(roots: Iterable[str]) -> dict[str, ModuleType]:
 def answers_to(step: Step) -> dict[tuple[int, int], str]:
     """Return the names of the files that hold the answer to a step or its numbers, by device and inode."""
     kind = step.solution_file.stem.rpartition("_")[0]
-    later = [path for path in SOLUTIONS.glob(f"{kind}_*.py") if path.stem >= step.solution_file.stem]
+    later = [path for path in SOLUTIONS.glob(f"{kind}_*.*") if path.stem >= step.solution_file.stem]
     answers = {}
-    for path in [*later, step.attempts_file, step.reference_file]:
+    for path in [*later, step.model_file, step.attempts_file, step.reference_file]:
         for file in [path, *path.parent.glob(f"__pycache__/{path.stem}.*")]:
             if file.is_file():
                 answers[file.stat().st_dev, file.stat().st_ino] = relative_path(path)

@@ -9,7 +9,7 @@ from types import CodeType, ModuleType
 
 from checker.claims import seal
 from checker.claims.observation import Draws, Tell, observe
-from checker.claims.subjects import load_code, load_source
+from checker.claims.subjects import load_code, load_source, loader_of
 from checker.course.attempts import edited, load_attempts
 from checker.course.steps import Step
 from checker.diagnosis.answers import read_answers, write_answers
@@ -20,9 +20,9 @@ from checker.events import Claimed, Event, Job, Started, SubjectGraded
 
 
 def answer_to(step: Step) -> ModuleType:
-    """Return the solution of a step; behind a seal its module is hidden."""
-    path = str(step.solution_file)
-    return load_code(f"checker.answer.{step.name}", compile(step.solution_file.read_text(), path, "exec"))
+    """Return the solution of a step, of a kernel its model; behind a seal its module is hidden."""
+    path = step.model_file
+    return load_code(f"checker.answer.{step.name}", compile(path.read_text(), str(path), "exec"))
 
 
 def diagnosis_of(step: Step, busy: Callable[[], None], draws: Draws | None = None, *, show: bool = False) -> Diagnosis:
@@ -47,7 +47,10 @@ def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -
     Their order is shuffled. What one of them replaces is put back before the next is graded. Each is announced before
     it is loaded or tried, in case it ends the process or never ends.
     """
-    solution = step.solution_file.read_text()
+    solution = (step.solution_file if job.compiled_kernels else step.model_file).read_text()
+    load_file = (
+        loader_of(step) if job.compiled_kernels else lambda name, source, path, _: load_source(name, source, path)
+    )
     sources = {name: edited(solution, edits) for name, edits in job.subjects.items()}
     subjects = list(sources)
     random.Random(job.seed).shuffle(subjects)
@@ -74,7 +77,8 @@ def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -
         for name in subjects:
             take(Started("It is loaded.", name))
             try:
-                loaded[name] = load_source(f"graded.{step.name}_{paths[name]}", sources[name], paths[name])
+                module = f"graded.{step.name}_{paths[name]}"
+                loaded[name] = load_file(module, sources[name], paths[name], lambda what, seconds: busy())
             except BaseException as error:
                 happened[name] = f"it cannot be loaded: {error_in_words(error)}"
         return loaded

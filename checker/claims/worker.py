@@ -25,7 +25,7 @@ from types import FrameType, ModuleType
 from checker.claims import seal
 from checker.claims.observation import Draws, Tell, observe
 from checker.claims.plugin import read_reference
-from checker.claims.subjects import load_source
+from checker.claims.subjects import loader_of
 from checker.claims.surveying import all_yes, answer_to, diagnosis_of, grade_subjects
 from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
@@ -51,7 +51,10 @@ from checker.events import (
     encode,
     signer,
 )
+from checker.mojo.messages import KernelRefused
 from checker.numeric.showing import shown
+
+Compiles = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
 
 PARENT_DEATH_SIGNAL = 1  # of prctl
 COMPILED_STAGES = ("traced", "compiled")
@@ -98,8 +101,9 @@ def tell_where_when_asked(path: str, tell: Tell) -> None:
 class Graded:
     """The learner's module, graded under a seal: numbers, another configuration, as MAX traces it, compiled."""
 
-    def __init__(self, step: Step, job: Job, tell: Tell, decide: Tell) -> None:
-        self.step, self.job, self.tell, self.decide = step, job, tell, decide
+    def __init__(self, step: Step, job: Job, tell: Tell, decide: Tell, compiling: Compiles) -> None:
+        self.step, self.job, self.tell, self.decide, self.compiling = step, job, tell, decide, compiling
+        self.load_file = loader_of(step)
         self.module: dict[str, ModuleType] = {}
         self.trusted = True
         if step.reference_file.is_file():
@@ -157,7 +161,10 @@ class Graded:
     def load(self) -> None:
         """Run the learner's file; if that fails, report why."""
         try:
-            self.module["subject"] = load_source(f"steps.{self.step.name}", self.job.source, self.job.path)
+            name = f"steps.{self.step.name}"
+            self.module["subject"] = self.load_file(name, self.job.source, self.job.path, self.compiling)
+        except KernelRefused as error:
+            self.tell(Unloadable(error.sentence, error.where))
         except BaseException as error:
             self.tell(Unloadable(error_in_words(error), where_in_words(error, self.job.path)))
 
@@ -174,9 +181,9 @@ def tracing(step: Step) -> Iterator[type[Exception] | None]:
         yield graphs.StagedError
 
 
-def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], None]) -> None:
+def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], None], compiling: Compiles) -> None:
     """Report what every claim says of the learner's file, then why it says no, or the result of compiling."""
-    graded, draws = Graded(step, job, tell, decide), None
+    graded, draws = Graded(step, job, tell, decide, compiling), None
     outcomes = graded.numbers()
     if all_yes(outcomes):
         draws = Draws(answer_to(step), [job.seed])  # only now is the solution read
@@ -201,7 +208,7 @@ def silence() -> None:
     os.dup2(nowhere, 2)
 
 
-def import_max(step: Step, compiling: Callable[[str, float | None], None]) -> ModuleType | None:
+def import_max(step: Step, compiling: Compiles) -> ModuleType | None:
     """Prepare MAX for a check, if the step needs it, and have it report what it compiles; return the adapter."""
     if not uses_max(step):
         return None
@@ -220,7 +227,7 @@ def import_max(step: Step, compiling: Callable[[str, float | None], None]) -> Mo
     return runtime
 
 
-def prepare_ahead(step: Step, compiling: Callable[[str, float | None], None]) -> None:
+def prepare_ahead(step: Step, compiling: Compiles) -> None:
     """Do beforehand what a check of ``step`` does before it looks at the learner's file.
 
     pytest collects the check file but runs none of it; MAX runs one operation, which starts its threads.
@@ -281,7 +288,7 @@ def main() -> None:
         if runtime:
             tell(KernelsUsed(sorted(runtime.kernels.used)))
     else:
-        grade(step, job, tell, decide, lambda: unsigned(Busy()))
+        grade(step, job, tell, decide, lambda: unsigned(Busy()), compiling)
     for sentence in runtime.notices if runtime else []:
         tell(Notice(sentence))
     tell(Ended())

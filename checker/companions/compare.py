@@ -6,7 +6,6 @@ it differs: ``|`` the two lines differ, ``<`` only you have it, ``>`` only the s
 
 from __future__ import annotations
 
-import ast
 import difflib
 import textwrap
 from collections.abc import Iterator
@@ -16,10 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from checker.course import progress
-from checker.course.blanks import Function, find_blanks, functions
+from checker.course.blanks import blanks_of
+from checker.course.languages import Function, Unreadable
 from checker.course.paths import relative_path
 from checker.course.standing import standing
-from checker.course.static import Unreadable, parse, read_text
+from checker.course.static import read_text
 from checker.course.steps import Step
 from checker.session.printer import Printer
 from checker.session.report import print_unreadable
@@ -42,32 +42,29 @@ class Pair:
     theirs: list[str]
 
 
-def pairs(source: str, solution: str, *, whole: bool) -> Iterator[Pair]:
+def pairs(step: Step, source: str, *, whole: bool) -> Iterator[Pair]:
     """Yield the taught functions that are not written alike, as they stand in both files.
 
     Comments, blank lines and formatting do not count as a difference. Unless the ``whole`` functions are
     asked for, the lines that both begin with, signature and given parts, are left out.
     """
-    mine, answers = functions(ast.parse(source)), functions(ast.parse(solution))
-    for blank in find_blanks(solution):
+    solution = step.solution_file.read_text()
+    mine, answers = step.language.functions(source), step.language.functions(solution)
+    for blank in blanks_of(step):
         theirs = _lines(solution, answers[blank.function])
         function = mine.get(blank.function)
         if function is None:
             yield Pair(blank.function, None, [], theirs)
-        elif ast.dump(function) != ast.dump(answers[blank.function]):
+        elif function.means != answers[blank.function].means:
             yours, skipped = _lines(source, function), 0
             while not whole and skipped < min(len(yours), len(theirs)) and _key(yours[skipped]) == theirs[skipped]:
                 skipped += 1
-            yield Pair(blank.function, _first_line(function) + skipped, yours[skipped:], theirs[skipped:])
-
-
-def _first_line(function: Function) -> int:
-    return min(node.lineno for node in (function, *function.decorator_list))
+            yield Pair(blank.function, function.first + skipped, yours[skipped:], theirs[skipped:])
 
 
 def _lines(source: str, function: Function) -> list[str]:
     """Return a function's source, from its decorators to its end, moved to the left margin."""
-    lines = source.splitlines()[_first_line(function) - 1 : function.end_lineno]
+    lines = source.splitlines()[function.first - 1 : function.last]
     return textwrap.dedent("\n".join(line.rstrip() for line in lines)).splitlines()
 
 
@@ -76,12 +73,12 @@ def _key(line: str) -> str:
     return line.replace("# TODO: ", "# ", 1)
 
 
-def additions(source: str, solution: str) -> list[str]:
+def additions(step: Step, source: str) -> list[str]:
     """Return the functions that only the learner's file has, with their lines."""
-    known = functions(ast.parse(solution))
+    known = step.language.functions(step.solution_file.read_text())
     return [
-        f"{name} (line {function.lineno})"
-        for name, function in functions(ast.parse(source)).items()
+        f"{name} (line {function.defined})"
+        for name, function in step.language.functions(source).items()
         if name not in known
     ]
 
@@ -161,13 +158,12 @@ def compare(step: Step, *, whole: bool, anyway: bool) -> int:
         return NO
     try:
         source = read_text(step.learner_file)
-        parse(source, step.learner_file)
+        step.language.refuse(source, str(step.learner_file))
     except Unreadable as error:
         print_unreadable(error, printer)
         return UNUSABLE
-    solution = step.solution_file.read_text()
-    count = len(find_blanks(solution))
-    different = list(pairs(source, solution, whole=whole))
+    count = len(blanks_of(step))
+    different = list(pairs(step, source, whole=whole))
     for pair in different:
         show(pair, step, printer)
     if different:
@@ -176,6 +172,6 @@ def compare(step: Step, *, whole: bool, anyway: bool) -> int:
         printer.line(
             f"Every blank of {relative_path(step.learner_file)} is written as in {relative_path(step.solution_file)}."
         )
-    if more := additions(source, solution):
+    if more := additions(step, source):
         printer.line(f"Your file also has {', '.join(more)}.")
     return 0

@@ -3,22 +3,23 @@
 Such a file defines three tables: ``MISTAKES`` (a sentence -> the edits that make that mistake), ``ALTERNATIVES`` (a
 name -> the edits that turn the solution into another right answer), and ``HABITS`` (what people bring along from
 PyTorch or Python -> the edits that put it into the solution; the check shows the line to write instead). It may define
-``FIXED``: numbers of the recorded configuration, written into the code.
+``FIXED``: numbers of the recorded configuration, written into the code. If the solution is a kernel, it defines
+``MODELS``: each mistake once more, as edits of the kernel's model in NumPy, which is how it is named.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from checker.course.blanks import find_blanks, functions
+from checker.course.blanks import find_blanks
+from checker.course.languages import PYTHON, Language
 from checker.course.paths import relative_path
 from checker.course.steps import Step
 
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS")
-FIXED = "FIXED"  # not every step has them
+FIXED, MODELS = "FIXED", "MODELS"  # not every step has them
 
 Edits = Mapping[str, str]  # what occurs once in the solution -> what to put there
 
@@ -31,6 +32,7 @@ class Attempts:
     alternatives: Mapping[str, Edits]  # a name -> how to write the solution that way
     habits: Mapping[str, Edits]  # a name -> how people used to another library write it
     fixed: Mapping[str, Edits] = field(default_factory=dict)  # a name -> how to write a recorded size into the code
+    models: Mapping[str, Edits] = field(default_factory=dict)  # the mistakes of a kernel, made in its model
 
 
 def load_attempts(step: Step) -> Attempts:
@@ -42,12 +44,18 @@ def load_attempts(step: Step) -> Attempts:
     path = step.attempts_file
     if not path.exists():
         return Attempts({}, {}, {})
-    namespace: dict[str, object] = {"__name__": f"attempts.{path.stem}", FIXED: {}}
+    namespace: dict[str, object] = {"__name__": f"attempts.{path.stem}", FIXED: {}, MODELS: {}}
     exec(compile(path.read_text(), str(path), "exec"), namespace)
-    for table in (*TABLES, FIXED):
+    for table in (*TABLES, FIXED, MODELS):
         if not _is_table(namespace.get(table)):
             raise ValueError(f"{relative_path(path)} must define {table}, a dict that maps each str to a dict of str")
-    return Attempts(*(namespace[table] for table in (*TABLES, FIXED)))  # type: ignore[arg-type] # as was just seen
+    return Attempts(*(namespace[table] for table in (*TABLES, FIXED, MODELS)))  # type: ignore[arg-type] # as was just seen
+
+
+def mistakes_in_python(step: Step) -> Mapping[str, Edits]:
+    """Return the mistakes of a step as edits of ``step.model_file``: of the solution or, of a kernel, of its model."""
+    attempts = load_attempts(step)
+    return attempts.mistakes if step.language is PYTHON else attempts.models
 
 
 def _is_table(found: object) -> bool:
@@ -59,22 +67,24 @@ def _is_table(found: object) -> bool:
     )
 
 
-def places(solution: str, edits: Edits) -> set[str]:
+def places(solution: str, edits: Edits, language: Language = PYTHON) -> set[str]:
     """Return the functions with a blank that edits change, by their qualified names."""
     found = set()
     for old in edits:
         before = solution.partition(old)[0]
         first, last = before.count("\n") + 1, (before + old.rstrip("\n")).count("\n") + 1
-        found |= {name for name, lines in _lines_of(solution).items() if lines.start <= last and first < lines.stop}
+        found |= {
+            name for name, lines in _lines_of(solution, language).items() if lines.start <= last and first < lines.stop
+        }
     return found
 
 
 @cache
-def _lines_of(solution: str) -> dict[str, range]:
+def _lines_of(solution: str, language: Language) -> dict[str, range]:
     """Return the lines of the functions with a blank."""
-    bodies = functions(ast.parse(solution))
-    names = [blank.function for blank in find_blanks(solution)]
-    return {name: range(bodies[name].lineno, (bodies[name].end_lineno or 0) + 1) for name in names}
+    functions = language.functions(solution)
+    names = [blank.function for blank in find_blanks(solution, language)]
+    return {name: range(functions[name].defined, functions[name].last + 1) for name in names}
 
 
 def edited(source: str, edits: Edits) -> str:

@@ -4,15 +4,18 @@ A blank is the rest of a function, from a comment that says what to write and ho
 
     # Cut the last axis into (head, head_dim), then bring head in front of seq. (2 lines)
 
-The skeleton has ``# TODO:`` and the same words there, then ``raise NotImplementedError``. Everything
-else in the two files is identical, so a skeleton cannot drift from its solution.
+The skeleton has ``# TODO:`` and the same words there, then the statement at which it stops: in Python
+``raise NotImplementedError``. Everything else in the two files is identical, so a skeleton cannot drift from its
+solution.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
+
+from checker.course.languages import PYTHON, Language
+from checker.course.steps import Step
 
 COMMENT = re.compile(r"^(?P<indent> +)# (?P<words>.*\((?P<length>\d+) lines?\))$")
 
@@ -38,45 +41,32 @@ class Unwritten:
     """A blank that the learner's file still has, and why we think so."""
 
     blank: Blank
-    line: int | None  # of the ``raise`` in the learner's file; None if the function is gone
-    started: bool = False  # there is code besides the ``raise``
+    line: int | None  # at which the learner's file stops; None if the function is gone
+    started: bool = False  # there is code besides that statement
 
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+def blanks_of(step: Step) -> list[Blank]:
+    """Return the blanks of a step, from top to bottom."""
+    return find_blanks(step.solution_file.read_text(), step.language)
 
 
-def functions(tree: ast.Module) -> dict[str, Function]:
-    """Return every function of a module by qualified name, outermost first."""
-    found: dict[str, Function] = {}
-
-    def visit(node: ast.AST, prefix: str) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, Function | ast.ClassDef):
-                if isinstance(child, Function):
-                    found[prefix + child.name] = child
-                visit(child, f"{prefix}{child.name}.")
-
-    visit(tree, "")
-    return found
-
-
-def find_blanks(solution: str) -> list[Blank]:
+def find_blanks(solution: str, language: Language = PYTHON) -> list[Blank]:
     """Return the blanks of a solution's source, from top to bottom.
 
     Raises:
         ValueError: a blank is outside a function, does not end it, or is not as long as it says.
     """
     lines = solution.splitlines()
-    tree = functions(ast.parse(solution))
+    functions = language.functions(solution)
     blanks: list[Blank] = []
     for number, line in enumerate(lines, start=1):
         match = COMMENT.match(line)
         if not match:
             continue
-        around = [name for name, node in tree.items() if node.lineno < number <= (node.end_lineno or 0)]
+        around = [name for name, function in functions.items() if function.defined < number <= function.last]
         if not around:
             raise ValueError(f"line {number}: the blank {match['words']!r} is not inside a function")
-        last = tree[around[-1]].end_lineno or number
+        last = functions[around[-1]].last
         blank = Blank(around[-1], match["words"], int(match["length"]), number, last)
         body = [text for text in lines[number:last] if text.strip() and not text.lstrip().startswith("#")]
         if len(body) != blank.length:
@@ -87,40 +77,33 @@ def find_blanks(solution: str) -> list[Blank]:
     return blanks
 
 
-def skeleton(solution: str) -> str:
+def skeleton(solution: str, language: Language = PYTHON) -> str:
     """Return the learner's file: the solution with every blank still to write."""
     lines = solution.splitlines()
-    for blank in reversed(find_blanks(solution)):
+    for blank in reversed(find_blanks(solution, language)):
         indent = lines[blank.first - 1][: -len(lines[blank.first - 1].lstrip())]
-        todo = [f"{indent}# TODO: {blank.words}", f"{indent}raise NotImplementedError"]
+        todo = [f"{indent}# TODO: {blank.words}", f"{indent}{language.stop}"]
         lines[blank.first - 1 : blank.last] = todo
     return "\n".join(lines) + "\n"
 
 
-def unwritten(learner: ast.Module, solution: str) -> list[Unwritten]:
+def unwritten(learner: str, solution: str, language: Language = PYTHON) -> list[Unwritten]:
     """Return the blanks that a learner's file has yet to fill, judged without running it.
 
-    A ``raise NotImplementedError`` that can be reached counts, so one left behind below a
+    A statement at which the skeleton stops counts if it can be reached, so one left behind below a
     ``return`` does not. A function that is gone altogether is missing.
+
+    Raises:
+        Unreadable: the learner's file is none of the language.
     """
-    present = functions(learner)
-    untouched = functions(ast.parse(skeleton(solution)))
+    language.refuse(learner, "")
+    present, untouched = language.functions(learner), skeleton(solution, language)
     missing = []
-    for blank in find_blanks(solution):
-        function = present.get(blank.function)
-        if function is None:
+    for blank in find_blanks(solution, language):
+        if blank.function not in present:
             missing.append(Unwritten(blank, None))
-        elif line := _reachable_raise(function):
-            started = len(function.body) > len(untouched[blank.function].body)
-            missing.append(Unwritten(blank, line, started))
+        elif stop := language.stops(learner, blank.function):
+            line, length = stop
+            _, least = language.stops(untouched, blank.function) or (0, 0)
+            missing.append(Unwritten(blank, line, length > least))
     return missing
-
-
-def _reachable_raise(function: Function) -> int | None:
-    """Return the line of a ``raise NotImplementedError`` among the function's own statements."""
-    for statement in function.body:
-        if isinstance(statement, ast.Return):
-            return None
-        if isinstance(statement, ast.Raise) and "NotImplementedError" in ast.dump(statement):
-            return statement.lineno
-    return None

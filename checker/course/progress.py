@@ -6,7 +6,6 @@ what is done.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import fcntl
 import hashlib
@@ -37,9 +36,9 @@ def digest_of_check(step: Step) -> str:
     return digest(*(path.read_bytes() if path.is_file() else b"" for path in files))
 
 
-def digest_of_code(source: str) -> str:
-    """Return the digest of what a file means to Python: comments and the layout of lines change nothing."""
-    return digest(ast.dump(ast.parse(source)))
+def digest_of_code(step: Step, source: str) -> str:
+    """Return the digest of what a file means in its language: comments and the layout of lines change nothing."""
+    return digest(step.language.meaning(source))
 
 
 def read() -> dict[str, dict[str, Any]]:
@@ -85,7 +84,7 @@ def changing() -> Iterator[dict[str, dict[str, Any]]]:
 def note_yes(step: Step, source: str, *, compiled: bool) -> None:
     """Keep that the check said yes to this ``source``, and whether it did so once MAX had compiled it."""
     with changing() as kept:
-        yes = {"code": digest_of_code(source), "check": digest_of_check(step)}
+        yes = {"code": digest_of_code(step, source), "check": digest_of_check(step)}
         before = kept["yes"].get(step.name, {})
         was_compiled = bool(before.get("compiled")) and {**before, **yes} == before
         kept["yes"][step.name] = {**yes, "compiled": compiled or was_compiled}
@@ -95,7 +94,7 @@ def note_yes(step: Step, source: str, *, compiled: bool) -> None:
 def note_no(step: Step, source: str) -> None:
     """Keep that the check said no to this ``source``."""
     with changing() as kept:
-        code = kept["no"][step.name] = digest_of_code(source)
+        code = kept["no"][step.name] = digest_of_code(step, source)
         if kept["yes"].get(step.name, {}).get("code") == code:
             del kept["yes"][step.name]  # it has since been compiled, or its check has changed
 
@@ -115,7 +114,7 @@ def yes_to(step: Step) -> dict[str, Any] | None:
 
 def said_no_to(step: Step, source: str) -> bool:
     """Return whether the last check of this ``source``, or of one that means the same, was a no."""
-    return read()["no"].get(step.name) == digest_of_code(source)
+    return read()["no"].get(step.name) == digest_of_code(step, source)
 
 
 def hints_seen(step: Step) -> int:

@@ -14,15 +14,16 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from checker.course.blanks import find_blanks, skeleton
+from checker.course.blanks import blanks_of, skeleton
+from checker.course.languages import Unreadable
 from checker.course.paths import ROOT, relative_path
-from checker.course.static import Unreadable, read_statically, read_text
+from checker.course.static import read_statically, read_text
 from checker.course.steps import Step, all_steps
 
 
 def expected(step: Step) -> str:
     """Return the skeleton of a step as the generator makes it now."""
-    return skeleton(step.solution_file.read_text())
+    return skeleton(step.solution_file.read_text(), step.language)
 
 
 def committed(step: Step) -> str | None:
@@ -52,7 +53,7 @@ def keep(path: Path) -> Path:
     """Copy a learner's file beside itself, under an unused name that contains the time; return the copy's path."""
     content, now = path.read_bytes(), time.strftime("%Y%m%d-%H%M%S")
     for number in itertools.count(1):
-        copy = path.with_name(f"{path.stem}.kept-{now}{f'-{number}' if number > 1 else ''}.py")
+        copy = path.with_name(f"{path.stem}.kept-{now}{f'-{number}' if number > 1 else ''}{path.suffix}")
         try:
             with copy.open("xb") as file:
                 file.write(content)
@@ -95,5 +96,5 @@ def _count(steps: list[Step]) -> int:
     if not steps:
         print("There are no solutions to make skeletons from.", file=sys.stderr)
         return 1
-    print(f"{len(steps)} steps have {sum(len(find_blanks(step.solution_file.read_text())) for step in steps)} blanks")
+    print(f"{len(steps)} steps have {sum(len(blanks_of(step)) for step in steps)} blanks")
     return 0

@@ -6,13 +6,13 @@ no file shows, comes from ``progress``, and counts only for a file that means wh
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
 
 from checker.course import progress
-from checker.course.blanks import find_blanks, skeleton, unwritten
-from checker.course.static import Missing, Unreadable, parse, read_text
+from checker.course.blanks import blanks_of, skeleton, unwritten
+from checker.course.languages import Unreadable
+from checker.course.static import Missing, read_text
 from checker.course.steps import Step
 
 
@@ -38,22 +38,23 @@ def standing(step: Step) -> Standing:
         return Standing(step, "missing", "missing: `./run skeletons` writes it anew")
     except Unreadable as error:
         return Standing(step, "in progress", f"in progress ({error.short})")
-    if text == skeleton(solution):
+    if text == skeleton(solution, step.language):
         return Standing(step, "untouched", "untouched")
     yes = progress.yes_to(step)
     before = "changed since its yes" if yes else "in progress"
     state = "changed" if yes else "in progress"
     try:
-        tree = parse(text, step.learner_file)
+        missing = unwritten(text, solution, step.language)
     except Unreadable as error:
         line = re.match(r"Line \d+", str(error))
-        return Standing(step, state, f"{before} ({f'{line[0].lower()} is not Python' if line else error.short})")
-    if yes and yes["code"] == progress.digest_of_code(text):
+        return Standing(
+            step, state, f"{before} ({f'{line[0].lower()} is not {step.language.name}' if line else error.short})"
+        )
+    if yes and yes["code"] == progress.digest_of_code(step, text):
         if yes["check"] != progress.digest_of_check(step):
             return Standing(step, "changed", "done, but its check has changed since")
         return Standing(step, "done", "done" if yes["compiled"] else "yes, not compiled")
-    blanks = len(find_blanks(solution))
-    to_write = len(unwritten(tree, solution))
+    blanks, to_write = len(blanks_of(step)), len(missing)
     refused = progress.said_no_to(step, text)
     checked = "last check: no" if refused else "not checked" if yes or not to_write else ""
     written = f"{blanks - to_write} of {blanks} blanks" if to_write or not yes else ""
@@ -82,5 +83,5 @@ def next_to_do(steps: list[Step]) -> Step | None:
 
 def title(step: Step) -> str:
     """Return the subject of a step: the first line of its solution, without its number and what follows a comma."""
-    words = (ast.get_docstring(ast.parse(step.solution_file.read_text())) or "").partition("\n")[0]
+    words = step.language.docstring(step.solution_file.read_text()).partition("\n")[0]
     return words.partition(": ")[2].partition(",")[0].rstrip(".")

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.course.blanks import Unwritten, find_blanks, unwritten
+from checker.course.blanks import Unwritten, blanks_of, unwritten
+from checker.course.languages import Unreadable
 from checker.course.steps import Step
 
 MOST_BYTES = 1_000_000  # a step has a few thousand
-
-
-class Unreadable(Exception):
-    """A file that cannot be graded: a sentence that ends with what to do.
-
-    Attributes:
-        short: the reason in a few words, for a list.
-        is_python: False if the file was read and is not Python.
-        code: the lines to show, the second of which points into the first.
-    """
-
-    def __init__(
-        self, sentence: str, short: str = "not Python", *, is_python: bool = True, code: tuple[str, ...] = ()
-    ) -> None:
-        super().__init__(sentence)
-        self.short = short
-        self.is_python = is_python
-        self.code = code
 
 
 class Missing(Unreadable):
@@ -40,6 +22,7 @@ class StaticVerdict:
     """What is known of a file before it runs: its source, and which of the step's blanks are still to write."""
 
     source: str
+    stop: str  # the statement that stands where something is still to write
     blanks: int
     to_write: tuple[Unwritten, ...]
 
@@ -93,31 +76,6 @@ def read_text(path: Path) -> str:
         ) from None
 
 
-def parse(source: str, path: Path) -> ast.Module:
-    """Return the syntax tree of a source.
-
-    Raises:
-        Unreadable: it is not Python.
-    """
-    try:
-        return ast.parse(source, str(path))
-    except SyntaxError as error:
-        where = f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}."
-        raise Unreadable(where, is_python=False, code=_pointing_at(error)) from None
-    except ValueError as error:  # a null byte
-        raise Unreadable(f"The file is not Python: {error}.") from None
-    except (RecursionError, MemoryError):
-        raise Unreadable("The file nests too deeply for Python to read. Break it into shorter expressions.") from None
-
-
-def _pointing_at(error: SyntaxError) -> tuple[str, ...]:
-    if not error.text:
-        return ()
-    text = error.text.rstrip("\n")
-    indent = len(text) - len(text.lstrip())
-    return text.strip(), " " * max(0, (error.offset or 1) - 1 - indent) + "^"
-
-
 def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> StaticVerdict:
     """Return the static verdict on a file.
 
@@ -130,15 +88,15 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Sta
         Unreadable: the file cannot be graded.
     """
     source, solution = read_text(path), step.solution_file.read_text()
-    tree = parse(source, path)
-    missing = [] if is_solution else unwritten(tree, solution)
-    return StaticVerdict(source, len(find_blanks(solution)), tuple(missing))
+    step.language.refuse(source, str(path))
+    missing = [] if is_solution else unwritten(source, solution, step.language)
+    return StaticVerdict(source, step.language.stop, len(blanks_of(step)), tuple(missing))
 
 
-def what_to_do(one: Unwritten) -> str:
-    """Return what to do about a blank that is still to write."""
+def what_to_do(one: Unwritten, stop: str) -> str:
+    """Return what to do about a blank that is still to write, if a skeleton stops at the statement ``stop``."""
     if one.line is None:
         return f"there is no {one.blank.function} in the file any more; ./run skeletons shows what belongs there"
     if one.started:
-        return f"line {one.line} still says raise NotImplementedError: delete that line"
+        return f"line {one.line} still says {stop}: delete that line"
     return f"line {one.line}: {one.blank.words}"

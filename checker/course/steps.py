@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from checker.course.languages import LANGUAGES, MOJO, PYTHON, Language
 from checker.course.paths import REFERENCES, ROOT, SOLUTIONS, TESTS
 
 #: A claim of a check file that imports this module runs MAX.
@@ -15,6 +16,9 @@ CLAIMS_THAT_RUN_MAX = "checker.claims.modules"
 
 #: The steps that compute gradients: PyTorch's are recorded for them, and MAX needs many kernels for their graphs.
 WITH_GRADIENTS = ("step_17", "step_18", "step_19", "step_20")
+
+#: The step with a kernel of its own, which no graph may be taken for that was compiled with another.
+WITH_KERNEL = ("step_21",)
 
 
 @dataclass(frozen=True, order=True)
@@ -31,7 +35,7 @@ class Step:
     @property
     def compiles_long(self) -> bool:
         """Whether its compiled verdict takes minutes the first time: ``warm`` makes it only if the step is named."""
-        return self.name in WITH_GRADIENTS
+        return self.name in WITH_GRADIENTS + WITH_KERNEL
 
     @property
     def task(self) -> str:
@@ -39,14 +43,19 @@ class Step:
         return self.name[0] + self.number
 
     @property
+    def language(self) -> Language:
+        """The language that its file is written in: Mojo if there is a solution in Mojo."""
+        return MOJO if _solution(self.name, MOJO).is_file() else PYTHON
+
+    @property
     def learner_file(self) -> Path:
         """The only file of this step that a learner edits."""
-        return ROOT / "steps" / f"{self.name}.py"
+        return ROOT / "steps" / f"{self.name}{self.language.suffix}"
 
     @property
     def solution_file(self) -> Path:
         """The answer, and the one source of the skeleton."""
-        return SOLUTIONS / f"{self.name.replace('step', 'solution')}.py"
+        return _solution(self.name, self.language)
 
     @property
     def check_file(self) -> Path:
@@ -57,6 +66,16 @@ class Step:
     def attempts_file(self) -> Path:
         """What people write instead of the solution: the mistakes that can be named, and other right answers."""
         return TESTS / "attempts" / f"{self.name}.py"
+
+    @property
+    def kernel_folder(self) -> Path:
+        """What a step in Mojo needs around its file: an operation of MAX, C functions, and a model of it in NumPy."""
+        return TESTS / "kernels" / self.name
+
+    @property
+    def model_file(self) -> Path:
+        """The Python that says what the solution computes: the solution itself, or of a kernel its model in NumPy."""
+        return self.solution_file if self.language is PYTHON else self.kernel_folder / "model.py"
 
     @property
     def chapter(self) -> Path:
@@ -79,10 +98,20 @@ class Step:
         return REFERENCES / "mistakes" / f"{self.name}.npz"
 
 
+def _solution(name: str, language: Language) -> Path:
+    return SOLUTIONS / f"{name.replace('step', 'solution')}{language.suffix}"
+
+
 def all_steps() -> list[Step]:
     """Return every step there is a solution for, warm-ups first, in the order of the tutorial."""
-    names = (path.stem.replace("solution", "step") for path in SOLUTIONS.glob("*_[0-9][0-9].py"))
+    files = (path for suffix in LANGUAGES for path in SOLUTIONS.glob(f"*_[0-9][0-9]{suffix}"))
+    names = (path.stem.replace("solution", "step") for path in files)
     return sorted((Step(name) for name in names), key=lambda step: (step.name[0] != "w", step.number))
+
+
+def steps_in_python() -> list[Step]:
+    """Return the steps whose files Python runs, all but the kernel."""
+    return [step for step in all_steps() if step.language is PYTHON]
 
 
 def find_step(text: str) -> Step:

@@ -61,9 +61,9 @@ def write_answers(step: Step, answers: Answers) -> None:
 
 
 def made_of(step: Step) -> str:
-    """Return the hash of everything that the answers follow from: solution, mistakes, claims, reference."""
+    """Return the hash of everything that the answers follow from: solution or model, mistakes, claims, reference."""
     digest = hashlib.blake2b(digest_size=16)
-    for path in (step.solution_file, step.attempts_file, step.check_file, step.reference_file):
+    for path in (step.model_file, step.attempts_file, step.check_file, step.reference_file):
         data = path.read_bytes() if path.is_file() else b""
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()

@@ -13,8 +13,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import CodeType
 
-from checker.course.attempts import edited, load_attempts, places
-from checker.course.blanks import find_blanks, functions, unwritten
+from checker.course.attempts import edited, load_attempts, mistakes_in_python, places
+from checker.course.blanks import blanks_of, unwritten
+from checker.course.languages import PYTHON
+from checker.course.languages.python import functions
 from checker.course.steps import Step
 from checker.diagnosis.answers import read_answers
 from checker.diagnosis.grafting import compile_grafted, graft, same_code
@@ -45,7 +47,7 @@ class Diagnosis:
         self.drawn = drawn
         self.solution = step.solution_file.read_text()
         self.blamed: dict[str, dict[str, Outcome]] = {}  # by function, what its failing claims said last
-        self.functions = {blank.label: blank.function for blank in find_blanks(self.solution)}
+        self.functions = {blank.label: blank.function for blank in blanks_of(step)}
 
     @functools.cached_property
     def answers(self) -> Answers:
@@ -55,9 +57,10 @@ class Diagnosis:
         recorded = read_answers(self.step)
         if recorded is not None:
             return recorded
+        model = self.step.model_file.read_text()
         spoiled = {
-            name: compile(edited(self.solution, edits), f"spoiled_{number}", "exec")
-            for number, (name, edits) in enumerate(load_attempts(self.step).mistakes.items())
+            name: compile(edited(model, edits), f"spoiled_{number}", "exec")
+            for number, (name, edits) in enumerate(mistakes_in_python(self.step).items())
         }
         return self.try_(spoiled, None)
 
@@ -66,7 +69,10 @@ class Diagnosis:
         """The functions with a blank that each mistake spoils, by their labels."""
         labels = {function: label for label, function in self.functions.items()}
         mistakes = load_attempts(self.step).mistakes
-        return {name: {labels[one] for one in places(self.solution, edits)} for name, edits in mistakes.items()}
+        return {
+            name: {labels[one] for one in places(self.solution, edits, self.step.language)}
+            for name, edits in mistakes.items()
+        }
 
     def explain(self, said: Outcomes, source: str, path: str) -> list[Explained]:
         """Return the cause of each no of a file, with the function to fix first at the front.
@@ -76,7 +82,9 @@ class Diagnosis:
             source: the file.
             path: where it is.
         """
-        refused = {claim: outcome for claim, outcome in said.items() if outcome.verdict == "no"}
+        if self.step.language is not PYTHON:
+            return self._explain_in_order(said)
+        refused = _noes(said)
         alone = Alone(self, source, path)
         wrong: dict[str, dict[str, Outcome]] = {}
         for claim, outcome in said.items():
@@ -116,6 +124,25 @@ class Diagnosis:
                 waited_for = [label for label in blamed if label != outcome.about] or list(blamed)
                 explained.append(_waits(claim, outcome.about, waited_for))
         return explained
+
+    def _explain_in_order(self, said: Outcomes) -> list[Explained]:
+        """Return what each no of a kernel comes from, without compiling another: the first function that is wrong.
+
+        Every function of a kernel calls those before it and none after it, so one that comes later has to wait.
+        """
+        refused = _noes(said)
+        wrong = {outcome.about for outcome in refused.values()}
+        first = next(label for label in self.functions if label in wrong)
+        self.blamed = {first: {claim: outcome for claim, outcome in refused.items() if outcome.about == first}}
+        own = {claim: outcome for claim, outcome in said.items() if outcome.about == first}
+        possible = [name for name in self.answers if self.lies_in[name] == {first}]
+        known = that_agree(said, self.answers, possible) or that_agree(own, self.answers, possible)
+        return [
+            _explained(claim, first, known[0] if known else "", outcome)
+            if outcome.about == first
+            else _waits(claim, outcome.about, [first])
+            for claim, outcome in refused.items()
+        ]
 
     def _mistake_of(self, label: str, found: Outcomes, own: Outcomes, alone: Alone) -> str:
         """Return the known mistake that one function makes, or nothing.
@@ -158,7 +185,7 @@ class Alone:
             label for label, name in diagnosis.functions.items() if not same_code(mine.get(name), theirs[name])
         }
         self.only_functions_differ = same_code(self._grafted(diagnosis.functions), solution)
-        self.missing = {one.blank.label for one in unwritten(tree, diagnosis.solution)}
+        self.missing = {one.blank.label for one in unwritten(source, diagnosis.solution)}
         self.doubtful: dict[str, Outcome] = {}
 
     def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> dict[str, dict[str, Outcome]]:

@@ -8,7 +8,7 @@ import linecache
 from collections.abc import Iterator
 from types import FrameType, TracebackType
 
-from checker.course.blanks import functions
+from checker.course.languages.python import functions
 from checker.diagnosis.exceptions import rewrites_for
 from checker.diagnosis.rewriting import Place, rewritten
 
@@ -21,7 +21,7 @@ def place_in(error: BaseException, path: str) -> tuple[str, int]:
 
     A comprehension belongs to the function that it is in, as it does in Python since 3.12.
     """
-    function, line = "", 0
+    function, line = getattr(error, "blank", ""), 0  # a kernel that is still to write has no frames
     for trace in _passed(error, path):
         line = trace.tb_lineno
         name = trace.tb_frame.f_code.co_name

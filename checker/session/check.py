@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from checker.course import progress
+from checker.course.languages import Unreadable
 from checker.course.paths import relative_path
-from checker.course.static import Unreadable, read_statically
+from checker.course.static import read_statically
 from checker.course.steps import Step
 from checker.events import Decided, Event, Job
 from checker.session.child import Child
@@ -122,6 +123,7 @@ def open_check(
         compile_=job.compile,
         gpu_decides=device == "gpu",
         started=started,
+        source=static.source,
         show=show,
         seed=seed,
     )

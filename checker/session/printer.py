@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from checker.events import Compiling, Tick
+from checker.events import THE_KERNEL, Compiling, Tick
 
 STYLES = {"yes": "green", "no": "bold red", "to write": "yellow", "waits": "dim"}
 SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
@@ -86,7 +86,7 @@ class Printer:
         return self.compiling is not None and time.monotonic() - self.compiling[1] > SHOW_COMPILING_AFTER
 
     def _show_compiling(self, text: str) -> None:
-        if not self.told_why:
+        if not self.told_why and self.compiling and self.compiling[0] != THE_KERNEL:
             self.told_why = True
             self.line("  MAX compiles what it has not run on this machine before, once, and keeps the result.")
         if self.status is None:

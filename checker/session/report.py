@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
+from checker.course.languages import Unreadable
 from checker.course.paths import relative_path
-from checker.course.static import StaticVerdict, Unreadable, what_to_do
+from checker.course.static import StaticVerdict, what_to_do
 from checker.course.steps import Step, uses_max
 from checker.events import Busy, Claimed, Compiling, Decided, Event, Printed, Shown, Tick, Unloadable
 from checker.session.evidence import Evidence, claims_of, drawn_claims_of
@@ -15,8 +16,8 @@ from checker.session.verdict import INTERRUPTED, YES, Explanation, Heard, Verdic
 
 def print_unreadable(error: Unreadable, printer: Printer) -> None:
     """Print why a file cannot be graded."""
-    if not error.is_python:
-        printer.row("no", "", "The file is Python.")
+    if error.refuted:
+        printer.row("no", "", error.refuted)
         printer.line()
     printer.line(str(error))
     for line in error.code:
@@ -26,12 +27,10 @@ def print_unreadable(error: Unreadable, printer: Printer) -> None:
 def print_static(static: StaticVerdict, printer: Printer) -> None:
     """Print which blanks are still to write, and how to begin if that is all of them."""
     for one in static.to_write:
-        printer.row("to write", one.blank.label, what_to_do(one))
+        printer.row("to write", one.blank.label, what_to_do(one, static.stop))
     if not static.can_be_tried:
         count = f"{static.blanks} blanks are" if static.blanks > 1 else "One blank is"
-        printer.line(
-            f"\n{count} left to write. Replace one `raise NotImplementedError` with code, and {printer.again}."
-        )
+        printer.line(f"\n{count} left to write. Replace one `{static.stop}` with code, and {printer.again}.")
 
 
 class Report:
@@ -43,6 +42,7 @@ class Report:
         to_write: the names of the blanks that are not written yet.
         compile_: whether compiled claims are wanted too.
         gpu_decides: whether only the GPU was asked for.
+        source: the file's text.
         show: the function whose numbers are to be shown.
         seed: what another configuration is drawn from.
         started: the time of ``time.perf_counter`` from which the verdict counts.
@@ -57,6 +57,7 @@ class Report:
         compile_: bool,
         gpu_decides: bool,
         started: float,
+        source: str = "",
         show: str = "",
         seed: int = 0,
     ) -> None:
@@ -67,7 +68,7 @@ class Report:
         self.to_write = to_write
         self.gpu_decides = gpu_decides
         self.started = started
-        self.heard = Heard()
+        self.heard = Heard(step.language, source)
         self.evidence = Evidence(step)
         self.held: list[str] = []  # claims whose rows are not printed yet
         self.waiting: set[str] = set()  # blanks whose row says that they wait
@@ -82,7 +83,8 @@ class Report:
         """Take in one event, and print what it says."""
         match event:
             case Printed(text):
-                self.printer.printed(text)
+                if not self.step.language.crash(text):  # which the verdict tells
+                    self.printer.printed(text)
             case Compiling() | Tick():
                 if self.printer.is_long():
                     self._print_held()
@@ -97,7 +99,7 @@ class Report:
             case Shown():
                 self.shown = event
             case Unloadable():
-                self.printer.row("no", "", "The file can be imported.")
+                self.printer.row("no", "", self.step.language.loads)
         self.heard.hear(event)
         decided = isinstance(event, Decided) and event.stage == "drawn"  # the last of the numbers
         if decided and self.more_to_come and self.heard.numbers_are_right:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from checker.course.languages import PYTHON, Language
 from checker.events import (
     Claimed,
     Decided,
@@ -16,6 +17,7 @@ from checker.events import (
     Late,
     MaxUnusable,
     Notice,
+    Printed,
     Started,
     Tampered,
     Unloadable,
@@ -49,8 +51,10 @@ class Verdict:
 
 @dataclass
 class Heard:
-    """Everything that a child has said so far."""
+    """Everything that a child has said so far about a file in a ``language``, whose text is ``source``."""
 
+    language: Language = PYTHON
+    source: str = ""
     claims: dict[str, Claimed] = field(default_factory=dict)
     explained: list[Explained] = field(default_factory=list)
     sealed: dict[str, str] = field(default_factory=dict)  # claim -> the verdict that the sealed child signed
@@ -60,6 +64,7 @@ class Heard:
     running: str = ""
     stopped: Explanation | None = None
     notices: list[str] = field(default_factory=list)
+    crash: tuple[int, str] | None = None  # the line, and what the language said of it
     disputed: list[str] = field(default_factory=list)  # claims whose numbers are not the recorded ones
 
     def hear(self, event: Event) -> None:
@@ -90,14 +95,23 @@ class Heard:
                 pass  # while the reason was sought: the verdict stands
             case Late(seconds, where):
                 said = f"Nothing was heard for {seconds:g} seconds"
-                self.stopped = self.no_verdict(said, "Look for a loop that never ends.", where)
+                self.stopped = self.no_verdict(said, self.language.look_for[0], where)
+            case Printed(text):
+                self.crash = self.language.crash(text) or self.crash
+            case Died() if self.crash:
+                self.stopped = self._stopped_by(*self.crash)
             case Died():
-                self.stopped = self.no_verdict("The process ended", "Look for os._exit, a kill, or a crash.")
+                self.stopped = self.no_verdict("The process ended", self.language.look_for[1])
+
+    def _stopped_by(self, line: int, said: str) -> Explanation:
+        lines = self.source.splitlines()
+        where = f"line {line}: {lines[line - 1].strip()}" if line <= len(lines) else ""
+        return self.no_verdict(f"{self.language.name} stopped ({said})", "", where)
 
     def no_verdict(self, happened: str, advice: str, where: str = "") -> Explanation:
         """Return the explanation of a check that did not finish."""
         during = f"while this was tried: {self.running}" if self.running else "while the file was loaded."
-        return Explanation(f"No verdict: {happened} {during} {advice}", where=where)
+        return Explanation(f"No verdict: {happened} {during} {advice}".rstrip(), where=where)
 
     @property
     def refused(self) -> bool:

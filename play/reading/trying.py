@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.syntax import Syntax
 
+from checker.course.languages import PYTHON
 from checker.course.paths import ROOT, relative_path
 from checker.course.steps import all_steps
 from checker.session.printer import Printer
@@ -55,7 +56,7 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
         raise NothingToTry(f"{relative_path(chapter)} has no Python blocks to run")
     if not solution:
         for step in all_steps():
-            if step.chapter == chapter:
+            if step.chapter == chapter and step.language is PYTHON:
                 tell(use_step(step))
     os.chdir(ROOT)  # the paths in a chapter begin there
     sys.path.insert(0, str(ROOT))

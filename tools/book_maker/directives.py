@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from html import escape
 
 from checker.course.attempts import load_attempts
-from checker.course.paths import ROOT
+from checker.course.languages import MOJO
+from checker.course.paths import ROOT, relative_path
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
 from tools.book_maker import formulas
@@ -29,7 +30,7 @@ COMMENT = re.compile(r"^<!--.*?-->[ \t]*\n?", re.DOTALL | re.MULTILINE)
 NAME = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<[^>]*>|\]\([^)]*\)|(?P<name>\bGPT-2s?\b)", re.DOTALL)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 UNBROKEN, UNBROKEN_WHERE_WIDE = 18, 28  # letters of code that a table keeps on one line, on a phone and elsewhere
-LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".md": "markdown", "": "sh"}
+LANGUAGES = {".py": "python", ".mojo": "python", ".toml": "toml", ".json": "json", ".md": "markdown", "": "sh"}
 IDENTIFIER = re.compile(r"(?<![\w.])(?:\w+\.)*\w*_\w*(?:\.\w+)*(?:\(\))?")
 
 
@@ -81,7 +82,7 @@ def names() -> list[str]:
 def skeleton(step: str) -> str:
     """Return the untouched file of a step."""
     found = find_step(step)
-    return fenced(f"steps/{found.name}.py", expected(found))
+    return fenced(relative_path(found.learner_file), expected(found))
 
 
 def code(words: str) -> str:
@@ -91,7 +92,7 @@ def code(words: str) -> str:
     if not file.is_relative_to(ROOT) or not file.is_file():
         raise ValueError(f"there is no file {path!r} in the repository")
     source = file.read_text()
-    return fenced(path, definition(source, name.strip()) if name else source)
+    return fenced(path, definition(source, name.strip(), file.suffix) if name else source)
 
 
 def diff(words: str) -> str:
@@ -100,8 +101,8 @@ def diff(words: str) -> str:
     return fenced(f"solutions/{find_step(step.strip()).solution_file.name}", building.diff(name, step.strip()), "diff")
 
 
-def definition(source: str, name: str) -> str:
-    """Return the source of a function, class or assigned name, dedented; decorators belong to it.
+def definition(source: str, name: str, suffix: str = ".py") -> str:
+    """Return the source of a function, class or assigned name, dedented; decorators belong to it. Of Mojo, a function.
 
     Raises:
         ValueError: there is no such name; the message lists those there are.
@@ -120,7 +121,10 @@ def definition(source: str, name: str) -> str:
                     if isinstance(target, ast.Name):
                         found[prefix + target.id] = (node.lineno, node.end_lineno or node.lineno)
 
-    visit(ast.parse(source).body, "")
+    if suffix == MOJO.suffix:
+        found = {one: (function.first, function.last) for one, function in MOJO.functions(source).items()}
+    else:
+        visit(ast.parse(source).body, "")
     if name not in found:
         raise ValueError(f"there is no {name!r}; choose from {', '.join(found)}")
     first, last = found[name]

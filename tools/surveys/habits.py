@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from checker.course.attempts import edited, load_attempts
+from checker.course.languages import PYTHON
 from checker.course.steps import Step
 from tools.surveys.survey import Surveyed, survey
 
@@ -26,6 +27,10 @@ class Followed:
 
 def follow(step: Step, names: Collection[str]) -> Iterator[Followed]:
     """Write a step with each of the habits ``names``, and then what the check says to write instead."""
+    if step.language is not PYTHON:
+        yield from _follow_compiler(step, names)
+        return
+
     solution, habits = step.solution_file.read_text(), load_attempts(step).habits
     sources = {name: edited(solution, habits[name]) for name in names}
     followed = {name: Followed(name) for name in names}
@@ -44,6 +49,35 @@ def follow(step: Step, names: Collection[str]) -> Iterator[Followed]:
                 followed[name].problem = f"the check gave no line to write: {surveyed.refused}"
                 del left[name]
     yield from followed.values()
+
+
+def _follow_compiler(step: Step, names: Collection[str]) -> Iterator[Followed]:
+    """Take up the habits of a kernel, and write what is told to write until its compiler and its check accept it."""
+    from checker.mojo.library import compiled
+    from checker.mojo.messages import KernelRefused
+
+    solution, habits = step.solution_file.read_text(), load_attempts(step).habits
+    for name in names:
+        source, followed = edited(solution, habits[name]), Followed(name)
+        for _ in range(MOST_ROUNDS):
+            try:
+                compiled(step, source)
+            except KernelRefused as error:
+                told = INSTEAD.search(error.where)
+                if not told:
+                    followed.problem = f"no line to write was told: {error.sentence}"
+                    break
+                lines = source.splitlines(keepends=True)
+                at = int(told[2] or told[1]) - 1
+                lines[at] = lines[at][: -len(lines[at].lstrip())] + told[3] + "\n"
+                source = "".join(lines)
+                followed.told.append(told[3])
+            else:
+                (surveyed,) = survey(step, {name: {solution: source}}, compiled_kernels=True)
+                refused = surveyed.happened or surveyed.refused
+                followed.problem = refused or ("" if followed.told else "it was accepted as it is")
+                break
+        yield followed
 
 
 def _instead(surveyed: Surveyed, source: str) -> tuple[str, str] | None:

@@ -29,7 +29,9 @@ from checker.claims.observation import Draws, observe
 from checker.claims.subjects import load_source
 from checker.claims.surveying import answer_to
 from checker.claims.worker import import_max
-from checker.course.blanks import Function, find_blanks, functions
+from checker.course.blanks import find_blanks
+from checker.course.languages.python import FunctionNode as Function
+from checker.course.languages.python import functions
 from checker.course.steps import Step, uses_max
 from checker.events import Claimed, Event, Started
 from checker.session.evidence import claims_of

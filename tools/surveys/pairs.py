@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from checker.course.attempts import Edits, edited, load_attempts, places
 from checker.course.paths import TESTS, relative_path
-from checker.course.steps import Step, all_steps
+from checker.course.steps import Step, steps_in_python
 from tools.benchmarks.harness import Column, table
 from tools.surveys.survey import Surveyed, survey
 
@@ -144,12 +144,12 @@ def _listed(names: Sequence[str]) -> str:
 def record() -> None:
     """Count for every step, and write the table."""
     tallies = {}
-    for step in all_steps():
+    for step in steps_in_python():
         tallies[step] = tally(step)
         print(f"{step.task}: {vars(tallies[step])}", flush=True)
     several = sum(
         len(places(step.solution_file.read_text(), edits)) != 1
-        for step in all_steps()
+        for step in steps_in_python()
         for edits in load_attempts(step).mistakes.values()
     )
     total = {column.key: sum(getattr(one, column.key) for one in tallies.values()) for column in COLUMNS[1:]}

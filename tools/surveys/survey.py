@@ -13,7 +13,8 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from checker.course.attempts import Edits, load_attempts
+from checker.course.attempts import Edits, load_attempts, mistakes_in_python
+from checker.course.languages import PYTHON
 from checker.course.paths import RECORDED_KERNELS as RECORD
 from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
@@ -71,9 +72,12 @@ class Surveyed:
 
 
 def subjects_of(step: Step) -> dict[str, Edits]:
-    """Return what a survey looks at by default: the solution, the alternatives, the mistakes."""
-    attempts = load_attempts(step)
-    return {THE_SOLUTION: {}, **attempts.alternatives, **attempts.mistakes}
+    """Return what a survey looks at by default: the solution, the alternatives, the mistakes.
+
+    For a kernel they are its model and the model's mistakes, since a survey compiles nothing.
+    """
+    alternatives = load_attempts(step).alternatives if step.language is PYTHON else {}
+    return {THE_SOLUTION: {}, **alternatives, **mistakes_in_python(step)}
 
 
 def survey(
@@ -84,6 +88,7 @@ def survey(
     seed: int = 0,
     draws: int = 1,
     record: bool = False,
+    compiled_kernels: bool = False,
     quiet_seconds: float = QUIET_SECONDS,
 ) -> Iterator[Surveyed]:
     """Grade edited versions of a step's solution, all in one child.
@@ -98,14 +103,25 @@ def survey(
         seed: of the order in which they are graded, and of the first configuration drawn.
         draws: how many configurations are drawn for right answers.
         record: keep what the known mistakes answer; they are all among the subjects.
+        compiled_kernels: the edits are of a kernel itself, which is compiled, instead of its model in NumPy.
         quiet_seconds: how long one claim may take.
 
     Raises:
         RuntimeError: the child ended while it was grading none of them.
     """
     left, running = dict(subjects), ""
-    path = str(step.solution_file)
-    job = Job(step.name, "survey", "", path, compile=False, seed=seed, draws=draws, subjects=left, record=record)
+    job = Job(
+        step.name,
+        "survey",
+        "",
+        str(step.solution_file if compiled_kernels else step.model_file),
+        compile=False,
+        seed=seed,
+        draws=draws,
+        subjects=left,
+        record=record,
+        compiled_kernels=compiled_kernels,
+    )
     graded: list[Surveyed] = []
     events = run(job, quiet_seconds)
     while event := next(events, None):

@@ -20,7 +20,7 @@ from checker.companions.watch.background import Compilation
 from checker.companions.watch.inputs import Compiled, Inputs, Pressed, Saved, keys_of_terminal, saves_in, take
 from checker.companions.watch.keys import KEYS, Keys, Next
 from checker.companions.watch.ready import ReadyChild
-from checker.course.blanks import find_blanks
+from checker.course.blanks import blanks_of
 from checker.course.paths import relative_path
 from checker.course.standing import first_to_do, standing, title
 from checker.course.steps import Step, all_steps
@@ -83,7 +83,7 @@ class Watch:
         self.cancel(self.step)
         self.to_show = ""
         self.seen = self.settled()
-        self.printer = Printer(blank.label for blank in find_blanks(self.step.solution_file.read_text()))
+        self.printer = Printer(blank.label for blank in blanks_of(self.step))
         self.printer.again = "save"
         if self.has_keys:
             self.printer.console.clear()

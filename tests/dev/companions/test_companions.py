@@ -9,7 +9,7 @@ import pytest
 
 from checker.companions import hint
 from checker.course import skeletons
-from checker.course.blanks import find_blanks
+from checker.course.blanks import blanks_of
 from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
@@ -151,7 +151,7 @@ def test_the_hints_of_the_book_can_be_shown(step):
     assert [one.title for one in hints] == ["the idea", "the operation", "the line"]
     for one in hints:
         text = "\n".join(hint.in_terminal(one.body, 100))
-        for blank in find_blanks(step.solution_file.read_text()):
+        for blank in blanks_of(step):
             assert f"`{blank.label}`" in text
         assert not re.search(r"</?[a-z]+>|\*\*[^*`]*\*\*|\]\(|\{\{", text)
 

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from checker.course.static import MOST_BYTES, Unreadable, parse, read_text
+from checker.course.languages import PYTHON, Unreadable
+from checker.course.static import MOST_BYTES, read_text
 
 
 def make_folder(path):
@@ -43,7 +44,7 @@ ODD = {
 
 
 def read(path):
-    return parse(read_text(path), path)
+    PYTHON.refuse(read_text(path), str(path))
 
 
 @pytest.mark.parametrize(("make", "said"), ODD.items(), ids=lambda value: getattr(value, "__name__", ""))

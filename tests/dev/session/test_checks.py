@@ -7,7 +7,8 @@ import re
 import pytest
 
 from checker.course.attempts import edited, load_attempts
-from checker.course.blanks import Blank, find_blanks, unwritten
+from checker.course.blanks import blanks_of, unwritten
+from checker.course.languages import PYTHON
 from checker.course.skeletons import expected
 from checker.course.steps import Step, all_steps
 from checker.diagnosis.answers import read_answers
@@ -16,7 +17,7 @@ from checker.max_adapter import kernels
 from tools.surveys.pairs import MOST, pairs_of, survey_pairs
 from tools.surveys.survey import THE_SOLUTION, subjects_of, survey
 
-NAMES = [f"warmup_{number:02}" for number in range(1, 9)] + [f"step_{number:02}" for number in range(1, 21)]
+NAMES = [f"warmup_{number:02}" for number in range(1, 9)] + [f"step_{number:02}" for number in range(1, 22)]
 
 
 def at_least(step: Step) -> tuple[int, int]:
@@ -26,15 +27,11 @@ def at_least(step: Step) -> tuple[int, int]:
     return (10, 3) if step.name >= "step_09" and step.name.startswith("step") else (6, 3)
 
 
-def blanks_of(step: Step) -> list[Blank]:
-    """What a learner writes."""
-    return find_blanks(step.solution_file.read_text())
-
-
 MOST_IN_FAST = 1  # mistakes of a step that --fast grades, and alternatives
 MOST_OF_LONG = 12  # the same, of a step whose graphs have gradients; ./run nightly and ./run kernels grade all
 THROUGH_THE_COMMAND = 5
 PAIRS = 5  # of mistakes, of a step
+KERNELS = 2  # mistakes of a kernel that are compiled, and alternatives; ./run nightly compiles all
 ENOUGH_IN_FAST = ("warmup_05", "step_07", "step_12")  # of the steps with several blanks
 
 
@@ -46,12 +43,15 @@ def drawn(request):
 
 
 every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
+kernels_alone = pytest.mark.parametrize(
+    "step", [step for step in all_steps() if step.language is not PYTHON], ids=lambda step: step.name
+)
 several_blanks = pytest.mark.parametrize(
     "step",
     [
         pytest.param(step, marks=[] if step.name in ENOUGH_IN_FAST else pytest.mark.slow)
         for step in all_steps()
-        if len(blanks_of(step)) > 1
+        if len(blanks_of(step)) > 1 and step.language is PYTHON  # of a kernel, the first wrong function alone is judged
     ],
     ids=lambda step: step.name,
 )
@@ -84,6 +84,24 @@ def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, drawn, pytestc
     used = next((event.used for event in told if isinstance(event, KernelsUsed)), [])
     recorded = kernels.recorded().get(step.name, [])
     assert {*used} <= {*recorded} if few < {*subjects_of(step)} else used == recorded, "run ./run kernels"
+
+
+@pytest.mark.slow
+@kernels_alone
+def test_a_kernel_itself_is_graded_as_its_model_is(step: Step, drawn, pytestconfig):
+    """Each is compiled: right answers are accepted, and spoiled ones get the name that their models got."""
+    attempts, option = load_attempts(step), pytestconfig.option
+    most = len(attempts.mistakes) if option.nightly else KERNELS
+    few = {name: edits for name, edits in attempts.alternatives.items() if name in drawn(attempts.alternatives, most)}
+    few |= {name: attempts.mistakes[name] for name in drawn(attempts.mistakes, most)}
+    surveyed = survey(step, few, seed=option.seed, compiled_kernels=True)
+    assert {one.name: one.problem({one.name} & attempts.mistakes.keys()) for one in surveyed} == dict.fromkeys(few, "")
+
+
+@kernels_alone
+def test_every_mistake_of_a_kernel_has_a_model(step: Step):
+    attempts = load_attempts(step)
+    assert list(attempts.models) == list(attempts.mistakes)
 
 
 @every_step
@@ -171,7 +189,9 @@ def test_the_untouched_skeleton_is_refused_at_once(step: Step, course):
 
 
 def test_the_untouched_skeletons_import(course):
-    run = course.python("-c", f"import {', '.join(f'steps.{step.name}' for step in all_steps())}")
+    run = course.python(
+        "-c", f"import {', '.join(f'steps.{step.name}' for step in all_steps() if step.language is PYTHON)}"
+    )
     assert run.returncode == 0, run.stderr
 
 
@@ -181,7 +201,7 @@ def test_the_solution_is_accepted_as_a_learners_file(step: Step, course):
     course.write(step.task)
     run = course.check(step.task, "--no-compile")
     assert run.returncode == 0, run.stdout + run.stderr
-    assert f"steps/{step.name}.py" in run.stdout.splitlines()[0]
+    assert f"steps/{step.learner_file.name}" in run.stdout.splitlines()[0]
     assert f"Compare with solutions/{step.solution_file.name}" in run.stdout
 
 
@@ -190,9 +210,8 @@ def test_every_blank_alone_is_tried_and_nothing_else_is_a_yes(step: Step, course
     blanks = blanks_of(step)
     for blank in blanks:
         course.fill(step.task, blank.label)
-        missing = unwritten(
-            ast.parse((course.root / "steps" / f"{step.name}.py").read_text()), step.solution_file.read_text()
-        )
+        written = (course.root / "steps" / step.learner_file.name).read_text()
+        missing = unwritten(written, step.solution_file.read_text())
         assert len(missing) == len(blanks) - 1
     run = course.check(step.task)  # the last blank alone
     assert run.returncode == 1

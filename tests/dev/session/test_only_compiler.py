@@ -2,13 +2,13 @@
 
 import pytest
 
-from checker.course.steps import Step, all_steps, uses_max
+from checker.course.steps import Step, steps_in_python, uses_max
 from checker.max_adapter import runtime
 from tools.surveys import compiling
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("step", [step for step in all_steps() if uses_max(step)], ids=lambda step: step.name)
+@pytest.mark.parametrize("step", [step for step in steps_in_python() if uses_max(step)], ids=lambda step: step.name)
 def test_what_is_traced_can_be_compiled(step: Step):
     runtime.prepare()
     counted = compiling.tally(step)

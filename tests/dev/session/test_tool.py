@@ -51,7 +51,7 @@ def test_the_length_of_a_blank_is_checked():
 
 def test_unwritten_is_what_still_raises():
     def labels(source):
-        return [(one.blank.label, one.started) for one in unwritten(ast.parse(source), SOLUTION)]
+        return [(one.blank.label, one.started) for one in unwritten(source, SOLUTION)]
 
     made = skeleton(SOLUTION)
     assert labels(made) == [("__init__", False), ("area", False)]
@@ -64,7 +64,7 @@ def test_unwritten_is_what_still_raises():
         "        raise NotImplementedError", "        return 3\n        raise NotImplementedError"
     )
     assert labels(unreachable) == []
-    assert [one.line for one in unwritten(ast.parse("class Thing: pass"), SOLUTION)] == [None, None]
+    assert [one.line for one in unwritten("class Thing: pass", SOLUTION)] == [None, None]
 
 
 @pytest.mark.parametrize("text", ["07", "7", "s07", "step_07"])

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from checker.course.blanks import find_blanks
+from checker.course.blanks import blanks_of
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
 from checker.tasks import tasks
@@ -38,6 +38,7 @@ OTHER_CHAPTERS = [
     "setup",
     "max",
     "training",
+    "mojo",
     "heads",
     "ablations",
     "modern",
@@ -152,8 +153,10 @@ def test_there_is_a_chapter_for_every_step_and_no_other():
 def test_the_summary_lists_every_chapter_by_its_title_and_in_order():
     listed = re.findall(r"^(?:- )?\[(.*)\]\((.*)\.md\)$", (SRC / "SUMMARY.md").read_text(), re.MULTILINE)
     steps = [step.name for step in all_steps()]
-    steps.insert(steps.index("step_02"), "max")  # before it is needed
-    order = ["introduction", "setup", *steps, *OTHER_CHAPTERS[3:]]
+    for step, before in {"step_02": ["max"], "step_21": ["training", "mojo"]}.items():  # before they are needed
+        at = steps.index(step)
+        steps[at:at] = before
+    order = ["introduction", "setup", *steps, *OTHER_CHAPTERS[OTHER_CHAPTERS.index("heads") :]]
     assert [name for _, name in listed] == order
     for title, name in listed:
         assert headings(f"{name}.md", 1) == [title]
@@ -173,7 +176,7 @@ def test_a_step_has_three_hints_for_every_blank(step):
     text = source(f"{step.name}.md")
     hints = re.findall(r'^<details class="hint"><summary>(.*?)</summary>\n\n(.*?)\n\n</details>$', text, re.M | re.S)
     assert [summary for summary, _ in hints] == HINTS
-    labels = [blank.label for blank in find_blanks(step.solution_file.read_text())]
+    labels = [blank.label for blank in blanks_of(step)]
     for summary, body in hints:
         assert re.findall(r"^- \*\*`([^`]+)`\*\*:", body, re.MULTILINE) == labels, summary
         assert "{{" not in body
@@ -188,7 +191,7 @@ def test_a_step_shows_its_skeleton_its_mistakes_and_every_blank_of_its_solution(
     (solution,) = re.findall(r'<details class="solution"><summary>The solution</summary>(.*?)</details>', text, re.S)
     path = re.escape(str(step.solution_file.relative_to(ROOT)))
     shown = re.findall(rf"^\{{\{{code {path}(?: (\S+))?\}}\}}$", solution, re.MULTILINE)
-    for blank in find_blanks(step.solution_file.read_text()):
+    for blank in blanks_of(step):
         around = blank.function.split(".")
         assert "" in shown or any(".".join(around[:end]) in shown for end in range(1, len(around) + 1)), blank.function
 
@@ -201,7 +204,7 @@ def test_nothing_is_included_behind_the_back_of_the_directives(chapter):
 
 @every_chapter
 def test_every_fence_says_what_it_is(chapter):
-    known = {"python", "text", "console", "sh", "json", "toml"}
+    known = {"python", "mojo", "text", "console", "sh", "json", "toml"}
     for fence in fences(chapter, source(chapter)):
         assert fence.info in known, f"line {fence.first}: {fence.info!r}"
 
@@ -225,6 +228,7 @@ OWN_LETTERS = {
     "step_12.md": {"E"},
     "step_19.md": {"D", "f"},  # the number of tokens in the rule of 6ND, and the branch of a residual
     "step_20.md": {"\\beta", "\\lambda", "m", "n", "r"},  # AdamW's constants, average, step, and rate
+    "step_21.md": {"m"},  # the largest score so far
     "warmup_01.md": {"c"},
     "warmup_08.md": {"N", "c"},  # the number of rows, and what was gathered
 }

@@ -62,7 +62,7 @@ def test_every_step_is_listed():
     """Each in a row of its own, or in one of several, `w01` to `w05`, with the files of the first and the last."""
     tasks, files = {}, {}
     for step in all_steps():
-        tasks[step.task], files[step.task] = len(tasks), f"steps/{step.name}.py"
+        tasks[step.task], files[step.task] = len(tasks), f"steps/{step.learner_file.name}"
     listed = []
     for first, last, file, end in re.findall(
         r"^\| `\./run (\w\d\d)`(?: to `(\w\d\d)`)? \|.*\| `(\S+)`(?: to `(\d\d)`)? \|$", README, re.MULTILINE

@@ -137,5 +137,7 @@ def needs() -> str:
 
 
 def imports(path: Path) -> set[str]:
-    """Return the modules that a file imports from."""
+    """Return the modules that a file imports from; a kernel imports none of them."""
+    if path.suffix != ".py":
+        return set()
     return {node.module or "" for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}

@@ -18,7 +18,7 @@ import numpy as np
 
 from checker.companions.doctor import NEEDED_GB
 from checker.course.attempts import load_attempts
-from checker.course.blanks import find_blanks
+from checker.course.blanks import blanks_of
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
 from checker.numeric.tolerance import TOLERANCE
@@ -113,7 +113,7 @@ config = GPT2Config(
 
 def blanks(step: str) -> int:
     """Return how many blanks a step has."""
-    return len(find_blanks(find_step(step).solution_file.read_text()))
+    return len(blanks_of(find_step(step)))
 
 
 def position_costs() -> Mapping[str, float]:

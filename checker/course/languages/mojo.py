@@ -1,0 +1,139 @@
+"""Mojo, in which step 21 is written. Nothing here knows its grammar: lines, indentation and brackets are enough.
+
+What is no Mojo only its compiler can say (``checker.mojo``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import takewhile
+
+from checker.course.languages.language import Function, Unreadable
+
+TEXT = re.compile(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*')
+TOKEN = re.compile(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\w+|[^\w\s]')
+HEAD = re.compile(r"(?P<indent> *)(?P<kind>def|fn|struct|trait) (?P<name>\w+)")
+CRASH = re.compile(r"At: .*:(?P<line>\d+):\d+: Assert Error: (?P<said>.*)")
+DOCSTRING = re.compile(r'\s*"""((?:.|\n)*?)"""')
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A function or struct: its qualified name, the lines of its head, and its last line, from 1."""
+
+    name: str
+    kind: str
+    indent: int
+    first: int  # its first decorator, if it has any
+    head: int
+    body: int  # the first line after the colon that ends its head
+    last: int
+
+
+class Mojo:
+    """Reads Mojo."""
+
+    name = "Mojo"
+    suffix = ".mojo"
+    stop = 'abort("not written yet")'
+    loads = "The file compiles."
+    look_for = (
+        "Look for a loop that never ends: a `while` whose condition stays true, a block that does not advance.",
+        "Look for an index outside of its array: a pointer does not know where its numbers end.",
+    )
+
+    def refuse(self, source: str, path: str) -> None:
+        """Raise Unreadable if the text cannot be a source file at all."""
+        if "\0" in source:
+            raise Unreadable("The file is not Mojo: it contains null bytes.", "not Mojo")
+
+    def functions(self, source: str) -> dict[str, Function]:
+        """Return every function by qualified name, in the order of the file."""
+        lines = source.splitlines()
+        return {
+            block.name: Function(
+                block.first, block.head, block.last, self.meaning("\n".join(lines[block.first - 1 : block.last]))
+            )
+            for block in _blocks(source)
+            if block.kind in ("def", "fn")
+        }
+
+    def stops(self, source: str, name: str) -> tuple[int, int] | None:
+        """Return where a function aborts among its own statements, and how many lines of code it has."""
+        (block,) = [one for one in _blocks(source) if one.name == name]
+        lines = _without_text(source).splitlines()[block.body - 1 : block.last]
+        code = [(number, line) for number, line in enumerate(lines, block.body) if line.strip(' "')]
+        indent = min((_indent(line) for _, line in code), default=0)
+        own = [(number, line.strip()) for number, line in code if _indent(line) == indent]
+        reached = [*takewhile(lambda one: not re.match(r"return\b", one[1]), own)]
+        stop = next((number for number, line in reached if line.startswith("abort(")), None)
+        return (stop, len(code)) if stop else None
+
+    def docstring(self, source: str) -> str:
+        """Return the text that the file begins with."""
+        match = DOCSTRING.match(source)
+        return match[1].strip() if match else ""
+
+    def crash(self, printed: str) -> tuple[int, str] | None:
+        """Return the line and the reason of a failed assertion: an index or a slice that is out of bounds, say."""
+        match = CRASH.match(printed)
+        return (int(match["line"]), match["said"].rstrip(".")) if match else None
+
+    def meaning(self, source: str) -> str:
+        """Return the tokens of every line with their indentation, without comments and empty lines."""
+        kept = TEXT.sub(lambda found: "" if found[0].startswith("#") else found[0], source)
+        lines = [(_indent(line), TOKEN.findall(line)) for line in kept.splitlines()]
+        return "\n".join(f"{indent} {' '.join(tokens)}" for indent, tokens in lines if tokens)
+
+
+def _blocks(source: str) -> list[_Block]:
+    """Return the functions and structs of a file, in order."""
+    lines = _without_text(source).splitlines()
+    found: list[_Block] = []
+    for number, line in enumerate(lines, start=1):
+        match = HEAD.match(line)
+        if not match:
+            continue
+        indent, body = len(match["indent"]), _end_of_head(lines, number)
+        first = number
+        while first > 1 and lines[first - 2].startswith(f"{match['indent']}@"):
+            first -= 1
+        around = [one for one in found if one.indent < indent and one.last >= number]
+        name = f"{around[-1].name}.{match['name']}" if around else match["name"]
+        found.append(_Block(name, match["kind"], indent, first, number, body + 1, _end_of_body(lines, body, indent)))
+    return found
+
+
+def _end_of_body(lines: list[str], body: int, indent: int) -> int:
+    """Return the last line that belongs to a head which ends on line ``body``: those below it, indented further."""
+    last = body
+    for number, line in enumerate(lines[body:], start=body + 1):
+        if not line.strip():
+            continue
+        if _indent(line) <= indent:
+            break
+        last = number
+    return last
+
+
+def _end_of_head(lines: list[str], number: int) -> int:
+    """Return the last line of the head that begins on line ``number``: where its brackets are closed, at a colon."""
+    depth = 0
+    for at, line in enumerate(lines[number - 1 :], start=number):
+        depth += sum(line.count(one) for one in "([{") - sum(line.count(one) for one in ")]}")
+        if depth <= 0 and ":" in line:
+            return at
+    return len(lines)
+
+
+def _without_text(source: str) -> str:
+    """Return a source in which comments and texts are spaces, on the same lines."""
+    return TEXT.sub(lambda found: re.sub(r"[^\n\"]", " ", found[0]), source)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+MOJO = Mojo()

@@ -1,0 +1,90 @@
+"""Python, in which all steps but one are written."""
+
+from __future__ import annotations
+
+import ast
+
+from checker.course.languages.language import Function, Unreadable
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions(tree: ast.Module) -> dict[str, FunctionNode]:
+    """Return every function of a module by qualified name, outermost first."""
+    found: dict[str, FunctionNode] = {}
+
+    def visit(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, FunctionNode | ast.ClassDef):
+                if isinstance(child, FunctionNode):
+                    found[prefix + child.name] = child
+                visit(child, f"{prefix}{child.name}.")
+
+    visit(tree, "")
+    return found
+
+
+class Python:
+    """Reads Python."""
+
+    name = "Python"
+    suffix = ".py"
+    stop = "raise NotImplementedError"
+    loads = "The file can be imported."
+    look_for = ("Look for a loop that never ends.", "Look for os._exit, a kill, or a crash.")
+
+    def refuse(self, source: str, path: str) -> None:
+        """Raise Unreadable if the text is not Python."""
+        try:
+            ast.parse(source, path)
+        except SyntaxError as error:
+            where = f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}."
+            raise Unreadable(where, "not Python", code=_pointing_at(error), refuted="The file is Python.") from None
+        except ValueError as error:  # a null byte
+            raise Unreadable(f"The file is not Python: {error}.", "not Python") from None
+        except (RecursionError, MemoryError):
+            raise Unreadable(
+                "The file nests too deeply for Python to read. Break it into shorter expressions.", "not Python"
+            ) from None
+
+    def functions(self, source: str) -> dict[str, Function]:
+        """Return every function by qualified name, outermost first."""
+        return {name: _function(node) for name, node in functions(ast.parse(source)).items()}
+
+    def stops(self, source: str, name: str) -> tuple[int, int] | None:
+        """Return where a function raises NotImplementedError among its own statements, and how many it has."""
+        node = functions(ast.parse(source))[name]
+        for statement in node.body:
+            if isinstance(statement, ast.Return):
+                return None
+            if isinstance(statement, ast.Raise) and "NotImplementedError" in ast.dump(statement):
+                return statement.lineno, len(node.body)
+        return None
+
+    def docstring(self, source: str) -> str:
+        """Return the module's docstring."""
+        return ast.get_docstring(ast.parse(source)) or ""
+
+    def crash(self, printed: str) -> tuple[int, str] | None:
+        """Return nothing: an exception is told otherwise."""
+        return None
+
+    def meaning(self, source: str) -> str:
+        """Return the syntax tree as text."""
+        return ast.dump(ast.parse(source))
+
+
+def _function(node: FunctionNode) -> Function:
+    first = min(one.lineno for one in (node, *node.decorator_list))
+    return Function(first, node.lineno, node.end_lineno or node.lineno, ast.dump(node))
+
+
+def _pointing_at(error: SyntaxError) -> tuple[str, ...]:
+    if not error.text:
+        return ()
+    text = error.text.rstrip("\n")
+    indent = len(text) - len(text.lstrip())
+    return text.strip(), " " * max(0, (error.offset or 1) - 1 - indent) + "^"
+
+
+PYTHON = Python()

@@ -1,0 +1,125 @@
+"""What Mojo's compiler says, cut to the learner's line, with the line to write instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LINE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): (?P<kind>error|note): (?P<said>.*)$")
+LONGEST = 300  # characters of a message
+
+
+class KernelRefused(Exception):
+    """A learner's kernel does not compile: a sentence, and below it the line and what to write there."""
+
+    def __init__(self, sentence: str, where: str) -> None:
+        super().__init__(sentence)
+        self.sentence, self.where = sentence, where
+
+
+@dataclass(frozen=True)
+class Said:
+    """One error of the compiler: in which file, on which line and column, from 1."""
+
+    file: str
+    line: int
+    column: int
+    said: str
+
+
+@dataclass(frozen=True)
+class Habit:
+    """How a line is written by people who are used to another language, and how Mojo has it.
+
+    ``line`` is a regular expression, ``instead`` what to put for it; ``advice`` says why, in a sentence.
+    """
+
+    line: str
+    instead: str
+    advice: str
+
+
+HABITS = (
+    Habit(r"\b(?:math|np|numpy|torch)\.(exp|sqrt|log)\b", r"\1", "In Mojo it is imported by its own name."),
+    Habit(r"\b(?:np|numpy|torch)\.maximum\b|\b(?:np|numpy|torch)\.max\b", "max", "Mojo has it built in."),
+    Habit(r"\b_*(exp|sqrt|log)f\b", r"\1", "Mojo's functions take every type of number, under one name."),
+    Habit(r"\bf(max|min)f?\b", r"\1", "Mojo's functions take every type of number, under one name."),
+    Habit(
+        r"\bsqrt\(([a-z]\w*)\)",
+        r"sqrt(Float32(\1))",
+        "A whole number does not become a Float32 by itself: convert it.",
+    ),
+    Habit(
+        r"([\w\[\]]+) ?\*\* ?0\.5",
+        r"sqrt(Float32(\1))",
+        "A whole number does not become a Float32 by itself: convert it, and take its root.",
+    ),
+    Habit(r"^(\s*)(?:const )?(?:float|int|double|auto) (\w+ =)", r"\1var \2", "A name is introduced by var."),
+    Habit(r"^(\s*)let (\w+)", r"\1var \2", "A name is introduced by var."),
+    Habit(r"(\w+)\+\+;?$", r"\1 += 1", "There is no ++."),
+    Habit(r"(\w+)--;?$", r"\1 -= 1", "There is no --."),
+    Habit(
+        r"sync_parallelize\[(\w+)\]\(",
+        r"sync_parallelize(\1, ",
+        "What is run is an argument, not a parameter in brackets.",
+    ),
+    Habit(
+        r"^(\s*)def (\w+)\((\w+): Int\):",
+        r"\1def \2(\3: Int) {imm}:",
+        "An inner function needs no decorator: it says in braces that it reads what is around it.",
+    ),
+)
+
+
+def in_words(said: str, source: str, file: str) -> tuple[str, str]:
+    """Return a sentence about the first error in a file, and the line, with what to write there if that is known.
+
+    Args:
+        said: all that the compiler said.
+        source: the text of the learner's file.
+        file: its name, as the compiler has it.
+    """
+    errors = [*errors_in(said)]
+    own = next((one for one in errors if one.file.rpartition("/")[2] == file), None)
+    if own is None:
+        first = errors[0].said if errors else " ".join(said.split()) or "it said nothing"
+        return f"Mojo: {_shortened(first)}. Do the functions still take what they took?", ""
+    lines = source.splitlines()
+    said_in_words = f"Mojo: {_shortened(own.said)}{'' if own.said.endswith('?') else '.'}"
+    for number in _looked_at(own, lines):
+        for habit in HABITS:
+            written = re.sub(habit.line, habit.instead, lines[number - 1])
+            if written != lines[number - 1]:
+                where = _in_words(lines, number)
+                return f"{said_in_words} {habit.advice}", f"{where}\n{'write':>{where.index(':')}}: {written.strip()}"
+    return said_in_words, _in_words(lines, own.line)
+
+
+def _looked_at(error: Said, lines: list[str]) -> Iterator[int]:
+    """Yield the lines, from 1, in which a habit may be behind an error.
+
+    They are the error's own; the one before, whose end the compiler may have read as going on; and where a task is
+    handed over, the function that it names.
+    """
+    yield from (number for number in (error.line, error.line - 1) if 0 < number <= len(lines))
+    here = lines[error.line - 1] if error.line <= len(lines) else ""
+    if named := re.search(r"sync_parallelize\((\w+)", here):
+        yield from (at for at, line in enumerate(lines, start=1) if re.match(rf"\s+def {named[1]}\(", line))
+
+
+def _in_words(lines: list[str], number: int) -> str:
+    return f"line {number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""
+
+
+def errors_in(said: str) -> Iterator[Said]:
+    """Yield the errors among what the compiler said, in its order."""
+    for line in said.splitlines():
+        match = LINE.match(line)
+        if match and match["kind"] == "error":
+            yield Said(match["file"], int(match["line"]), int(match["column"]), match["said"])
+
+
+def _shortened(message: str) -> str:
+    message = message.rstrip(".")
+    return message if len(message) <= LONGEST else f"{message[:LONGEST]} …"

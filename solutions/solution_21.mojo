@@ -1,0 +1,118 @@
+"""Step 21: a kernel of your own, causal attention that never writes its scores down."""
+
+from std.math import ceildiv, exp, sqrt
+from std.memory import stack_allocation
+from std.os import abort  # stands where something is still to write
+from std.sys import simd_width_of
+
+from max.algorithm import sync_parallelize
+
+comptime Numbers = Span[Float32, MutUntrackedOrigin]  # float32 numbers that lie side by side in memory
+comptime Starts = Span[Int32, MutUntrackedOrigin]
+comptime LANES = simd_width_of[DType.float32]()  # numbers that one instruction takes: 8 with AVX2, 16 with AVX-512
+comptime QUERIES = 16  # rows of a tile, which share the keys and values that were read
+comptime KEYS = 32  # columns of a tile, whose keys and values stay in the cache
+comptime LOWEST = Float32.MIN_FINITE  # below every score
+
+
+def dot(a: Numbers, b: Numbers) -> Float32:  # [d], [d] -> one number
+    """Multiply and add up, LANES numbers at a time; what is left over, one by one."""
+    var sums = SIMD[DType.float32, LANES](0)
+    var whole = len(a) // LANES * LANES
+    for i in range(0, whole, LANES):
+        sums += a.unsafe_ptr().unsafe_load[width=LANES](i) * b.unsafe_ptr().unsafe_load[width=LANES](i)
+    var total = sums.reduce_add()
+    for i in range(whole, len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+def add_weighted(output: Numbers, weight: Float32, value: Numbers):  # [d], number, [d]
+    """Add ``weight`` times a value to the output."""
+    var whole = len(output) // LANES * LANES
+    for i in range(0, whole, LANES):
+        var sums = output.unsafe_ptr().unsafe_load[width=LANES](i)
+        output.unsafe_ptr().unsafe_store(i, sums + weight * value.unsafe_ptr().unsafe_load[width=LANES](i))
+    for i in range(whole, len(output)):
+        output[i] += weight * value[i]
+
+
+def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) -> Float32:  # [some] -> number
+    """Turn the next scores of a row into weights, in place.
+
+    ``maximum`` is the largest score so far, ``total`` the sum of exp(score - maximum); both are brought up to date.
+    Return the factor by which everything has to be multiplied that was added up under the old maximum.
+    """
+    # Find the new maximum and the factor exp(old - new); exponentiate every score and add it to the total. (10 lines)
+    var new = maximum
+    for score in scores:
+        new = max(new, score)
+    var factor = exp(maximum - new)
+    maximum = new
+    total *= factor
+    for ref score in scores:
+        score = exp(score - new)
+        total += score
+    return factor
+
+
+def attend_block(
+    query: Numbers, keys: Numbers, values: Numbers, mut maximum: Float32, mut total: Float32, output: Numbers
+):  # [d], [count * d], [count * d], two numbers, [d]
+    """Let one query look at a block of keys, and add to its output."""
+    var d = len(query)
+    var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys) // d)
+    # Score every key: dot over sqrt(d). Make weights of the scores. Rescale output, add every value's share. (7 lines)
+    for k in range(len(scores)):
+        scores[k] = dot(query, keys[k * d : (k + 1) * d]) / sqrt(Float32(d))
+    var factor = online_softmax(scores, maximum, total)
+    for ref number in output:
+        number *= factor
+    for k in range(len(scores)):
+        add_weighted(output, scores[k], values[k * d : (k + 1) * d])
+
+
+def attend_tile(
+    query: Numbers, key: Numbers, value: Numbers, position: Int, start: Int, d: Int, output: Numbers, width: Int
+):  # [rows * d], [total * d], [total * d] -> rows of output, [d] each, which lie width numbers apart
+    """Let the queries at position, position + 1, … look at the keys from ``start`` up to their own."""
+    var rows = len(query) // d
+    var maximum = Array[Float32, QUERIES](fill=LOWEST)
+    var total = Array[Float32, QUERIES](fill=0)
+    for row in range(rows):
+        output[row * width : row * width + d].fill(0)
+    # Block after block of keys, every row sees what lies before its own end. Divide by the totals, or by 1. (11 lines)
+    for block in range(start, position + rows, KEYS):
+        for row in range(rows):
+            var end = min(block + KEYS, position + row + 1)
+            if end > block:
+                var one = query[row * d : (row + 1) * d]
+                var sums = output[row * width : row * width + d]
+                var keys = key[block * d : end * d]
+                attend_block(one, keys, value[block * d : end * d], maximum[row], total[row], sums)
+    for row in range(rows):
+        for ref number in output[row * width : row * width + d]:
+            number /= max(total[row], Float32(1))
+
+
+def causal_attention(
+    query: Numbers, key: Numbers, value: Numbers, starts: Starts, heads: Int, seq: Int, d: Int, output: Numbers
+):  # [batch, head, seq, d], twice [batch, head, total, d], [batch] -> [batch, seq, head * d]
+    """Let every query look at the keys from starts[batch] up to its own; total - seq of them are of the past."""
+    var total = len(key) // (len(starts) * heads * d)
+    var tiles = ceildiv(seq, QUERIES)
+
+    # A task finds its sequence, head and first row from its number, and calls attend_tile. Run all in parallel. (12 lines)
+    def task(i: Int) {imm}:
+        var sequence = i // (heads * tiles)
+        var head = i // tiles % heads
+        var first = i % tiles * QUERIES
+        var last = min(first + QUERIES, seq)
+        var at = sequence * heads + head
+        var rows = query[(at * seq + first) * d : (at * seq + last) * d]
+        var keys = key[at * total * d : (at + 1) * total * d]
+        var values = value[at * total * d : (at + 1) * total * d]
+        var sums = output[((sequence * seq + first) * heads + head) * d :]
+        attend_tile(rows, keys, values, total - seq + first, Int(starts[sequence]), d, sums, heads * d)
+
+    sync_parallelize(task, len(starts) * heads * tiles)

@@ -1,0 +1,215 @@
+"""Step 21, what people write instead: mistakes, each with its sentence, and other right answers.
+
+``MISTAKES`` are edits of the kernel in Mojo. ``MODELS`` are the same mistakes as edits of its model in NumPy
+(``tests/kernels/step_21/model.py``), by whose numbers they are named; ``./run nightly`` compiles every one of the former
+and compares.
+"""
+
+SCALE = "dot(query, keys[k * d : (k + 1) * d]) / sqrt(Float32(d))"
+MODEL_SCALE = "keys @ query / np.sqrt(np.float32(len(query)))"
+END = "min(block + KEYS, position + row + 1)"
+COUNT = "min(KEYS, position + row + 1 - block)"
+DIVIDE = "number /= max(total[row], Float32(1))"
+MODEL_DIVIDE = "return output / np.maximum(total, 1)[:, None]"
+BLOCKS = "range(start, position + rows, KEYS)"
+OUTPUT = "output[((sequence * seq + first) * heads + head) * d :]"
+TURNED = "output.reshape(batch, seq, heads * d)"
+
+TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
+    "The scores are exponentiated as they are: it is exp(score - new maximum), which cannot overflow.": (
+        {"score = exp(score - new)": "score = exp(score)"},
+        {"np.exp(scores - new)": "np.exp(scores)"},
+    ),
+    "The factor is upside down: it is exp(old maximum - new maximum), which is at most 1.": (
+        {"exp(maximum - new)": "exp(new - maximum)"},
+        {"np.exp(np.float32(maximum) - new)": "np.exp(new - np.float32(maximum))"},
+    ),
+    "The total is not rescaled: multiply it by the factor before the new weights are added.": (
+        {"    total *= factor\n": ""},
+        {"total * factor + ": "total + "},
+    ),
+    "The total begins anew with every block: multiply the old one by the factor and add to it.": (
+        {"total *= factor": "total = 0"},
+        {"total * factor + weights": "weights"},
+    ),
+    "The maximum is not brought up to date: the next block needs the new one.": (
+        {"    maximum = new\n": ""},
+        {"return weights, new, total": "return weights, np.float32(maximum), total"},
+    ),
+    "The new maximum is that of this block alone: it must be at least the old one.": (
+        {"var new = maximum": "var new = LOWEST"},
+        {"max(np.float32(maximum), scores.max(initial=LOWEST))": "scores.max(initial=LOWEST)"},
+    ),
+    "The weights are divided by the total in every block: only the last total is right, so attend_tile divides at the end.": (
+        {"    return factor\n": "    for ref score in scores:\n        score /= total\n    return factor\n"},
+        {"return weights, new, total": "return weights / (total * factor + weights.sum()), new, total"},
+    ),
+    "The scores are not scaled: divide each by the square root of d.": (
+        {SCALE: "dot(query, keys[k * d : (k + 1) * d])"},
+        {MODEL_SCALE: "keys @ query"},
+    ),
+    "The scores are divided by d itself; it is its square root.": (
+        {SCALE: "dot(query, keys[k * d : (k + 1) * d]) / Float32(d)"},
+        {MODEL_SCALE: "keys @ query / np.float32(len(query))"},
+    ),
+    "The scores are multiplied by the square root of d; divide by it.": (
+        {SCALE: "dot(query, keys[k * d : (k + 1) * d]) * sqrt(Float32(d))"},
+        {MODEL_SCALE: "keys @ query * np.sqrt(np.float32(len(query)))"},
+    ),
+    "The output is not rescaled: multiply what earlier blocks have added by the factor.": (
+        {"number *= factor": "number *= 1"},
+        {"output * factor + ": "output + "},
+    ),
+    "The output begins anew with every block: multiply it by the factor and add to it.": (
+        {"number *= factor": "number = 0"},
+        {"output * factor + weights": "weights"},
+    ),
+    "The keys are added up where the values should be.": (
+        {"add_weighted(output, scores[k], values[": "add_weighted(output, scores[k], keys["},
+        {"weights @ values": "weights @ keys"},
+    ),
+    "Every row looks as far as the last row of its tile: count the keys up to its own position, row included.": (
+        {END: "min(block + KEYS, position + rows)"},
+        {COUNT: "min(KEYS, position + rows - block)"},
+    ),
+    "A row does not look at its own key: it sees position + row + 1 keys, itself included.": (
+        {END: "min(block + KEYS, position + row)"},
+        {COUNT: "min(KEYS, position + row - block)"},
+    ),
+    "The position is left out of what a row may see: before row 0 of the tile there are position keys.": (
+        {END: "min(block + KEYS, row + 1)"},
+        {COUNT: "min(KEYS, row + 1 - block)"},
+    ),
+    "The keys before the start are looked at: the first block begins at start.": (
+        {BLOCKS: "range(0, position + rows, KEYS)"},
+        {BLOCKS: "range(0, position + rows, KEYS)"},
+    ),
+    "The blocks end where the tile begins: its own keys are on the diagonal, so go on to position + rows.": (
+        {BLOCKS: "range(start, position, KEYS)"},
+        {BLOCKS: "range(start, position, KEYS)"},
+    ),
+    "The rows are not divided by their totals.": (
+        {DIVIDE: "number /= 1"},
+        {MODEL_DIVIDE: "return output"},
+    ),
+    "A row without a key is divided by its total 0, which gives NaN: divide by at least 1.": (
+        {DIVIDE: "number /= total[row]"},
+        {MODEL_DIVIDE: "return output / total[:, None]"},
+    ),
+    "The tokens of the past are left out: the first row of a tile stands at position total - seq + first.": (
+        {"total - seq + first, Int": "first, Int"},
+        {"total - seq + first,": "first,"},
+    ),
+    "Every sequence begins where the first one does: it is starts[sequence].": (
+        {"Int(starts[sequence])": "Int(starts[0])"},
+        {"int(starts[sequence])": "int(starts[0])"},
+    ),
+    "The output is laid out as [batch, head, seq, d]; the heads of a token must lie side by side, [batch, seq, head, d].": (
+        {OUTPUT: "output[(at * seq + first) * d :]", "sums, heads * d)": "sums, d)"},
+        {TURNED: "np.ascontiguousarray(output.transpose(0, 2, 1, 3)).reshape(batch, seq, heads * d)"},
+    ),
+    "The keys and values of a head are looked for every seq rows; with a past they are total rows apart.": (
+        {
+            "key[at * total * d : (at + 1) * total * d]": "key[at * seq * d : at * seq * d + total * d]",
+            "value[at * total * d : (at + 1) * total * d]": "value[at * seq * d : at * seq * d + total * d]",
+        },
+        {
+            "key[sequence, head],": "key.reshape(-1, d)[(sequence * heads + head) * seq :],",
+            "value[sequence, head],": "value.reshape(-1, d)[(sequence * heads + head) * seq :],",
+        },
+    ),
+    "Every head looks at the keys of the first: at is sequence * heads + head.": (
+        {"key[at * total * d : (at + 1) * total * d]": "key[sequence * heads * total * d : (at + 1) * total * d]"},
+        {"key[sequence, head],": "key[sequence, 0],"},
+    ),
+    "The first row of a tile is its number: multiply it by QUERIES.": (
+        {"i % tiles * QUERIES": "i % tiles"},
+        {"for first in range(0, seq, QUERIES):": "for first in range((seq + QUERIES - 1) // QUERIES):"},
+    ),
+}
+MISTAKES = {sentence: kernel for sentence, (kernel, _) in TOLD.items()}
+MODELS = {sentence: model for sentence, (_, model) in TOLD.items()}
+
+LOOP_OF_MAXIMUM = """\
+    var new = maximum
+    for score in scores:
+        new = max(new, score)
+"""
+LOOP_OF_WEIGHTS = """\
+    total *= factor
+    for ref score in scores:
+        score = exp(score - new)
+        total += score
+"""
+TILE = """\
+    for block in range(start, position + rows, KEYS):
+        for row in range(rows):
+            var end = min(block + KEYS, position + row + 1)
+            if end > block:
+"""
+
+ALTERNATIVES = {
+    "the weights are added up by themselves, and the total is brought up to date at the end": {
+        LOOP_OF_WEIGHTS: """\
+    var added = Float32(0)
+    for i in range(len(scores)):
+        scores[i] = exp(scores[i] - new)
+        added += scores[i]
+    total = total * factor + added
+"""
+    },
+    "an if in place of max": {
+        LOOP_OF_MAXIMUM: """\
+    var new = maximum
+    for score in scores:
+        if score > new:
+            new = score
+"""
+    },
+    "a while in place of a for": {
+        LOOP_OF_MAXIMUM: """\
+    var new = maximum
+    var i = 0
+    while i < len(scores):
+        new = max(new, scores[i])
+        i += 1
+"""
+    },
+    "the scale is folded into a factor": {
+        SCALE: "dot(query, keys[k * d : (k + 1) * d]) * (1 / sqrt(Float32(d)))",
+    },
+    "nothing is rescaled where the maximum has not changed": {
+        "    for ref number in output:\n        number *= factor\n": (
+            "    if factor < 1:\n        for i in range(d):\n            output[i] *= factor\n"
+        )
+    },
+    "the rows are the outer loop": {
+        TILE: """\
+    for row in range(rows):
+        for block in range(start, position + row + 1, KEYS):
+            var end = min(block + KEYS, position + row + 1)
+            if end > block:
+"""
+    },
+    "heads are the slow part of a task's number, sequences the fast one": {
+        "var sequence = i // (heads * tiles)": "var sequence = i // tiles % len(starts)",
+        "var head = i // tiles % heads": "var head = i // (len(starts) * tiles)",
+    },
+    "one task after the other": {
+        "    sync_parallelize(task, len(starts) * heads * tiles)": "    for i in range(len(starts) * heads * tiles):\n        task(i)"
+    },
+}
+
+HABITS = {
+    "expf": {"exp(maximum - new)": "expf(maximum - new)"},
+    "fmaxf": {"new = max(new, score)": "new = fmaxf(new, score)"},
+    "math.exp": {"exp(score - new)": "math.exp(score - new)"},
+    "np.exp": {"var factor = exp(": "var factor = np.exp("},
+    "sqrt of a whole number": {"sqrt(Float32(d))": "sqrt(d)"},
+    "a power in place of a root": {"/ sqrt(Float32(d))": "/ d ** 0.5"},
+    "a type in front of a name": {"var factor = exp(": "float factor = exp("},
+    "increment": {"        total += score\n": "        total += score\n        total++\n"},
+    "a decorated closure": {"    def task(i: Int) {imm}:": "    @parameter\n    def task(i: Int):"},
+    "sync_parallelize with brackets": {"sync_parallelize(task, ": "sync_parallelize[task]("},
+    "let": {"var end = min": "let end = min"},
+}

@@ -1,0 +1,132 @@
+"""What is read of a file in Mojo without its compiler: its functions, what is still to write, what it means."""
+
+import pytest
+
+from checker.course.blanks import blanks_of, find_blanks, skeleton, unwritten
+from checker.course.languages import MOJO, PYTHON, Unreadable
+from checker.course.steps import all_steps
+
+SOLUTION = '''"""Step 98: a kernel, of a kind.
+
+def not_a_function(): this is text.
+"""
+
+from std.os import abort
+
+
+def double(x: Float32) -> Float32:  # def no_function():
+    """Return twice ``x``."""
+    # Double it. (1 line)
+    return 2 * x
+
+
+@always_inline
+def sums(
+    a: Numbers,
+    b: Numbers,  # with a bracket )
+) -> Float32:
+    var text = "a # that is no comment, and a ) that closes nothing"
+    # Add up, in a function within. (4 lines)
+
+    def task(i: Int) {imm}:
+        # of a task
+        a[i] += 1
+
+    task(1)
+    return a[0]
+
+
+struct Operation:
+    @staticmethod
+    def execute[
+        target: StaticString
+    ](output: Numbers) raises:
+        # Fill it. (1 line)
+        output[0] = 1
+'''
+
+
+def test_the_functions_of_a_file_and_their_lines():
+    found = MOJO.functions(SOLUTION)
+    lines = SOLUTION.splitlines()
+    assert list(found) == ["double", "sums", "sums.task", "Operation.execute"]
+    assert [lines[one.first - 1].strip() for one in found.values()] == [
+        "def double(x: Float32) -> Float32:  # def no_function():",
+        "@always_inline",
+        "def task(i: Int) {imm}:",
+        "@staticmethod",
+    ]
+    assert [lines[one.last - 1].strip() for one in found.values()] == [
+        "return 2 * x",
+        "return a[0]",
+        "a[i] += 1",
+        "output[0] = 1",
+    ]
+
+
+def test_blanks_are_found_in_all_kinds_of_functions():
+    assert [blank.function for blank in find_blanks(SOLUTION, MOJO)] == ["double", "sums", "Operation.execute"]
+    with pytest.raises(ValueError, match="its body has 1"):
+        find_blanks(SOLUTION.replace("Double it. (1 line)", "Double it. (2 lines)"), MOJO)
+
+
+def test_the_skeleton_stops_where_something_is_to_write():
+    made = skeleton(SOLUTION, MOJO)
+    assert made.count(MOJO.stop) == made.count("# TODO: ") == 3
+    assert "def task" not in made
+    assert [one.blank.label for one in unwritten(made, SOLUTION, MOJO)] == ["double", "sums", "execute"]
+    assert unwritten(SOLUTION, SOLUTION, MOJO) == []
+
+
+def states(source):
+    return [(one.blank.label, one.line is not None, one.started) for one in unwritten(source, SOLUTION, MOJO)]
+
+
+def test_what_is_written_is_seen_line_by_line():
+    made = skeleton(SOLUTION, MOJO)
+    started = made.replace("    # TODO: Double it. (1 line)\n", "    var y = x + x\n")
+    assert states(started)[0] == ("double", True, True)
+    returned = started.replace(f"    {MOJO.stop}\n", f"    return y\n    {MOJO.stop}\n", 1)
+    assert "double" not in [label for label, _, _ in states(returned)]
+    within = started.replace(f"    {MOJO.stop}\n", f"    if y < 0:\n        {MOJO.stop}\n    return y\n", 1)
+    assert "double" not in [label for label, _, _ in states(within)]
+    commented = started.replace(f"    {MOJO.stop}\n", f"    # {MOJO.stop}\n    return y\n", 1)
+    assert "double" not in [label for label, _, _ in states(commented)]
+    assert states(made.replace("def double", "def twice"))[0] == ("double", False, False)
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        (("2 * x", "2*x  # twice"), True),
+        (("    return 2 * x\n", "\n    # as it must be\n    return 2 * x\n"), True),
+        (("2 * x", "3 * x"), False),
+        (("a # that", "a  # that"), False),  # within a text
+        (("    task(1)\n", "        task(1)\n"), False),
+    ],
+)
+def test_comments_and_spaces_mean_nothing(change, same):
+    assert (MOJO.meaning(SOLUTION.replace(*change)) == MOJO.meaning(SOLUTION)) is same
+
+
+def test_the_title_is_read():
+    assert MOJO.docstring(SOLUTION).startswith("Step 98: a kernel, of a kind.\n")
+    assert MOJO.docstring("var x = 1\n") == ""
+
+
+def test_a_null_byte_is_refused():
+    with pytest.raises(Unreadable, match="null bytes"):
+        MOJO.refuse("var x\0", "step_98.mojo")
+
+
+@pytest.mark.parametrize("source", ["", "def", "def f(", "def f():", "struct S:\n", '"""', "    )\n", "def f(x: Int"])
+def test_half_a_file_is_read_as_far_as_it_goes(source):
+    MOJO.functions(source)
+    MOJO.meaning(source)
+    assert len(unwritten(source, SOLUTION, MOJO)) == 3
+
+
+def test_every_step_has_a_language():
+    written = {step.language.name: step for step in all_steps()}
+    assert written.keys() == {PYTHON.name, MOJO.name}
+    assert [len(blanks_of(step)) > 0 for step in written.values()] == [True, True]

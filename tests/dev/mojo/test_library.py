@@ -1,0 +1,78 @@
+"""A kernel as a module: what is compiled is kept, what is still to write is not called, what does not compile is told."""
+
+import numpy as np
+import pytest
+
+from checker.course.skeletons import expected
+from checker.course.steps import Step
+from checker.mojo import building
+from checker.mojo.library import StillToWrite, compiled, load_kernel
+from checker.mojo.messages import KernelRefused
+
+STEP = Step("step_21")
+SOLUTION = STEP.solution_file.read_text()
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "KEPT", tmp_path / "kept")
+    return tmp_path / "kept"
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+def loaded(source, told):
+    return load_kernel(STEP, "graded.kernel", source, "steps/step_21.mojo", lambda what, seconds: told.append(seconds))
+
+
+def test_a_kernel_is_compiled_once(kept, told):
+    for _ in range(2):
+        kernel = loaded(SOLUTION, told)
+        assert kernel.online_softmax(np.zeros(3), 0, 1)[2] == 4
+    assert told[0] is None
+    assert told[1] > 0
+    assert len(told) == 2
+    assert len([*kept.iterdir()]) == 1
+
+
+def test_what_is_still_to_write_is_not_called(kept, told):
+    """Every function of the skeleton names itself, or the first that it would have called."""
+    kernel = loaded(expected(STEP), told)
+    for name in ("online_softmax", "attend_block", "attend_tile", "causal_attention"):
+        with pytest.raises(StillToWrite) as stopped:
+            getattr(kernel, name)()
+        assert stopped.value.blank == name
+
+
+def test_a_function_waits_for_what_it_calls(kept, told):
+    softmax = SOLUTION[SOLUTION.index("    var new = maximum") : SOLUTION.index("def attend_block")]
+    kernel = loaded(SOLUTION.replace(softmax, '    abort("not written yet")\n\n\n'), told)
+    for name in ("attend_block", "attend_tile", "causal_attention"):
+        with pytest.raises(StillToWrite, match="online_softmax"):
+            getattr(kernel, name)()
+
+
+def test_what_does_not_compile_is_told_and_not_kept(kept):
+    with pytest.raises(KernelRefused) as refused:
+        compiled(STEP, SOLUTION.replace("exp(maximum - new)", "expf(maximum - new)"))
+    assert refused.value.sentence.startswith("Mojo: use of unknown declaration 'expf'")
+    assert "write: var factor = exp(maximum - new)" in refused.value.where
+    assert not kept.exists()
+
+
+def test_a_function_that_takes_something_else_is_told(kept):
+    with pytest.raises(KernelRefused) as refused:
+        compiled(
+            STEP, SOLUTION.replace("def online_softmax(scores: Numbers,", "def online_softmax(scores: Numbers, d: Int,")
+        )
+    assert refused.value.sentence.startswith("Mojo: ")
+
+
+def test_only_the_last_are_kept(kept, monkeypatch):
+    monkeypatch.setattr(building, "MOST_KEPT", 2)
+    monkeypatch.setattr(building, "_compiled", lambda folder, main: folder / main)
+    paths = [building.shared_library({"a.mojo": f"# {number}"}, "a.mojo", "it") for number in range(4)]
+    assert [path.exists() for path in paths] == [False, False, True, True]

@@ -1,0 +1,55 @@
+"""The functions of step 21 on NumPy arrays: what each is given is copied, and what it writes is returned.
+
+``library`` calls a C function of ``library.mojo`` by its name; an array stands for its address.
+"""
+
+import numpy as np
+
+SPARE = 8  # numbers around an output, which no kernel may touch
+UNTOUCHED = np.float32(-1234.5)
+
+
+def online_softmax(library, scores, maximum, total):
+    """Return the weights of the scores [n], the maximum, the total, and the factor."""
+    weights, running = floats(scores), floats([maximum, total, np.nan])
+    library.online_softmax(weights, len(weights), running)
+    return weights, *running
+
+
+def attend_block(library, query, keys, values, maximum, total, output):
+    """Return the output [d] after a block of keys and values [n, d], the maximum, and the total."""
+    running, result = floats([maximum, total]), floats(output)
+    library.attend_block(floats(query), floats(keys), floats(values), *keys.shape, running, result)
+    return result, *running
+
+
+def attend_tile(library, query, key, value, position, start):
+    """Return the output [rows, d] of the queries [rows, d] from a position on; keys and values are [any, d]."""
+    rows, d = query.shape
+    result = np.full((rows, d + SPARE), UNTOUCHED)
+    sizes = (rows, len(key), position, start, d)
+    library.attend_tile(floats(query), floats(key), floats(value), *sizes, result, d + SPARE)
+    refuse_outside(result[:, d:], "attend_tile")
+    return result[:, :d].copy()
+
+
+def causal_attention(library, query, key, value, starts):
+    """Return the output [batch, seq, head * d] of queries [batch, head, seq, d]; the others are [batch, head, total, d]."""
+    batch, heads, seq, d = query.shape
+    result = np.full(batch * seq * heads * d + SPARE, UNTOUCHED)
+    starts = np.array(starts, np.int32)
+    sizes = (batch, heads, seq, key.shape[2], d)
+    library.causal_attention(floats(query), floats(key), floats(value), starts, *sizes, result)
+    refuse_outside(result[-SPARE:], "causal_attention")
+    return result[:-SPARE].reshape(batch, seq, heads * d).copy()
+
+
+def refuse_outside(spare, name):
+    """Raise an error if a function has written to numbers beside its output."""
+    if (spare != UNTOUCHED).any():
+        raise IndexError(f"{name} writes to numbers that are not its own, beside its output")
+
+
+def floats(numbers):
+    """Return a copy in float32, one number after the other."""
+    return np.array(numbers, np.float32, order="C")

@@ -1,0 +1,40 @@
+"""The functions of step 21 as C functions, for its check: arrays come as addresses, and are filled."""
+
+from step_21 import Numbers, Starts, attend_block, attend_tile, causal_attention, online_softmax
+
+
+def numbers(address: Int, length: Int) -> Numbers:
+    return Numbers(unsafe_ptr=Pointer[Float32, MutUntrackedOrigin](unsafe_from_address=address), length=length)
+
+
+@export("online_softmax")
+def c_online_softmax(scores: Int, count: Int, running: Int) abi("C"):  # running: the maximum, the total, the factor
+    var kept = numbers(running, 3)
+    kept[2] = online_softmax(numbers(scores, count), kept[0], kept[1])
+
+
+@export("attend_block")
+def c_attend_block(query: Int, keys: Int, values: Int, count: Int, d: Int, running: Int, output: Int) abi("C"):
+    var kept = numbers(running, 2)
+    var block = numbers(keys, count * d)
+    attend_block(numbers(query, d), block, numbers(values, count * d), kept[0], kept[1], numbers(output, d))
+
+
+@export("attend_tile")
+def c_attend_tile(
+    query: Int, key: Int, value: Int, rows: Int, total: Int, position: Int, start: Int, d: Int, output: Int, width: Int
+) abi("C"):
+    var keys = numbers(key, total * d)
+    var values = numbers(value, total * d)
+    attend_tile(numbers(query, rows * d), keys, values, position, start, d, numbers(output, rows * width), width)
+
+
+@export("causal_attention")
+def c_causal_attention(
+    query: Int, key: Int, value: Int, starts: Int, batch: Int, heads: Int, seq: Int, total: Int, d: Int, output: Int
+) abi("C"):
+    var queries = numbers(query, batch * heads * seq * d)
+    var keys = numbers(key, batch * heads * total * d)
+    var values = numbers(value, batch * heads * total * d)
+    var first = Starts(unsafe_ptr=Pointer[Int32, MutUntrackedOrigin](unsafe_from_address=starts), length=batch)
+    causal_attention(queries, keys, values, first, heads, seq, d, numbers(output, len(queries)))

@@ -1,0 +1,62 @@
+"""Step 21 in NumPy: the same functions, the same tiles, the same order, so that mistakes give the same wrong numbers."""
+
+import numpy as np
+
+QUERIES = 16
+KEYS = 32
+LOWEST = np.finfo(np.float32).min
+UNTOUCHED = np.float32(-1234.5)  # stands where nothing is written
+
+
+def online_softmax(scores, maximum, total):
+    """Return the weights of the scores [n], the maximum, the total, and the factor."""
+    new = max(np.float32(maximum), scores.max(initial=LOWEST))
+    factor = np.exp(np.float32(maximum) - new)
+    weights = np.exp(scores - new)
+    return weights, new, total * factor + weights.sum(dtype=np.float32), factor
+
+
+def attend_block(query, keys, values, maximum, total, output):
+    """Return the output [d] after a block of keys and values [n, d], the maximum, and the total."""
+    scores = keys @ query / np.sqrt(np.float32(len(query)))
+    weights, maximum, total, factor = online_softmax(scores, maximum, total)
+    return output * factor + weights @ values, maximum, total
+
+
+def attend_tile(query, key, value, position, start):
+    """Return the output [rows, d] of the queries [rows, d] from a position on; keys and values are [any, d]."""
+    rows, d = query.shape
+    output = np.zeros((rows, d), np.float32)
+    maximum, total = np.full(rows, LOWEST), np.zeros(rows, np.float32)
+    for block in range(start, position + rows, KEYS):
+        for row in range(rows):
+            count = min(KEYS, position + row + 1 - block)
+            if count > 0:
+                output[row], maximum[row], total[row] = attend_block(
+                    query[row],
+                    key[block : block + count],
+                    value[block : block + count],
+                    maximum[row],
+                    total[row],
+                    output[row],
+                )
+    return output / np.maximum(total, 1)[:, None]
+
+
+def causal_attention(query, key, value, starts):
+    """Return the output [batch, seq, head * d] of queries [batch, head, seq, d]; the others are [batch, head, total, d]."""
+    batch, heads, seq, d = query.shape
+    total = key.shape[2]
+    output = np.full((batch, seq, heads, d), UNTOUCHED)
+    for sequence in range(batch):
+        for head in range(heads):
+            for first in range(0, seq, QUERIES):
+                rows = min(QUERIES, seq - first)
+                output[sequence, first : first + rows, head] = attend_tile(
+                    query[sequence, head, first : first + rows],
+                    key[sequence, head],
+                    value[sequence, head],
+                    total - seq + first,
+                    int(starts[sequence]),
+                )
+    return output.reshape(batch, seq, heads * d)

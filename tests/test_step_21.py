@@ -1,0 +1,210 @@
+"""Step 21, a kernel of your own: what is claimed.
+
+The file is compiled into a library, without MAX, and its functions are called on arrays (``tests/kernels/step_21``).
+They are compared with NumPy's float64, and the whole with what Hugging Face's ``eager_attention_forward`` returns:
+short, longer than a tile, with tokens of the past, and padded on the left. Last, MAX compiles it as an operation.
+"""
+
+import numpy as np
+import pytest
+from max.dtype import DType
+
+from checker.claims import about, equal, require
+from checker.claims.modules import Operation, compiled
+
+D = 6
+NUMPY = "NumPy's in float64"
+LOWEST = float(np.finfo(np.float32).min)
+HEADS, HEAD_DIM = 3, 5  # of the reference
+
+
+def numbers(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def weights_of(scores):
+    """Softmax in float64, all at once."""
+    powers = np.exp(scores - scores.max())
+    return powers / powers.sum()
+
+
+def looked_up(query, keys, values):
+    """What one query finds among keys and values, in float64, all at once."""
+    return weights_of(keys.astype(float) @ query.astype(float) / np.sqrt(len(query))) @ values.astype(float)
+
+
+def single(array):
+    return np.asarray(array, np.float32)
+
+
+@about("online_softmax")
+def test_first_scores_of_a_row(step):
+    """The first scores of a row become exp(score - maximum), and the total is their sum."""
+    scores = single([1, 3, 2, 0, 3.5])
+    weights, maximum, total, _ = step.online_softmax(scores, LOWEST, 0)
+    equal(single(maximum), single(3.5), what="the maximum", whose=NUMPY)
+    equal(weights, single(np.exp(scores - 3.5)), ("score",), what="the weights", whose=NUMPY)
+    equal(single(total), single(np.exp(scores - 3.5).sum()), what="the total", whose=NUMPY)
+
+
+@about("online_softmax")
+def test_more_scores_of_a_row(step):
+    """More scores bring the maximum and the total up to date; the factor does that for what was added up before."""
+    for scores, before, total_before in (([2, 5, 1], 3, 1.6), ([2, 0.5], 3, 2.5)):
+        new = max(before, *scores)
+        powers = np.exp(np.array(scores) - new)
+        weights, maximum, total, factor = step.online_softmax(single(scores), before, total_before)
+        equal(single(maximum), single(new), what="the maximum", whose=NUMPY)
+        equal(single(factor), single(np.exp(before - new)), what="the factor", whose=NUMPY)
+        equal(single(total), single(total_before * np.exp(before - new) + powers.sum()), what="the total", whose=NUMPY)
+        equal(weights, single(powers), ("score",), what="the weights", whose=NUMPY)
+
+
+@about("online_softmax")
+def test_large_scores_do_not_overflow(step):
+    """Scores of 1000 and -1000 overflow nothing: no power is taken of a number above 0."""
+    weights, _, total, factor = step.online_softmax(single([1000, 999, -1000]), 998, 1)
+    equal(weights, single([1, np.exp(-1), 0]), ("score",), what="the weights", whose=NUMPY)
+    equal(single(total), single(1 + np.exp(-1) + np.exp(-2)), what="the total", whose=NUMPY)
+    equal(single(factor), single(np.exp(-2)), what="the factor", whose=NUMPY)
+
+
+@about("attend_block")
+def test_one_block(step):
+    """After one block, output / total is what attention returns for these keys."""
+    query, keys, values = 2 * numbers(1, D), numbers(2, 9, D), numbers(3, 9, D)
+    output, _, total = step.attend_block(query, keys, values, LOWEST, 0, np.zeros(D))
+    equal(
+        single(output / total), single(looked_up(query, keys, values)), ("channel",), what="output / total", whose=NUMPY
+    )
+
+
+@about("attend_block")
+def test_block_after_block(step):
+    """After several blocks, output / total is what attention returns for all their keys at once."""
+    query, keys, values = 3 * numbers(4, D), numbers(5, 40, D), numbers(6, 40, D)
+    output, maximum, total = np.zeros(D), LOWEST, 0
+    for first, last in ((0, 3), (3, 4), (4, 36), (36, 40)):
+        output, maximum, total = step.attend_block(query, keys[first:last], values[first:last], maximum, total, output)
+    equal(
+        single(output / total), single(looked_up(query, keys, values)), ("channel",), what="output / total", whose=NUMPY
+    )
+
+
+def tile(query, key, value, position, start):
+    rows = [
+        looked_up(one, key[start : position + row + 1], value[start : position + row + 1])
+        if position + row >= start
+        else np.zeros(len(one))
+        for row, one in enumerate(query)
+    ]
+    return single(rows)
+
+
+@about("attend_tile")
+def test_a_tile_at_the_beginning(step):
+    """The first rows look at the keys up to themselves: row 0 at one, row 1 at two."""
+    query, key, value = numbers(7, 5, D), numbers(8, 12, D), numbers(9, 12, D)
+    equal(step.attend_tile(query, key, value, 0, 0), tile(query, key, value, 0, 0), ("row", "channel"), whose=NUMPY)
+
+
+@about("attend_tile")
+def test_a_tile_further_on(step):
+    """Rows further on look at several blocks of keys, the last of which they see in part."""
+    query, key, value = 2 * numbers(10, 16, D), numbers(11, 90, D), numbers(12, 90, D)
+    for position in (20, 57, 64):
+        expected = tile(query, key, value, position, 0)
+        equal(step.attend_tile(query, key, value, position, 0), expected, ("row", "channel"), whose=NUMPY)
+
+
+@about("attend_tile")
+def test_keys_before_the_start_are_not_looked_at(step):
+    """Keys before the start do not count, and a row that has no key at all becomes zeros."""
+    query, key, value = 2 * numbers(13, 7, D), numbers(14, 50, D), numbers(15, 50, D)
+    for position, start in ((40, 33), (10, 13)):
+        expected = tile(query, key, value, position, start)
+        equal(step.attend_tile(query, key, value, position, start), expected, ("row", "channel"), whose=NUMPY)
+
+
+@about("attend_tile")
+def test_what_is_above_the_diagonal_is_not_read(step):
+    """Keys and values after the last row may be NaN: nobody reads them."""
+    query, key, value = numbers(16, 4, D), numbers(17, 70, D), numbers(18, 70, D)
+    expected = tile(query, key, value, 30, 0)
+    key[34:] = value[34:] = np.nan
+    equal(step.attend_tile(query, key, value, 30, 0), expected, ("row", "channel"), whose=NUMPY)
+
+
+def attend(step, reference, case):
+    return step.causal_attention(*(reference[f"{case}_{name}"] for name in ("query", "key", "value", "starts")))
+
+
+@about("causal_attention")
+def test_causal_attention(step, reference):
+    """Given query, key and value it returns what Hugging Face returns, the heads side by side."""
+    equal(attend(step, reference, "short"), reference["short_output"], what="causal_attention(…)")
+
+
+@about("causal_attention")
+def test_longer_than_a_tile(step, reference):
+    """75 tokens, several tiles of queries and of keys, are right too."""
+    equal(attend(step, reference, "long"), reference["long_output"], what="causal_attention(…) of 75 tokens")
+
+
+@about("causal_attention")
+def test_with_a_past(step, reference):
+    """After tokens of the past, whose keys and values are kept, it goes on where they end."""
+    equal(attend(step, reference, "past"), reference["past_output"], what="causal_attention(…) after a past")
+
+
+@about("causal_attention")
+def test_padded_on_the_left(step, reference):
+    """Each sequence of a batch begins at its own start; what comes before it is zeros."""
+    equal(attend(step, reference, "padded"), reference["padded_output"], what="causal_attention(…), padded")
+
+
+@about("causal_attention")
+def test_the_future_cannot_change_the_past(step, reference):
+    """Another last key and value leave every earlier row as it was."""
+    query, key, value, starts = (reference[f"long_{name}"].copy() for name in ("query", "key", "value", "starts"))
+    before = step.causal_attention(query, key, value, starts)
+    key[:, :, -1] += 1
+    value[:, :, -1] -= 1
+    after = step.causal_attention(query, key, value, starts)
+    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token", whose="what it was before")
+    require(bool(np.abs(after[:, -1] - before[:, -1]).max() > 1e-3), "The last row does not depend on the last token.")
+
+
+@about("causal_attention")
+def test_large_queries_do_not_overflow(step, reference):
+    """Scores of some hundreds overflow nothing: every row is finite, and right."""
+    query, key, value = 80 * numbers(19, 1, 1, 70, D), 4 * numbers(20, 1, 1, 70, D), numbers(21, 1, 1, 70, D)
+    expected = tile(query[0, 0], key[0, 0], value[0, 0], 0, 0)[None]
+    equal(step.causal_attention(query, key, value, [0]), expected, what="causal_attention(80 * query, …)", whose=NUMPY)
+
+
+@pytest.mark.drawn
+@about("causal_attention")
+def test_other_numbers(step, answer, draw):
+    """Sizes and numbers drawn anew are right as well."""
+    batch, heads, d = draw.whole("batch", 1, 3), draw.whole("heads", 1, 4), draw.whole("d", 1, 40)
+    seq, past = draw.whole("seq", 1, 100), draw.whole("past", 0, 60)
+    query = draw.array(batch, heads, seq, d)
+    key, value = draw.array(batch, heads, past + seq, d), draw.array(batch, heads, past + seq, d)
+    starts = [draw.whole(f"starts[{row}]", 0, past + seq - 1) for row in range(batch)]
+    result, right = (one.causal_attention(query, key, value, starts) for one in (step, answer))
+    equal(result, right, what="causal_attention(…)", whose="NumPy's")
+
+
+@pytest.mark.compiled
+@about("compiled")
+def test_compiled(step, reference, tmp_path):
+    """As an operation of MAX, with any batch and length, it returns the same numbers."""
+    operation = Operation(step, "causal_attention", tmp_path, lambda query: [query[0], query[2], HEADS * HEAD_DIM])
+    dtypes = [DType.float32] * 3 + [DType.int32]
+    names = ("seq", "total", "total")
+    shapes = [["batch", HEADS, name, HEAD_DIM] for name in names] + [["batch"]]
+    graph = compiled(operation, *shapes, device="cpu", dtype=dtypes)
+    for case in ("short", "past"):
+        arrays = (reference[f"{case}_{name}"] for name in ("query", "key", "value", "starts"))
+        equal(graph(*arrays), reference[f"{case}_output"], what="the operation of MAX")
