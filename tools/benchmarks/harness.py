@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 import psutil
 
 from checker.tasks import tasks
-from play.training.train import processor
 
 Result = dict[str, Any]
 Row = dict[str, Any]
@@ -35,6 +34,8 @@ def conditions(rounds: int) -> Result:
 
 def machine() -> str:
     """Return the processor, its architecture and cores, and Python's version in words."""
+    from play.training.train import processor  # what a peer's own environment cannot import, and has no need for
+
     return f"{processor()}, {platform.machine()}, {cores()} cores, Python {platform.python_version()}"
 
 
