@@ -172,6 +172,7 @@ def bench_train(only: list[str] | None, cold: bool, rounds: int, out: Path | Non
 @click.option("--lengths", type=Several(click.INT), metavar="TOKENS", help="Prompts of so many tokens, as 8,512.")
 @click.option("--batches", type=Several(click.INT), metavar="SEQUENCES", help="So many sequences at once, as 1,8.")
 @click.option("--small", is_flag=True, help="Run the model in the box in a few short cases, to see that all works.")
+@click.option("--wait", type=float, metavar="SECONDS", help="Wait for Enter once all is compiled, then every SECONDS.")
 @timed(rounds=3)
 def bench_peers(
     only: list[str] | None,
@@ -179,6 +180,7 @@ def bench_peers(
     lengths: list[int] | None,
     batches: list[int] | None,
     small: bool,
+    wait: float | None,
     rounds: int,
     out: Path | None,
 ) -> None:
@@ -194,7 +196,8 @@ def bench_peers(
     refuse_unknown("part", only or [], Plan.parts)
     refuse_unknown("peer", peers or [], PEERS)
     try:
-        run(plan_of(small, parts=only, lengths=lengths, batches=batches), peers or list(PEERS), small, rounds, out)
+        plan = plan_of(small, parts=only, lengths=lengths, batches=batches)
+        run(plan, peers or list(PEERS), small, wait, rounds, out)
     except (CannotPrepare, RuntimeError) as error:
         raise click.ClickException(str(error)) from error
 

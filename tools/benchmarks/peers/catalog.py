@@ -15,6 +15,8 @@ from tools.benchmarks.peers.environments import executable, root_of
 COURSE, HUGGING_FACE, LLAMA_CPP = "course", "hugging-face", "llama.cpp"
 PROGRAMS = "tools.benchmarks.peers.programs"
 CHECKPOINT = "checkpoint"  # Hugging Face's folder, which this course loads too
+HEAD_TOO = "head and embeddings too"
+HUGGING_FACES = {f"Hugging Face, {how}": how for how in ("sdpa", EAGER, COMPILED)}
 ALL, LAST = "all tokens", "the last token"
 
 #: What starts the program of each peer in its environment; the folder of models follows.
@@ -42,7 +44,8 @@ class Way:
         dtype: the numbers of its weights, as its users call them.
         how: the ``way`` of a workload, for a library that has several.
         format: the export that it loads (``exports.py``).
-        weights: what the weights are kept in; what is not quantized is said.
+        weights: what the weights are kept in, in words.
+        bits: of a weight, with its share of the scales: GGUF has 16 bits for every 32 weights.
         cache: what keys and values are kept in.
         logits: for which tokens of a prompt a forward pass computes logits.
     """
@@ -53,6 +56,7 @@ class Way:
     how: str = ""
     format: str = CHECKPOINT
     weights: str = "float32"
+    bits: float = 32
     cache: str = "float32"
     logits: str = ALL
 
@@ -68,32 +72,18 @@ class Way:
 
 WAYS = (
     Way("this course", COURSE, how=MAX),
-    Way("Hugging Face, sdpa", HUGGING_FACE, how="sdpa"),
-    Way("Hugging Face, eager", HUGGING_FACE, how=EAGER),
-    Way("Hugging Face, torch.compile", HUGGING_FACE, how=COMPILED),
+    *(Way(way, HUGGING_FACE, how=how) for way, how in HUGGING_FACES.items()),
     Way("CTranslate2", "ctranslate2", format="ctranslate2-float32"),
     Way("llama.cpp, F32", LLAMA_CPP, format="gguf-F32", cache="float16", logits=LAST),
     Way("ONNX Runtime", "onnxruntime", format="onnx"),
     Way("OpenVINO", "openvino", format="openvino"),
     *(
-        Way(f"Hugging Face, {name}, bfloat16", HUGGING_FACE, "bfloat16", how, weights="bfloat16", cache="bfloat16")
-        for name, how in (("sdpa", "sdpa"), (EAGER, EAGER), (COMPILED, COMPILED))
+        Way(f"{way}, bfloat16", HUGGING_FACE, "bfloat16", how, weights="bfloat16", bits=16, cache="bfloat16")
+        for way, how in HUGGING_FACES.items()
     ),
-    Way(
-        "CTranslate2, int8", "ctranslate2", "int8", format="ctranslate2-int8", weights="8 bits, head and embeddings too"
-    ),
-    *(
-        Way(
-            f"llama.cpp, {name}",
-            LLAMA_CPP,
-            name,
-            format=f"gguf-{name}",
-            weights=f"{bits} bits, head and embeddings too",
-            cache="float16",
-            logits=LAST,
-        )
-        for name, bits in (("Q8_0", 8), ("Q4_0", 4))
-    ),
+    Way("CTranslate2, int8", "ctranslate2", "int8", format="ctranslate2-int8", weights=f"8 bits, {HEAD_TOO}", bits=8),
+    Way("llama.cpp, Q8_0", LLAMA_CPP, "Q8_0", "", "gguf-Q8_0", f"8 bits, {HEAD_TOO}", 8.5, "float16", LAST),
+    Way("llama.cpp, Q4_0", LLAMA_CPP, "Q4_0", "", "gguf-Q4_0", f"4 bits, {HEAD_TOO}", 4.5, "float16", LAST),
 )
 REFERENCE = WAYS[1]  # Hugging Face's own, with which all outputs are compared
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from checker.course.paths import ROOT
 from play.training.train import processor
+from solutions.solution_01 import GPT2Config
 from tools.benchmarks.harness import Column, Result, Row, cores, say, table
 from tools.benchmarks.peers.catalog import WAYS
+from tools.book_maker.values.arithmetic import decode_bytes
 
 FILE = ROOT / "tools" / "benchmarks" / "figures" / "peers.json"
 
@@ -73,16 +75,6 @@ def read(path: Path) -> Result:
 # ---------------------------------------------------------------- tables
 
 
-def tables(result: Result) -> dict[str, str]:
-    """Return the tables of one processor: for each part, and each batch that it has, the ways below one another."""
-    found = {}
-    for part, rows in result["parts"].items():
-        for batch in sorted({row.get("batch", 1) for row in rows}):
-            name = part if batch == 1 else f"{part}, batch {batch}"
-            found[name] = one_table(part, [row for row in rows if row.get("batch", 1) == batch])
-    return found
-
-
 #: By part what its figures are called in a row, their format, and what the column of a length is called.
 PARTS = {
     "prefill": ("ms", ".0f", "{length}"),
@@ -99,7 +91,10 @@ HEADS = {
 
 
 def one_table(part: str, rows: Sequence[Row]) -> str:
-    """Return a table with a row for each way, and a column for each length; the best float32 figure is bold."""
+    """Return a table with a row for each way, and a column for each length; the best float32 figure is bold.
+
+    That of generation also has the rate at which GPT-2 small's weights are read, once for each token.
+    """
     unit, spec, title = PARTS[part]
     batch = rows[0].get("batch", 1)
     together = f", {batch} sequences at once" if batch > 1 else ""
@@ -117,6 +112,11 @@ def one_table(part: str, rows: Sequence[Row]) -> str:
                 line[str(number)] = f"**{cell}**" if figure == best and way.weights == "float32" else cell
             elif way.title in row["failed"]:
                 line[str(number)] = "failed"
+    if part == "generation" and batch == 1:
+        columns.append(Column("reads, GB/s", "bandwidth", ".0f", rule="--:"))
+        for way in WAYS:
+            if rate := rows[0][unit].get(way.title):
+                lines[way.title]["bandwidth"] = rate * decode_bytes(GPT2Config(), 0) * way.bits / 32 / 1e9
     return table(columns, [line for line in lines.values() if len(line) > 1])
 
 
@@ -126,21 +126,52 @@ def who_is_compared() -> str:
     return table([Column(title, name) for name, title in titles.items()], map(asdict, WAYS))
 
 
-def failures(result: Result) -> dict[str, str]:
-    """Return by title of a way the end of the log of what failed, of one processor."""
-    found: dict[str, str] = {}
-    for rows in result["parts"].values():
-        for row in rows:
-            found |= row["failed"]
-    return found
+def where_it_ran(results: Result) -> str:
+    """Return the table of processors, with their instruction sets, and the most cores that other work took there."""
+    columns = [Column("processor", "name"), Column("instructions", "sets")]
+    columns += [Column("rounds", "rounds", rule="--:"), Column("cores taken by other work", "busy", ".1f", rule="--:")]
+    lines = []
+    for name, result in results.items():
+        rows = [row for rows in result["parts"].values() for row in rows]
+        busy = max((row["busy"] for row in rows if "busy" in row), default=0.0)
+        sets = ", ".join(result["instruction sets"])
+        lines.append({"name": name, "sets": sets, "rounds": min(row["rounds"] for row in rows), "busy": busy})
+    return table(columns, lines)
+
+
+def versions(results: Result) -> str:
+    """Return the versions of all libraries, each once."""
+    return ", ".join(dict.fromkeys(version for result in results.values() for version in result["versions"].values()))
+
+
+def by_processor(results: Result, part: str) -> str:
+    """Return the tables of one part, those of all processors below one another."""
+    found = []
+    for name, result in results.items():
+        rows = result["parts"].get(part, [])
+        for batch in sorted({row.get("batch", 1) for row in rows}):
+            found += [f"**{name}**", one_table(part, [row for row in rows if row.get("batch", 1) == batch])]
+    return "\n\n".join(found)
+
+
+def failures(results: Result) -> dict[str, str]:
+    """Return by title of a way, and processor, the end of the log of what failed."""
+    return {
+        f"{title} on {name}": why
+        for name, result in results.items()
+        for rows in result["parts"].values()
+        for row in rows
+        for title, why in row["failed"].items()
+    }
+
+
+def failed(results: Result) -> str:
+    """Return what failed, as Markdown."""
+    found = failures(results)
+    return "\n\n".join(f"{title} failed:\n\n```text\n{why}\n```" for title, why in found.items()) or "Nothing failed."
 
 
 def as_markdown(results: Result) -> str:
-    """Return the tables of all processors, one processor after the other."""
-    parts = []
-    for name, result in results.items():
-        versions = ", ".join(result["versions"].values())
-        parts.append(f"**{name}** ({', '.join(result['instruction sets'])}; {versions})")
-        parts += tables(result).values()
-        parts += [f"{title} failed:\n\n```text\n{why}\n```" for title, why in failures(result).items()]
-    return "\n\n".join(parts)
+    """Return all tables, and what failed."""
+    parts = [by_processor(results, part) for part in PARTS]
+    return "\n\n".join([where_it_ran(results), *filter(None, parts), failed(results)])

@@ -22,7 +22,7 @@ const llama = await getLlama({
 const threads = llama.cpuMathCores;
 const greedy = { temperature: 0, yieldEogToken: true };
 
-const SPARE = 8; // a context of a single token has no room for what comes after it
+const SPARE = 8; // a full context has no room for what comes after it
 
 const models = new Map();
 const contexts = new Map();
@@ -36,14 +36,13 @@ async function modelOf(dtype) {
     return models.get(dtype);
 }
 
-/** Return as many sequences of one context as a batch has, in each room for a whole text. */
-async function sequencesOf({ dtype, batch, length, new_tokens }) {
-    const key = `${dtype} ${batch} ${length + new_tokens}`;
+/** Return as many sequences of one context as a batch has, in each room for the longest text; all else is the default. */
+async function sequencesOf({ dtype, batch }) {
+    const key = `${dtype} ${batch}`;
     if (!contexts.has(key)) {
-        const tokens = length + new_tokens;
-        const context = await (await modelOf(dtype)).createContext({
-            contextSize: tokens + SPARE,
-            batchSize: batch * length,
+        const model = await modelOf(dtype);
+        const context = await model.createContext({
+            contextSize: model.trainContextSize + SPARE,
             sequences: batch,
             threads: { ideal: threads, min: threads },
         });
