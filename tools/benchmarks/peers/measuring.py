@@ -288,9 +288,10 @@ def measure(
 def write_prompts(folder: Path, plan: Plan) -> None:
     """Write the prompts of all workloads, for the peer that has no NumPy."""
     vocab_size = json.loads((folder / CHECKPOINT / "config.json").read_text())["vocab_size"]
-    shapes = {(work.batch, work.length) for work in [*plan.forwards(), *plan.texts()]}
-    shapes |= {(1, START_LENGTH), (1, max(plan.prompts))}
-    works = [Workload("forward", "", *one) for one in shapes]
+    shapes = {(1, START_LENGTH), (1, max(plan.prompts))}
+    for one in (plan, Plan()):  # those of every run, since two may run at once
+        shapes |= {(work.batch, work.length) for work in [*one.forwards(), *one.texts()]}
+    works = [Workload("forward", "", *shape) for shape in sorted(shapes)]
     prompts = {f"{work.batch} x {work.length}": work.token_ids(vocab_size).tolist() for work in works}
     (folder / "prompts.json").write_text(json.dumps(prompts))
 

@@ -116,12 +116,6 @@ async function answer(request) {
         const { version } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
         return { version: `llama.cpp ${llama.llamaCppRelease.release} in node-llama-cpp ${version}` };
     }
-    if (request.do === "forget") {
-        prepared.clear();
-        for (const [sequence] of contexts.values()) await sequence.context.dispose();
-        contexts.clear();
-        return {};
-    }
     const key = JSON.stringify(request.workload);
     if (!prepared.has(key)) prepared.set(key, await prepare(request.workload));
     const { call, read } = prepared.get(key);
