@@ -85,7 +85,7 @@ PARTS = {
 HEADS = {
     "prefill": "milliseconds, by tokens of the prompt",
     "generation": "tokens per second",
-    "start": "from starting a process to the first logits",
+    "start": "from starting a process to the first logits, with what it compiles and has not kept on the disk",
     "memory": "most memory in a process",
 }
 
