@@ -186,7 +186,7 @@ def bench_peers(
 ) -> None:
     """Time the model beside what a user would pick instead: --peers course,ctranslate2; --help lists the rest
 
-    Each library gets an environment of its own under .peers/, once: 4 GB with the models. --out adds to a file what was
+    Each library gets an environment of its own under .peers/, once: 5 GB with the models. --out adds to a file what was
     measured on this processor.
     """
     from tools.benchmarks.peers.catalog import PEERS
