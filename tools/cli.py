@@ -166,6 +166,42 @@ def bench_train(only: list[str] | None, cold: bool, rounds: int, out: Path | Non
     run(only, cold, rounds, out)
 
 
+@main.command()
+@click.option("--only", type=Several(click.STRING), metavar="PARTS", help="Some of prefill,generation,start,memory.")
+@click.option("--peers", type=Several(click.STRING), metavar="PEERS", help="Some, as course,ctranslate2; default: all.")
+@click.option("--lengths", type=Several(click.INT), metavar="TOKENS", help="Prompts of so many tokens, as 8,512.")
+@click.option("--batches", type=Several(click.INT), metavar="SEQUENCES", help="So many sequences at once, as 1,8.")
+@click.option("--small", is_flag=True, help="Run the model in the box in a few short cases, to see that all works.")
+@click.option("--wait", type=float, metavar="SECONDS", help="Wait for Enter once all is compiled, then every SECONDS.")
+@timed(rounds=3)
+def bench_peers(
+    only: list[str] | None,
+    peers: list[str] | None,
+    lengths: list[int] | None,
+    batches: list[int] | None,
+    small: bool,
+    wait: float | None,
+    rounds: int,
+    out: Path | None,
+) -> None:
+    """Time the model beside what a user would pick instead: --peers course,ctranslate2; --help lists the rest
+
+    Each library gets an environment of its own under .peers/, once: 5 GB with the models. --out adds to a file what was
+    measured on this processor.
+    """
+    from tools.benchmarks.peers.catalog import PEERS
+    from tools.benchmarks.peers.environments import CannotPrepare
+    from tools.benchmarks.peers.measuring import Plan, plan_of, run
+
+    refuse_unknown("part", only or [], Plan.parts)
+    refuse_unknown("peer", peers or [], PEERS)
+    try:
+        plan = plan_of(small, parts=only, lengths=lengths, batches=batches)
+        run(plan, peers or list(PEERS), small, wait, rounds, out)
+    except (CannotPrepare, RuntimeError) as error:
+        raise click.ClickException(str(error)) from error
+
+
 # ---------------------------------------------------------------- the book
 
 

@@ -1,5 +1,7 @@
 """Pin every package in ``requirements/`` from ``pyproject.toml``: one resolution by uv, exported once for each extra.
 
+The groups are those of the peers that `./run bench-peers` times, each for an environment without this course.
+
 uv's own lock file names the registry that it came from, so it stays in a temporary folder. The packages that torch
 brings for one kind of GPU are left out: pip finds out which of them a machine needs.
 """
@@ -31,7 +33,8 @@ def write_requirements() -> int:
     if not shutil.which("uv"):
         print("lock: uv is not installed; `pip install uv` brings it", file=sys.stderr)
         return 2
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras, groups = stated["project"]["optional-dependencies"], stated["dependency-groups"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copy(ROOT / "pyproject.toml", folder)
@@ -41,6 +44,7 @@ def write_requirements() -> int:
             prune = [f"--prune={one}" for one in packages if GPU_ONLY.match(one)]
             pinned = {one: uv(folder, [*EXPORT, *prune, f"--extra={one}"]) for one in extras}
             pinned["learn"] = uv(folder, [*EXPORT, *prune])
+            pinned |= {one: uv(folder, [*EXPORT, *prune, f"--only-group={one}"]) for one in groups}
         except subprocess.CalledProcessError as error:
             return error.returncode  # uv has said why
     for environment, lines in pinned.items():

@@ -14,7 +14,7 @@ import json
 import os
 import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -237,15 +237,13 @@ class HuggingFaceBackend:
 
     def __init__(self, folder: Path) -> None:
         import torch
-        from transformers import GPT2LMHeadModel
         from transformers.utils import logging
 
         logging.disable_progress_bar()
         torch.set_num_threads(psutil.cpu_count(logical=False) or 1)
         torch.set_grad_enabled(False)
-        self.torch = torch
-        self.loaded = GPT2LMHeadModel.from_pretrained(folder, attn_implementation="sdpa", dtype=torch.float32).eval()
-        self.models: dict[tuple[str, str], Any] = {("cpu", "float32"): self.loaded}
+        self.torch, self.folder = torch, folder
+        self.models: dict[tuple[str, ...], Any] = {}
         self.attentions: dict[tuple[str, str, str], Any] = {}
 
     def about(self) -> dict[str, Any]:
@@ -308,9 +306,23 @@ class HuggingFaceBackend:
         last = 1 if workload.part == "token" else 0  # 0 is Hugging Face's word for all
         return lambda: model(input_ids, use_cache=False, logits_to_keep=last).logits
 
+    @cached_property
+    def loaded(self) -> Any:
+        """The whole model as most of its users have it."""
+        return self.load("sdpa", "float32")
+
+    def load(self, attention: str, dtype: str) -> Any:
+        """Return the checkpoint with one of Hugging Face's ways to attend, in a precision."""
+        from transformers import GPT2LMHeadModel
+
+        numbers = getattr(self.torch, dtype)
+        return GPT2LMHeadModel.from_pretrained(self.folder, attn_implementation=attention, dtype=numbers).eval()
+
     def model(self, workload: Workload) -> Any:
         """Return the whole model on the workload's device, in its precision."""
         key = (workload.device, workload.dtype)
+        if key == ("cpu", "float32"):
+            return self.loaded
         if key not in self.models:
             target, dtype = "cuda" if workload.device == "gpu" else "cpu", getattr(self.torch, workload.dtype)
             self.models[key] = copy.deepcopy(self.loaded).to(target, dtype)
@@ -382,23 +394,29 @@ def as_request(do: str, workload: Workload | None = None, **more: Any) -> str:
     return json.dumps({"do": do, **({"workload": asdict(workload)} if workload else {}), **more})
 
 
-def main() -> None:
-    """Run one backend, or write the checkpoint that both load."""
-    name, folder, *once = sys.argv[1:]
-    if name == "checkpoint":
-        from tools.hugging_face import varied_small
-
-        varied_small()[0].save_pretrained(folder)
-        return
+def be(make: Callable[[], Backend], once: Sequence[str]) -> None:
+    """Be one backend: answer requests until they end, or run one workload, given as JSON, and say its memory."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints is not an answer
-    backend: Backend = MaxBackend(Path(folder)) if name == "max" else HuggingFaceBackend(Path(folder))
+    backend = make()
     if once:
         call, _ = backend.prepare(Workload(**json.loads(once[0])))
         call()
         print(json.dumps({"peak": peak_bytes()}), file=answers, flush=True)
     else:
         serve(backend, sys.stdin, answers)
+
+
+def main() -> None:
+    """Be one backend, or write the checkpoint that both load."""
+    name, folder, *once = sys.argv[1:]
+    if name == "checkpoint":
+        from tools.hugging_face import varied_small
+
+        varied_small()[0].save_pretrained(folder)
+        return
+    backend = MaxBackend if name == "max" else HuggingFaceBackend
+    be(lambda: backend(Path(folder)), once)
 
 
 if __name__ == "__main__":

@@ -32,18 +32,29 @@ LONGEST_LOG = 3000  # characters of what a process said before it ended
 BACKEND = [sys.executable, "-m", "tools.benchmarks.backends"]
 
 
+def command(way: str, folder: Path) -> list[str]:
+    """Return what starts the process of one of ``BACKENDS`` with a checkpoint."""
+    return [*BACKEND, BACKENDS[way], str(folder)]
+
+
 class WrongOutput(Exception):
     """The two backends do not compute the same, so there is nothing to compare."""
 
 
 class Worker:
-    """One backend, alive in a process of its own, idle until it is asked."""
+    """One backend, alive in a process of its own, idle until it is asked.
 
-    def __init__(self, backend: str, folder: Path, log: Path) -> None:
+    Args:
+        backend: its name.
+        command: what starts it.
+        log: where its process says what is no answer.
+    """
+
+    def __init__(self, backend: str, command: Sequence[str], log: Path) -> None:
         self.backend, self.log = backend, log
         with log.open("w") as said:
             self.process = subprocess.Popen(
-                [*BACKEND, backend, str(folder)],
+                command,
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -131,8 +142,8 @@ class Comparison:
 
     def __init__(self, folder: Path, scratch: Path, rounds: int, turn: float, theirs: Path | None = None) -> None:
         self.scratch, self.rounds, self.turn = scratch, rounds, turn
-        self.ours = Worker("max", folder, scratch / "max.log")
-        self.theirs = Worker("huggingface", theirs or folder, scratch / "huggingface.log")
+        self.ours = Worker("max", command(MAX, folder), scratch / "max.log")
+        self.theirs = Worker("huggingface", command(HUGGING_FACE, theirs or folder), scratch / "huggingface.log")
         self.failed: dict[str, str] = {}  # way -> why it cannot be timed here
 
     def close(self) -> None:
@@ -194,11 +205,24 @@ def once(way: str, folder: Path, workload: Workload, **environment: str) -> tupl
     Raises:
         RuntimeError: it ended without a result; the message quotes its last words.
     """
-    command = [*BACKEND, BACKENDS[way], str(folder), json.dumps(asdict(workload))]
+    return first_result(command(way, folder), workload, **environment)
+
+
+def first_result(start_it: Sequence[str], workload: Workload, **environment: str) -> tuple[float, int]:
+    """Return what :func:`once` does, of any process that takes a workload as JSON behind its command.
+
+    Raises:
+        RuntimeError: it ended without a result; what it said last is quoted.
+    """
     with tempfile.TemporaryFile("w+") as said:
         start = time.perf_counter()
         process = subprocess.Popen(
-            command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.PIPE, stderr=said, text=True
+            [*start_it, json.dumps(asdict(workload))],
+            cwd=ROOT,
+            env=os.environ | environment,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
         )
         assert process.stdout is not None
         line = process.stdout.readline()

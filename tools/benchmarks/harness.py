@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 import psutil
 
 from checker.tasks import tasks
-from play.training.train import processor
 
 Result = dict[str, Any]
 Row = dict[str, Any]
@@ -36,6 +35,8 @@ def conditions(rounds: int) -> Result:
 
 def machine() -> str:
     """Return the processor, its architecture and cores, and Python's version in words."""
+    from play.training.train import processor  # what a peer's own environment cannot import, and has no need for
+
     return f"{processor()}, {platform.machine()}, {cores()} cores, Python {platform.python_version()}"
 
 
@@ -70,10 +71,16 @@ def seconds_per_call(call: Callable[[], object], calls: int) -> float:
     return (time.perf_counter() - start) / calls
 
 
-def take_turns(ways: Iterable[Way], rounds: int, measure: Callable[[Way], float]) -> dict[Way, list[float]]:
-    """Measure every way once per round; every second round runs backward. Return one figure per round for each."""
+def take_turns(
+    ways: Iterable[Way], rounds: int, measure: Callable[[Way], float], before: Callable[[], None] = lambda: None
+) -> dict[Way, list[float]]:
+    """Measure every way once per round; every second round runs backward. Return one figure per round for each.
+
+    ``before`` is called before each round.
+    """
     times: dict[Way, list[float]] = {way: [] for way in ways}
     for turn in range(rounds):
+        before()
         for way in reversed(times) if turn % 2 else times:
             times[way].append(measure(way))
     return times

@@ -43,17 +43,19 @@ PROMPTS = [f"{who} {what}" for who, what in product(("The whale", "Ahab", "A man
 
 
 def random_checkpoint(folder: Path) -> Path:
-    """Write GPT-2 small with random weights, and return its folder; speed does not depend on what a model says.
-
-    Its tokenizer is the small model's, filled up.
-    """
+    """Write GPT-2 small with random weights, and return its folder; speed does not depend on what a model says."""
     write_checkpoint(folder)
+    fill_tokenizer(folder)
+    return folder
+
+
+def fill_tokenizer(folder: Path) -> None:
+    """Write the small model's tokenizer into a folder, filled up to the vocabulary of GPT-2."""
     tokenizer = json.loads((SMALL_MODEL / "tokenizer.json").read_text())
     vocabulary = tokenizer["model"]["vocab"]
     vocabulary |= {f"<{number}>": number for number in range(len(vocabulary), GPT2Config().vocab_size)}
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     shutil.copy(SMALL_MODEL / "tokenizer_config.json", folder)
-    return folder
 
 
 def ask(port: int, model: str, prompt: str, tokens: int) -> int:

@@ -25,6 +25,7 @@ from tests import test_warmup_01, test_warmup_06
 from tests.dev.tools.test_readme import CI, NOT_IN_CI
 from tools.benchmarks import speed
 from tools.benchmarks.checks import loop
+from tools.benchmarks.peers import results as peer_results
 from tools.book_maker.chapters import SRC, chapters, fences, prose
 from tools.book_maker.directives import BLOCK, INLINE, expand
 from tools.book_maker.drawing.preview import names as figure_names
@@ -341,6 +342,18 @@ def test_the_page_on_speed_has_the_tables_and_the_machines_of_the_last_benchmark
         assert table in made
     for result in last.values():
         assert result["machine"] in made
+
+
+def test_the_page_on_speed_has_every_processor_on_which_the_peers_were_timed():
+    made = expand("speed.md", source("speed.md"), faults := [])
+    assert not faults
+    peers = json.loads((FIGURES / "peers.json").read_text())
+    assert peers
+    assert peer_results.where_it_ran(peers) in made
+    for part in peer_results.PARTS:
+        assert peer_results.by_processor(peers, part) in made
+    for name, result in peers.items():
+        assert made.count(f"**{name}**") >= len(result["parts"])
 
 
 # ---------------------------------------------------------------- pages

@@ -19,6 +19,8 @@ from checker.course.steps import all_steps
 MANIFEST = tomllib.loads((ROOT / "pixi.toml").read_text())
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
+GROUPS_OF_PEERS = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+
 
 #: Where the commands are: the learner's, and the maintainers'.
 GROUPS = ("checker", "tools")
@@ -90,6 +92,17 @@ def test_the_locked_versions_are_those_of_pyproject():
             assert pin in locked or pin.startswith(PROJECT["name"])
         for line in locked[1:]:
             assert re.fullmatch(r"[a-z0-9-]+==[^ ]+( ; .*)?", line), line
+
+
+@pytest.mark.parametrize("name", GROUPS_OF_PEERS)
+def test_a_peer_has_what_is_stated_and_nothing_of_the_course(name):
+    locked = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()[1:]
+    assert set(GROUPS_OF_PEERS[name]) <= set(locked)
+    assert not [line for line in locked if line.startswith(("max", "mojo", "nvidia"))]
+    both = {pin.partition("==")[0] for pin in GROUPS_OF_PEERS[name]}
+    stated = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["reference"]]
+    same = [pin for pin in stated if pin.partition("==")[0] in both]
+    assert set(same) <= set(GROUPS_OF_PEERS[name])  # the torch that is timed is the one that is recorded
 
 
 def test_the_locks_agree():

@@ -57,6 +57,8 @@ __all__ = [
     "needed_gb",
     "np",
     "parameters",
+    "peer_tables",
+    "peers",
     "position_costs",
     "projections",
     "serving",
@@ -91,6 +93,9 @@ projections = _json("tools/benchmarks/figures/projections.json")
 
 #: This course's model beside Hugging Face's: attention, forward, generation (``./run bench``).
 speed = _json("tools/benchmarks/figures/speed.json")
+
+#: This course's model beside what a user would pick instead, by processor (``./run bench-peers``).
+peers = _json("tools/benchmarks/figures/peers.json")
 
 #: A block of GPT-2 small beside those of newer models (``./run bench-modern``).
 modern_speed = _json("tools/benchmarks/figures/modern.json")
@@ -182,6 +187,13 @@ def speed_table(part: str) -> str:
     from tools.benchmarks.speed import tables
 
     return tables(speed)[part]
+
+
+def peer_tables() -> Any:
+    """Return what makes the tables of ``./run bench-peers``."""
+    from tools.benchmarks.peers import results
+
+    return results
 
 
 def serving_table(model: str) -> str:

@@ -1,0 +1,177 @@
+"""The figures of all processors in one file, and their tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from checker.course.paths import ROOT
+from play.training.train import processor
+from solutions.solution_01 import GPT2Config
+from tools.benchmarks.harness import Column, Result, Row, cores, say, table
+from tools.benchmarks.peers.catalog import WAYS
+from tools.book_maker.values.arithmetic import decode_bytes
+
+FILE = ROOT / "tools" / "benchmarks" / "figures" / "peers.json"
+
+#: Words for the flags that a system gives, the widest first.
+INSTRUCTION_SETS = {
+    "AVX-512": "avx512f",
+    "AVX2": "avx2",
+    "NEON": "asimd",
+    "SVE": "sve",
+    "AVX-512 VNNI": "avx512_vnni",
+    "AVX VNNI": "avx_vnni",
+    "AVX-512 BF16": "avx512_bf16",
+    "AMX BF16": "amx_bf16",
+    "AMX INT8": "amx_int8",
+    "I8MM": "i8mm",
+    "BF16": "bf16",
+}
+
+
+def instruction_sets() -> list[str]:
+    """Return the instructions of this processor that decide how fast products are, as far as the system tells them."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text().splitlines() if told.is_file() else []
+    flags = {flag for line in lines if line.startswith(("flags", "Features")) for flag in line.split()}
+    return [name for name, flag in INSTRUCTION_SETS.items() if flag in flags]
+
+
+def key() -> str:
+    """Return what figures are kept under: the processor, its widest instructions, and its cores."""
+    return ", ".join([processor(), *instruction_sets()[:1], f"{cores()} cores"])
+
+
+def merge(before: Result, result: Result) -> Result:
+    """Return the figures of all processors, with those of one more run; a row that was measured again is replaced."""
+    mine = before.get(key(), {})
+    same = ("machine", "instruction sets")
+    if any(mine.get(name) != result[name] for name in same) or changed(mine["versions"], result["versions"]):
+        if mine:
+            say("other versions, or another machine of this name: its earlier figures are dropped")
+        mine = {"parts": {}, "versions": {}}
+    parts = dict(mine["parts"])
+    for part, rows in result["parts"].items():
+        shapes = [(row.get("batch"), row.get("length")) for row in rows]
+        kept = [row for row in parts.get(part, []) if (row.get("batch"), row.get("length")) not in shapes]
+        parts[part] = sorted([*kept, *rows], key=lambda row: (row.get("batch", 0), row.get("length", 0)))
+    head = {name: result[name] for name in same} | {"versions": mine["versions"] | result["versions"]}
+    return before | {key(): head | {"parts": parts}}
+
+
+def changed(before: dict[str, str], now: dict[str, str]) -> bool:
+    """Return whether a library that is in both has another version."""
+    return any(before[peer] != version for peer, version in now.items() if peer in before)
+
+
+def read(path: Path) -> Result:
+    """Return the figures of all processors in a file; nothing if there is none."""
+    return json.loads(path.read_text()) if path.is_file() else {}
+
+
+# ---------------------------------------------------------------- tables
+
+
+#: By part what its figures are called in a row, their format, and what the column of a length is called.
+PARTS = {
+    "prefill": ("ms", ".0f", "{length}"),
+    "generation": ("tokens/s", ".0f", "after {length}"),
+    "start": ("seconds", ".1f", "seconds"),
+    "memory": ("MB", ",.0f", "MB"),
+}
+HEADS = {
+    "prefill": "milliseconds, by tokens of the prompt",
+    "generation": "tokens per second",
+    "start": "from starting a process to the first logits, with what it compiles and has not kept on the disk",
+    "memory": "most memory in a process",
+}
+
+
+def one_table(part: str, rows: Sequence[Row]) -> str:
+    """Return a table with a row for each way, and a column for each length; the best float32 figure is bold.
+
+    That of generation also has the rate at which GPT-2 small's weights are read, once for each token.
+    """
+    unit, spec, title = PARTS[part]
+    batch = rows[0].get("batch", 1)
+    together = f", {batch} sequences at once" if batch > 1 else ""
+    columns = [Column(HEADS[part] + together, "way")]
+    lines: dict[str, Row] = {}
+    for number, row in enumerate(rows):
+        columns.append(Column(title.format(**row), str(number), rule="--:"))
+        exact = [row[unit][way.title] for way in WAYS if way.weights == "float32" and way.title in row[unit]]
+        best = (max if part == "generation" else min)(exact, default=None)
+        for way in WAYS:
+            line = lines.setdefault(way.title, {"way": way.title})
+            if way.title in row[unit]:
+                figure = row[unit][way.title]
+                cell = format(figure, spec if figure >= 10 or part == "start" else ".1f")
+                line[str(number)] = f"**{cell}**" if figure == best and way.weights == "float32" else cell
+            elif way.title in row["failed"]:
+                line[str(number)] = "failed"
+    if part == "generation" and batch == 1:
+        columns.append(Column("reads, GB/s", "bandwidth", ".0f", rule="--:"))
+        for way in WAYS:
+            if rate := rows[0][unit].get(way.title):
+                lines[way.title]["bandwidth"] = rate * decode_bytes(GPT2Config(), 0) * way.bits / 32 / 1e9
+    return table(columns, [line for line in lines.values() if len(line) > 1])
+
+
+def who_is_compared() -> str:
+    """Return the table of all ways: what each keeps its weights and its cache in, and what it computes logits for."""
+    titles = {"title": "", "weights": "weights", "cache": "cache", "logits": "logits of a prompt"}
+    return table([Column(title, name) for name, title in titles.items()], map(asdict, WAYS))
+
+
+def where_it_ran(results: Result) -> str:
+    """Return the table of processors, with their instruction sets, and the most cores that other work took there."""
+    columns = [Column("processor", "name"), Column("instructions", "sets")]
+    columns += [Column("rounds", "rounds", rule="--:"), Column("cores taken by other work", "busy", ".1f", rule="--:")]
+    lines = []
+    for name, result in results.items():
+        rows = [row for rows in result["parts"].values() for row in rows]
+        busy = max((row["busy"] for row in rows if "busy" in row), default=0.0)
+        sets = ", ".join(result["instruction sets"])
+        lines.append({"name": name, "sets": sets, "rounds": min(row["rounds"] for row in rows), "busy": busy})
+    return table(columns, lines)
+
+
+def versions(results: Result) -> str:
+    """Return the versions of all libraries, each once."""
+    return ", ".join(dict.fromkeys(version for result in results.values() for version in result["versions"].values()))
+
+
+def by_processor(results: Result, part: str) -> str:
+    """Return the tables of one part, those of all processors below one another."""
+    found = []
+    for name, result in results.items():
+        rows = result["parts"].get(part, [])
+        for batch in sorted({row.get("batch", 1) for row in rows}):
+            found += [f"**{name}**", one_table(part, [row for row in rows if row.get("batch", 1) == batch])]
+    return "\n\n".join(found)
+
+
+def failures(results: Result) -> dict[str, str]:
+    """Return by title of a way, and processor, the end of the log of what failed."""
+    return {
+        f"{title} on {name}": why
+        for name, result in results.items()
+        for rows in result["parts"].values()
+        for row in rows
+        for title, why in row["failed"].items()
+    }
+
+
+def failed(results: Result) -> str:
+    """Return what failed, as Markdown."""
+    found = failures(results)
+    return "\n\n".join(f"{title} failed:\n\n```text\n{why}\n```" for title, why in found.items()) or "Nothing failed."
+
+
+def as_markdown(results: Result) -> str:
+    """Return all tables, and what failed."""
+    parts = [by_processor(results, part) for part in PARTS]
+    return "\n\n".join([where_it_ran(results), *filter(None, parts), failed(results)])
