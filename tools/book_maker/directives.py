@@ -32,15 +32,15 @@ LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".md": "markdown
 IDENTIFIER = re.compile(r"(?<![\w.])(?:\w+\.)*\w*_\w*(?:\.\w+)*(?:\(\))?")
 
 
-def block(words: str) -> str:
-    """Return a block directive, without its braces, as Markdown.
+def block(words: str, chapter: str = "") -> str:
+    """Return a block directive of a chapter, without its braces, as Markdown.
 
     Raises:
         ValueError: there is no such directive, or it names what there is not.
     """
     name, _, rest = words.partition(" ")
     known: dict[str, Callable[[str], str]] = {
-        "skeleton": skeleton,
+        "skeleton": lambda step: skeleton(step, chapter),
         "code": code,
         "diff": diff,
         "figure": figure,
@@ -75,10 +75,17 @@ def names() -> list[str]:
     return [name for name in public if name in book_values.__all__ or inspect.isfunction(getattr(book_values, name))]
 
 
-def skeleton(step: str) -> str:
-    """Return the untouched file of a step."""
+def skeleton(step: str, chapter: str = "") -> str:
+    """Return the untouched file of a step; in its own chapter, as the panel that ``./run book`` puts an editor into."""
     found = find_step(step)
-    return fenced(f"steps/{found.name}.py", expected(found))
+    listing = fenced(f"steps/{found.name}.py", expected(found))
+    if chapter != found.chapter.name:
+        return listing
+    commands = (
+        f"In a terminal, `./run {found.task}` checks your file, `./run watch {found.task}` checks it at every save, and "
+        f"`./run hint {found.task}` gives a hint. `./run book` shows this page with an editor and the check in it."
+    )
+    return f'<section class="panel" data-step="{found.name}">\n\n{listing}\n\n{commands}\n\n</section>'
 
 
 def code(words: str) -> str:
@@ -277,7 +284,7 @@ def _prose(chapter: str, lines: list[str], first: int, faults: list[Fault]) -> l
             finish()
             run_first = at + 1
             try:
-                pieces.append(block(line[2:-2].strip()))
+                pieces.append(block(line[2:-2].strip(), chapter))
             except ValueError as error:
                 faults.append(Fault(chapter, at, f"{line.strip()}: {error}"))
             continue

@@ -1,0 +1,331 @@
+// The panel of a chapter: the learner's file in an editor, its check, and what helps on the way.
+import { showStandings } from '/page/contents.js';
+import { make } from '/page/dom.js';
+import { makeEditor } from '/page/editor.js';
+import { Refusal, ask, get, post } from '/page/key.js';
+import { Verdict } from '/page/verdict.js';
+
+const LOOK = 1000; // milliseconds between looks at the file on disk
+const SAVED = 'Saved.';
+const NOT_SAVED = 'Not saved yet.';
+
+export class Panel {
+    constructor(section) {
+        this.section = section;
+        this.step = section.dataset.step;
+        this.path = `steps/${this.step}`;
+        this.draftName = `book-draft:${this.step}`;
+        this.undoName = `book-undo:${this.step}`;
+        this.busy = false; // a save or a reset is on its way
+        this.conflict = null; // the file as it is on disk, while a reader has to choose
+    }
+
+    async open() {
+        const file = await get(this.path);
+        this.name = file.file;
+        this.build();
+        this.editor = await makeEditor(this.box, `Your ${this.name}`, {
+            changed: () => this.changed(),
+            check: () => this.check(),
+            save: () => this.save(),
+        });
+        this.verdict = new Verdict(this.result, line => this.editor.goTo(line));
+        this.accept(file);
+        this.editor.put(file.text, true);
+        this.restoreDraft(file);
+        this.offerUndo();
+        this.section.classList.add('open');
+        new IntersectionObserver(([seen], watching) => {
+            if (!seen.isIntersecting) return;
+            watching.disconnect();
+            post(`${this.path}/ready`).catch(() => {}); // so that the first check need not wait for MAX
+        }).observe(this.section);
+        addEventListener('beforeunload', leaving => this.isDirty && leaving.preventDefault());
+        this.look();
+    }
+
+    build() {
+        const button = (words, does, more = {}) => make('button', { type: 'button', onclick: () => this.safely(does), ...more }, words);
+        this.box = make('div', { class: 'editor' });
+        this.state = make('span', { class: 'state', role: 'status' });
+        this.notice = make('div', { class: 'notices' });
+        this.result = make('div', { class: 'verdict' });
+        this.help = make('div', { class: 'help' });
+        this.showButton = button('Show numbers', () => this.check(this.verdict.toShow), { hidden: true });
+        this.undoButton = button('Undo reset', () => this.undoReset(), { hidden: true });
+        this.tools = make('div', { class: 'tools', role: 'toolbar', 'aria-label': 'What to do with your file' },
+            button('Check', () => this.check(), { class: 'first', 'aria-keyshortcuts': 'Control+Enter' }),
+            button('Save', () => this.save(), { 'aria-keyshortcuts': 'Control+S' }),
+            button('Hint', () => this.hint()),
+            this.showButton,
+            button('Compare', () => this.compare()),
+            button('Reset', () => this.reset()),
+            this.undoButton,
+        );
+        const keys = make('p', { class: 'keys' }, 'Ctrl-Enter checks. Escape, then Tab leaves the editor.');
+        const file = this.section.querySelector('p.file');
+        this.section.setAttribute('role', 'region');
+        this.section.setAttribute('aria-label', `Write ${this.name}`);
+        this.section.replaceChildren(file, this.box, this.tools, keys, this.state, this.notice, this.result, this.help);
+    }
+
+    /** Do what a button asks for, and say so if it cannot be done. */
+    async safely(does) {
+        try {
+            await does();
+        } catch (error) {
+            this.say(error instanceof Refusal ? error.message
+                : error instanceof TypeError ? 'The server does not answer. Start ./run book again; what you wrote is kept here.'
+                    : String(error));
+            if (!(error instanceof Refusal || error instanceof TypeError)) throw error;
+        }
+    }
+
+    say(words) {
+        if (this.state.textContent != words) this.state.textContent = words;
+    }
+
+    // ------------------------------------------------------------ the file and the text
+
+    get isDirty() {
+        return this.editor.text != this.saved;
+    }
+
+    /** Take a file as the one that the text begins from. */
+    accept({ text, version }) {
+        this.saved = text;
+        this.version = version;
+    }
+
+    changed() {
+        if (!this.editor || this.saved === undefined) return;
+        if (this.isDirty) {
+            localStorage.setItem(this.draftName, JSON.stringify({ text: this.editor.text, began: this.version }));
+            this.say(NOT_SAVED);
+        } else {
+            localStorage.removeItem(this.draftName);
+            this.say('');
+        }
+    }
+
+    restoreDraft(file) {
+        const draft = JSON.parse(localStorage.getItem(this.draftName) ?? 'null');
+        if (!draft || draft.text == file.text) return;
+        const { began } = draft;
+        this.editor.put(draft.text);
+        if (began != file.version) this.safely(() => this.ask());
+    }
+
+    async save() {
+        if (this.conflict) return this.chooser.querySelector('button').focus(), false;
+        if (!this.isDirty && this.version) return true;
+        const text = this.editor.text;
+        this.busy = true;
+        try {
+            const { version } = await get(this.path, { method: 'PUT', body: { text, replaces: this.version } });
+            this.accept({ text, version });
+            this.changed();
+            this.say(SAVED);
+            this.forgetUndo();
+            return true;
+        } catch (error) {
+            if (!(error instanceof Refusal && error.status == 412)) throw error;
+            this.choose(error.answer);
+            return false;
+        } finally {
+            this.busy = false;
+        }
+    }
+
+    /** Follow the file on disk. */
+    async look() {
+        if (!document.hidden && !this.busy && !this.conflict) await this.safely(() => this.follow());
+        setTimeout(() => this.look(), LOOK);
+    }
+
+    async follow() {
+        const known = this.version;
+        const file = await get(`${this.path}?known=${known}`);
+        if (this.busy || this.conflict || known != this.version) return; // it is another one by now
+        if (file.words != this.words) {
+            this.words = file.words;
+            await showStandings();
+        }
+        if (file.text === undefined) return;
+        if (this.isDirty && this.editor.text != file.text) return this.ask();
+        this.accept(file);
+        this.editor.put(file.text);
+        this.changed();
+        this.say(`${this.name} was saved elsewhere; this is what it is now.`);
+    }
+
+    // ------------------------------------------------------------ changed here and on disk
+
+    async ask() {
+        this.choose(await post(`${this.path}/beside`, { text: this.editor.text }));
+    }
+
+    /** Show the file and the text side by side, and let the reader say which is to stay. */
+    choose(file) {
+        if (file.text == this.editor.text) return this.accept(file), this.changed();
+        this.conflict = file;
+        this.chooser = make('div', { class: 'choice conflict', role: 'alert' },
+            make('p', {}, `${this.name} was saved elsewhere, and what is in the editor is not saved. Which is to stay?`),
+            make('p', {},
+                make('button', { type: 'button', onclick: () => this.decide(true) }, 'Keep what is in the editor'),
+                make('button', { type: 'button', onclick: () => this.decide(false) }, 'Take what is on disk')),
+            comparison([`${this.name} on disk`, 'in the editor'], file.rows),
+        );
+        this.notice.replaceChildren(this.chooser);
+        this.say('');
+    }
+
+    decide(mine) {
+        const file = this.conflict;
+        this.conflict = null;
+        this.notice.replaceChildren();
+        this.accept(file);
+        if (!mine) this.editor.put(file.text);
+        this.changed();
+        this.editor.focus();
+        if (mine) return this.safely(() => this.save());
+        this.say('This is what is on disk. Undo (Ctrl-Z) brings back what was here.');
+    }
+
+    // ------------------------------------------------------------ the check
+
+    async check(show = '') {
+        if (!await this.save()) return;
+        const text = this.editor.text;
+        this.checking?.abort();
+        const checking = this.checking = new AbortController();
+        this.verdict.begin();
+        this.editor.mark([]);
+        this.showButton.hidden = true;
+        this.say('Checking.');
+        try {
+            const { body } = await ask(`${this.path}/check`, { method: 'POST', body: { show }, signal: checking.signal });
+            for await (const record of records(body)) this.verdict.hear(record);
+        } catch (error) {
+            if (error.name != 'AbortError') throw error;
+            return;
+        }
+        this.say(this.verdict.words);
+        this.showButton.hidden = !this.verdict.toShow;
+        if (this.editor.text == text) this.editor.mark(this.verdict.marks);
+        await showStandings();
+    }
+
+    // ------------------------------------------------------------ help
+
+    /** Ask the reader before something is shown or done; it is done where the answer is yes. */
+    confirm(question, yes, does) {
+        const close = () => this.notice.replaceChildren();
+        const first = make('button', { type: 'button', onclick: () => (close(), this.safely(does)) }, yes);
+        this.notice.replaceChildren(make('div', { class: 'choice', role: 'alert' },
+            make('p', {}, question),
+            make('p', {}, first, make('button', { type: 'button', onclick: () => (close(), this.editor.focus()) }, 'Cancel'))));
+        first.focus();
+    }
+
+    async hint(sure = false) {
+        const told = await post(`${this.path}/hint`, { sure });
+        if (told.ask) return this.confirm(told.ask, 'Show it', () => this.hint(true));
+        const tiers = [...document.querySelectorAll('main > details.hint')].slice(0, told.number);
+        const shown = tiers.map((tier, at) => {
+            const copy = tier.cloneNode(true);
+            copy.open = at + 1 == told.number;
+            copy.querySelectorAll('.buttons').forEach(each => each.remove());
+            return copy;
+        });
+        this.help.replaceChildren(...shown);
+        if (told.is_all) this.say('These are all the hints.');
+        shown.at(-1).querySelector('summary').focus();
+    }
+
+    async compare(sure = false) {
+        if (!await this.save()) return;
+        const { ask: question, names, pairs, count, additions } = await post(`${this.path}/compare`, { sure });
+        if (question) return this.confirm(question, 'Show it', () => this.compare(true));
+        const same = count - pairs.length;
+        this.help.replaceChildren(
+            ...pairs.flatMap(({ name, line, rows }) => [
+                make('h3', {}, make('code', {}, name)),
+                comparison([line ? `${names[0]}, line ${line}` : names[0], names[1]], rows),
+            ]),
+            make('p', {}, `${same} of ${count} blanks are written as in the solution.`),
+            additions.length ? make('p', {}, `Your file also has ${additions.join(', ')}.`) : '',
+        );
+    }
+
+    reset(sure = false) {
+        if (sure) return this.resetNow();
+        this.confirm(`This puts the skeleton in place of ${this.name}. What is there now is kept beside it.`, 'Reset',
+            () => this.resetNow());
+    }
+
+    async resetNow() {
+        if (!await this.save()) return;
+        const before = this.saved;
+        this.busy = true;
+        try {
+            const now = await post(`${this.path}/reset`, { replaces: this.version });
+            this.accept(now);
+            this.editor.put(now.text);
+            this.editor.mark([]);
+            this.verdict.clear();
+            this.help.replaceChildren();
+            sessionStorage.setItem(this.undoName, JSON.stringify({ text: before, version: now.version }));
+            this.offerUndo();
+            this.changed();
+            this.say(now.kept ? `Your file is kept as ${now.kept}.` : 'This is the skeleton.');
+        } catch (error) {
+            if (!(error instanceof Refusal && error.status == 412)) throw error;
+            this.choose(error.answer);
+        } finally {
+            this.busy = false;
+        }
+        await showStandings();
+    }
+
+    offerUndo() {
+        const undo = JSON.parse(sessionStorage.getItem(this.undoName) ?? 'null');
+        this.undoButton.hidden = undo?.version != this.version;
+    }
+
+    forgetUndo() {
+        sessionStorage.removeItem(this.undoName);
+        this.undoButton.hidden = true;
+    }
+
+    async undoReset() {
+        this.editor.put(JSON.parse(sessionStorage.getItem(this.undoName)).text);
+        await this.save();
+        this.editor.focus();
+    }
+}
+
+/** Yield the records of an answer, one per line, as they come. */
+async function* records(body) {
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = '';
+    for (;;) {
+        const { value, done } = await reader.read();
+        if (done) return;
+        const lines = (rest + value).split('\n');
+        rest = lines.pop();
+        yield* lines.map(line => JSON.parse(line));
+    }
+}
+
+const MARKS = { '|': 'another line', '<': 'only on the left', '>': 'only on the right', ' ': '' };
+
+/** Show two texts side by side, line by line. */
+function comparison(names, rows) {
+    const table = make('table', { class: 'comparison' },
+        make('thead', {}, make('tr', {}, ...names.map(name => make('th', { scope: 'col' }, name)))),
+        make('tbody', {}, ...rows.map(([left, mark, right]) => make('tr', mark == ' ' ? {} : { class: 'differs' },
+            make('td', mark == ' ' ? {} : { class: 'left', title: MARKS[mark] }, make('code', {}, left ?? '')),
+            make('td', mark == ' ' ? {} : { class: 'right', title: MARKS[mark] }, make('code', {}, right ?? ''))))));
+    return make('div', { class: 'table-wrapper', tabindex: 0, role: 'region', 'aria-label': `Table: ${names.join(', ')}` }, table);
+}
