@@ -210,7 +210,9 @@ def warm(steps: tuple[Step, ...], jobs: int | None, checks_only: bool, report: b
 @main.command()
 @click.option("--port", type=click.IntRange(1, 65535), show_default="3000, or a free one", help="Where to serve it.")
 @click.option("--open/--no-open", "open_", default=True, help="Open the browser.")
-@click.option("--trusted-origin", multiple=True, metavar="ORIGIN", help="An address that leads here, such as a devcontainer's.")
+@click.option(
+    "--trusted-origin", multiple=True, metavar="ORIGIN", help="Another address that leads here, as in a devcontainer."
+)
 def book(port: int | None, open_: bool, trusted_origin: tuple[str, ...]) -> int:
     """Serve the book with an editor and the check on its pages, at http://127.0.0.1:3000."""
     from checker.page.building import CannotBuild

@@ -272,5 +272,3 @@ async def _conflict(request: Request, error: Exception) -> Response:
     """Answer with the file as it is now, beside what the page wanted to save."""
     now = await run_in_threadpool(files.read, _step(request))
     return JSONResponse(beside(now, getattr(request.state, "text", now.text)), 412)
-
-

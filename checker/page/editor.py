@@ -43,11 +43,11 @@ def packages() -> dict[str, Package]:
 
 def registry() -> str:
     """Return where npm's packages come from on this machine, as npm is told: a variable, the user's file, the usual."""
-    told = os.environ.get("npm_config_registry") or os.environ.get("NPM_CONFIG_REGISTRY")
+    told = next((value for name, value in os.environ.items() if name.lower() == "npm_config_registry"), "")
     file = Path(os.environ.get("NPM_CONFIG_USERCONFIG") or Path.home() / ".npmrc")
     if not told and file.is_file():
         found = re.search(r"^\s*registry\s*=\s*(\S+)", file.read_text(), re.MULTILINE)
-        told = found[1] if found else None
+        told = found[1] if found else ""
     return (told or REGISTRY).rstrip("/")
 
 

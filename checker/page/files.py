@@ -21,6 +21,7 @@ from checker.course.paths import ROOT, relative_path
 from checker.course.static import MOST_BYTES, Missing, Unreadable, read_text
 from checker.course.steps import Step
 
+UNFINISHED_SECONDS = 60  # after which nobody is saving any more
 KEPT = 20  # replaced versions of each step
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 NONE = ""  # the version of a file that does not exist
@@ -105,6 +106,14 @@ def changing(step: Step, replaces: str, change: Callable[[], None]) -> File:
             raise Conflict
         change()
     return read(step)
+
+
+def clear() -> None:
+    """Remove what a server has left beside the files that was killed while it saved; the browser has the text."""
+    for left in (ROOT / "steps").glob(".*.new"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.lstat().st_mtime > UNFINISHED_SECONDS:
+                left.unlink()
 
 
 def _own(step: Step) -> Path:

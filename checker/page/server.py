@@ -16,7 +16,7 @@ from pathlib import Path
 import uvicorn
 
 from checker.course.paths import ROOT
-from checker.page import building, editor
+from checker.page import building, editor, files
 from checker.page.app import Book
 from checker.page.guard import Guard
 from checker.session.verdict import INTERRUPTED
@@ -45,6 +45,7 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
     with contextlib.closing(_listening(port)) as bound:
         html = building.build(say)
         editor.fetch(say)
+        files.clear()
         port, key = bound.getsockname()[1], secrets.token_urlsafe(32)
         link = f"http://127.0.0.1:{port}/#key={key}"
         app = Guard(Book(html).app(), port, key, trusted)

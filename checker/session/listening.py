@@ -19,7 +19,7 @@ PRINTED_BYTES = 10_000  # of one such line
 
 
 class _Lines:
-    """The lines that come out of a pipe, as far as they are complete; of a longer one than ``longest``, its beginning."""
+    """The lines that come out of a pipe, as far as they are complete; of each, no more than ``longest`` bytes."""
 
     def __init__(self, descriptor: int, longest: int | None = None) -> None:
         self.descriptor = descriptor

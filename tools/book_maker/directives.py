@@ -82,8 +82,8 @@ def skeleton(step: str, chapter: str = "") -> str:
     if chapter != found.chapter.name:
         return listing
     commands = (
-        f"In a terminal, `./run {found.task}` checks your file, `./run watch {found.task}` checks it at every save, and "
-        f"`./run hint {found.task}` gives a hint. `./run book` shows this page with an editor and the check in it."
+        f"In a terminal, `./run {found.task}` checks your file, `./run watch {found.task}` checks it at every save, "
+        f"and `./run hint {found.task}` gives a hint. `./run book` shows this page with an editor and the check in it."
     )
     return f'<section class="panel" data-step="{found.name}">\n\n{listing}\n\n{commands}\n\n</section>'
 

@@ -14,7 +14,7 @@ async function codeMirror(box, label, hears) {
     const [
         { EditorState, RangeSetBuilder, StateEffect, StateField, Transaction },
         { Decoration, EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers },
-        { defaultKeymap, history, historyKeymap, indentWithTab },
+        { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory },
         { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting },
         { pythonLanguage },
         { classHighlighter },
@@ -65,7 +65,7 @@ async function codeMirror(box, label, hears) {
                 syntaxHighlighting(classHighlighter),
                 marks,
                 EditorView.cspNonce.of(document.querySelector('script[nonce]').nonce),
-                EditorView.contentAttributes.of({ 'aria-label': label }),
+                EditorView.contentAttributes.of({ 'aria-label': label, tabindex: 0 }),
                 EditorView.updateListener.of(update => update.docChanged && hears.changed()),
             ],
         }),
@@ -81,7 +81,7 @@ async function codeMirror(box, label, hears) {
             const [from, to, insert] = difference(view.state.doc.toString(), text);
             view.dispatch({
                 changes: { from, to, insert },
-                annotations: begins ? Transaction.addToHistory.of(false) : [],
+                annotations: begins ? Transaction.addToHistory.of(false) : isolateHistory.of('full'),
             });
         },
         mark: rows => view.dispatch({ effects: setMarks.of(rows) }),

@@ -29,10 +29,11 @@ export class Panel {
             check: () => this.check(),
             save: () => this.save(),
         });
+        const draft = JSON.parse(localStorage.getItem(this.draftName) ?? 'null');
         this.verdict = new Verdict(this.result, line => this.editor.goTo(line));
         this.accept(file);
         this.editor.put(file.text, true);
-        this.restoreDraft(file);
+        if (draft) this.restore(draft, file);
         this.offerUndo();
         this.section.classList.add('open');
         new IntersectionObserver(([seen], watching) => {
@@ -108,11 +109,10 @@ export class Panel {
         }
     }
 
-    restoreDraft(file) {
-        const draft = JSON.parse(localStorage.getItem(this.draftName) ?? 'null');
-        if (!draft || draft.text == file.text) return;
-        const { began } = draft;
-        this.editor.put(draft.text);
+    /** Go on with a draft; if the file is no longer the version that it began from, the reader has to choose. */
+    restore({ text, began }, file) {
+        if (text == file.text) return;
+        this.editor.put(text);
         if (began != file.version) this.safely(() => this.ask());
     }
 
@@ -195,13 +195,14 @@ export class Panel {
     // ------------------------------------------------------------ the check
 
     async check(show = '') {
-        if (!await this.save()) return;
-        const text = this.editor.text;
         this.checking?.abort();
         const checking = this.checking = new AbortController();
         this.verdict.begin();
         this.editor.mark([]);
         this.showButton.hidden = true;
+        this.say('');
+        if (!await this.save() || checking.signal.aborted) return;
+        const text = this.editor.text;
         this.say('Checking.');
         try {
             const { body } = await ask(`${this.path}/check`, { method: 'POST', body: { show }, signal: checking.signal });

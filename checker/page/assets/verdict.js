@@ -10,6 +10,7 @@ export class Verdict {
 
     clear() {
         this.box.replaceChildren();
+        delete this.box.dataset.verdict;
         this.marks = []; // lines to mark, each with its sentence, from the top
         this.toShow = ''; // the function whose numbers can be shown
         this.words = ''; // the verdict in short
