@@ -124,7 +124,7 @@ class Book:
         return JSONResponse({"version": saved.version})
 
     async def check(self, request: Request) -> Response:
-        """Check the file on disk, and answer with records as they come; leaving ends the check."""
+        """Check the file on disk, and answer with records as they come; leaving ends it."""
         step, asked = _step(request), await _body(request)
         show = asked.get("show", "")
         if show and show not in (blank.label for blank in find_blanks(step.solution_file.read_text())):
@@ -146,7 +146,7 @@ class Book:
                     if record["event"] in ("verdict", "ended"):
                         return
             finally:
-                running.end()
+                running.leave()
 
         return StreamingResponse(lines(), media_type=JSON_LINES)
 

@@ -9,15 +9,22 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from checker.course.paths import ROOT
+from checker.course.paths import ROOT, SMALL_MODEL, SOLUTIONS, TESTS
 from checker.course.progress import digest
 
 BOOK = ROOT / "book"
 HTML = BOOK / "html"
 BUILT_FROM = HTML / ".built-from"
 #: What the chapters are made of: their texts, and what computes, draws and quotes.
-SOURCES = ("book/src", "book/theme", "checker", "models", "play", "solutions", "tests", "tools")
-FILES = ("book/book.toml", "pixi.toml", "pyproject.toml")
+FOLDERS = (
+    BOOK / "src",
+    BOOK / "theme",
+    SOLUTIONS,
+    TESTS,
+    SMALL_MODEL.parent,
+    *(ROOT / name for name in ("checker", "play", "tools")),
+)
+FILES = (BOOK / "book.toml", ROOT / "pixi.toml", ROOT / "pyproject.toml")
 
 
 class CannotBuild(Exception):
@@ -59,8 +66,8 @@ def state_of_sources() -> str:
 
 
 def _sources() -> Iterator[Path]:
-    yield from (ROOT / name for name in FILES)
-    for name in SOURCES:
-        for folder, folders, files in os.walk(ROOT / name):
+    yield from FILES
+    for top in FOLDERS:
+        for folder, folders, files in os.walk(top):
             folders[:] = [one for one in folders if one not in ("__pycache__", "dev")]
             yield from (Path(folder, file) for file in files if not file.endswith(".pyc"))

@@ -28,6 +28,7 @@ class Running:
     def __init__(self, tell: Callable[[Record], None]) -> None:
         self.tell = tell
         self.is_ended = False
+        self.may_go_on = False  # it is a yes, and only compiling is left
         self.child: Child | None = None
         self.lock = threading.Lock()
 
@@ -37,6 +38,11 @@ class Running:
             self.is_ended = True
             if self.child:
                 self.child.kill()
+
+    def leave(self) -> None:
+        """End it because nobody listens any more, unless it goes on for the yes that compiling makes whole."""
+        if not self.may_go_on:
+            self.end()
 
     def has(self, child: Child) -> None:
         """Take note of its child, which is ended with it."""
@@ -77,7 +83,7 @@ class Checks:
 
     def _verdict(self, running: Running, step: Step, show: str) -> Record:
         recorder = Recorder(step, running.tell)
-        recorder.again = "check again"
+        recorder.again, recorder.stopping = "check again", "another check"
         check = open_check(step, recorder, time.perf_counter(), show=show)
         if isinstance(check, int):
             self.prepare(step)
@@ -93,7 +99,8 @@ class Checks:
                 check.hear(event)
                 if isinstance(event, Decided):  # from now on this child only compiles
                     self.prepare(step)
-                if check.report.may_go_on:
+                if check.report.may_go_on and not running.may_go_on:
+                    running.may_go_on = True
                     child.lower_priority()
         finally:
             child.stop()

@@ -80,9 +80,10 @@ def save(step: Step, text: str, replaces: str) -> File:
     path = _own(step)
     with _saving:
         before = path.read_bytes() if path.exists() else b""
-        if "\0" in text:
-            raise Refused("a file with a null byte is not Python")
-        data = _in_the_manner_of(before, text)
+        try:
+            data = _in_the_manner_of(before, text)
+        except UnicodeEncodeError as error:
+            raise Refused(f"the text cannot be saved as UTF-8: {error.reason}") from error
         if len(data) > MOST_BYTES:
             raise Refused(f"the text has {len(data):,} bytes, and a step has a few thousand")
         with _beside(path, data) as new:

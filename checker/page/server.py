@@ -6,7 +6,9 @@ import contextlib
 import os
 import secrets
 import shutil
+import signal
 import socket
+import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -58,6 +60,8 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
             lifespan="on",
             timeout_graceful_shutdown=END_SECONDS,
         )
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda number, frame: sys.exit(128 + number))  # by way of all that is closed below
         with _redirecting(link) as file:
             say(f"the book is at {link}")
             say("the link has a key in it: who has it can edit and run your steps. Ctrl-C ends this.")

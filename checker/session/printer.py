@@ -42,6 +42,7 @@ class Printer:
         self.status: Status | None = None
         self.told_why = False
         self.again = "run this again"  # what a learner does for another verdict
+        self.stopping = "Ctrl-C"  # what ends a check that goes on
 
     def begin(self, seed: int, *, complete: bool) -> None:
         """Take note of a check that begins to run; a terminal shows its seed only where that matters.

@@ -111,7 +111,9 @@ class Report:
         if self.is_yes_so_far and not self.may_go_on:
             self.may_go_on = True
             self.printer.line("MAX has traced it for all sizes, so this step is done.")
-            self.printer.line("It is now compiled for your machine. You may go on: Ctrl-C keeps the yes.")
+            self.printer.line(
+                f"It is now compiled for your machine. You may go on: {self.printer.stopping} keeps the yes."
+            )
 
     def _take(self, event: Claimed) -> None:
         """Print a claim, or hold it from the first no on: its explanation may say that it only waits for another."""

@@ -10,13 +10,17 @@ if (given) {
     history.replaceState(null, '', location.pathname + location.search);
 }
 
-const asked = sessionStorage.getItem(NAME) ? Promise.resolve() : new Promise(resolve => {
-    others.addEventListener('message', ({ data }) => {
-        if (data.key && !sessionStorage.getItem(NAME)) sessionStorage.setItem(NAME, data.key);
-        if (data.key) resolve();
-    });
+/** Wait until this tab has the key; it is asked of the others if it has none. */
+const have = () => sessionStorage.getItem(NAME) ? Promise.resolve() : new Promise(resolve => {
+    const listen = ({ data }) => data.key && done(data.key);
+    const done = key => {
+        others.removeEventListener('message', listen);
+        if (key) sessionStorage.setItem(NAME, key);
+        resolve();
+    };
+    others.addEventListener('message', listen);
     others.postMessage({ ask: true });
-    setTimeout(resolve, WAIT);
+    setTimeout(done, WAIT);
 });
 others.addEventListener('message', ({ data }) => {
     const key = sessionStorage.getItem(NAME);
@@ -33,17 +37,22 @@ export class Refusal extends Error {
 }
 
 /** Ask the server; the answer is a response that is a success. */
-export async function ask(path, { method = 'GET', body, signal } = {}) {
-    await asked;
+export async function ask(path, { method = 'GET', body, signal } = {}, again = true) {
+    await have();
+    const key = sessionStorage.getItem(NAME);
     const response = await fetch(`/api/${path}`, {
         method,
         signal,
         headers: {
-            Authorization: `Bearer ${sessionStorage.getItem(NAME)}`,
+            Authorization: `Bearer ${key}`,
             ...body && { 'Content-Type': 'application/json' },
         },
         body: body && JSON.stringify(body),
     });
+    if (response.status == 401 && key && again) {
+        sessionStorage.removeItem(NAME); // the server was started again, and another tab may have its new key
+        return ask(path, { method, body, signal }, false);
+    }
     if (!response.ok) throw new Refusal(response.status, await response.json().catch(() => ({})));
     return response;
 }

@@ -54,7 +54,7 @@ export class Panel {
         this.help = make('div', { class: 'help' });
         this.showButton = button('Show numbers', () => this.check(this.verdict.toShow), { hidden: true });
         this.undoButton = button('Undo reset', () => this.undoReset(), { hidden: true });
-        this.tools = make('div', { class: 'tools', role: 'toolbar', 'aria-label': 'What to do with your file' },
+        this.tools = make('div', { class: 'tools', role: 'group', 'aria-label': 'What to do with your file' },
             button('Check', () => this.check(), { class: 'first', 'aria-keyshortcuts': 'Control+Enter' }),
             button('Save', () => this.save(), { 'aria-keyshortcuts': 'Control+S' }),
             button('Hint', () => this.hint()),
@@ -63,7 +63,7 @@ export class Panel {
             button('Reset', () => this.reset()),
             this.undoButton,
         );
-        const keys = make('p', { class: 'keys' }, 'Ctrl-Enter checks. Escape, then Tab leaves the editor.');
+        const keys = make('p', { class: 'keys' }, 'Ctrl-Enter checks (on a Mac, Cmd-Enter). Escape, then Tab leaves the editor.');
         const file = this.section.querySelector('p.file');
         this.section.setAttribute('role', 'region');
         this.section.setAttribute('aria-label', `Write ${this.name}`);
@@ -118,7 +118,7 @@ export class Panel {
 
     async save() {
         if (this.conflict) return this.chooser.querySelector('button').focus(), false;
-        if (!this.isDirty && this.version) return true;
+        if (!this.isDirty) return true;
         const text = this.editor.text;
         this.busy = true;
         try {

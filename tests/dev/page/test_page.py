@@ -420,13 +420,21 @@ def test_standings_list_every_step_and_what_is_next(site, file):
     assert "last check: no" in one["words"]
 
 
+def test_a_text_that_is_no_unicode_is_refused(site, file):
+    before = file.read_bytes()
+    status, said = site.ask(STEP, b'{"text": "\\ud800", "replaces": "%s"}' % site.get(STEP)["version"].encode(), "PUT")
+    assert status == 409
+    assert "cannot be saved as UTF-8" in said
+    assert file.read_bytes() == before
+
+
 def test_ctrl_c_ends_it_and_all_that_it_started(site):
     with serve(site.course) as other:
         other.ask(f"{STEP}/ready", {}, "POST")
         started = psutil.Process(other.server.pid).children(recursive=True)
         assert started
         os.killpg(other.server.pid, signal.SIGINT)
-        assert other.server.wait(10) in (130, 0)
+        assert other.server.wait(10) == 130
         _, alive = psutil.wait_procs(started, timeout=5)
         assert not alive
 

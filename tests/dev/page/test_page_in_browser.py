@@ -36,7 +36,6 @@ def window(browser, site):
     page.on(
         "request", lambda asked: asked.url.startswith(site.address) or page.wrong.append(f"{asked.url} is elsewhere")
     )
-    page.goto(site.link)
     yield page
     page.context.close()
     assert [wrong for wrong in page.wrong if TYPED_OVER not in wrong] == []
@@ -45,7 +44,7 @@ def window(browser, site):
 def open_step(page, site, task, text=None):
     """Open the chapter of a step, whose file has a text: the skeleton if no other is given."""
     site.course.write(task, expected(find_step(task)) if text is None else text)
-    page.goto(f"{site.address}/{url(task)}")
+    page.goto(f"{site.address}/{url(task)}#key={site.key}")
     page.locator("section.panel .cm-content").wait_for()
     page.locator("section.panel").scroll_into_view_if_needed()
     return page.locator("section.panel")
@@ -112,7 +111,7 @@ def test_a_step_is_solved_on_the_page(window, site, task):
 def test_the_first_page_says_where_to_go_on(window, site):
     site.course.write("w01")
     site.check("warmup_01")
-    window.goto(f"{site.address}/index.html")
+    window.goto(site.link)
     where = window.locator(".landing .where")
     assert re.match(r"\d+ of \d+ done\.", where.text_content())
     where.get_by_role("link").click()
@@ -254,26 +253,25 @@ def test_what_a_step_prints_is_text(window, site):
 # ---------------------------------------------------------------- reach, and speed
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_axe_has_no_complaint_and_nothing_is_wider_than_the_window(browser, site, width):
-    site.course.spoil("s02", MISTAKES["s02"])
-    wrong = site.path("s02").read_text()
-    for theme in THEMES:
-        page = open_page(browser, width, theme)
-        page.goto(site.link)
-        panel = open_step(page, site, "s02", wrong)
-        check(panel)
-        panel.get_by_role("button", name="Compare").click()
-        panel.get_by_role("button", name="Show it").click()
-        panel.locator(".comparison").first.wait_for()
-        put(panel, f"{wrong}\nmine = 1\n")
-        site.path("s02").write_text(f"{wrong}\ntheirs = 1\n")
-        panel.locator(".conflict").wait_for(timeout=SOON)
-        asked = {"where": {"include": [".panel"]}, "rules": {}}
-        assert complaints(page, asked) == []
-        assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
-        panel.get_by_role("button", name="Take what is on disk").click()
-        page.context.close()
+@pytest.mark.parametrize(("width", "theme"), list(zip(WIDTHS, THEMES, strict=True)))
+def test_axe_has_no_complaint_and_nothing_is_wider_than_the_window(browser, site, width, theme):
+    """With all that a panel can show at once."""
+    site.course.spoil("w05", MISTAKES["w05"])
+    wrong = site.path("w05").read_text()
+    page = open_page(browser, width, theme)
+    panel = open_step(page, site, "w05", wrong)
+    check(panel)
+    panel.get_by_role("button", name="Show numbers").click()
+    panel.locator(".shown").wait_for(timeout=VERDICT)
+    panel.get_by_role("button", name="Compare").click()
+    panel.get_by_role("button", name="Show it").click()
+    panel.locator(".comparison").first.wait_for()
+    put(panel, f"{wrong}\nmine = 1\n")
+    site.path("w05").write_text(f"{wrong}\ntheirs = 1\n")
+    panel.locator(".conflict").wait_for(timeout=SOON)
+    assert complaints(page, {"where": {"include": [".panel", "#mdbook-sidebar"]}, "rules": {}}) == []
+    assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
+    page.context.close()
 
 
 def test_escape_frees_tab(window, site):
@@ -302,7 +300,7 @@ def test_the_keys_of_the_book_are_letters_in_the_editor(window, site):
 
 
 def test_search_still_works_under_the_policy(window, site):
-    window.goto(f"{site.address}/index.html")
+    window.goto(site.link)
     window.locator("#mdbook-search-toggle").click()
     window.locator("#mdbook-searchbar").press_sequentially("causal")
     window.locator("#mdbook-searchresults a").first.click()
@@ -313,7 +311,7 @@ def test_search_still_works_under_the_policy(window, site):
 def test_without_the_editors_packages_a_plain_field_does(window, site):
     window.route("**/editor/*.js", lambda route: route.abort())
     site.course.write("w05")
-    window.goto(f"{site.address}/{url('w05')}")
+    window.goto(f"{site.address}/{url('w05')}#key={site.key}")
     field = window.locator("section.panel textarea")
     field.wait_for()
     field.press("Control+Enter")
