@@ -94,8 +94,12 @@ class Book:
     async def page(self, request: Request) -> Response:
         """Answer with a page or another file of the book."""
         root = self.html.resolve()
-        file = (root / (request.path_params["path"] or "index.html")).resolve()
-        if not file.is_relative_to(root) or not file.is_file() or file.name.startswith("."):
+        try:
+            file = (root / (request.path_params["path"] or "index.html")).resolve()
+            is_there = file.is_relative_to(root) and file.is_file() and not file.name.startswith(".")
+        except (OSError, ValueError):  # a name that is too long, or has a null byte
+            is_there = False
+        if not is_there:
             raise HTTPException(404, "there is no such page")
         if file.suffix == ".html":
             return await run_in_threadpool(pages.page, file, editor.modules())

@@ -17,6 +17,7 @@ export class Panel {
         this.draftName = `book-draft:${this.step}`;
         this.undoName = `book-undo:${this.step}`;
         this.busy = false; // a save or a reset is on its way
+        this.hasDraft = false; // the draft that the browser keeps is this tab's
         this.conflict = null; // the file as it is on disk, while a reader has to choose
     }
 
@@ -101,10 +102,12 @@ export class Panel {
     changed() {
         if (!this.editor || this.saved === undefined) return;
         if (this.isDirty) {
+            this.hasDraft = true;
             localStorage.setItem(this.draftName, JSON.stringify({ text: this.editor.text, began: this.version }));
             this.say(NOT_SAVED);
         } else {
-            localStorage.removeItem(this.draftName);
+            if (this.hasDraft) localStorage.removeItem(this.draftName);
+            this.hasDraft = false;
             this.say('');
         }
     }

@@ -100,6 +100,8 @@ def test_an_origin_that_is_trusted_may_ask(site):
         "/%2e%2e/%2e%2e/pyproject.toml",
         "/page/..%2f..%2fcli.py",
         "/.built-from",
+        "/step%00",
+        pytest.param(f"/{'x' * 5000}", id="long"),
         "//etc/passwd",
     ],
 )
@@ -437,6 +439,26 @@ def test_ctrl_c_ends_it_and_all_that_it_started(site):
         assert other.server.wait(10) == 130
         _, alive = psutil.wait_procs(started, timeout=5)
         assert not alive
+
+
+# ---------------------------------------------------------------- the book
+
+
+def test_every_step_has_its_panel_on_the_page_of_its_chapter(site):
+    for step in all_steps():
+        html = (site.course.root / "book" / "html" / f"{step.chapter.stem}.html").read_text()
+        assert re.findall(r'<section class="panel" data-step="(\w+)">', html) == [step.name]
+
+
+def test_the_book_is_built_again_when_a_chapter_has_changed_and_not_when_a_step_has(site):
+    state = "from checker.page import building; print(building.state_of_sources(), end='')"
+    before = (site.course.root / "book" / "html" / ".built-from").read_text()
+    site.course.write("w05", "x = 1\n")
+    assert site.course.python("-c", state).stdout == before
+    (site.course.root / "tools" / "book_maker" / "new.py").write_text("")
+    assert site.course.python("-c", state).stdout not in ("", before)
+    (site.course.root / "tools" / "book_maker" / "new.py").unlink()
+    assert site.course.python("-c", state).stdout == before
 
 
 # ---------------------------------------------------------------- the editor

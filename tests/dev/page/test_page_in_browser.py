@@ -308,6 +308,16 @@ def test_search_still_works_under_the_policy(window, site):
     assert "causal" in window.locator("main").inner_text().lower()
 
 
+def test_the_plain_file_shows_the_commands_to_type(browser, book):
+    page = open_page(browser, PHONE, "light")
+    page.goto((book / url("w05")).as_uri())
+    panel = page.locator("section.panel")
+    assert "./run w05" in panel.inner_text()
+    assert "def multi_head_attention" in panel.locator("pre").inner_text()
+    assert panel.get_by_role("button", name="Check").count() == 0
+    page.context.close()
+
+
 def test_without_the_editors_packages_a_plain_field_does(window, site):
     window.route("**/editor/*.js", lambda route: route.abort())
     site.course.write("w05")
