@@ -188,7 +188,6 @@ class Book:
             raise files.Refused(str(error)) from error
         different = list(compare.pairs(source, solution, whole=False))
         return {
-            "names": [relative_path(step.learner_file), relative_path(step.solution_file)],
             "pairs": [
                 {"name": one.name, "line": one.line, "rows": compare.aligned(one.yours, one.theirs)}
                 for one in different

@@ -47,7 +47,13 @@ export class Panel {
     }
 
     build() {
-        const button = (words, does, more = {}) => make('button', { type: 'button', onclick: () => this.safely(does), ...more }, words);
+        const button = (words, does, more = {}) => {
+            const onclick = () => {
+                if (!this.conflict) this.notice.replaceChildren(); // what was asked last is no longer asked
+                this.safely(does);
+            };
+            return make('button', { type: 'button', onclick, ...more }, words);
+        };
         this.box = make('div', { class: 'editor' });
         this.state = make('span', { class: 'state', role: 'status' });
         this.notice = make('div', { class: 'notices' });
@@ -177,7 +183,7 @@ export class Panel {
             make('p', {},
                 make('button', { type: 'button', onclick: () => this.decide(true) }, 'Keep what is in the editor'),
                 make('button', { type: 'button', onclick: () => this.decide(false) }, 'Take what is on disk')),
-            comparison([`${this.name} on disk`, 'in the editor'], file.rows),
+            comparison(['on disk', 'in the editor'], file.rows),
         );
         this.notice.replaceChildren(this.chooser);
         this.say('');
@@ -249,13 +255,13 @@ export class Panel {
 
     async compare(sure = false) {
         if (!await this.save()) return;
-        const { ask: question, names, pairs, count, additions } = await post(`${this.path}/compare`, { sure });
+        const { ask: question, pairs, count, additions } = await post(`${this.path}/compare`, { sure });
         if (question) return this.confirm(question, 'Show it', () => this.compare(true));
         const same = count - pairs.length;
         this.help.replaceChildren(
             ...pairs.flatMap(({ name, line, rows }) => [
-                make('h3', {}, make('code', {}, name)),
-                comparison([line ? `${names[0]}, line ${line}` : names[0], names[1]], rows),
+                make('h3', {}, make('code', {}, name), line ? `, from line ${line}` : ' is not in your file'),
+                comparison(['yours', 'solution'], rows),
             ]),
             make('p', {}, `${same} of ${count} blanks are written as in the solution.`),
             additions.length ? make('p', {}, `Your file also has ${additions.join(', ')}.`) : '',
@@ -322,14 +328,29 @@ async function* records(body) {
     }
 }
 
-const MARKS = { '|': 'another line', '<': 'only on the left', '>': 'only on the right', ' ': '' };
+const AROUND = 2; // equal lines that are shown before and after those that differ
 
-/** Show two texts side by side, line by line. */
-function comparison(names, rows) {
-    const table = make('table', { class: 'comparison' },
-        make('thead', {}, make('tr', {}, ...names.map(name => make('th', { scope: 'col' }, name)))),
-        make('tbody', {}, ...rows.map(([left, mark, right]) => make('tr', mark == ' ' ? {} : { class: 'differs' },
-            make('td', mark == ' ' ? {} : { class: 'left', title: MARKS[mark] }, make('code', {}, left ?? '')),
-            make('td', mark == ' ' ? {} : { class: 'right', title: MARKS[mark] }, make('code', {}, right ?? ''))))));
-    return make('div', { class: 'table-wrapper', tabindex: 0, role: 'region', 'aria-label': `Table: ${names.join(', ')}` }, table);
+/** Show where two texts differ: the lines of the one above those of the other, with a few lines around them. */
+function comparison([left, right], rows) {
+    const differs = rows.map(([, mark]) => mark != ' ');
+    const isNear = at => differs.slice(Math.max(0, at - AROUND), at + AROUND + 1).includes(true);
+    const row = (kind, who, line) => make('tr', { class: kind },
+        make('th', { scope: 'row' }, who), make('td', {}, make('code', {}, line)));
+    const made = [];
+    for (let at = 0; at < rows.length; at++) {
+        if (!differs[at]) {
+            if (isNear(at)) made.push(row('', '', rows[at][0]));
+            else if (made.length && made.at(-1).className != 'gap') made.push(row('gap', '', '…'));
+            continue;
+        }
+        let end = at;
+        while (differs[end]) end++;
+        for (const [who, side, kind] of [[left, 0, 'left'], [right, 2, 'right']])
+            made.push(...rows.slice(at, end).filter(one => one[side] !== null).map(one => row(kind, who, one[side])));
+        at = end - 1;
+    }
+    if (made.at(-1)?.className == 'gap') made.pop();
+    const table = make('table', { class: 'comparison' }, make('tbody', {}, ...made));
+    const label = `Where they differ: ${left} and ${right}`;
+    return make('div', { class: 'table-wrapper', tabindex: 0, role: 'region', 'aria-label': label }, table);
 }
