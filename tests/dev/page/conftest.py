@@ -5,7 +5,7 @@ import pytest
 from tests.dev.page.serving import make_course, serve
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(book, tmp_path_factory):
     """A served course; a test that changes a step begins with ``site.course.write``."""
     course = make_course(tmp_path_factory.mktemp("page") / "course", book)
