@@ -335,11 +335,11 @@ function comparison([left, right], rows) {
     const differs = rows.map(([, mark]) => mark != ' ');
     const isNear = at => differs.slice(Math.max(0, at - AROUND), at + AROUND + 1).includes(true);
     const row = (kind, who, line) => make('tr', { class: kind },
-        make('th', { scope: 'row' }, who), make('td', {}, make('code', {}, line)));
+        who ? make('th', { scope: 'row' }, who) : make('td'), make('td', {}, make('code', {}, line)));
     const made = [];
     for (let at = 0; at < rows.length; at++) {
         if (!differs[at]) {
-            if (isNear(at)) made.push(row('', '', rows[at][0]));
+            if (isNear(at)) made.push(row('', 'both', rows[at][0]));
             else if (made.length && made.at(-1).className != 'gap') made.push(row('gap', '', '…'));
             continue;
         }
