@@ -45,11 +45,12 @@ def test_a_skeleton_is_the_generators():
 
 def test_in_its_own_chapter_a_skeleton_is_a_panel_with_the_commands_to_type():
     made = directives.expand("step_07.md", "{{skeleton 07}}\n\n{{skeleton 08}}\n", [])
-    before, _, after = made.partition("</section>")
-    assert '<section class="panel" data-step="step_07">\n\n' in before
+    panel, _, after = made.partition("</section>")
+    assert panel.startswith('<section class="panel" data-step="step_07">\n\n')
     for command in ("s07", "watch s07", "hint s07", "book"):
-        assert f"`./run {command}`" in before
-    assert "section" not in after
+        assert f"`./run {command}`" in panel
+    assert "<section" not in after
+    assert "step_08.py" in after
 
 
 def test_a_definition_is_shown_alone_and_dedented():
