@@ -60,6 +60,7 @@ class Checks:
         self.getting_ready = threading.Lock()
         self.turn = threading.Lock()
         self.newest: Running | None = None
+        self.is_closed = False
         self.lock = threading.Lock()
 
     def begin(self, tell: Callable[[Record], None]) -> Running:
@@ -73,7 +74,8 @@ class Checks:
     def prepare(self, step: Step) -> None:
         """Have a child get ready for a check of ``step``."""
         with self.getting_ready:
-            self.ready.prepare(step)
+            if not self.is_closed:  # else nobody would end it
+                self.ready.prepare(step)
 
     def run(self, running: Running, step: Step, show: str = "") -> None:
         """Carry a check out, and tell its records; the last holds the verdict, or says that a newer one ended it."""
@@ -111,4 +113,5 @@ class Checks:
         if self.newest:
             self.newest.end()
         with self.turn, self.getting_ready:
+            self.is_closed = True
             self.ready.close()
