@@ -93,24 +93,34 @@ CHECK_OPTIONS: list[click.Parameter] = [
     click.Option(["--device"], type=DEVICE, help="Compile for this device alone."),
     click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside the right ones."),
     click.Option(["--seed"], type=int, help="Draw the second configuration from this number again."),
+    click.Option(["--json", "as_json"], is_flag=True, help="Print the verdict as one JSON object, for other programs."),
 ]
 
 
-def check(step: Step, solution: bool, no_compile: bool, device: str | None, show: str, seed: int | None) -> int:
+def check(
+    step: Step, solution: bool, no_compile: bool, device: str | None, show: str, seed: int | None, as_json: bool
+) -> int:
     """Grade a step and print the verdict; only a yes is 0."""
+    import json
+
     from checker.course.blanks import blanks_of
     from checker.session.check import grade
     from checker.session.child import Child
     from checker.session.printer import Printer
+    from checker.session.recording import Recorder
 
     labels = [blank.label for blank in blanks_of(step)]
     if show and show not in labels:
         raise Refusal(f"{step.task}: there is no function {show} to show; choose from {', '.join(labels)}")
-    printer = Printer(labels)
+    recorder = Recorder(step, solution=solution)
+    printer = recorder if as_json else Printer(labels)
     with click.get_current_context().obj or Child() as child:
-        return grade(
+        status = grade(
             child, step, printer, solution=solution, compile_=not no_compile, device=device, show=show, seed=seed
         )
+    if as_json:
+        click.echo(json.dumps(recorder.verdict(status), indent=1))
+    return status
 
 
 # ---------------------------------------------------------------- beside you
@@ -195,6 +205,21 @@ def warm(steps: tuple[Step, ...], jobs: int | None, checks_only: bool, report: b
     from checker.warm import warm
 
     return warm(list(steps), jobs, checks_only=checks_only, report=report)
+
+
+@main.command()
+@click.option("--port", type=click.IntRange(1, 65535), show_default="3000, or a free one", help="Where to serve it.")
+@click.option("--open/--no-open", "open_", default=True, help="Open the browser.")
+@click.option(
+    "--trusted-origin", multiple=True, metavar="ORIGIN", help="Another address that leads here, as in a devcontainer."
+)
+def book(port: int | None, open_: bool, trusted_origin: tuple[str, ...]) -> int:
+    """Serve the book with an editor and the check on its pages, at http://127.0.0.1:3000."""
+    from checker.page.building import CannotBuild
+    from checker.page.server import CannotServe, serve
+
+    with refusing(CannotServe, CannotBuild):
+        return serve(teller(), port=port, open_=open_, trusted=trusted_origin)
 
 
 @main.command()

@@ -78,6 +78,39 @@ def ask_before_the_last(what: str) -> bool:
     return answer
 
 
+@dataclass(frozen=True)
+class Tier:
+    """A hint among those of its step: ``number`` of ``count``, from 1."""
+
+    number: int
+    count: int
+    hint: Hint
+
+    @property
+    def warning(self) -> str:
+        """What to say before it is shown, if it is the last one; else nothing."""
+        return _what_the_last_tells(self.count, self.hint) if self.number == self.count else ""
+
+
+def next_tier(step: Step) -> Tier | None:
+    """Return the hint that follows those that were seen; None if all were.
+
+    Raises:
+        NoHints: as ``hints_of``.
+    """
+    hints, number = hints_of(step), progress.hints_seen(step) + 1
+    return Tier(number, len(hints), hints[number - 1]) if number <= len(hints) else None
+
+
+def note_seen(step: Step, number: int) -> None:
+    """Keep that hint ``number`` was seen, and those before it.
+
+    Raises:
+        OSError: it cannot be kept.
+    """
+    progress.note_hints(step, max(number, progress.hints_seen(step)))
+
+
 def tell_next(step: Step, printer: Printer, may_tell_all: Callable[[str], bool]) -> None:
     """Print the next hint.
 
@@ -89,40 +122,39 @@ def tell_next(step: Step, printer: Printer, may_tell_all: Callable[[str], bool])
     Raises:
         NoHints: raised by ``hints_of`` or by ``may_tell_all``.
     """
-    hints = hints_of(step)
-    number = progress.hints_seen(step) + 1
-    if number > len(hints):
+    tier = next_tier(step)
+    if tier is None:
         printer.line(
-            f"You have seen all {len(hints)} hints of {step.task}: `./run hint {step.task} --all` shows them again, "
-            f"`./run compare {step.task} --anyway` the solution."
+            f"You have seen all {len(hints_of(step))} hints of {step.task}: `./run hint {step.task} --all` shows them "
+            f"again, `./run compare {step.task} --anyway` the solution."
         )
-    elif number < len(hints) or may_tell_all(_what_the_last_tells(hints)):
-        _tell(step, hints, number, printer)
+    elif not tier.warning or may_tell_all(tier.warning):
+        _tell(step, tier, printer)
 
 
 def tell_all(step: Step, printer: Printer, may_tell_all: Callable[[str], bool]) -> None:
     """Print every hint; before the last, unless it was seen, ask as ``tell_next`` does."""
     hints = hints_of(step)
-    for number in range(1, len(hints) + 1):
-        if number == len(hints) > progress.hints_seen(step) and not may_tell_all(_what_the_last_tells(hints)):
+    for number, hint in enumerate(hints, start=1):
+        tier = Tier(number, len(hints), hint)
+        if tier.warning and number > progress.hints_seen(step) and not may_tell_all(tier.warning):
             return
         if number > 1:
             printer.line()
-        _tell(step, hints, number, printer)
+        _tell(step, tier, printer)
 
 
-def _what_the_last_tells(hints: list[Hint]) -> str:
-    return f'The last hint, {len(hints)} of {len(hints)}, "{hints[-1].title}", gives away what to write.'
+def _what_the_last_tells(count: int, last: Hint) -> str:
+    return f'The last hint, {count} of {count}, "{last.title}", gives away what to write.'
 
 
-def _tell(step: Step, hints: list[Hint], number: int, printer: Printer) -> None:
-    """Print hint ``number``, from 1, and record that it was seen."""
-    hint = hints[number - 1]
-    printer.line(f"Hint {number} of {len(hints)}: {hint.title}\n")
-    for line in in_terminal(hint.body, printer.console.width):
+def _tell(step: Step, tier: Tier, printer: Printer) -> None:
+    """Print a hint, and record that it was seen."""
+    printer.line(f"Hint {tier.number} of {tier.count}: {tier.hint.title}\n")
+    for line in in_terminal(tier.hint.body, printer.console.width):
         printer.styled(line)
     try:
-        progress.note_hints(step, max(number, progress.hints_seen(step)))
+        note_seen(step, tier.number)
     except OSError as error:
         file = relative_path(progress.FILE)
         printer.line(f"\n(The next call shows this one again: {file} cannot be written, {error.strerror}.)")

@@ -5,6 +5,8 @@ The learner's file is kept beside it first, so nothing is lost.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from checker.course import progress
 from checker.course.paths import relative_path
 from checker.course.skeletons import expected, is_untouched, keep
@@ -34,7 +36,9 @@ def reset(steps: list[Step], *, sure: bool) -> None:
         return
     try:
         for step in touched:
-            _write_skeleton(step, printer)
+            if kept := begin_again(step):
+                printer.line(f"Your {relative_path(step.learner_file)} is kept as {relative_path(kept)}.")
+            printer.line(f"{relative_path(step.learner_file)} is the skeleton again.")
         for step in steps:
             progress.forget(step)
     except OSError as error:
@@ -53,10 +57,14 @@ def _is_agreed(replaced: list[Step]) -> bool:
     return asked(f"{what} Reset?") is not False
 
 
-def _write_skeleton(step: Step, printer: Printer) -> None:
+def begin_again(step: Step) -> Path | None:
+    """Write the skeleton of a step; return the copy of what was there, or None if there was nothing.
+
+    Raises:
+        OSError: the file cannot be kept or written.
+    """
     path = step.learner_file
-    if path.is_file():
-        printer.line(f"Your {relative_path(path)} is kept as {relative_path(keep(path))}.")
+    kept = keep(path) if path.is_file() else None
     path.parent.mkdir(exist_ok=True)
     path.write_text(expected(step), encoding="utf-8")
-    printer.line(f"{relative_path(path)} is the skeleton again.")
+    return kept

@@ -127,6 +127,7 @@ def open_check(
         show=show,
         seed=seed,
     )
+    printer.begin(seed, complete=not report.left_out)
     return Check(step, job, report)
 
 

@@ -15,13 +15,15 @@ COMPILE_SECONDS = 900.0  # for one thing that MAX compiles
 START_SECONDS = 120.0  # for importing MAX from a cold disk
 TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
 PRINTED_LINES = 200  # of the learner's own output
+PRINTED_BYTES = 10_000  # of one such line
 
 
 class _Lines:
-    """The complete lines that have come out of a pipe."""
+    """The complete lines that have come out of a pipe; of each, no more than ``longest`` bytes."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, longest: int | None = None) -> None:
         self.descriptor = descriptor
+        self.longest = longest
         self.rest = b""
         self.open = True
 
@@ -32,7 +34,8 @@ class _Lines:
             lines, self.rest = ([self.rest] if self.rest else []), b""
         else:
             *lines, self.rest = (self.rest + data).split(b"\n")
-        return lines
+        self.rest = self.rest[: self.longest]  # else 100 MB without an end of line would be copied again and again
+        return [line[: self.longest] for line in lines]
 
 
 def listen(signs: Mapping[str, Sign], pipe: int, output: int, quiet_seconds: float, started: bool) -> Iterator[Event]:
@@ -47,7 +50,7 @@ def listen(signs: Mapping[str, Sign], pipe: int, output: int, quiet_seconds: flo
     """
     told, printed, compiling = _Lines(pipe), 0, False
     with selectors.DefaultSelector() as selector:
-        lines = {pipe: told, output: _Lines(output)}
+        lines = {pipe: told, output: _Lines(output, PRINTED_BYTES)}
         for descriptor in lines:
             selector.register(descriptor, selectors.EVENT_READ)
         heard = time.monotonic()

@@ -42,6 +42,15 @@ class Printer:
         self.status: Status | None = None
         self.told_why = False
         self.again = "run this again"  # what a learner does to get another verdict
+        self.stopping = "Ctrl-C"  # what ends a check that goes on
+
+    def begin(self, seed: int, *, complete: bool) -> None:
+        """Take note of a check that begins to run; a terminal shows its seed only if that matters.
+
+        Args:
+            seed: what its second configuration is drawn from.
+            complete: whether no verdict is left out.
+        """
 
     def line(self, text: str = "") -> None:
         """Print text, wrapped to the terminal."""
@@ -55,13 +64,22 @@ class Printer:
         """Print a line of code, as it is."""
         self.console.print(Text(f"    {text}"), no_wrap=True, overflow="ellipsis")
 
-    def row(self, verdict: str, about: str, sentence: str) -> None:
-        """Print ``yes  _attn  Given query, key and value it returns what Hugging Face returns.``"""
+    def row(self, verdict: str, about: str, sentence: str, where: str = "") -> None:
+        """Print ``yes  _attn  Given query, key and value it returns what Hugging Face returns.``
+
+        ``where`` begins with the line that the row is about, ``line 57: …``; a terminal shows it with the explanation.
+        """
         head = f"  {verdict:<8}  {about:<{self.label_width}}  "
         lines = textwrap.wrap(sentence, self.console.width - len(head)) or [""]
         self.console.print(Text.assemble((head[:10], STYLES.get(verdict, "")), head[10:], lines[0]))
         for line in lines[1:]:
             self.console.print(Text(" " * len(head) + line))
+
+    def explained(self, about: str, sentence: str, where: str, *, numbers: bool = False) -> None:
+        """Print why it is a no, and below it the lines of the file that it is about; ``numbers`` can be shown."""
+        self.line(f"\n{about}: {sentence}" if about else f"\n{sentence}")
+        for line in where.splitlines():
+            self.code(line)
 
     def printed(self, text: str) -> None:
         """Print a line that the learner's own code printed."""

@@ -17,17 +17,16 @@ from checker.session.verdict import INTERRUPTED, YES, Explanation, Heard, Verdic
 def print_unreadable(error: Unreadable, printer: Printer) -> None:
     """Print why a file cannot be graded."""
     if error.refuted:
-        printer.row("no", "", error.refuted)
-        printer.line()
-    printer.line(str(error))
-    for line in error.code:
-        printer.code(line)
+        printer.row("no", "", error.refuted, str(error).lower())
+        printer.explained("", str(error), "\n".join(error.code))
+    else:
+        printer.line(str(error))
 
 
 def print_static(static: StaticVerdict, printer: Printer) -> None:
     """Print which blanks are still to write, and how to begin if that is all of them."""
     for one in static.to_write:
-        printer.row("to write", one.blank.label, what_to_do(one, static.stop))
+        printer.row("to write", one.blank.label, what_to_do(one, static.stop), f"line {one.line}" if one.line else "")
     if not static.can_be_tried:
         count = f"{static.blanks} blanks are" if static.blanks > 1 else "One blank is"
         printer.line(f"\n{count} left to write. Replace one `{static.stop}` with code, and {printer.again}.")
@@ -98,8 +97,8 @@ class Report:
                     self.heard.disputed.append(event.claim)
             case Shown():
                 self.shown = event
-            case Unloadable():
-                self.printer.row("no", "", self.step.language.loads)
+            case Unloadable(_, where):
+                self.printer.row("no", "", self.step.language.loads, where)
         self.heard.hear(event)
         decided = isinstance(event, Decided) and event.stage == "drawn"  # the last of the numbers
         if decided and self.more_to_come and self.heard.numbers_are_right:
@@ -114,7 +113,9 @@ class Report:
         if self.is_yes_so_far and not self.may_go_on:
             self.may_go_on = True
             self.printer.line("MAX has traced it for all sizes, so this step is done.")
-            self.printer.line("It is now compiled for your machine. You may go on: Ctrl-C keeps the yes.")
+            self.printer.line(
+                f"It is now compiled for your machine. You may go on: {self.printer.stopping} keeps the yes."
+            )
 
     def _take(self, event: Claimed) -> None:
         """Print a claim, or hold it from the first no on: its explanation may say that it waits for another."""
@@ -135,7 +136,7 @@ class Report:
         if event.verdict == "yes" and event.claim.partition("[")[0] in self.drawn:
             return  # it is of interest only if it does not hold
         if event.verdict != "waits":
-            self.printer.row(event.verdict, about, event.sentence)
+            self.printer.row(event.verdict, about, event.sentence, event.where)
         elif about not in self.waiting:
             self.waiting.add(about)
             self.printer.row("waits", about, event.help)
@@ -153,7 +154,9 @@ class Report:
         if len(wrong) > 1:
             self.printer.line(f"\n{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}.")
         for explanation in verdict.explanations:
-            self._explain(explanation)
+            self.printer.explained(
+                explanation.about, explanation.sentence, explanation.where, numbers=explanation.numbers
+            )
         if self.is_refused_by_drawn:
             again = f"./run {self.step.task} --seed {self.seed}"
             self.printer.line(f"\nEvery check draws new numbers; `{again}` draws these again.")
@@ -205,9 +208,3 @@ class Report:
     def seconds(self) -> str:
         """Return how long the check has taken so far."""
         return f"{time.perf_counter() - self.started:.1f} s"
-
-    def _explain(self, explanation: Explanation) -> None:
-        about = f"{explanation.about}: " if explanation.about else ""
-        self.printer.line(f"\n{about}{explanation.sentence}")
-        for line in explanation.where.splitlines():
-            self.printer.code(line)

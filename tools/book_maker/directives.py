@@ -34,15 +34,15 @@ LANGUAGES = {".py": "python", ".mojo": "python", ".toml": "toml", ".json": "json
 IDENTIFIER = re.compile(r"(?<![\w.])(?:\w+\.)*\w*_\w*(?:\.\w+)*(?:\(\))?")
 
 
-def block(words: str) -> str:
-    """Return a block directive, without its braces, as Markdown.
+def block(words: str, chapter: str = "") -> str:
+    """Return a block directive of a chapter, without its braces, as Markdown.
 
     Raises:
         ValueError: there is no such directive, or it names something that does not exist.
     """
     name, _, rest = words.partition(" ")
     known: dict[str, Callable[[str], str]] = {
-        "skeleton": skeleton,
+        "skeleton": lambda step: skeleton(step, chapter),
         "code": code,
         "diff": diff,
         "figure": figure,
@@ -79,10 +79,17 @@ def names() -> list[str]:
     return [name for name in public if name in book_values.__all__ or inspect.isfunction(getattr(book_values, name))]
 
 
-def skeleton(step: str) -> str:
-    """Return the untouched file of a step."""
+def skeleton(step: str, chapter: str = "") -> str:
+    """Return the untouched file of a step; in its own chapter, as the panel that ``./run book`` puts an editor into."""
     found = find_step(step)
-    return fenced(relative_path(found.learner_file), expected(found))
+    listing = fenced(relative_path(found.learner_file), expected(found))
+    if chapter != found.chapter.name:
+        return listing
+    commands = (
+        f"In a terminal, `./run {found.task}` checks your file, `./run watch {found.task}` checks it at every save, "
+        f"and `./run hint {found.task}` gives a hint. `./run book` shows this page with an editor and the check in it."
+    )
+    return f'<section class="panel" data-step="{found.name}">\n\n{listing}\n\n{commands}\n\n</section>'
 
 
 def code(words: str) -> str:
@@ -284,7 +291,7 @@ def _prose(chapter: str, lines: list[str], first: int, faults: list[Fault]) -> l
             finish()
             run_first = at + 1
             try:
-                pieces.append(block(line[2:-2].strip()))
+                pieces.append(block(line[2:-2].strip(), chapter))
             except ValueError as error:
                 faults.append(Fault(chapter, at, f"{line.strip()}: {error}"))
             continue

@@ -291,7 +291,16 @@ def free_port():
 def test_the_book_is_served_on_this_machine(tmp_path):
     port = free_port()
     server = subprocess.Popen(
-        [sys.executable, "-m", "checker.tasks", "book", "--port", str(port), "--dest-dir", str(tmp_path / "html")],
+        [
+            sys.executable,
+            "-m",
+            "checker.tasks",
+            "book-watch",
+            "--port",
+            str(port),
+            "--dest-dir",
+            str(tmp_path / "html"),
+        ],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -43,6 +43,16 @@ def test_a_skeleton_is_the_generators():
     assert f"```python\n{expected(find_step('07')).rstrip()}\n```" in expanded("{{skeleton 07}}\n")
 
 
+def test_in_its_own_chapter_a_skeleton_is_a_panel_with_the_commands_to_type():
+    made = directives.expand("step_07.md", "{{skeleton 07}}\n\n{{skeleton 08}}\n", [])
+    panel, _, after = made.partition("</section>")
+    assert panel.startswith('<section class="panel" data-step="step_07">\n\n')
+    for command in ("s07", "watch s07", "hint s07", "book"):
+        assert f"`./run {command}`" in panel
+    assert "<section" not in after
+    assert "step_08.py" in after
+
+
 def test_a_definition_is_shown_alone_and_dedented():
     made = expanded("{{code solutions/solution_07.py GPT2MultiHeadAttention._merge_heads}}\n")
     assert "```python\ndef _merge_heads(\n    self, tensor: Tensor" in made

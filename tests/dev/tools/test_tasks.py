@@ -26,7 +26,13 @@ GROUPS_OF_PEERS = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependen
 GROUPS = ("checker", "tools")
 
 #: Tasks that are another program's, and which.
-OTHER_PROGRAMS = {"book": "mdbook", "book-build": "mdbook", "check": "ruff", "test": "pytest", "nightly": "pytest"}
+OTHER_PROGRAMS = {
+    "book-watch": "mdbook",
+    "book-build": "mdbook",
+    "check": "ruff",
+    "test": "pytest",
+    "nightly": "pytest",
+}
 
 
 def run(*arguments):
@@ -157,7 +163,7 @@ def nothing_to_install(monkeypatch):
     monkeypatch.setattr(tasks, "install", install)
 
 
-@pytest.mark.parametrize("name", ["serve", "attention", "book", "check"])
+@pytest.mark.parametrize("name", ["serve", "attention", "book-watch", "check"])
 def test_help_installs_nothing(name, nothing_to_install, capfd):
     assert tasks.run(name, ["--help"], MANIFEST["tasks"]) == 0
     said = " ".join(capfd.readouterr().out.split())

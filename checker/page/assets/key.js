@@ -1,0 +1,64 @@
+// The key that `./run book` hands to the browser: it comes behind the # of the link, which no server and no other page
+// sees, and is kept for as long as this tab is open. Another tab of the same origin may ask for it.
+const NAME = 'book-key';
+const others = new BroadcastChannel(NAME);
+const WAIT = 300; // milliseconds for another tab to answer
+
+const given = new URLSearchParams(location.hash.slice(1)).get('key');
+if (given) {
+    sessionStorage.setItem(NAME, given);
+    history.replaceState(null, '', location.pathname + location.search);
+}
+
+/** Wait until this tab has the key; it is asked of the others if it has none. */
+const have = () => sessionStorage.getItem(NAME) ? Promise.resolve() : new Promise(resolve => {
+    const listen = ({ data }) => data.key && done(data.key);
+    const done = key => {
+        others.removeEventListener('message', listen);
+        if (key) sessionStorage.setItem(NAME, key);
+        resolve();
+    };
+    others.addEventListener('message', listen);
+    others.postMessage({ ask: true });
+    setTimeout(done, WAIT);
+});
+others.addEventListener('message', ({ data }) => {
+    const key = sessionStorage.getItem(NAME);
+    if (data.ask && key) others.postMessage({ key });
+});
+
+/** A refusal of the server: `status`, and what it said. */
+export class Refusal extends Error {
+    constructor(status, answer) {
+        super(answer.error ?? `the server answered ${status}`);
+        this.status = status;
+        this.answer = answer;
+    }
+}
+
+/** Ask the server; the answer is a response that is a success. */
+export async function ask(path, { method = 'GET', body, signal } = {}, again = true) {
+    await have();
+    const key = sessionStorage.getItem(NAME);
+    const response = await fetch(`/api/${path}`, {
+        method,
+        signal,
+        headers: {
+            Authorization: `Bearer ${key}`,
+            ...body && { 'Content-Type': 'application/json' },
+        },
+        body: body && JSON.stringify(body),
+    });
+    if (response.status == 401 && key && again) {
+        sessionStorage.removeItem(NAME); // the server was started again, and another tab may have its new key
+        return ask(path, { method, body, signal }, false);
+    }
+    if (!response.ok) throw new Refusal(response.status, await response.json().catch(() => ({})));
+    return response;
+}
+
+/** Ask the server for an object. */
+export const get = async (path, options) => (await ask(path, options)).json();
+
+/** Ask the server to do something, and get its answer. */
+export const post = (path, body = {}) => get(path, { method: 'POST', body });

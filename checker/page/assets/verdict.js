@@ -1,0 +1,97 @@
+// The verdict, line by line as it comes. Whatever a learner's code prints is shown as text.
+import { make } from '/page/dom.js';
+
+export class Verdict {
+    constructor(box, goTo) {
+        this.box = box;
+        this.goTo = goTo;
+        this.clear();
+    }
+
+    clear() {
+        this.box.replaceChildren();
+        delete this.box.dataset.verdict;
+        this.marks = []; // lines to mark, each with its sentence, from the top
+        this.toShow = ''; // the function whose numbers can be shown
+        this.words = ''; // the verdict in short
+        this.last = null;
+    }
+
+    begin() {
+        this.clear();
+        this.log = make('div', { role: 'log', 'aria-label': 'Verdict' });
+        this.progress = make('p', { class: 'progress', hidden: true });
+        this.box.append(this.log, this.progress);
+    }
+
+    hear({ event, ...told }) {
+        this[event]?.(told);
+    }
+
+    row({ verdict, about, sentence, line }) {
+        if (verdict == 'no') this.mark(line, sentence);
+        this.into('ul', 'rows').append(make('li', { 'data-verdict': verdict },
+            make('span', { class: 'word' }, verdict), ' ',
+            about ? make('code', {}, about) : '', ' ',
+            make('span', {}, ...coded(sentence)), ' ',
+            verdict == 'no' || verdict == 'to write' ? this.link(line) : ''));
+    }
+
+    explanation({ about, sentence, where, line, numbers }) {
+        this.mark(line, sentence);
+        if (numbers && !this.toShow) this.toShow = about;
+        this.log.append(make('p', { class: 'why' },
+            about ? make('strong', {}, `${about}: `) : '', ...coded(sentence), ' ', this.link(line)));
+        if (where.length) this.log.append(make('pre', {}, make('code', {}, where.join('\n'))));
+    }
+
+    said({ text }) {
+        this.log.append(make('p', {}, ...coded(text)));
+    }
+
+    shown({ text }) {
+        this.into('pre', 'shown').append(`${text}\n`);
+    }
+
+    printed({ text }) {
+        this.into('pre', 'printed').append(`${text}\n`);
+    }
+
+    compiling({ text }) {
+        this.progress.hidden = !text;
+        this.progress.textContent = text;
+    }
+
+    ended() {
+        this.words = 'A newer check has ended this one.';
+        this.progress.hidden = true;
+    }
+
+    verdict({ verdict, seconds }) {
+        this.words = `${verdict[0].toUpperCase()}${verdict.slice(1)} (${seconds.toFixed(1)} s).`;
+        this.progress.hidden = true;
+        this.box.dataset.verdict = verdict;
+    }
+
+    /** Return the element that records of one kind go into as long as no other comes. */
+    into(tag, kind) {
+        if (this.log.lastElementChild?.className != kind) this.log.append(make(tag, { class: kind, tabindex: tag == 'pre' && 0 }));
+        return this.log.lastElementChild;
+    }
+
+    mark(line, sentence) {
+        if (!line) return;
+        const known = this.marks.find(one => one.line == line);
+        if (known) known.sentence += ` ${sentence}`;
+        else this.marks = [...this.marks, { line, sentence }].sort((a, b) => a.line - b.line);
+    }
+
+    link(line) {
+        return line ? make('button', { type: 'button', class: 'line', onclick: () => this.goTo(line) }, `line ${line}`) : '';
+    }
+}
+
+/** Return a sentence as text and, for what stands between backticks, code. */
+function coded(sentence) {
+    return sentence.split('`').map((part, at) => at % 2 ? make('code', {}, part) : part);
+}
