@@ -1,0 +1,70 @@
+"""A linear layer for few rows, as a cache leaves them: all of its time goes into reading the weights once.
+
+Every core reads its own rows of the weights, a few side by side, from one end to the other, and multiplies what it
+has read by all rows of x while it is in a register.
+"""
+
+from max.algorithm import sync_parallelize
+from std.sys.intrinsics import PrefetchOptions, prefetch
+
+from .vectors import WIDTH, Floats, Vector
+
+comptime MOST = 8  # rows of x
+comptime PIECE = 16  # outputs that a core takes at least
+comptime AHEAD = 4096 // 4  # numbers: how far in front of a load its cache line is asked for
+
+
+@always_inline
+def outputs[rows: Int, count: Int](
+    x: Floats, weight: Floats, bias: Floats, size: Int, output: Floats, stride: Int
+):  # [rows, size], [count, size], [count] -> [rows, count], ``stride`` apart
+    """Compute ``count`` outputs of each row."""
+    var sums = Array[Vector, rows * count](fill=0)
+    var whole = size // WIDTH * WIDTH
+    for i in range(0, whole, WIDTH):
+        var weights = Array[Vector, count](fill=0)
+        comptime for j in range(count):
+            prefetch(weight.unsafe_offset(j * size + i + AHEAD))
+            weights[j] = weight.unsafe_load[width=WIDTH](j * size + i)
+        comptime for row in range(rows):
+            var numbers = x.unsafe_load[width=WIDTH](row * size + i)
+            comptime for j in range(count):
+                sums[row * count + j] = weights[j].fma(numbers, sums[row * count + j])
+    comptime for row in range(rows):
+        comptime for j in range(count):
+            var sum = sums[row * count + j].reduce_add() + bias.unsafe_load(j)
+            for i in range(whole, size):
+                sum += x.unsafe_load(row * size + i) * weight.unsafe_load(j * size + i)
+            output.unsafe_store(row * stride + j, sum)
+
+
+def linear[rows: Int](
+    x: Floats, weight: Floats, bias: Floats, size: Int, count: Int, output: Floats, workers: Int
+):  # [rows, size], [count, size], [count] -> [rows, count]
+    """Compute x @ weight.T + bias for a number of rows that is known when this is compiled."""
+    comptime side_by_side = 4 if rows <= 6 else 3  # rows * side_by_side sums stay in registers
+    var pieces = min(workers, (count + PIECE - 1) // PIECE)
+
+    def task(index: Int) {imm}:
+        var first = index * count // pieces
+        var end = (index + 1) * count // pieces
+        while end - first >= side_by_side:
+            outputs[rows, side_by_side](x, weight.unsafe_offset(first * size), bias.unsafe_offset(first), size, output.unsafe_offset(first), count)
+            first += side_by_side
+        while first < end:
+            outputs[rows, 1](x, weight.unsafe_offset(first * size), bias.unsafe_offset(first), size, output.unsafe_offset(first), count)
+            first += 1
+
+    if pieces == 1:
+        task(0)
+    else:
+        sync_parallelize(task, pieces)
+
+
+def few_rows(
+    x: Floats, weight: Floats, bias: Floats, rows: Int, size: Int, count: Int, output: Floats, workers: Int
+):  # [rows, size], [count, size], [count] -> [rows, count]
+    """Compute x @ weight.T + bias for 1 to MOST rows."""
+    comptime for some in range(1, MOST + 1):
+        if rows == some:
+            linear[some](x, weight, bias, size, count, output, workers)
