@@ -1,11 +1,11 @@
-"""Operations for MAX's graphs: causal attention in three forms, and a linear layer for few rows."""
+"""Operations for MAX's graphs: causal attention in three forms, and a linear layer."""
 
 from extensibility import InputTensor, ManagedTensorSlice, OutputTensor, register
 from extensibility import _MutableInputTensor as MutableInputTensor
 from max.gpu.host import DeviceContext
 from max.runtime.asyncrt import parallelism_level
 
-from .few_rows import few_rows
+from .linear import linear
 from .heads import Heads, attend, store
 from .vectors import Floats
 
@@ -127,9 +127,9 @@ struct CachedCausalAttention:
         )
 
 
-@register("linear_of_few_rows")
-struct LinearOfFewRows:
-    """[batch, seq, in], [out, in], [out] -> [batch, seq, out], for batch * seq up to 8."""
+@register("linear")
+struct Linear:
+    """[batch, seq, in], [out, in], [out] -> [batch, seq, out]."""
 
     @staticmethod
     def execute[
@@ -141,7 +141,7 @@ struct LinearOfFewRows:
         bias: InputTensor[dtype=DType.float32, rank=1, ...],
         ctx: DeviceContext,
     ) raises:
-        few_rows(
+        linear(
             x.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
             weight.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
             bias.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),

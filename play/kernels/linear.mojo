@@ -1,11 +1,14 @@
-"""A linear layer for few rows, as a cache leaves them: all of its time goes into reading the weights once.
+"""A linear layer. For few rows, as a cache leaves them, all of its time goes into reading the weights once.
 
-Every core reads its own rows of the weights, a few side by side, from one end to the other, and multiplies what it
+Every core then reads its own rows of the weights, a few side by side, from one end to the other, and multiplies what it
 has read by all rows of x while it is in a register.
 """
 
+from layout import Coord, TileTensor, row_major
+from linalg.matmul import matmul
 from max.algorithm import sync_parallelize
-from std.sys.intrinsics import PrefetchOptions, prefetch
+from std.utils.coord import coord_to_index_list
+from std.sys.intrinsics import prefetch
 
 from .vectors import WIDTH, Floats, Vector
 
@@ -38,7 +41,7 @@ def outputs[rows: Int, count: Int](
             output.unsafe_store(row * stride + j, sum)
 
 
-def linear[rows: Int](
+def few_rows[rows: Int](
     x: Floats, weight: Floats, bias: Floats, size: Int, count: Int, output: Floats, workers: Int
 ):  # [rows, size], [count, size], [count] -> [rows, count]
     """Compute x @ weight.T + bias for a number of rows that is known when this is compiled."""
@@ -61,10 +64,34 @@ def linear[rows: Int](
         sync_parallelize(task, pieces)
 
 
-def few_rows(
+def linear(
     x: Floats, weight: Floats, bias: Floats, rows: Int, size: Int, count: Int, output: Floats, workers: Int
-):  # [rows, size], [count, size], [count] -> [rows, count]
-    """Compute x @ weight.T + bias for 1 to MOST rows."""
+) raises:  # [rows, size], [count, size], [count] -> [rows, count]
+    """Compute x @ weight.T + bias; with more than MOST rows, by MAX's own product."""
     comptime for some in range(1, MOST + 1):
         if rows == some:
-            linear[some](x, weight, bias, size, count, output, workers)
+            few_rows[some](x, weight, bias, size, count, output, workers)
+    if rows > MOST:
+        product(x, weight, bias, rows, size, count, output)
+
+
+def product(
+    x: Floats, weight: Floats, bias: Floats, rows: Int, size: Int, count: Int, output: Floats
+) raises:  # [rows, size], [count, size], [count] -> [rows, count]
+    """Call MAX's product; the bias is added to each piece of the result before it is stored."""
+
+    @__parameter
+    @always_inline
+    def add_bias[
+        dtype: DType, width: SIMDLength, *, alignment: Int = 1
+    ](position: Coord, value: SIMD[dtype, width]) capturing -> None:
+        var at = coord_to_index_list(position)
+        var sum = value.cast[DType.float32]() + bias.unsafe_load[width=width](at[1])
+        output.unsafe_store(at[0] * count + at[1], sum)
+
+    matmul[transpose_b=True, target="cpu", elementwise_lambda_fn=add_bias](
+        TileTensor(output, row_major(Coord(rows, count))),
+        TileTensor(x, row_major(Coord(rows, size))),
+        TileTensor(weight, row_major(Coord(count, size))),
+        None,
+    )
