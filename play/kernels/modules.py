@@ -14,8 +14,7 @@ from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef, TensorType
 
-from play.kernels.operations import cached_attention, joined_attention, linear
-from solutions.solution_01 import GPT2Config
+from play.kernels.operations import cached_attention, joined_attention, linear, loaded
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
@@ -29,6 +28,16 @@ class KernelAttention(GPT2MultiHeadAttention):
         """Let every token gather from the tokens up to itself."""
         starts = F.broadcast_to(F.constant(0, DType.int32, device=hidden_states.device), [hidden_states.shape[0]])
         return self.c_proj(joined_attention(self.c_attn(hidden_states), starts, self.num_heads))
+
+
+def with_kernels(model: MaxGPT2LMHeadModel) -> MaxGPT2LMHeadModel:
+    """Put the kernel of attention into every block of a model, which keeps its weights; return the model."""
+    for block in model.transformer.h:
+        with F.lazy():  # its own weights, which are never made
+            attention = KernelAttention(model.config)
+        attention.c_attn, attention.c_proj = block.attn.c_attn, block.attn.c_proj
+        block.attn = attention
+    return model
 
 
 def apply(layer: Linear, x: Tensor) -> Tensor:  # [batch, seq, in] -> [batch, seq, out]
@@ -79,7 +88,8 @@ def compile_with_kernels(model: MaxGPT2LMHeadModel, device: Device) -> CachedMod
     starts, past = TensorType(DType.int32, ["batch"], ref), TensorType(DType.int32, [1], ref)
     buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
     cache: Any = [(buffer, buffer)] * config.n_layer
-    compiled: Any = KernelGPT2(model).compile(ids, ids, starts, past, cache)
+    with loaded():
+        compiled: Any = KernelGPT2(model).compile(ids, ids, starts, past, cache)
     return CachedModel(as_step_14(compiled, device), config, device)
 
 

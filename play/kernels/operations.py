@@ -1,21 +1,27 @@
 """The operations that are written in Mojo, as functions of tensors; a shape that does not fit is refused here.
 
-They run inside a graph that is compiled, on the CPU, in float32.
+They run inside a graph that is compiled while :func:`loaded` is open, on the CPU, in float32.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor, TensorType
-from max.graph import DeviceRef
+from max.graph import DeviceRef, default_custom_extensions_scope
 
 FOLDER = Path(__file__).parent
 MOST_ROWS = 8  # for which ``linear`` reads the weights once; with more, MAX's own product is called
+
+
+def loaded() -> AbstractContextManager[None]:
+    """Let graphs that are built while this is open call the operations; Mojo's sources are read once for each graph."""
+    return default_custom_extensions_scope(FOLDER)
 
 
 def causal_attention(
@@ -77,12 +83,16 @@ def cached_attention(
     wanted = [joined.shape[0], n_head, keys.shape[2], depth]
     for name, buffer in (("keys", keys), ("values", values)):
         if list(buffer.shape) != wanted:
-            raise ValueError(f"{name} is {_shape(buffer)} and must be {wanted}")
+            raise ValueError(f"{name} is {_shape(buffer)} and must be [{', '.join(map(str, wanted))}]")
+    if past.dtype != DType.int32 or list(past.shape) != [1]:
+        raise ValueError(f"past is {past.dtype.name} {_shape(past)}; it must be int32 [1]")
     buffers = [keys.__buffervalue__(), values.__buffervalue__()]  # written to, which MAX asks to be said
     return _run("causal_attention_cached", [joined, *buffers, starts, past], output, inplace=True, depth=depth)
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:  # [batch, seq, in], [out, in], [out] -> [batch, seq, out]
+def linear(
+    x: Tensor, weight: Tensor, bias: Tensor
+) -> Tensor:  # [batch, seq, in], [out, in], [out] -> [batch, seq, out]
     """Compute ``x @ weight.T + bias``; for at most MOST_ROWS rows in the time that reading the weights takes.
 
     Raises:
@@ -105,7 +115,7 @@ def _run(
     run = F.inplace_custom if inplace else F.custom
     device = DeviceRef.CPU()
     types = [TensorType(DType.float32, output, device=device)]
-    return run(name, device, values, types, parameters=parameters or None, custom_extensions=FOLDER)[0]
+    return run(name, device, values, types, parameters=parameters or None)[0]
 
 
 def _joined(joined: Tensor, starts: Tensor, n_head: int) -> tuple[list[Any], int]:
