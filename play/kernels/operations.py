@@ -7,21 +7,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor, TensorType
 from max.graph import DeviceRef, default_custom_extensions_scope
+from mojo.run import subprocess_run_mojo
+
+from checker.max_adapter.cache_files import cache_path
 
 FOLDER = Path(__file__).parent
 MOST_ROWS = 8  # for which ``linear`` reads the weights once; with more, MAX's own product is called
 
 
 def loaded() -> AbstractContextManager[None]:
-    """Let graphs that are built while this is open call the operations; Mojo's sources are read once for each graph."""
-    return default_custom_extensions_scope(FOLDER)
+    """Let graphs that are built while this is open call the operations."""
+    return default_custom_extensions_scope(package())
+
+
+@cache
+def package() -> Path:
+    """Return Mojo's sources as one file, which is made in a few seconds and kept until they change.
+
+    Raises:
+        RuntimeError: they cannot be compiled; Mojo's words are quoted.
+    """
+    folder = cache_path("kernels", *(source.read_text() for source in sorted(FOLDER.glob("*.mojo"))), suffix="")
+    if folder is None:
+        return FOLDER
+    file = folder / "kernels.mojoc"  # a package is called as its file is
+    if not file.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder) as scratch:  # another process may look for the file at any time
+            unfinished = Path(scratch) / file.name
+            made = subprocess_run_mojo(["precompile", str(FOLDER), "-o", str(unfinished)], capture_output=True)
+            if made.returncode:
+                raise RuntimeError(f"the kernels do not compile: {made.stderr.decode().strip()}")
+            unfinished.replace(file)
+    return file
 
 
 def causal_attention(
