@@ -62,7 +62,7 @@ def max_core(workload: Workload) -> tuple[Call, Read]:
         arrays += [np.zeros((workload.batch, HEADS, workload.length, DEPTH), np.float32) for _ in range(2)]
         arrays += [np.zeros(workload.batch, np.int32), np.zeros(1, np.int32)]
         buffer = BufferType(float32, ["batch", HEADS, "n_positions", DEPTH], ref)
-        types = [TensorType(float32, ["batch", "seq", 3 * WIDTH], ref), buffer, buffer]
+        types: list[Any] = [TensorType(float32, ["batch", "seq", 3 * WIDTH], ref), buffer, buffer]
         types += [TensorType(DType.int32, [size], ref) for size in ("batch", 1)]
         module: Module[..., Tensor] = Cores()
     else:
