@@ -15,7 +15,7 @@ from pathlib import Path
 from tools.benchmarks.backends import Workload
 from tools.benchmarks.comparison import HUGGING_FACE, MAX, Comparison, checkpoint
 from tools.benchmarks.harness import Column, Result, Row, conditions, finish, milliseconds, ratio, say, table
-from tools.benchmarks.kernels.workloads import CORE, CORES, KERNELS, OUTPUTS, WIDTH, core_flops
+from tools.benchmarks.kernels.workloads import CORE, KERNELS, OUTPUTS, WIDTH, core_flops, cores
 from tools.benchmarks.speed import peak
 
 
@@ -47,8 +47,9 @@ def core(compare: Comparison, plan: Plan) -> list[Row]:
             times, largest = compare.run(Workload(CORE, "", batch, length), KERNELS, HUGGING_FACE)
             row: Row = {"batch": batch, "length": length}
             for way, some in times.items():
-                row[f"{way}, ms"] = milliseconds([one / CORES for one in some], 4)
-                row[f"{way}, GFLOP/s"] = round(core_flops(batch, length) / statistics.median(some) / 1e9, 1)
+                each = [one / cores(length) for one in some]
+                row[f"{way}, ms"] = milliseconds(each, 4)
+                row[f"{way}, GFLOP/s"] = round(core_flops(batch, length) / statistics.median(each) / 1e9, 1)
             row["ratio"] = ratio(times[HUGGING_FACE], times[KERNELS])
             rows.append(row | {"largest difference": float(f"{largest:.1e}")})
             compare.forget()

@@ -1,7 +1,7 @@
 """Attention without its projections, and one linear layer, as workloads: by the kernels, by MAX, and by PyTorch.
 
-One core takes microseconds, less than a call does from Python; so CORES of them are one after the other in one graph.
-In PyTorch they are as many calls, which is how its users run them.
+One core of few tokens takes microseconds, far less than a call of a graph from Python does; so many of them are one
+after the other in one graph. In PyTorch they are as many calls, which is how its users run them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ import numpy as np
 if TYPE_CHECKING:
     from tools.benchmarks.backends import Call, Read, Workload
 
-CORES = 12
 HEADS, DEPTH = 12, 64  # GPT-2 small's
 WIDTH = HEADS * DEPTH
 KERNELS = "MAX with kernels"  # a way to run a workload
 CORE, LINEAR = "core", "linear"
 OUTPUTS = {LINEAR: 3 * WIDTH, "head": 50257}  # of the layers that are timed: c_attn, and the head
+
+
+def cores(length: int) -> int:
+    """Return how many cores are one after the other: as many as GPT-2 small has, of few tokens eight times as many."""
+    return 96 if length <= 8 else 12
 
 
 def joined(workload: Workload) -> np.ndarray:  # -> [batch, length, 3 * embd]
@@ -36,7 +40,7 @@ def layer(workload: Workload) -> list[np.ndarray]:  # -> [batch, length, in], [o
 
 
 def max_core(workload: Workload) -> tuple[Call, Read]:
-    """Return CORES cores in one graph, or a linear layer, compiled; the cores fill a cache, as step 14's do."""
+    """Return several cores in one graph, or a linear layer, compiled; the cores fill a cache, as step 14's do."""
     from max.dtype import DType
     from max.experimental.nn import Module
     from max.experimental.tensor import Tensor
@@ -49,7 +53,7 @@ def max_core(workload: Workload) -> tuple[Call, Read]:
 
     class Cores(Module[..., Tensor]):
         def forward(self, joined: Tensor, keys: Tensor, values: Tensor, starts: Tensor, past: Tensor) -> Tensor:
-            for _ in range(CORES):
+            for _ in range(cores(workload.length)):
                 output = cached_attention(joined, keys, values, starts, past, HEADS)
             return output
 
@@ -83,7 +87,7 @@ def max_core(workload: Workload) -> tuple[Call, Read]:
 
 
 def torch_core(workload: Workload) -> Callable[[], Any]:
-    """Return CORES calls of sdpa, whose result has the heads side by side as every user needs it, or a linear layer."""
+    """Return several calls of sdpa, and the heads side by side as every user needs them, or a linear layer."""
     import torch
     from torch.nn import functional
 
@@ -93,14 +97,14 @@ def torch_core(workload: Workload) -> Callable[[], Any]:
     parts = torch.from_numpy(joined(workload)).split(WIDTH, dim=-1)
     query, key, value = (part.unflatten(-1, (HEADS, DEPTH)).transpose(1, 2) for part in parts)
 
-    def cores() -> Any:
-        for _ in range(CORES):
+    def call() -> Any:
+        for _ in range(cores(workload.length)):
             output = functional.scaled_dot_product_attention(query, key, value, is_causal=workload.length > 1)
         return output.transpose(1, 2).flatten(2)
 
-    return cores
+    return call
 
 
 def core_flops(batch: int, length: int) -> int:
-    """Return the operations of CORES cores, each query looking at those up to itself alone."""
-    return CORES * batch * HEADS * DEPTH * 4 * (length * (length + 1) // 2)
+    """Return the operations of a core, each query looking at those up to itself alone."""
+    return batch * HEADS * DEPTH * 4 * (length * (length + 1) // 2)
