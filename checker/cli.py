@@ -64,6 +64,7 @@ writing_options = each(
     click.option("--seed", type=int, help="The same seed gives the same text."),
     device_option,
     click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare."),
+    click.option("--kernels", is_flag=True, help="Run attention and linear layers by the kernels of play/kernels."),
 )
 
 

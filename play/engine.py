@@ -16,6 +16,7 @@ from max.experimental.tensor import Tensor, TensorType
 
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, open_device, tensor
+from play.kernels.modules import compile_with_kernels
 from play.tokens import encode, end_of_text, load_tokenizer
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_12 import Model, stream_tokens
@@ -67,12 +68,23 @@ class Writer:
         name_or_folder: the checkpoint.
         device: ``cpu`` or ``gpu``.
         cache: run only the new tokens, as in step 14; without it, every new token runs the whole text again.
+        kernels: run attention and linear layers by the kernels of ``play.kernels``; the text is the same.
 
     Raises:
-        ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device.
+        ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device; or the kernels
+            are wanted where they do not run: on a GPU, or without the cache.
     """
 
-    def __init__(self, name_or_folder: str | Path = SMALL_MODEL, device: str = "cpu", *, cache: bool = True) -> None:
+    def __init__(
+        self,
+        name_or_folder: str | Path = SMALL_MODEL,
+        device: str = "cpu",
+        *,
+        cache: bool = True,
+        kernels: bool = False,
+    ) -> None:
+        if kernels and (device != "cpu" or not cache):
+            raise ValueError("the kernels run on the CPU, with the cache; leave --device gpu and --no-cache away")
         folder = checkpoint_folder(name_or_folder)
         self.tokenizer = load_tokenizer(folder)
         model = load_pretrained(folder)
@@ -80,8 +92,9 @@ class Writer:
         target = open_device(device)
         if device != "cpu":
             model.to(target)
-        with compiling(f"the model for {device}"):
-            self.model: Model = compile_cached(model, target) if cache else compile_whole(model, target)
+        compile_model = compile_with_kernels if kernels else compile_cached if cache else compile_whole
+        with compiling(f"the model for {device}" + (" with the kernels of play/kernels" if kernels else "")):
+            self.model: Model = compile_model(model, target)
         self.end = end_of_text(self.tokenizer)
 
     def encode(self, text: str) -> np.ndarray:  # -> [1, seq]

@@ -32,6 +32,7 @@ def generate(
     seed: int | None,
     device: str,
     no_cache: bool,
+    kernels: bool,
 ) -> None:
     """Continue a prompt or, without one, each line that is typed; ``tell`` everything but the text.
 
@@ -51,7 +52,7 @@ def generate(
     settings = Settings(max_new_tokens, temperature, top_k or None, seed)
     prepare()
     with telling_of_compiling(listeners):
-        writer = Writer(model, device, cache=not no_cache)
+        writer = Writer(model, device, cache=not no_cache, kernels=kernels)
     for notice in notices:
         tell(notice)
     tell(f"ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")

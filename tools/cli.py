@@ -133,6 +133,23 @@ def bench_serve(
 
 
 @main.command()
+@click.option("--only", type=Several(click.STRING), metavar="PARTS", help="Some of ground,core,linear,forward.")
+@click.option("--quick", is_flag=True, help="Run few short cases, to see that all of it works.")
+@click.option("--model", type=FOLDER, help="Load this checkpoint instead of seeded weights.")
+@timed(rounds=5)
+def bench_kernels(only: list[str] | None, quick: bool, model: Path | None, rounds: int, out: Path | None) -> None:
+    """Time the kernels in Mojo beside MAX's operations and PyTorch's"""
+    from tools.benchmarks.comparison import WrongOutput
+    from tools.benchmarks.kernels.timing import PARTS, run
+
+    refuse_unknown("part", only or [], PARTS)
+    try:
+        run(only, model, quick, rounds, out)
+    except (WrongOutput, RuntimeError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.command()
 @timed(rounds=21)
 def bench_projections(rounds: int, out: Path | None) -> None:
     """Time one fused projection against three, in NumPy"""

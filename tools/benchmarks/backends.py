@@ -24,6 +24,7 @@ import numpy as np
 import psutil
 
 from tools.benchmarks.harness import seconds_per_call
+from tools.benchmarks.kernels.workloads import CORE, KERNELS, OUTPUTS, max_core, torch_core
 from tools.benchmarks.step import max_products, max_step, torch_step
 
 PRODUCT = 2048  # rows and columns of the matrices whose product shows the machine's peak
@@ -40,7 +41,7 @@ class Workload:
     Args:
         part: ``attention``, ``forward``, ``text`` (greedy tokens after a prompt), ``token`` (the logits after the
             last one, without a cache), ``step`` (of training), ``products`` (its products alone), ``product`` (of two
-            matrices) or ``reading`` (one vector times a large matrix).
+            matrices) or ``reading`` (one vector times a large matrix), or one of ``kernels/workloads.py``'s.
         way: how to run it; one of the ways that the backend knows.
         batch: sequences.
         length: tokens in each; for ``text``, those of the prompt.
@@ -118,6 +119,8 @@ class MaxBackend:
             return max_step(self.folder, workload)
         if workload.part == "products":
             return max_products(self.folder, workload)
+        if workload.part in (CORE, *OUTPUTS):
+            return max_core(workload)
         if workload.part == "text":
             input_ids, cached = workload.token_ids(self.config.vocab_size), self.graph("cached", workload)
             logits: list[np.ndarray] = []
@@ -167,7 +170,7 @@ class MaxBackend:
 
     def graph(self, what: str, workload: Workload) -> Any:
         """Return the compiled graph for a workload; one for all shapes."""
-        key = (what, workload.device, workload.dtype)
+        key = (what, workload.device, workload.dtype, *([KERNELS] if workload.way == KERNELS else []))
         if key not in self.compiled:
             with self.runtime.compiling(f"{what} for {workload.device}, {workload.dtype}"):
                 self.compiled[key] = self._compile(what, workload)
@@ -194,6 +197,13 @@ class MaxBackend:
             attention = build(GPT2MultiHeadAttention, self.config, weights=own)
             self._move(attention, workload)
             return attention.compile(TensorType(dtype, ["batch", "seq", self.config.n_embd], device=device))
+        if workload.way == KERNELS:
+            from play.kernels.modules import with_kernels
+            from play.kernels.operations import loaded
+            from solutions.solution_13 import load_pretrained
+
+            with loaded():
+                return with_kernels(load_pretrained(self.folder)).compile(ids)
         if what in ("forward", "token"):
             model = self.model(workload)
             return (model if what == "forward" else LastLogits(model)).compile(ids)
@@ -289,6 +299,8 @@ class HuggingFaceBackend:
                     torch.full((workload.length, workload.length), float("-inf")).triu(1)[None, None].to(target, dtype)
                 )
             return lambda: attention(hidden_states, attention_mask=mask)[0]
+        if workload.part in (CORE, *OUTPUTS):
+            return torch_core(workload)
         if workload.part in ("product", "reading"):
             left, right = map(torch.from_numpy, workload.matrices())
             return lambda: left @ right.T

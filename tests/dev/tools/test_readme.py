@@ -27,6 +27,7 @@ NOT_IN_CI = {
     "watch": "checks at every save until it is stopped; test_watch.py starts it and stops it",
     "bench": "compiles the 124M model four times and wants an idle machine; test_benchmarks.py runs its parts on small ones",
     "bench-peers": "installs 5 GB, and wants an idle machine; test_peers.py runs what is installed on a small model",
+    "bench-kernels": "compiles for minutes, and wants an idle machine; test_kernels.py tries it on short cases",
     "bench-modern": "compiles for many minutes, and wants an idle machine; test_modern.py tries what it times",
     "bench-serve": "takes many minutes, and wants an idle machine",
     "bench-train": "compiles for minutes, and wants an idle machine; test_benchmarks.py tries what it times",

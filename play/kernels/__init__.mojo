@@ -1,0 +1,153 @@
+"""Operations for MAX's graphs: causal attention in three forms, and a linear layer."""
+
+from extensibility import InputTensor, ManagedTensorSlice, OutputTensor, register
+from extensibility import _MutableInputTensor as MutableInputTensor
+from max.gpu.host import DeviceContext
+from max.runtime.asyncrt import parallelism_level
+
+from .linear import linear
+from .heads import Heads, attend, store
+from .vectors import Floats
+
+
+@always_inline
+def heads_of(tensor: ManagedTensorSlice[dtype=DType.float32, rank=4, ...]) -> Heads:  # [batch, head, token, depth]
+    """Return a view of a tensor whose last axis is side by side in memory."""
+    var strides = tensor.strides()
+    return Heads(tensor.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), strides[0], strides[1], strides[2])
+
+
+@always_inline
+def third[depth: Int](
+    joined: ManagedTensorSlice[dtype=DType.float32, rank=3, ...], which: Int
+) -> Heads:  # [batch, token, 3 * head * depth]
+    """Return the queries, the keys or the values of what ``c_attn`` returns, where they are."""
+    var strides = joined.strides()
+    var data = joined.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin]()
+    return Heads(data.unsafe_offset(which * (joined.shape()[2] // 3)), strides[0], depth, strides[1])
+
+
+@always_inline
+def merged[depth: Int](output: OutputTensor[dtype=DType.float32, rank=3, ...]) -> Heads:  # [batch, token, head * depth]
+    """Return a view of the result, in which the heads of a token stand side by side."""
+    var strides = output.strides()
+    return Heads(output.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), strides[0], depth, strides[1])
+
+
+@register("causal_attention")
+struct CausalAttention:
+    """[batch, head, seq, depth], twice [batch, head, total, depth], [batch] -> [batch, seq, head * depth]."""
+
+    @staticmethod
+    def execute[
+        target: StaticString, depth: Int
+    ](
+        output: OutputTensor[dtype=DType.float32, rank=3, ...],
+        query: InputTensor[dtype=DType.float32, rank=4, ...],
+        key: InputTensor[dtype=DType.float32, rank=4, ...],
+        value: InputTensor[dtype=DType.float32, rank=4, ...],
+        starts: InputTensor[dtype=DType.int32, rank=1, ...],
+        ctx: DeviceContext,
+    ) raises:
+        attend[depth](
+            heads_of(query),
+            heads_of(key),
+            heads_of(value),
+            starts.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
+            merged[depth](output),
+            query.shape()[0],
+            query.shape()[1],
+            query.shape()[2],
+            key.shape()[2],
+            parallelism_level(None),
+        )
+
+
+@register("causal_attention_joined")
+struct JoinedCausalAttention:
+    """[batch, seq, 3 * head * depth], [batch] -> [batch, seq, head * depth]."""
+
+    @staticmethod
+    def execute[
+        target: StaticString, depth: Int
+    ](
+        output: OutputTensor[dtype=DType.float32, rank=3, ...],
+        joined: InputTensor[dtype=DType.float32, rank=3, ...],
+        starts: InputTensor[dtype=DType.int32, rank=1, ...],
+        ctx: DeviceContext,
+    ) raises:
+        attend[depth](
+            third[depth](joined, 0),
+            third[depth](joined, 1),
+            third[depth](joined, 2),
+            starts.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
+            merged[depth](output),
+            output.shape()[0],
+            output.shape()[2] // depth,
+            output.shape()[1],
+            output.shape()[1],
+            parallelism_level(None),
+        )
+
+
+@register("causal_attention_cached")
+struct CachedCausalAttention:
+    """[batch, seq, 3 * head * depth], twice [batch, head, n_positions, depth], [batch], [1] -> [batch, seq, head * depth].
+    """
+
+    @staticmethod
+    def execute[
+        target: StaticString, depth: Int
+    ](
+        output: OutputTensor[dtype=DType.float32, rank=3, ...],
+        joined: InputTensor[dtype=DType.float32, rank=3, ...],
+        keys: MutableInputTensor[dtype=DType.float32, rank=4, ...],
+        values: MutableInputTensor[dtype=DType.float32, rank=4, ...],
+        starts: InputTensor[dtype=DType.int32, rank=1, ...],
+        past: InputTensor[dtype=DType.int32, rank=1, ...],
+        ctx: DeviceContext,
+    ) raises:
+        var batch = output.shape()[0]
+        var heads = output.shape()[2] // depth
+        var seq = output.shape()[1]
+        var before = Int(past.unsafe_ptr().unsafe_load(0))
+        store[depth](third[depth](joined, 1), heads_of(keys), batch, heads, seq, before)
+        store[depth](third[depth](joined, 2), heads_of(values), batch, heads, seq, before)
+        attend[depth](
+            third[depth](joined, 0),
+            heads_of(keys),
+            heads_of(values),
+            starts.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
+            merged[depth](output),
+            batch,
+            heads,
+            seq,
+            before + seq,
+            parallelism_level(None),
+        )
+
+
+@register("linear")
+struct Linear:
+    """[batch, seq, in], [out, in], [out] -> [batch, seq, out]."""
+
+    @staticmethod
+    def execute[
+        target: StaticString
+    ](
+        output: OutputTensor[dtype=DType.float32, rank=3, ...],
+        x: InputTensor[dtype=DType.float32, rank=3, ...],
+        weight: InputTensor[dtype=DType.float32, rank=2, ...],
+        bias: InputTensor[dtype=DType.float32, rank=1, ...],
+        ctx: DeviceContext,
+    ) raises:
+        linear(
+            x.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
+            weight.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
+            bias.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
+            x.shape()[0] * x.shape()[1],
+            weight.shape()[1],
+            weight.shape()[0],
+            output.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
+            parallelism_level(None),
+        )

@@ -1,0 +1,97 @@
+"""A linear layer. For few rows, as a cache leaves them, all of its time goes into reading the weights once.
+
+Every core then reads its own rows of the weights, a few side by side, from one end to the other, and multiplies what it
+has read by all rows of x while it is in a register.
+"""
+
+from layout import Coord, TileTensor, row_major
+from linalg.matmul import matmul
+from max.algorithm import sync_parallelize
+from std.utils.coord import coord_to_index_list
+from std.sys.intrinsics import prefetch
+
+from .vectors import WIDTH, Floats, Vector
+
+comptime MOST = 8  # rows of x
+comptime PIECE = 16  # outputs that a core takes at least
+comptime AHEAD = 4096 // 4  # numbers: how far in front of a load its cache line is asked for
+
+
+@always_inline
+def outputs[rows: Int, count: Int](
+    x: Floats, weight: Floats, bias: Floats, size: Int, output: Floats, stride: Int
+):  # [rows, size], [count, size], [count] -> [rows, count], ``stride`` apart
+    """Compute ``count`` outputs of each row."""
+    var sums = Array[Vector, rows * count](fill=0)
+    var whole = size // WIDTH * WIDTH
+    for i in range(0, whole, WIDTH):
+        var weights = Array[Vector, count](fill=0)
+        comptime for j in range(count):
+            prefetch(weight.unsafe_offset(j * size + i + AHEAD))
+            weights[j] = weight.unsafe_load[width=WIDTH](j * size + i)
+        comptime for row in range(rows):
+            var numbers = x.unsafe_load[width=WIDTH](row * size + i)
+            comptime for j in range(count):
+                sums[row * count + j] = weights[j].fma(numbers, sums[row * count + j])
+    comptime for row in range(rows):
+        comptime for j in range(count):
+            var sum = sums[row * count + j].reduce_add() + bias.unsafe_load(j)
+            for i in range(whole, size):
+                sum += x.unsafe_load(row * size + i) * weight.unsafe_load(j * size + i)
+            output.unsafe_store(row * stride + j, sum)
+
+
+def few_rows[rows: Int](
+    x: Floats, weight: Floats, bias: Floats, size: Int, count: Int, output: Floats, workers: Int
+):  # [rows, size], [count, size], [count] -> [rows, count]
+    """Compute x @ weight.T + bias for a number of rows that is known when this is compiled."""
+    comptime side_by_side = 4 if rows <= 6 else 3  # rows * side_by_side sums stay in registers
+    var pieces = min(workers, (count + PIECE - 1) // PIECE)
+
+    def task(index: Int) {imm}:
+        var first = index * count // pieces
+        var end = (index + 1) * count // pieces
+        while end - first >= side_by_side:
+            outputs[rows, side_by_side](x, weight.unsafe_offset(first * size), bias.unsafe_offset(first), size, output.unsafe_offset(first), count)
+            first += side_by_side
+        while first < end:
+            outputs[rows, 1](x, weight.unsafe_offset(first * size), bias.unsafe_offset(first), size, output.unsafe_offset(first), count)
+            first += 1
+
+    if pieces == 1:
+        task(0)
+    else:
+        sync_parallelize(task, pieces)
+
+
+def linear(
+    x: Floats, weight: Floats, bias: Floats, rows: Int, size: Int, count: Int, output: Floats, workers: Int
+) raises:  # [rows, size], [count, size], [count] -> [rows, count]
+    """Compute x @ weight.T + bias; with more than MOST rows, by MAX's own product."""
+    comptime for some in range(1, MOST + 1):
+        if rows == some:
+            few_rows[some](x, weight, bias, size, count, output, workers)
+    if rows > MOST:
+        product(x, weight, bias, rows, size, count, output)
+
+
+def product(
+    x: Floats, weight: Floats, bias: Floats, rows: Int, size: Int, count: Int, output: Floats
+) raises:  # [rows, size], [count, size], [count] -> [rows, count]
+    """Call MAX's product; the bias is added to each piece of the result before it is stored."""
+
+    @__parameter
+    @always_inline
+    def add_bias[
+        dtype: DType, width: SIMDLength, *, alignment: Int = 1
+    ](position: Coord, value: SIMD[dtype, width]) capturing -> None:
+        var at = coord_to_index_list(position)
+        var sum = value.cast[DType.float32]() + bias.unsafe_load[width=width](at[1])
+        output.unsafe_store(at[0] * count + at[1], sum)
+
+    matmul[transpose_b=True, target="cpu", elementwise_lambda_fn=add_bias](
+        TileTensor(output, row_major(Coord(rows, count))),
+        TileTensor(x, row_major(Coord(rows, size))),
+        TileTensor(weight, row_major(Coord(count, size))),
+        None,
+    )

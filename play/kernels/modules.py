@@ -1,0 +1,106 @@
+"""Step 07's attention, step 14's cache and linear layers with the kernels in the place of MAX's operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from max.driver import CPU, Device
+from max.dtype import DType
+from max.experimental import functional as F
+from max.experimental.nn import Linear, Module
+from max.experimental.tensor import Tensor
+from max.graph import BufferType, DeviceRef, TensorType
+
+from play.kernels.operations import cached_attention, joined_attention, linear, loaded
+from solutions.solution_07 import GPT2MultiHeadAttention
+from solutions.solution_08 import pre_norm_residual
+from solutions.solution_11 import MaxGPT2LMHeadModel
+from solutions.solution_14 import CachedModel, Graph, KVCache
+
+
+class KernelAttention(GPT2MultiHeadAttention):
+    """Step 07's attention; all between its two projections is one operation."""
+
+    def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
+        """Let every token gather from the tokens up to itself."""
+        starts = F.broadcast_to(F.constant(0, DType.int32, device=hidden_states.device), [hidden_states.shape[0]])
+        return self.c_proj(joined_attention(self.c_attn(hidden_states), starts, self.num_heads))
+
+
+def with_kernels(model: MaxGPT2LMHeadModel) -> MaxGPT2LMHeadModel:
+    """Put the kernel of attention into every block of a model, which keeps its weights; return the model."""
+    for block in model.transformer.h:
+        with F.lazy():  # its own weights, which are never made
+            attention = KernelAttention(model.config)
+        attention.c_attn, attention.c_proj = block.attn.c_attn, block.attn.c_proj
+        block.attn = attention
+    return model
+
+
+def apply(layer: Linear, x: Tensor) -> Tensor:  # [batch, seq, in] -> [batch, seq, out]
+    """Apply a linear layer by the kernel."""
+    bias = layer.bias
+    if not isinstance(bias, Tensor):
+        bias = F.broadcast_to(F.constant(0.0, DType.float32, device=x.device), [layer.weight.shape[0]])
+    return linear(x, layer.weight, bias)
+
+
+def attend(
+    attention: GPT2MultiHeadAttention, keys: Tensor, values: Tensor, starts: Tensor, past: Tensor, hidden_states: Tensor
+) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
+    """Run step 14's ``cached_attention``, of which all between the projections is one operation."""
+    joined = apply(attention.c_attn, hidden_states)
+    attn_output = cached_attention(joined, keys, values, starts, past, attention.num_heads)
+    return apply(attention.c_proj, attn_output)
+
+
+def widen(mlp: Any, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
+    """Run step 04's feed-forward network."""
+    return apply(mlp.c_proj, F.gelu(apply(mlp.c_fc, hidden_states), approximate="tanh"))
+
+
+class KernelGPT2(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
+    """Step 14's ``CachedGPT2`` with the kernels. It has no weights of its own, but those of step 11's model."""
+
+    def __init__(self, model: MaxGPT2LMHeadModel) -> None:
+        self.model = model
+
+    def forward(
+        self, input_ids: Tensor, position_ids: Tensor, starts: Tensor, past: Tensor, cache: KVCache
+    ) -> Tensor:  # [batch, seq], [batch, seq], [batch], [1] -> [batch, 1, vocab]
+        """Return the logits after the last token, and leave keys and values of the new tokens in the cache."""
+        transformer = self.model.transformer
+        hidden_states = transformer.wte(input_ids) + transformer.wpe(position_ids)
+        for block, (keys, values) in zip(transformer.h, cache, strict=True):
+            attention = partial(attend, block.attn, keys, values, starts, past)
+            hidden_states = pre_norm_residual(hidden_states, block.ln_1, attention)
+            hidden_states = pre_norm_residual(hidden_states, block.ln_2, partial(widen, block.mlp))
+        return apply(self.model.lm_head, transformer.ln_f(hidden_states[:, -1:]))
+
+
+def compile_with_kernels(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
+    """Compile the model with a cache and with the kernels: one graph for the prompt and for every token after it."""
+    config, ref = model.config, DeviceRef.from_device(device)
+    ids = TensorType(DType.int64, ["batch", "seq"], ref)
+    starts, past = TensorType(DType.int32, ["batch"], ref), TensorType(DType.int32, [1], ref)
+    buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
+    cache: Any = [(buffer, buffer)] * config.n_layer
+    with loaded():
+        compiled: Any = KernelGPT2(model).compile(ids, ids, starts, past, cache)
+    return CachedModel(as_step_14(compiled, device), config, device)
+
+
+def as_step_14(compiled: Callable[..., Tensor], device: Device) -> Graph:
+    """Make a compiled ``KernelGPT2`` a function of the arrays that step 14's ``CachedModel`` gives."""
+
+    def run(input_ids: np.ndarray, position_ids: np.ndarray, padding_mask: np.ndarray, cache: KVCache) -> np.ndarray:
+        starts = (padding_mask < 0).sum(axis=-1, dtype=np.int32)  # padding stands in front
+        past = np.array([padding_mask.shape[-1] - input_ids.shape[-1]], np.int32)
+        arrays = (np.array(array, order="C") for array in (input_ids, position_ids, starts, past))
+        logits = compiled(*(Tensor.from_dlpack(array).to(device) for array in arrays), cache)
+        return np.from_dlpack(logits.to(CPU()))
+
+    return run
