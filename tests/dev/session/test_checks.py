@@ -32,7 +32,7 @@ def blanks_of(step: Step) -> list[Blank]:
 
 
 MOST_IN_FAST = 1  # mistakes of a step that --fast grades, and alternatives
-MOST_OF_LONG = 12  # the same, of a step whose graphs have gradients; ./run nightly and ./run kernels grade all
+MOST_OF_LONG = 5  # the same, of a step whose graphs have gradients; ./run nightly and ./run kernels grade all
 THROUGH_THE_COMMAND = 5
 PAIRS = 5  # of mistakes, of a step
 ENOUGH_IN_FAST = ("warmup_05", "step_07", "step_12")  # of the steps with several blanks
