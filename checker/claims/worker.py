@@ -213,9 +213,6 @@ def import_max(step: Step, compiling: Compiles) -> ModuleType | None:
     if not uses_max(step):
         return None
     gc.disable()  # it would scan all of MAX's objects several times as they are made
-    from checker.max_adapter import kernels
-
-    kernels.load_ahead()
     from checker.max_adapter import runtime
 
     runtime.prepare()

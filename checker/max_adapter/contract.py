@@ -293,6 +293,7 @@ CONTRACT = (
             "max._interpreter_ops.gc_compile": "module",
             "max._interpreter_ops.gc_compile.registered_families": "()",
             "max._interpreter_ops.gc_compile.compile_single_target": "(family, key, device, build_graph)",
+            "max._interpreter_ops.gc_compile.session_for": "(device)",
             "max._interpreter_ops.gc_compile.GCOpFamily.cache": "field",
             "max._interpreter_ops.gc_compile.GCOpFamily.build_module_for_device": "(device, module=…)",
             "max._mlir_context.ensure_default_mlir_context": "()",

@@ -11,14 +11,10 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from max.driver import CPU
-from max.engine import InferenceSession
 from max.graph import Graph, Module
 
 from checker.course.paths import RECORDED_KERNELS
@@ -28,10 +24,6 @@ Compiling = Callable[[str], AbstractContextManager[None]]
 
 #: The kernels that this process has run or looked for, by MAX's names.
 used: set[str] = set()
-
-
-#: The recorded kernels, where they are being loaded ahead.
-_loading: list[Future[dict[str, Any]]] = []
 
 
 class _Noting(dict[str, Any]):
@@ -85,51 +77,27 @@ def install(compiling: Compiling, lost: Callable[[Exception], None]) -> None:
     gc_compile.compile_single_target = compile_missing
 
 
-def load_ahead() -> None:
-    """Begin to load the recorded kernels in a thread, if this machine has them.
-
-    It takes a fifth of a second, in which Python goes on. Whatever goes wrong is raised where the kernels are needed.
-    """
-    thread = ThreadPoolExecutor(max_workers=1)
-    _loading.append(thread.submit(_load))
-    thread.shutdown(wait=False)
-
-
 def load_recorded(compiling: Compiling) -> dict[str, Any]:
     """Return all recorded kernels by name, from this machine's file.
 
     The file is made if it is missing or cannot be read.
     """
-    names, path = _recorded_file()
-    try:
-        if models := _loading.pop().result() if _loading else _load():
-            return models
-    except RuntimeError:  # the file was cut short, say
-        if path:
+    from max._interpreter_ops import gc_compile
+
+    names = {name for used in recorded().values() for name in used}
+    session = gc_compile.session_for(CPU())
+    path = cache_path("kernels", *sorted(names), suffix=".mef")
+    if path and path.is_file():
+        try:
+            return session.load_all(str(path), weights_registry={})
+        except RuntimeError:
             path.unlink(missing_ok=True)
     with compiling(f"the {len(names)} kernels that the checks use"):
-        compiled = _session().compile(_module(names))
+        compiled = session.compile(_module(names))
     if path:
         with written(path) as unfinished:
             compiled.export_mef(unfinished)
-    return _session().init_all(compiled, weights_registry={})
-
-
-def _recorded_file() -> tuple[set[str], Path | None]:
-    """Return the names of all recorded kernels, and the file that this machine keeps them in."""
-    names = {name for used in recorded().values() for name in used}
-    return names, cache_path("kernels", *sorted(names), suffix=".mef")
-
-
-def _load() -> dict[str, Any]:
-    """Return the recorded kernels, or none if this machine has no file of them."""
-    _, path = _recorded_file()
-    return _session().load_all(str(path), weights_registry={}) if path and path.is_file() else {}
-
-
-@cache
-def _session() -> InferenceSession:
-    return InferenceSession(devices=[CPU()])
+    return session.init_all(compiled, weights_registry={})
 
 
 def _module(names: set[str]) -> Module:

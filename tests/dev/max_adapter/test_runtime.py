@@ -9,7 +9,7 @@ from max.experimental.nn import Linear
 
 from checker.claims import Refusal
 from checker.claims.modules import build, run, run_for
-from checker.max_adapter import kernels, runtime
+from checker.max_adapter import runtime
 from checker.max_adapter.runtime import open_device
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
@@ -26,14 +26,6 @@ def test_what_the_interpreter_refuses_is_compiled_and_said_to_be():
         runtime.listeners.pop()
     assert any("no kernel" in what and seconds is None for what, seconds in told)
     assert any("no kernel" in what and seconds for what, seconds in told)
-
-
-def test_kernels_that_were_loaded_ahead_are_taken_once(monkeypatch):
-    loaded = iter(["ahead", "when needed"])
-    monkeypatch.setattr(kernels, "_load", lambda: next(loaded))
-    kernels.load_ahead()
-    assert kernels.load_recorded(runtime.compiling) == "ahead"
-    assert kernels.load_recorded(runtime.compiling) == "when needed"
 
 
 def test_ctrl_c_has_a_handler_of_ours():

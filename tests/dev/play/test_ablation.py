@@ -296,7 +296,7 @@ def test_each_part_that_is_left_out_is_tried_here(model, all_on):
 # ---------------------------------------------------------------- the figures
 
 
-@pytest.mark.nightly  # the page on ablations measures in every run of the tests
+@pytest.mark.nightly
 def test_with_nothing_left_out_the_bits_are_those_of_the_model_card(measure):
     assert measure.bits_per_byte(measure.all_on) == pytest.approx(
         EVALUATION["test bits per byte"]["this model"], abs=1e-4
@@ -304,7 +304,7 @@ def test_with_nothing_left_out_the_bits_are_those_of_the_model_card(measure):
     assert RECORDED["nothing"] == pytest.approx(EVALUATION["test bits per byte"]["this model"], abs=1e-4)
 
 
-@pytest.mark.nightly  # the page on ablations measures in every run of the tests
+@pytest.mark.nightly
 def test_the_recorded_figures_are_what_is_measured_now(measure):
     from play.ablation.switches import ATTENTION, left_out, without_head, without_layer
 

@@ -62,8 +62,8 @@ def test_a_seed_that_was_chosen_is_told():
     ("arguments", "said"),
     [
         (("--temperature", "-1"), "temperature = -1.0 is impossible; give 0 for the most likely token, or more"),
-        (("--temperature", "nan"), "temperature = nan is none"),
-        (("--temperature", "inf"), "temperature = inf is none"),
+        (("--temperature", "nan"), "temperature = nan is impossible"),
+        (("--temperature", "inf"), "temperature = inf is impossible"),
         (("--top-k", "-3"), "top_k = -3 leaves no token"),
         (("--model", "no/such-model"), "no/such-model is not a folder here, and could not be downloaded"),
         (("--model", "tests"), "tests has no tokenizer.json"),

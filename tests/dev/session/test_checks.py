@@ -28,7 +28,7 @@ def at_least(step: Step) -> tuple[int, int]:
 
 
 MOST_IN_FAST = 1  # mistakes of a step that --fast grades, and alternatives
-MOST_OF_LONG = 12  # the same, of a step whose graphs have gradients; ./run nightly and ./run kernels grade all
+MOST_OF_LONG = 5  # the same, of a step whose graphs have gradients; ./run nightly and ./run kernels grade all
 THROUGH_THE_COMMAND = 5
 PAIRS = 5  # of mistakes, of a step
 KERNELS = 2  # mistakes of a kernel that are compiled, and alternatives; ./run nightly compiles all
