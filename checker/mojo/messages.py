@@ -67,8 +67,9 @@ HABITS = (
     Habit(
         r"^(\s*)def (\w+)\((\w+): Int\):",
         r"\1def \2(\3: Int) {imm}:",
-        "An inner function needs no decorator: it says in braces that it reads what is around it.",
+        "An inner function says in braces that it reads what is around it.",
     ),
+    Habit(r"^(\s*)@parameter\s*$", r"\1# no decorator", "An inner function needs no decorator: take the line away."),
 )
 
 

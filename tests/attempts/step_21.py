@@ -208,7 +208,11 @@ HABITS = {
     "sqrt of a whole number": {"sqrt(Float32(d))": "sqrt(d)"},
     "a power in place of a root": {"/ sqrt(Float32(d))": "/ d ** 0.5"},
     "a type in front of a name": {"var factor = exp(": "float factor = exp("},
-    "increment": {"        total += score\n": "        total += score\n        total++\n"},
+    "increment": {
+        "    for score in scores:\n        new = max(new, score)\n": (
+            "    var k = 0\n    while k < len(scores):\n        new = max(new, scores[k])\n        k++\n"
+        )
+    },
     "a decorated closure": {"    def task(i: Int) {imm}:": "    @parameter\n    def task(i: Int):"},
     "sync_parallelize with brackets": {"sync_parallelize(task, ": "sync_parallelize[task]("},
     "let": {"var end = min": "let end = min"},
