@@ -2,6 +2,7 @@
 
 import re
 
+from checker.course.languages import PYTHON
 from checker.course.paths import ROOT
 from checker.max_adapter.messages import ADVICE
 from tools.book_maker.chapters import SRC
@@ -13,7 +14,7 @@ SOURCES = "\n".join(
         ROOT / "run",
         *(path for folder in ("checker", "play", "solutions") for path in (ROOT / folder).rglob("*.py")),
     ]
-)
+).replace("{stop}", PYTHON.stop)
 
 
 def test_every_message_that_begins_a_paragraph_is_somewhere_in_the_tools():
