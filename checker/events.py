@@ -22,10 +22,10 @@ class Job:
     """The work of a child. ``kind`` is ``learner``, ``solution`` or ``survey``; ``step`` is a name, ``step_07``.
 
     ``show`` is the function whose numbers are to be shown. The second configuration is drawn from ``seed``. What needs
-    one of the functions in ``gone``, which the source does not have, waits for it. A survey
-    grades ``subjects``, each given by its edits of the solution, in an order that ``seed`` gives, on as many
-    configurations as ``draws`` says; if it is to ``record``, it keeps what the known mistakes answer. The subjects of a
-    kernel are its model's edits, or its own if they are to be ``compiled_kernels``.
+    one of the functions in ``gone``, which the source does not have, waits for it. A survey grades ``subjects``, each
+    given by its edits of the solution, in an order that ``seed`` gives, on as many configurations as ``draws`` says; if
+    it is to ``record``, it keeps what the known mistakes answer. The subjects of a kernel are its model's edits, or its
+    own if they are to be ``compiled_kernels``.
     """
 
     step: str

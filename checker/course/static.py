@@ -38,7 +38,7 @@ class StaticVerdict:
 
     @property
     def labels_gone(self) -> list[str]:
-        """The names of those of them whose functions are not in the file at all."""
+        """The names of the blanks whose functions are not in the file at all."""
         return [one.blank.label for one in self.to_write if one.line is None]
 
 

@@ -195,7 +195,7 @@ MISTAKES = {
         ENCODE: ENCODE.replace("words(text)", 'words(" " + text if text else text)')
     },
     "Spaces around the text are lost.": {ENCODE: ENCODE.replace("words(text)", "words(text.strip())")},
-    "The text is written in small letters first; GPT-2 knows large letters.": {
+    "The text is put in lowercase first; GPT-2 knows uppercase letters.": {
         ENCODE: ENCODE.replace("words(text)", "words(text.lower())")
     },
     "The words' ids are in lists of their own; put all ids into one list.": {

@@ -20,7 +20,7 @@ CI = (ROOT / ".ci" / "run").read_text()
 
 #: Tasks that .ci/run does not run, and why.
 NOT_IN_CI = {
-    "ablate": "takes a minute; test_book.py runs it, for ablations.md, and compares what it prints",
+    "ablate": "takes minutes; by night test_book.py runs it, for ablations.md, and compares what it prints",
     "book": "serves until it is stopped; test_page.py starts it and stops it",
     "book-watch": "serves until it is stopped; test_book.py starts it and stops it",
     "serve": "serves until it is stopped; test_serve.py starts it and stops it",

@@ -41,9 +41,8 @@ def test_recording_again_gives_the_same_numbers(name):
     assert SAME <= TOLERANCE
 
 
-OF_A_TRAINING = re.compile(
-    r"(block_)?(weights|sums|means|squares)_\d"
-)  # its gains begin at 1, its biases and averages at 0
+#: A training's gains begin at 1, its biases and averages at 0.
+OF_A_TRAINING = re.compile(r"(block_)?(weights|sums|means|squares)_\d")
 
 
 def test_nothing_recorded_is_one_or_zero():
