@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from checker.course.attempts import edited, load_attempts
-from checker.course.blanks import blanks_of
+from checker.course.blanks import TODO, blanks_of
 from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
@@ -68,7 +68,7 @@ class Course:
         for blank in blanks_of(name):
             if blank.label in labels:
                 lines = solution.splitlines(keepends=True)
-                todo = lines[blank.first - 1].replace("# ", "# TODO: ", 1)
+                todo = lines[blank.first - 1].replace("# ", TODO, 1)
                 indent = todo[: -len(todo.lstrip())]
                 body = "".join(lines[blank.first - 1 : blank.last])
                 source = source.replace(f"{todo}{indent}{name.language.stop}\n", body)

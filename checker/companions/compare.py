@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from checker.course import progress
-from checker.course.blanks import blanks_of
+from checker.course.blanks import TODO, blanks_of
 from checker.course.languages import Function, Unreadable
 from checker.course.paths import relative_path
 from checker.course.standing import standing
@@ -70,7 +70,7 @@ def _lines(source: str, function: Function) -> list[str]:
 
 def _key(line: str) -> str:
     """Return the part of a line to compare: whether a comment says TODO makes no difference."""
-    return line.replace("# TODO: ", "# ", 1)
+    return line.replace(TODO, "# ", 1)
 
 
 def additions(step: Step, source: str) -> list[str]:

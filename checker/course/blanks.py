@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from checker.course.languages import PYTHON, Language
 from checker.course.steps import Step
 
+TODO = "# TODO: "  # how a skeleton's comment begins, which in the solution begins with "# "
 COMMENT = re.compile(r"^(?P<indent> +)# (?P<words>.*\((?P<length>\d+) lines?\))$")
 
 
@@ -82,7 +83,7 @@ def skeleton(solution: str, language: Language = PYTHON) -> str:
     lines = solution.splitlines()
     for blank in reversed(find_blanks(solution, language)):
         indent = lines[blank.first - 1][: -len(lines[blank.first - 1].lstrip())]
-        todo = [f"{indent}# TODO: {blank.words}", f"{indent}{language.stop}"]
+        todo = [f"{indent}{TODO}{blank.words}", f"{indent}{language.stop}"]
         lines[blank.first - 1 : blank.last] = todo
     return "\n".join(lines) + "\n"
 
