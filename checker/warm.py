@@ -65,7 +65,8 @@ class Running:
         return time.perf_counter() - self.started
 
 
-KERNELS = Work("the kernels that the checks use", ("checker.claims.staging", "kernels"), 65)
+KERNELS = Work("the kernels that the checks use", ("checker.claims.staging", "kernels", "model"), 45)
+LATER = Work("the kernels of the later steps", ("checker.claims.staging", "kernels", "later"), 45)
 GRAPHS = Work("the graphs of the solutions", ("checker.claims.staging", "graphs"), 125)
 WRITING = Work("the model that writes", ("play.staging", "writing"), 65)
 SERVING = Work("the model that is served", ("play.staging", "serving"), 75)
@@ -167,11 +168,11 @@ def check_all(steps: Sequence[Step], jobs: int, *, all_compiled: bool) -> Iterat
 def all_work(*, checks_only: bool) -> list[Work]:
     """Return what is to be compiled together, the longest first; the server's only if it is installed."""
     if checks_only:
-        return [GRAPHS, KERNELS]
+        return [GRAPHS, KERNELS, LATER]
     with suppress(CannotServe):
         check_version()
-        return [GRAPHS, SERVING, KERNELS, WRITING]
-    return [GRAPHS, KERNELS, WRITING]
+        return [GRAPHS, SERVING, WRITING, KERNELS, LATER]
+    return [GRAPHS, WRITING, KERNELS, LATER]
 
 
 def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = False, report: bool = False) -> int:

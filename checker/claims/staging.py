@@ -1,8 +1,8 @@
-"""Compile what the checks of all solutions need: ``python -m checker.claims.staging kernels``, ``… graphs``.
+"""Compile what the checks of all solutions need: ``python -m checker.claims.staging kernels model``, ``… graphs``.
 
-``warm`` starts each in a process of its own: one has MAX compile the recorded kernels; the other runs the compiled
-claims on every solution, keeps the graphs that they stage instead of compiling each, and has the adapter compile them
-in one module. ``… forget`` keeps checks from using these graphs any longer.
+``warm`` starts each in a process of its own: two have MAX compile the recorded kernels, of the ``model`` and ``later``
+ones; another runs the compiled claims on every solution, keeps the graphs that they stage instead of compiling each,
+and has the adapter compile them in one module. ``… forget`` keeps checks from using these graphs any longer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from checker.claims.observation import observe
 from checker.claims.subjects import load_source
 from checker.course.steps import all_steps, uses_max
-from checker.max_adapter import graphs, runtime
+from checker.max_adapter import graphs, kernels, runtime
 
 SET = "solutions"
 
@@ -31,14 +31,14 @@ def stage() -> None:
 
 def main() -> None:
     """Carry out what the command line says."""
-    match sys.argv[1]:
-        case "kernels":
+    match sys.argv[1:]:
+        case ["kernels", group]:
             runtime.prepare()
-            runtime.start_threads()  # the first operation compiles them all
-        case "graphs":
+            kernels.load(kernels.groups()[group], runtime.compiling)
+        case ["graphs"]:
             runtime.prepare()
             graphs.compile_set(SET, stage)
-        case "forget":
+        case ["forget"]:
             graphs.forget(SET)
 
 

@@ -16,6 +16,7 @@ from functools import cache
 import psutil
 
 from checker.course.installed import installed_version, why_not_usable
+from checker.course.languages import PYTHON
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps, uses_max
 
@@ -114,10 +115,10 @@ def gpu() -> str:
 
 
 def kernels() -> str:
-    """Return whether the kernels that the checks need are compiled already: any check that runs MAX loads them all."""
+    """Return whether the kernels that the checks need are compiled already: the later steps load them all."""
     if contract_said()[0] == CANNOT_IMPORT:
         return NO_MAX
-    step = next(step for step in all_steps() if uses_max(step))
+    step = next(step for step in reversed(all_steps()) if uses_max(step) and step.language is PYTHON)
     start = time.monotonic()
     status, said = ask("checker", step.task, "--solution", "--no-compile", seconds=CACHED_SECONDS)
     if status is None:

@@ -1,9 +1,13 @@
-"""Compile the kernels that the checks run together, once per machine, and load them from one file.
+"""Compile the kernels that the checks run together, once per machine, and load them from two files.
 
 MAX's interpreter compiles a kernel when an operation first needs it, and most of that time is the same
 whatever the kernel is: one by one they take many times as long as all at once. Which ones
-the checks need is recorded, step by step, in ``tests/references/kernels.json``; a kernel that is not in it, which a
-learner's own way of writing may need, is compiled when it is met, as MAX does.
+the checks need is recorded, step by step, in ``tests/references/kernels.json``; what the pages of the book need besides
+is in it too, as ``book``. A kernel that is not in it, which a learner's own way of writing may need, is compiled when
+it is met, as MAX does.
+
+Every check loads its kernels anew. Those of the steps that build the model are in a file of their own, which is loaded
+in a quarter of the time that one file of all would take.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ from max.graph import Graph, Module
 
 from checker.course.paths import RECORDED_KERNELS
 from checker.max_adapter.cache_files import cache_path, written
+
+LAST_OF_MODEL = "step_13"  # the steps after it have more kernels than all before
 
 Compiling = Callable[[str], AbstractContextManager[None]]
 
@@ -39,8 +45,15 @@ def recorded() -> dict[str, list[str]]:
     return json.loads(RECORDED_KERNELS.read_text())
 
 
+def groups() -> dict[str, set[str]]:
+    """Return the recorded kernels by file: of the ``model``, and those that ``later`` steps and the book add."""
+    used = recorded()
+    model = {kernel for name in used if name.startswith("step") and name <= LAST_OF_MODEL for kernel in used[name]}
+    return {"model": model, "later": {kernel for kernels in used.values() for kernel in kernels} - model}
+
+
 def install(compiling: Compiling, lost: Callable[[Exception], None]) -> None:
-    """Load all recorded kernels when the first one is missing; compile others one by one.
+    """Load the recorded kernels of a group when the first of them is missing; compile others one by one.
 
     Args:
         compiling: entered, with what is being compiled, for as long as that takes.
@@ -55,13 +68,13 @@ def install(compiling: Compiling, lost: Callable[[Exception], None]) -> None:
     tables = [_Noting(family.cache) for family in families]
     compile_one = gc_compile.compile_single_target
     inspect.signature(compile_one).bind("family", "key", "device", "build_graph")
-    waiting = [True]
+    waiting = list(groups().values())
 
     def compile_missing(family: Any, key: str, device: Any, build_graph: Any) -> Any:
-        if waiting:
-            waiting.clear()
+        for group in [group for group in waiting if key in group]:
+            waiting.remove(group)
             try:
-                models = load_recorded(compiling)
+                models = load(group, compiling)
             except Exception as error:  # whatever went wrong, MAX can still compile the one that is missing
                 lost(error)
             else:
@@ -77,14 +90,13 @@ def install(compiling: Compiling, lost: Callable[[Exception], None]) -> None:
     gc_compile.compile_single_target = compile_missing
 
 
-def load_recorded(compiling: Compiling) -> dict[str, Any]:
-    """Return all recorded kernels by name, from this machine's file.
+def load(names: set[str], compiling: Compiling) -> dict[str, Any]:
+    """Return these kernels by name, from this machine's file.
 
     The file is made if it is missing or cannot be read.
     """
     from max._interpreter_ops import gc_compile
 
-    names = {name for used in recorded().values() for name in used}
     session = gc_compile.session_for(CPU())
     path = cache_path("kernels", *sorted(names), suffix=".mef")
     if path and path.is_file():
@@ -92,7 +104,7 @@ def load_recorded(compiling: Compiling) -> dict[str, Any]:
             return session.load_all(str(path), weights_registry={})
         except RuntimeError:
             path.unlink(missing_ok=True)
-    with compiling(f"the {len(names)} kernels that the checks use"):
+    with compiling(f"{len(names)} kernels that the checks use"):
         compiled = session.compile(_module(names))
     if path:
         with written(path) as unfinished:

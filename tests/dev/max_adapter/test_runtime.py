@@ -9,7 +9,7 @@ from max.experimental.nn import Linear
 
 from checker.claims import Refusal
 from checker.claims.modules import build, run, run_for
-from checker.max_adapter import runtime
+from checker.max_adapter import kernels, runtime
 from checker.max_adapter.runtime import open_device
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
@@ -26,6 +26,12 @@ def test_what_the_interpreter_refuses_is_compiled_and_said_to_be():
         runtime.listeners.pop()
     assert any("no kernel" in what and seconds is None for what, seconds in told)
     assert any("no kernel" in what and seconds for what, seconds in told)
+
+
+def test_every_recorded_kernel_is_in_one_file_and_the_models_steps_need_but_one():
+    recorded, groups = kernels.recorded(), kernels.groups()
+    assert sorted(kernel for group in groups.values() for kernel in group) == sorted(set().union(*recorded.values()))
+    assert all(groups["model"] >= set(recorded[f"step_{number:02}"]) for number in (2, 7, 11, 13))
 
 
 def test_ctrl_c_has_a_handler_of_ours():
