@@ -35,11 +35,9 @@ def print_head(printer: Printer, checkout: Path, taken: Submission) -> None:
 
 def print_grade(printer: Printer, grade: Grade) -> None:
     """Print the line of a step, and below it why it is a no."""
-    seconds = f"{grade.seconds:.1f} s" if grade.check else ""
+    seconds = f" ({grade.seconds:.1f} s)" if grade.check else ""
     style = STYLES.get(grade.verdict, "dim")
-    printer.styled(
-        f"  {grade.step.task}  ", (f"{grade.verdict:<{WIDTH}}", style), f"  {seconds:>7}  {title(grade.step)}"
-    )
+    printer.styled(f"  {grade.step.task}  ", (f"{grade.verdict:<{WIDTH}}", style), f"  {title(grade.step)}{seconds}")
     for line in textwrap.wrap(grade.why, printer.console.width - 7):
         printer.styled(f"       {line}")
 

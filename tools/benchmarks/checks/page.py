@@ -40,7 +40,7 @@ from tools.benchmarks.harness import (
     task_arguments,
 )
 
-LIMIT = 600_000  # milliseconds, for a check that has to compile everything
+LIMIT = 120_000  # milliseconds, for a check
 LINK = re.compile(r"(http://127\.0\.0\.1:\d+/)#key=(\S+)")
 KEYS = 40  # that are typed in a row, in each round
 TYPED = "attention "
@@ -50,7 +50,7 @@ COLUMNS = (
     Column("from", "what"),
     Column("median, s", "median", ".3f"),
     Column("worst, s", "worst", ".3f"),
-    Column("times the same without the page", "ratio", ".2f"),
+    Column("times `watch`, or a plain text field", "ratio", ".2f"),
 )
 
 #: Waits in the browser for a row and for words of a verdict, and times every key until the frame that shows it.
@@ -59,14 +59,16 @@ TIMING = """() => {
     timing.check = words => new Promise(done => {
         const box = document.querySelector('section.panel .verdict');
         let began, first;
-        addEventListener('keydown', press => {
-            if (press.key == 'Enter') began = performance.now();
-        }, { capture: true, once: true });
+        const press = ({ key }) => {
+            if (key == 'Enter') began = performance.now();
+        };
+        addEventListener('keydown', press, true);
         new MutationObserver((changes, seen) => {
             if (!began) return;
             if (!first && box.querySelector('.rows li')) first = performance.now();
             if (!box.textContent.includes(words)) return;
             seen.disconnect();
+            removeEventListener('keydown', press, true);
             done([first - began, performance.now() - began]);
         }).observe(box, { childList: true, subtree: true, characterData: true });
     });
