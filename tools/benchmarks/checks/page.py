@@ -80,6 +80,10 @@ TIMING = """() => {
             after.port2.postMessage(0);
         });
     }, true);
+    timing.seen = count => new Promise(done => {
+        const look = () => timing.keys.length < count ? setTimeout(look, 20) : done(timing.keys);
+        look();
+    });
     const field = document.createElement('textarea');
     field.id = 'plain';
     document.querySelector('section.panel').after(field);
@@ -109,6 +113,7 @@ class ServedStep:
     def seconds(self, source: str, words: str) -> float:
         """Return the time from Ctrl-Enter to ``words``; keep the time to the first line."""
         self.saves += 1
+        self.page.bring_to_front()
         self.editor.click()
         self.page.keyboard.press("Control+a")
         self.page.keyboard.insert_text(f"{source}\n# save {self.saves}\n")
@@ -121,12 +126,12 @@ class ServedStep:
 
     def typing(self, where: str) -> list[float]:
         """Return the seconds that each of some keys takes to be seen."""
+        self.page.bring_to_front()
         self.page.evaluate("timing.keys.length = 0")
         (self.editor if where == EDITOR else self.page.locator("#plain")).click()
         for number in range(KEYS):
             self.page.keyboard.press(TYPED[number % len(TYPED)])
-        self.page.wait_for_function(f"timing.keys.length >= {KEYS}")
-        return [taken / 1000 for taken in self.page.evaluate("timing.keys")]
+        return [taken / 1000 for taken in self.page.evaluate("count => timing.seen(count)", KEYS)]
 
 
 @contextlib.contextmanager
