@@ -57,8 +57,13 @@ def take(checkout: Path) -> Submission:
             taken.refused[step] = str(error)
     known = {step.learner_file.name for step in steps}
     taken.left_out = sorted(
-        f"{STEPS}/{path.name}"
+        f"{STEPS}/{printable(path.name)}"
         for path in folder.iterdir()
         if path.name not in known and not any(path.match(pattern) for pattern in OF_TOOLS)
     )
     return taken
+
+
+def printable(name: str) -> str:
+    """Return the name of a file as it may be printed: a terminal obeys some letters, and cannot print others."""
+    return name if name.isprintable() else ascii(name)[1:-1]

@@ -19,6 +19,7 @@ from checker.grading.grade import NO, NOT_BEGUN, YES, Grade, Way, check, grade_a
 from checker.grading.running import status_of
 from checker.grading.submission import NoSubmission, take
 from checker.grading.workplace import CourseChanged, Workplace
+from tests.dev.terminal import ended
 
 SCHEMAS = [
     json.loads((ROOT / "checker" / folder / f"{name}.schema.json").read_text())
@@ -60,6 +61,13 @@ def grade(checkout, *arguments, **options):
     )
 
 
+def is_worker(process):
+    try:
+        return "checker.claims.worker" in process.cmdline()
+    except psutil.Error:  # it has just ended
+        return False
+
+
 WRITES = """
 from pathlib import Path
 for place in ("tests/test_warmup_05.py", "conftest.py", "max/__init__.py"):
@@ -85,9 +93,10 @@ def test_a_hostile_checkout(checkout, monkeypatch):
     (steps / "conftest.py").write_text(ENDS)
     shutil.copytree(checkout / "max", steps / "max")
     (steps / "warmup_05.kept-1.py").write_text("")
+    (steps / "\x1b[2J\n").write_text("")
     monkeypatch.setenv("COURSE_QUIET_SECONDS", "1")
     taken, told = take(checkout), []
-    assert taken.left_out == ["steps/conftest.py", "steps/max"]
+    assert taken.left_out == [r"steps/\x1b[2J\n", "steps/conftest.py", "steps/max"]
     grades = grade_all(
         taken, QUICK, [step for step in all_steps() if step.task < "s02" or step.task[0] == "w"], told.append
     )
@@ -182,6 +191,24 @@ def test_a_check_that_takes_too_long_is_ended_with_all_it_started(checkout):
         assert time.monotonic() < deadline, left
         time.sleep(0.05)
     assert not place.folder.exists()
+
+
+@pytest.mark.slow
+def test_grade_leaves_nothing_behind_when_it_is_terminated(checkout, tmp_path_factory):
+    path_of(checkout, "w01").write_text(f"{solution('w01')}\nwhile True: pass\n")
+    temporary = tmp_path_factory.mktemp("temporary")
+    command = [sys.executable, "-m", "checker", "grade", str(checkout), "--steps", "w01"]
+    with ended(subprocess.Popen(command, cwd=ROOT, env=os.environ | {"TMPDIR": str(temporary)}, text=True)) as grading:
+        found = psutil.Process(grading.pid)
+        deadline = time.monotonic() + 30
+        while not any(map(is_worker, found.children(recursive=True))):
+            assert time.monotonic() < deadline, "no check was begun"
+            time.sleep(0.05)
+        started = found.children(recursive=True)
+        grading.terminate()
+        assert grading.wait(20) == 143
+        assert psutil.wait_procs(started, timeout=5)[1] == []
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_course_that_a_step_has_changed_grades_no_more(tmp_path, monkeypatch):

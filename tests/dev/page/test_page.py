@@ -50,8 +50,12 @@ def raw(site, text, *, wait=5.0):
 
 def workers_of(site):
     """The children of checks that are alive."""
-    started = psutil.Process(site.server.pid).children(recursive=True)
-    return [one for one in started if one.status() != psutil.STATUS_ZOMBIE and "checker.claims.worker" in one.cmdline()]
+    workers = []
+    for one in psutil.Process(site.server.pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            if one.status() != psutil.STATUS_ZOMBIE and "checker.claims.worker" in one.cmdline():
+                workers.append(one)
+    return workers
 
 
 # ---------------------------------------------------------------- who may ask
