@@ -14,7 +14,7 @@ from checker.session.child import Child
 def is_check(arguments: list[str]) -> bool:
     """Return whether a command line asks for the check of a step."""
     try:
-        return bool(find_step(arguments[0])) and not {"-h", "--help"} & set(arguments)
+        return bool(find_step(arguments[arguments[0] == "step"])) and not {"-h", "--help"} & set(arguments)
     except (IndexError, ValueError):
         return False
 

@@ -12,14 +12,15 @@ from typing import Any
 
 import click
 
-from checker.commands import Commands, Refusal, StepName, each, refusing, teller
-from checker.course.paths import SMALL_MODEL, relative_path
+from checker.commands import Commands, Refusal, Several, StepName, each, refusing, teller
+from checker.course.paths import ROOT, SMALL_MODEL, relative_path
 from checker.course.steps import Step, all_steps, find_step
 from checker.interrupts import INTERRUPTED
 from play.training import plan
 
 DEVICE = click.Choice(["cpu", "gpu"])
 FILE = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, resolve_path=True)
 
 
 class LearnersCommands(Commands):
@@ -88,23 +89,37 @@ def check_of(name: str) -> click.Command:
     return click.Command(name, callback=partial(check, step), params=CHECK_OPTIONS, help=about)
 
 
+REPORT_OPTIONS: list[click.Parameter] = [
+    click.Option(["--json", "as_json"], is_flag=True, help="Print the verdict as one JSON object, for other programs."),
+    click.Option(["--problems"], is_flag=True, help="Then print each no as FILE:LINE: error: WHY, for an editor."),
+    click.Option(["--github"], is_flag=True, help="Then print each no as an annotation, for GitHub's workflows."),
+]
 CHECK_OPTIONS: list[click.Parameter] = [
     click.Option(["--solution"], is_flag=True, help="Grade the reference solution instead of your file."),
     click.Option(["--no-compile"], is_flag=True, help="Stop after the numbers."),
     click.Option(["--device"], type=DEVICE, help="Compile for this device alone."),
     click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside the right ones."),
     click.Option(["--seed"], type=int, help="Draw the second configuration from this number again."),
-    click.Option(["--json", "as_json"], is_flag=True, help="Print the verdict as one JSON object, for other programs."),
+    *REPORT_OPTIONS,
 ]
 
 
 def check(
-    step: Step, solution: bool, no_compile: bool, device: str | None, show: str, seed: int | None, as_json: bool
+    step: Step,
+    solution: bool,
+    no_compile: bool,
+    device: str | None,
+    show: str,
+    seed: int | None,
+    as_json: bool,
+    problems: bool,
+    github: bool,
 ) -> int:
     """Grade a step and print the verdict; only a yes is 0."""
     import json
 
     from checker.course.blanks import blanks_of
+    from checker.grading.problems import as_lines, not_obeyed, problems_of
     from checker.session.check import grade
     from checker.session.child import Child
     from checker.session.printer import Printer
@@ -113,15 +128,31 @@ def check(
     labels = [blank.label for blank in blanks_of(step)]
     if show and show not in labels:
         raise Refusal(f"{step.task}: there is no function {show} to show; choose from {', '.join(labels)}")
-    recorder = Recorder(step, solution=solution)
-    printer = recorder if as_json else Printer(labels)
-    with click.get_current_context().obj or Child() as child:
+    refuse_two(json=as_json, problems=problems, github=github)
+    recorder = Recorder(step, solution=solution, beside=None if as_json else Printer(labels))
+    with not_obeyed(github), click.get_current_context().obj or Child() as child:
         status = grade(
-            child, step, printer, solution=solution, compile_=not no_compile, device=device, show=show, seed=seed
+            child, step, recorder, solution=solution, compile_=not no_compile, device=device, show=show, seed=seed
         )
+    verdict = recorder.verdict(status)
     if as_json:
-        click.echo(json.dumps(recorder.verdict(status), indent=1))
+        click.echo(json.dumps(verdict, indent=1))
+    for line in as_lines(problems_of(verdict), editor=problems, github=github):
+        click.echo(line)
     return status
+
+
+def refuse_two(**wanted: bool) -> None:
+    """Refuse a call that asks for more than one form of a report."""
+    if len(named := [f"--{name}" for name, is_wanted in wanted.items() if is_wanted]) > 1:
+        raise click.UsageError(f"{' and '.join(named)} exclude each other: choose one")
+
+
+@main.command("step", params=[*CHECK_OPTIONS])
+@step_argument
+def check_named(step: Step, **options: Any) -> int:
+    """Check the step whose file has this name, as editors call it: ./run step step_07."""
+    return check(step, **options)
 
 
 # ---------------------------------------------------------------- beside you
@@ -185,6 +216,39 @@ def compare(step: Step, whole: bool, anyway: bool) -> int:
     from checker.companions.compare import compare
 
     return compare(step, whole=whole, anyway=anyway)
+
+
+@main.command(params=[*REPORT_OPTIONS])
+@click.argument("checkout", type=FOLDER, required=False, help="a clone with the steps; else this one")
+@click.option("--course", type=FOLDER, metavar="FOLDER", help="A clone of the course that grades instead of this one.")
+@click.option(
+    "--steps", type=Several(StepName()), metavar="STEPS", help="Only these, such as 07,w05; each must be a yes."
+)
+@click.option("--no-compile", is_flag=True, help="Stop each check after the numbers.")
+@click.option("--seed", type=int, help="Draw every second configuration from this number.")
+@click.option("--limit", type=click.FloatRange(1), default=1800.0, metavar="SECONDS", help="End a check after so long.")
+def grade(
+    checkout: Path | None,
+    course: Path | None,
+    steps: list[Step] | None,
+    no_compile: bool,
+    seed: int | None,
+    limit: float,
+    as_json: bool,
+    problems: bool,
+    github: bool,
+) -> int:
+    """Grade every step of a checkout, of which only steps/ is taken: ./run grade ../submission"""
+    from checker.grading import running
+    from checker.grading.grade import Way
+
+    refuse_two(json=as_json, problems=problems, github=github)
+    way = Way(compile_=not no_compile, seed=seed, limit=limit)
+    form = running.Form(as_json=as_json, problems=problems, github=github)
+    with refusing(running.CannotGrade):
+        if course:
+            return running.grade_by(course, checkout or ROOT, steps or [], way, form)
+        return running.grade_here(checkout or ROOT, steps or [], way, form)
 
 
 @main.command()

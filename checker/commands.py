@@ -68,6 +68,18 @@ class StepName(click.ParamType):
             return value if isinstance(value, Step) else find_step(value)
 
 
+class Several(click.ParamType):
+    """One or more values, with commas between them."""
+
+    def __init__(self, one: click.ParamType) -> None:
+        self.one, self.name = one, f"{one.name},…"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> list[Any]:
+        """Return the values as a list."""
+        parts = value.split(",") if isinstance(value, str) else value
+        return [self.one.convert(part, param, context) for part in parts]
+
+
 def teller() -> Callable[[str], None]:
     """Return a function that prints a message on standard error, after the name of the running command."""
     command = click.get_current_context().info_name

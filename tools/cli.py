@@ -8,28 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
-from checker.commands import Commands, StepName
+from checker.commands import Commands, Several, StepName
 from checker.course.paths import SMALL_MODEL
 from checker.course.steps import Step, all_steps, steps_in_python
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
-
-
-class Several(click.ParamType):
-    """One or more values, with commas between them."""
-
-    def __init__(self, one: click.ParamType) -> None:
-        self.one, self.name = one, f"{one.name},…"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> list[Any]:
-        """Return the values as a list."""
-        parts = value.split(",") if isinstance(value, str) else value
-        return [self.one.convert(part, param, context) for part in parts]
 
 
 def timed(rounds: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -105,6 +92,17 @@ def bench_steps(steps: list[Step] | None, rounds: int, out: Path | None) -> None
 def bench_watch(steps: list[Step], pause: float, rounds: int, out: Path | None) -> None:
     """Time watch: how long after a save the verdict comes"""
     from tools.benchmarks.checks.save_to_verdict import run
+
+    run(steps, rounds, pause, out)
+
+
+@main.command()
+@click.option("--steps", type=Several(StepName()), default="02,07", show_default=True)
+@click.option("--pause", default=2.0, show_default=True, help="Seconds between a verdict and the next check.")
+@timed(rounds=5)
+def bench_page(steps: list[Step], pause: float, rounds: int, out: Path | None) -> None:
+    """Time the page of the book beside watch: how soon a check answers, and a key is seen"""
+    from tools.benchmarks.checks.page import run
 
     run(steps, rounds, pause, out)
 

@@ -11,14 +11,12 @@ first imports what that step's check needs, so that a later job need not wait fo
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import json
 import os
 import select
 import signal
 import sys
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import FrameType, ModuleType
 
@@ -56,7 +54,6 @@ from checker.numeric.showing import shown
 
 Compiles = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
 
-PARENT_DEATH_SIGNAL = 1  # of prctl
 COMPILED_STAGES = ("traced", "compiled")
 
 
@@ -67,21 +64,6 @@ def channel(descriptor: int, sign: Sign | None = None) -> Tell:
         os.write(descriptor, encode(event, sign))
 
     return tell
-
-
-def end_with_the_parent(descriptor: int) -> None:
-    """End this process, and all that it has started, once nobody listens to its events any longer.
-
-    A parent that is killed cannot end it, and MAX may be compiling for minutes.
-    """
-
-    def wait() -> None:
-        pipe = select.poll()
-        pipe.register(descriptor, 0)  # poll always reports that the other end was closed
-        pipe.poll()
-        os.killpg(0, signal.SIGKILL)
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 def tell_where_when_asked(path: str, tell: Tell) -> None:
@@ -242,8 +224,6 @@ def rest() -> None:
     Once MAX has run an operation, one of its threads looks for work about a thousand times per second, which takes 7%
     of a core for as long as the process waits.
     """
-    with contextlib.suppress(AttributeError):  # on Linux, do not outlive a parent that is killed
-        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if not select.select([sys.stdin], [], [], 0)[0]:
         os.kill(os.getpid(), signal.SIGSTOP)
 
@@ -254,7 +234,6 @@ def main() -> None:
     descriptor, key = int(pipe), bytes.fromhex(sys.stdin.readline())
     tell, decide = channel(descriptor, signer(key, REPORT)), channel(descriptor, signer(key, SEALED))
     unsigned = channel(descriptor)  # what a module can reach signs nothing
-    end_with_the_parent(descriptor)
     del key
 
     def compiling(what: str, seconds: float | None) -> None:

@@ -40,10 +40,15 @@ def is_untouched(step: Step) -> bool:
     return False
 
 
-def is_begun(step: Step) -> bool:
-    """Return whether the learner's file has work in it: a blank written or started, or text that cannot be read."""
+def is_begun(step: Step, path: Path | None = None) -> bool:
+    """Return whether a file has work in it: a blank written or started, or text that cannot be read.
+
+    Args:
+        step: the step.
+        path: the file; the learner's if it is left out.
+    """
     try:
-        verdict = read_statically(step, step.learner_file)
+        verdict = read_statically(step, path or step.learner_file)
     except Unreadable:
         return True
     return verdict.can_be_tried or any(one.started or one.line is None for one in verdict.to_write)

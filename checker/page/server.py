@@ -11,7 +11,7 @@ import socket
 import sys
 import tempfile
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
         files.clear()
         port, key = bound.getsockname()[1], secrets.token_urlsafe(32)
         link = f"http://127.0.0.1:{port}/#key={key}"
-        app = Guard(Book(html).app(), port, key, trusted)
+        app = Guard(Book(html).app(), port, key, (*trusted, *forwarded(port, os.environ)))
         config = uvicorn.Config(
             app,
             log_level="warning",
@@ -70,6 +70,12 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
             with contextlib.suppress(KeyboardInterrupt):
                 uvicorn.Server(config).run(sockets=[bound])
     return INTERRUPTED
+
+
+def forwarded(port: int, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the address that GitHub's Codespaces gives a port of this machine; nothing elsewhere."""
+    name, domain = environment.get("CODESPACE_NAME"), environment.get("GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN")
+    return (f"https://{name}-{port}.{domain}",) if name and domain else ()
 
 
 def _listening(port: int | None) -> socket.socket:

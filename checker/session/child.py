@@ -23,6 +23,8 @@ from checker.session.listening import QUIET_SECONDS, listen
 
 ANSWER_SECONDS = 1  # for the child to say where it hangs
 LOW_PRIORITY = 10  # as `nice` has it
+#: Waits for the end of a pipe, which comes when this process ends, however that happens; then kills a group.
+GUARD = 'read -r line; kill -s KILL -- "-$1"'
 
 
 class Child:
@@ -47,6 +49,7 @@ class Child:
             start_new_session=True,
         )
         os.close(writer)
+        self.guard = self._guarded()
         self._write(f"{key.hex()}\n")
 
     def __enter__(self) -> Child:
@@ -54,6 +57,20 @@ class Child:
 
     def __exit__(self, *error: object) -> None:
         self.stop()
+
+    def _guarded(self) -> subprocess.Popen[bytes]:
+        """Have a shell end the child if this process is killed.
+
+        The child itself may be unable to: it may have stopped itself, or run code that holds Python's lock. The kernel
+        of Linux would tell it, but at the end of the thread that has started it.
+        """
+        return subprocess.Popen(
+            ["sh", "-c", GUARD, "sh", str(self.process.pid)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is not meant for it
+        )
 
     def _write(self, text: str) -> None:
         assert self.process.stdin is not None
@@ -106,9 +123,11 @@ class Child:
         if self.process.stdout.closed:
             return
         self.kill()
+        self.guard.kill()  # before the number of the group is free
+        self.guard.wait()
         self.process.wait()
         os.close(self.reader)
-        for pipe in (self.process.stdin, self.process.stdout):
+        for pipe in (self.guard.stdin, self.process.stdin, self.process.stdout):
             assert pipe is not None
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()

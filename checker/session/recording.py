@@ -34,10 +34,19 @@ class Recorder(Printer):
         step: the step that is checked.
         tell: is called with each record as it comes.
         solution: the solution is checked instead of the learner's file.
+        beside: a printer that prints all of it too.
     """
 
-    def __init__(self, step: Step, tell: Tell = lambda record: None, *, solution: bool = False) -> None:
+    def __init__(
+        self,
+        step: Step,
+        tell: Tell = lambda record: None,
+        *,
+        solution: bool = False,
+        beside: Printer | None = None,
+    ) -> None:
         super().__init__(quiet=True)
+        self.beside = beside or Printer(quiet=True)
         self.step = step
         self.file = step.solution_file if solution else step.learner_file
         self.tell = tell
@@ -58,33 +67,40 @@ class Recorder(Printer):
 
     def line(self, text: str = "") -> None:
         """Keep a sentence."""
+        self.beside.line(text)
         if text.strip() and text.strip() != relative_path(self.file):
             self.keep("said", text=text.strip())
 
     def styled(self, *parts: str | Text | tuple[str, str]) -> None:
         """Keep a line of numbers that are shown."""
+        self.beside.styled(*parts)
         self.keep("shown", text=Text.assemble(*parts).plain)
 
     def code(self, text: str) -> None:
         """Keep a line of code."""
+        self.beside.code(text)
         self.keep("shown", text=text)
 
     def row(self, verdict: str, about: str, sentence: str, where: str = "") -> None:
         """Keep a row, with the line of the file that it is about."""
+        self.beside.row(verdict, about, sentence, where)
         self.keep("row", verdict=verdict, about=about, sentence=sentence, line=self.line_of(about, where))
 
     def explained(self, about: str, sentence: str, where: str, *, numbers: bool = False) -> None:
         """Keep why it is a no."""
+        self.beside.explained(about, sentence, where, numbers=numbers)
         line = self.line_of(about, where if LINE.match(where) else sentence)
         fields = {"about": about, "sentence": sentence, "where": where.splitlines(), "line": line}
         self.keep("explanation", **fields, numbers=numbers and bool(about))
 
     def printed(self, text: str) -> None:
         """Keep a line that the learner's own code printed."""
+        self.beside.printed(text)
         self.keep("printed", text=text)
 
     def progress(self, event: Compiling | Tick) -> None:
         """Tell what MAX compiles; nothing of it is kept."""
+        self.beside.progress(event)
         was_long = self.is_long()
         super().progress(event)
         if isinstance(event, Compiling) and event.seconds is not None and was_long:
@@ -94,6 +110,10 @@ class Recorder(Printer):
         if time.monotonic() - self.told_compiling > SECOND:
             self.told_compiling = time.monotonic()
             self.tell({"event": "compiling", "text": text})
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        self.beside.close()
 
     def line_of(self, about: str, where: str) -> int | None:
         """Return the line that something is about: as ``where`` begins, else where the function stands."""

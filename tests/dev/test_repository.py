@@ -8,15 +8,21 @@ import sys
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
+from checker.cli import main
 from checker.course.paths import ROOT
+from checker.page.server import PORT
 from checker.tasks import tasks
 
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 GITHUB = ROOT / ".github"
-WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+EXAMPLE = GITHUB / "classroom" / "grade.yml"  # for repositories of others
+WORKFLOWS = [*sorted((GITHUB / "workflows").glob("*.yml")), EXAMPLE]
+VSCODE = ROOT / ".vscode"
+CONTAINER = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
 FORMS = sorted({*(GITHUB / "ISSUE_TEMPLATE").glob("*.yml")} - {GITHUB / "ISSUE_TEMPLATE" / "config.yml"})
 
 #: The one line of a workflow that no task has: only there is a token for it.
@@ -46,7 +52,7 @@ def run(program, *arguments):
 
 
 def assert_is_task(line):
-    assert re.fullmatch(r"\./run [\w-]+( \w+)*", line), line
+    assert re.fullmatch(r"\./run [\w-]+( [\w./-]+)*", line), line
     assert line.split()[1] in tasks(), line
 
 
@@ -57,7 +63,7 @@ def test_github_can_read_it(schema):
 
 def test_the_linter_finds_nothing_in_the_workflows():
     """No text of a stranger in a shell, no credentials left behind, no action but GitHub's own by its version alone."""
-    run("zizmor", "--offline", "--quiet", "--strict-collection", GITHUB)
+    run("zizmor", "--offline", "--quiet", "--strict-collection", GITHUB, EXAMPLE)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -107,8 +113,35 @@ def test_the_hook_before_a_commit_is_the_check():
     assert not hook["pass_filenames"]
 
 
-def test_the_container_is_warm():
-    assert_is_task(json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())["postCreateCommand"])
+def test_the_container_is_warm_and_opens_with_the_book():
+    assert_is_task(CONTAINER["postCreateCommand"])
+    assert CONTAINER["postAttachCommand"].startswith("./run book ")
+    assert_is_task(CONTAINER["postAttachCommand"])
+    assert PORT in CONTAINER["forwardPorts"]
+
+
+def test_a_classroom_grades_by_another_clone_than_the_submission():
+    (job,) = jobs(EXAMPLE)
+    clones = {step["with"]["path"]: step["with"] for step in job["steps"] if "checkout" in step.get("uses", "")}
+    (grade,) = [step for step in job["steps"] if "run" in step]
+    (submission,) = re.findall(r"\.\./(\w+)", grade["run"])
+    assert clones.keys() == {submission, grade["working-directory"]}
+    assert "repository" not in clones[submission]
+    assert {"repository", "ref"} <= clones[grade["working-directory"]].keys(), "pinned"
+    assert clones[submission]["persist-credentials"] is clones["course"]["persist-credentials"] is False
+
+
+def test_tasks_of_the_editor_are_the_courses():
+    told = json.loads((VSCODE / "tasks.json").read_text())["tasks"]
+    for task in told:
+        words = [word.replace("${fileBasenameNoExtension}", "step_07") for word in (task["command"], *task["args"])]
+        assert_is_task(" ".join(words))
+        name, *given = words[1:]
+        command = main.get_command(click.Context(main), name)
+        command.make_context(name, given)  # refuses an unknown option
+    assert [task["label"] for task in told if task.get("group", {}) == {"kind": "build", "isDefault": True}]
+    wanted = json.loads((VSCODE / "extensions.json").read_text())["recommendations"]
+    assert CONTAINER["customizations"]["vscode"]["extensions"] == wanted
 
 
 @pytest.mark.parametrize("path", [*ROOT.glob("*.md"), *GITHUB.glob("*.md")], ids=lambda path: path.name)

@@ -487,7 +487,6 @@ def test_ctrl_c_typed_while_a_task_runs(course, watching, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can tie a process to its parent")
 def test_a_killed_watch_leaves_no_child(course, watching):
     terminal = watching("w01")
     terminal.expect(READY)

@@ -1,6 +1,7 @@
 """The server of the page: who may ask, what is saved, and that the check is the terminal's."""
 
 import concurrent.futures
+import contextlib
 import gzip
 import http.client
 import json
@@ -47,6 +48,16 @@ def raw(site, text, *, wait=5.0):
         return connection.recv(1 << 16).decode()
 
 
+def workers_of(site):
+    """The children of checks that are alive."""
+    workers = []
+    for one in psutil.Process(site.server.pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            if one.status() != psutil.STATUS_ZOMBIE and "checker.claims.worker" in one.cmdline():
+                workers.append(one)
+    return workers
+
+
 # ---------------------------------------------------------------- who may ask
 
 
@@ -82,9 +93,11 @@ def test_a_page_of_another_origin_may_not_ask(site, file, origin):
 
 
 def test_an_origin_that_is_trusted_may_ask(site):
-    with serve(site.course, "--trusted-origin", "https://book.example") as other:
-        there = {"Host": "book.example", "Origin": "https://book.example"}
-        assert other.ask("/api/standings", headers=there)[0] == 200
+    codespaces = {"CODESPACE_NAME": "a-b", "GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN": "app.example"}
+    with serve(site.course, "--trusted-origin", "https://book.example", environment=codespaces) as other:
+        for name in ("book.example", f"a-b-{other.port}.app.example"):
+            there = {"Host": name, "Origin": f"https://{name}"}
+            assert other.ask("/api/standings", headers=there)[0] == 200
         assert other.ask("/api/standings", headers={"Host": "other.example"})[0] == 403
 
 
@@ -183,10 +196,7 @@ def test_200_requests_at_once_are_all_answered(site, file):
     assert last.count("verdict") >= 1
     assert set(last) <= {"verdict", "ended"}
     assert site.check("warmup_05")[-1]["verdict"] == "yes"
-    workers = [
-        one for one in psutil.Process(site.server.pid).children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE
-    ]
-    assert len(workers) <= 2, "the check that is over, at most, and the one that is ready"
+    assert len(workers_of(site)) <= 2, "the check that is over, at most, and the one that is ready"
 
 
 # ---------------------------------------------------------------- the file
@@ -439,6 +449,30 @@ def test_ctrl_c_ends_it_and_all_that_it_started(site):
         assert other.server.wait(10) == 130
         _, alive = psutil.wait_procs(started, timeout=5)
         assert not alive
+
+
+#: Neither can notice by itself that the server is gone.
+ORPHANS = {
+    "the next check's, which has stopped itself": ("ready", "", lambda one: one.status() == psutil.STATUS_STOPPED),
+    "one in a loop of C": ("check", "\nsum(iter(int, 1))\n", lambda one: one.cpu_times().user > 0.6),
+}
+
+
+@pytest.mark.parametrize(("asked", "more", "is_there"), ORPHANS.values(), ids=ORPHANS)
+def test_a_server_that_is_killed_leaves_no_child(site, asked, more, is_there):
+    site.course.write("w05", find_step("w05").solution_file.read_text() + more)
+    with serve(site.course) as other, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(other.ask, f"{STEP}/{asked}", {}, "POST")
+        deadline = time.monotonic() + 30
+        while not any(map(is_there, workers_of(other))):
+            assert time.monotonic() < deadline, "no child got so far"
+            time.sleep(0.02)
+        started = psutil.Process(other.server.pid).children(recursive=True)
+        other.server.kill()
+        _, alive = psutil.wait_procs(started, timeout=5)
+        assert [one for one in alive if one.status() != psutil.STATUS_ZOMBIE] == []
+        with contextlib.suppress(http.client.HTTPException, OSError):
+            answer.result()
 
 
 # ---------------------------------------------------------------- the book

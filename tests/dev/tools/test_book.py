@@ -49,6 +49,7 @@ OTHER_CHAPTERS = [
     "notation",
     "glossary",
     "troubleshooting",
+    "classroom",
     "errors_elsewhere",
     "further_reading",
 ]

@@ -31,6 +31,7 @@ NOT_IN_CI = {
     "bench-modern": "compiles for many minutes, and wants an idle machine; test_modern.py tries what it times",
     "bench-serve": "takes many minutes, and wants an idle machine",
     "bench-train": "compiles for minutes, and wants an idle machine; test_benchmarks.py tries what it times",
+    "bench-page": "wants an idle machine and a browser; test_page_in_browser.py does what it times",
     "bench-watch": "wants an idle machine; test_watch.py saves files and waits for verdicts",
     "nightly": "compiles for minutes, on top of all that ./run test does",
     "book-check": "finds what book-build finds, without building",

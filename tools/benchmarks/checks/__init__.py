@@ -1,4 +1,4 @@
-"""Time the checks: the learner's loop, every step, and watch.
+"""Time the checks: the learner's loop, every step, watch, and the page.
 
 It takes rounds and steps; it prints tables. ``tools.cli``, the book's values, and tests import it; it imports
 ``tools.benchmarks.harness``.
