@@ -18,7 +18,6 @@ import os
 import select
 import signal
 import sys
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import FrameType, ModuleType
 
@@ -51,6 +50,7 @@ from checker.events import (
     encode,
     signer,
 )
+from checker.interrupts import end_with_the_parent
 from checker.mojo.messages import KernelRefused
 from checker.numeric.showing import shown
 
@@ -67,21 +67,6 @@ def channel(descriptor: int, sign: Sign | None = None) -> Tell:
         os.write(descriptor, encode(event, sign))
 
     return tell
-
-
-def end_with_the_parent(descriptor: int) -> None:
-    """End this process, and all that it has started, once nobody listens to its events any longer.
-
-    A parent that is killed cannot end it, and MAX may be compiling for minutes.
-    """
-
-    def wait() -> None:
-        pipe = select.poll()
-        pipe.register(descriptor, 0)  # poll always reports that the other end was closed
-        pipe.poll()
-        os.killpg(0, signal.SIGKILL)
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 def tell_where_when_asked(path: str, tell: Tell) -> None:
