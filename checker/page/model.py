@@ -30,6 +30,7 @@ FIRST, LAST = "step_01", "step_14"  # the steps that the model on a text, and it
 COMMAND = (sys.executable, "-m", "play.widgets")
 SECONDS = (120.0, 60.0)  # for the first answer, since MAX is imported, and for another, since it may have to compile
 END_SECONDS = 0.1  # between two tries to end it
+MOST_ASKED = 32_000  # bytes of a question; a pipe takes as many even if nobody reads it
 MOST_BYTES = 8_000_000  # of an answer
 MOST_WAITING = 2  # questions at once, the one that is being answered among them
 ASKED = ("attention", "sampling", "cache")
@@ -172,10 +173,13 @@ class _Process:
         Raises:
             NoAnswer: it takes too long, or the process ends or says something else; it is gone then.
         """
+        line = json.dumps(question).encode() + b"\n"
+        if len(line) > MOST_ASKED:
+            raise NoAnswer("the text is too long")
         try:
             assert self.process.stdin is not None
             with contextlib.suppress(BrokenPipeError):
-                self.process.stdin.write(json.dumps(question).encode() + b"\n")
+                self.process.stdin.write(line)
                 self.process.stdin.flush()
             found = _parsed(self._line())
         except ValueError as error:

@@ -59,7 +59,7 @@
             try {
                 const answer = await this.asking('cache', question);
                 this.run = answer;
-                this.state.textContent = `These times were measured on this machine, in one run. ${computedBy(answer.steps)}`;
+                this.state.textContent = `These times were measured on this machine just now. ${computedBy(answer.steps)}`;
                 this.show();
             } catch (error) {
                 this.state.textContent = error.status ? `That cannot be measured: ${error.message}.` : 'The server does not answer. Start ./run book again.';

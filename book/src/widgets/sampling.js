@@ -115,7 +115,7 @@
             const counted = id => this.counts?.get(id) ?? 0, add = (sum, value) => sum + value;
             const row = (name, plain, after, count, properties, note = '') => make('tr', properties,
                 make('th', { scope: 'row' }, name, note),
-                make('td', { class: 'bar' }, bar(plain / widest, after / widest, total ? count / total / widest : null)),
+                make('td', { class: 'bar' }, bar(plain / widest, after / widest, total ? count / total / widest : 0)),
                 make('td', {}, percent(plain)),
                 make('td', {}, after ? percent(after) : 'cut'),
                 make('td', {}, total ? count.toLocaleString('en-US') : ''));
@@ -138,7 +138,7 @@
             if (this.topP.value < 1) cuts.push(`top-p keeps ${count(this.byP)}${cuts.length ? ' of these' : ''}`);
             const kept = this.order.slice(0, this.byP).reduce((sum, id) => sum + this.plain[id], 0);
             return cuts.length
-                ? `of ${count(size)} tokens, ${cuts.join(', and ')}. At temperature 1 they had ${percent(kept)} together.`
+                ? `of ${count(size)} tokens, ${cuts.join(', and ')}. At temperature 1, ${this.byP == 1 ? 'it has' : 'they have'} ${percent(kept)}.`
                 : `all ${count(size)} tokens can be drawn.`;
         }
     }
@@ -149,7 +149,7 @@
         return draw('svg', { viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': true },
             draw('rect', { class: 'after', y: 1, height: 8, width: wide(after) }),
             draw('rect', { class: 'plain', y: 1, height: 8, width: wide(plain) }),
-            drawn === null ? null : draw('line', { class: 'drawn', x1: wide(drawn), x2: wide(drawn), y1: 0, y2: 10 }));
+            drawn ? draw('line', { class: 'drawn', x1: wide(drawn), x2: wide(drawn), y1: 0, y2: 10 }) : null);
     }
 
     widgets.define('sampling', Sampling);

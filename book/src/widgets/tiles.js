@@ -69,7 +69,7 @@
         showReading() {
             const read = this.read.value, size = this.block.value, now = this.blocks[read - 1];
             const seen = Math.min(read * size, this.scores.length);
-            const whole = widgets.width(this.bars), wide = Math.min(WIDEST, whole / this.scores.length);
+            const whole = widgets.width(this.bars), wide = Math.max(8, Math.min(WIDEST, whole / this.scores.length));
             this.bars.setAttribute('viewBox', `0 0 ${whole} ${HIGH + 24}`);
             this.bars.setAttribute('aria-label', `Bars of the ${seen} scores that are read, each exp(score - maximum)`);
             this.bars.replaceChildren(...this.scores.flatMap((score, at) => {

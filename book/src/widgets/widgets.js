@@ -157,6 +157,7 @@ const widgets = (() => {
             try {
                 const answer = await this.asking(this.what, question);
                 this.show(answer);
+                this.select.selectedIndex = -1; // it is none of those
                 this.said(computedBy(answer.steps));
                 return true;
             } catch (error) {

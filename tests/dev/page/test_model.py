@@ -78,6 +78,14 @@ def test_whatever_the_process_does_is_an_answer_and_the_next_question_finds_a_ne
     assert not any(psutil.pid_exists(pid) for pid in pids)
 
 
+def test_a_question_that_nobody_reads_and_that_no_pipe_holds_is_refused(asked, done):
+    one = asked(ECHO)
+    assert one.ask("attention", {"text": "x" * 30_000})
+    with pytest.raises(NoAnswer, match="too long"):
+        one.ask("attention", {"text": "x" * 900_000})
+    assert one.process.is_alive
+
+
 def test_an_error_of_a_step_is_told(asked, done):
     one = asked("for line in sys.stdin: tell(json.dumps({'error': '<b>no</b>'}))")
     with pytest.raises(NoAnswer, match=r"^<b>no</b>$"):
