@@ -3,11 +3,14 @@
 A program that ignores a signal passes that on to the programs it starts: ``nohup … &``, a background job of a script,
 some CI runners. Python leaves it that way, so no KeyboardInterrupt is ever raised; a shell cannot even set a trap.
 Where it is raised, it waits for a call into C++ to return, which takes minutes while MAX compiles.
+
+A process that runs a learner's code must end with the one that started it, too.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import threading
@@ -60,3 +63,18 @@ def at_once(say: Callable[[], None]) -> Iterator[None]:
         os.close(writing)
         thread.join()
         os.close(reading)
+
+
+def end_with_the_parent(descriptor: int) -> None:
+    """End this process, and all that it has started, once nobody reads what it writes to a pipe.
+
+    A parent that is killed cannot end it, and MAX may be compiling for minutes.
+    """
+
+    def wait() -> None:
+        pipe = select.poll()
+        pipe.register(descriptor, 0)  # poll always reports that the other end was closed
+        pipe.poll()
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -36,6 +36,7 @@ def show_attention(
     from checker.session.waiting import telling_of_compiling
     from play import pictures
     from play.attention_weights import read_attention
+    from play.widgets.page import as_html
 
     prepare()
     with telling_of_compiling(listeners):
@@ -53,5 +54,5 @@ def show_attention(
         tell(f"{png} written")
     if out or not (text or png):
         out = out or Path("attention.html")
-        out.write_text(pictures.as_html(attention, layer, head), encoding="utf-8")
+        out.write_text(as_html(attention, layer, head), encoding="utf-8")
         tell(f"{out} written; open it in a browser")

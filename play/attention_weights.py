@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,11 +28,13 @@ class Attention:
     """The attention weights of every head on one text.
 
     ``weights[layer, head, query, key]`` is how much the token at ``query`` takes from the one at ``key``;
-    every row sums to 1.
+    every row sums to 1. ``scores`` are what the weights are made of: query times key over the root of the head's width,
+    before the mask.
     """
 
     tokens: list[str]
     weights: np.ndarray  # [layer, head, seq, seq], float32
+    scores: np.ndarray  # [layer, head, seq, seq], float32
 
 
 def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
@@ -49,14 +52,21 @@ def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor) -> lis
     return pieces
 
 
+def scores_of(
+    query: Tensor, key: Tensor
+) -> Tensor:  # two times [batch, head, seq, head_dim] -> [batch, head, seq, seq]
+    """Return the scores before the mask."""
+    return query @ key.transpose(-2, -1) / math.sqrt(int(query.shape[-1]))
+
+
 @contextmanager
 def watched(modules: list[GPT2MultiHeadAttention]):
-    """While this is open, have each forward pass put the weights of each module into a list; yield the list."""
-    seen: list[list[Tensor]] = []
+    """While this is open, have each forward pass put weights and scores of each module into a list; yield the list."""
+    seen: list[tuple[list[Tensor], Tensor]] = []
 
     def watch(attend: Attend) -> Attend:
         def attend_and_keep(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-            seen.append(weights_of(attend, query, key, value))
+            seen.append((weights_of(attend, query, key, value), scores_of(query, key)))
             return attend(query, key, value)
 
         return attend_and_keep
@@ -70,14 +80,22 @@ def watched(modules: list[GPT2MultiHeadAttention]):
             object.__delattr__(module, "_attn")
 
 
-def attention_weights(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> np.ndarray:
-    """Return the weights of all heads, ``[1, seq] -> [layer, head, seq, seq]``, from one forward pass."""
+def attention_of(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights and scores of all heads from one forward pass, ``[1, seq] -> [layer, head, seq, seq]``."""
     blocks: Any = model.transformer.h
     with watched([block.attn for block in blocks]) as seen, F.lazy():
         model(tensor(input_ids))
     length = input_ids.shape[1]
-    layers = [np.concatenate([np.from_dlpack(piece) for piece in pieces], axis=-1) for pieces in seen]
-    return np.stack([layer[0, :, :, :length] for layer in layers])
+    weights = [np.concatenate([np.from_dlpack(piece) for piece in pieces], axis=-1) for pieces, _ in seen]
+    return (
+        np.stack([layer[0, :, :, :length] for layer in weights]),
+        np.stack([np.from_dlpack(scores)[0] for _, scores in seen]),
+    )
+
+
+def attention_weights(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> np.ndarray:
+    """Return the weights of all heads, ``[1, seq] -> [layer, head, seq, seq]``."""
+    return attention_of(model, input_ids)[0]
 
 
 def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL) -> Attention:
@@ -90,7 +108,7 @@ def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL) -> Atten
     tokenizer = load_tokenizer(folder)
     model = load_pretrained(folder)
     input_ids = encode(tokenizer, text, model.config)
-    return Attention(token_texts(tokenizer, input_ids[0]), attention_weights(model, input_ids))
+    return Attention(token_texts(tokenizer, input_ids[0]), *attention_of(model, input_ids))
 
 
 #: What is measured about a head: the mean weight that a token, from the second on, gives to …

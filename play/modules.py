@@ -63,6 +63,13 @@ class _Mine(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, file, loader=_Fresh(fullname, str(file)))
 
 
+def use_steps(steps: Sequence[Step]) -> None:
+    """Let the import of these solutions import the learner's files. Call it before any solution is imported."""
+    loaded = [name for name in sys.modules if name.startswith("solutions.")]
+    assert not loaded, f"{loaded} were imported too early"
+    sys.meta_path.insert(0, _Mine(steps))
+
+
 def use_step(step: Step) -> str:
     """Let the import of one solution import the learner's file, if that is complete; return what to say about it."""
     if incomplete([step]):
@@ -101,9 +108,7 @@ def use_mine(*, fill_in: bool, anyway: bool, last: str = LAST) -> list[str]:
             f"the last check said no to {', '.join(refused)}; `./run {refused[0]}` says why. "
             "Add --anyway to run them regardless"
         )
-    loaded = [name for name in sys.modules if name.startswith("solutions.")]
-    assert not loaded, f"{loaded} were imported too early"
-    sys.meta_path.insert(0, _Mine(mine))
+    use_steps(mine)
     told = [f"the reference stands in for {step.task}" for step in missing]
     unchecked = [one.step.task for one in standings if one.state != "done"]
     return [*told, *([f"no check has said yes to {', '.join(unchecked)}"] if unchecked else [])]

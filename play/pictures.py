@@ -1,21 +1,15 @@
-"""Draw attention weights: as a page, as a picture, and in the terminal."""
+"""Draw attention weights: as a picture, and in the terminal. (``play.widgets.page`` makes the page.)"""
 
 from __future__ import annotations
 
-import base64
-import json
 from pathlib import Path
-from string import Template
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from play.attention_weights import Attention, pattern, shares
 
-PAGE = Path(__file__).with_name("attention.html")
-LEVELS = np.iinfo(np.uint16).max  # the page holds each weight as a whole number of 1/65535
 SHADES = " .:-=+*#%@"
 
 
@@ -34,24 +28,6 @@ def measured(attention: Attention) -> list[list[dict[str, float]]]:
 def visible(token: str) -> str:
     """Return a token with its spaces and line ends shown, so that `` the`` and ``the`` can be told apart."""
     return token.replace(" ", "␣").replace("\n", "↵").replace("\t", "→") or "∅"
-
-
-def as_html(attention: Attention, layer: int, head: int) -> str:
-    """Return one page that needs no other file: every head small, and ``head`` of ``layer`` (from 0) large."""
-    levels = np.round(attention.weights * LEVELS).astype("<u2")
-    data = {
-        "tokens": [visible(token) for token in attention.tokens],
-        "shape": attention.weights.shape,
-        "weights": base64.b64encode(levels.tobytes()).decode(),
-        "shares": [
-            [{name: round(share, 4) for name, share in one.items()} for one in row] for row in measured(attention)
-        ],
-        "patterns": [[pattern(one) if one else "" for one in row] for row in measured(attention)],
-        "layer": layer,
-        "head": head,
-    }
-    inside_script = json.dumps(data).replace("<", "\\u003c")
-    return Template(PAGE.read_text(encoding="utf-8")).substitute(data=inside_script)
 
 
 def as_png(attention: Attention, path: Path) -> None:

@@ -262,6 +262,16 @@ def book_figures(out: Path, figures: tuple[str, ...]) -> None:
 
 
 @main.command()
+@click.argument("names", nargs=-1)
+def book_widgets(names: tuple[str, ...]) -> None:
+    """Record what the book's pictures that can be touched show without a server: sampling …, or all"""
+    from tools.book_maker.values.recording import RECORDED, record
+
+    refuse_unknown("picture", names, RECORDED)
+    record(list(names or RECORDED))
+
+
+@main.command()
 def readme_picture() -> None:
     """Draw the verdict that README.md shows, as the check prints it now"""
     from tools.book_maker.drawing.terminal import draw

@@ -9,6 +9,7 @@ SOLUTIONS = ROOT / "solutions"
 TESTS = ROOT / "tests"
 REFERENCES = TESTS / "references"
 RECORDED_KERNELS = REFERENCES / "kernels.json"
+WIDGETS = ROOT / "book" / "src" / "widgets"
 SMALL_MODEL = ROOT / "models" / "moby-dick"
 
 

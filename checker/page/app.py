@@ -32,6 +32,7 @@ from checker.course.standing import next_to_do, standing, title
 from checker.course.steps import Step, all_steps
 from checker.page import editor, files, pages
 from checker.page.checks import Checks
+from checker.page.model import ASKED, Model, NoAnswer, training
 from checker.session.recording import Record
 
 ASSETS = Path(__file__).with_name("assets")
@@ -49,6 +50,7 @@ class Book:
     def __init__(self, html: Path) -> None:
         self.html = html
         self.checks = Checks()
+        self.model = Model()
 
     def app(self) -> Starlette:
         """Return what answers requests."""
@@ -56,6 +58,8 @@ class Book:
         return Starlette(
             routes=[
                 Route("/api/standings", self.standings),
+                Route("/api/model/training", self.training, methods=["POST"]),
+                Route("/api/model/{what}", self.ask, methods=["POST"]),
                 Route(steps, self.file),
                 Route(steps, self.save, methods=["PUT"]),
                 Route(f"{steps}/check", self.check, methods=["POST"]),
@@ -78,6 +82,7 @@ class Book:
                 files.Refused: _refused,
                 files.Conflict: _conflict,
                 hint.NoHints: _refused,
+                NoAnswer: _refused,
                 OSError: _refused,
             },
             lifespan=self.lifespan,
@@ -85,8 +90,9 @@ class Book:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        """End every check at the end."""
+        """End every check at the end, and the process of the model."""
         yield
+        await run_in_threadpool(self.model.close)
         await run_in_threadpool(self.checks.close)
 
     # ------------------------------------------------------------ the book
@@ -108,6 +114,17 @@ class Book:
     async def standings(self, request: Request) -> Response:
         """Answer how far each step is, and which to go on with."""
         return JSONResponse(await run_in_threadpool(standings))
+
+    async def ask(self, request: Request) -> Response:
+        """Answer what a picture asks the model about a text."""
+        what, question = request.path_params["what"], await _body(request)
+        if what not in ASKED:
+            raise HTTPException(404, "there is no such picture")
+        return JSONResponse(await run_in_threadpool(self.model.ask, what, question))
+
+    async def training(self, request: Request) -> Response:
+        """Answer with the losses of the learner's own training."""
+        return JSONResponse(await run_in_threadpool(training))
 
     # ------------------------------------------------------------ a step
 

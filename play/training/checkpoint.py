@@ -24,7 +24,7 @@ from tokenizers import Tokenizer
 
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
 from play.training.curve import as_svg
-from play.training.plan import CURVE, History, Plan
+from play.training.plan import CURVE, FIGURES, History, Plan
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import CONV1D, Weights
 
@@ -144,7 +144,7 @@ class Folder:
         write(self.path / "model.safetensors", model)
         rounded = facts | {"losses": [round(loss, 5) for loss in saved.history.losses]}
         lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in rounded.items())
-        write(self.path / "training.json", f"{{\n{lines}\n}}\n".encode())
+        write(self.path / FIGURES, f"{{\n{lines}\n}}\n".encode())
         if saved.history.losses:
             write(self.path / CURVE, as_svg(saved.history).encode())
 

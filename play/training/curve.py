@@ -1,6 +1,9 @@
-"""Draw the loss over the steps as one SVG file that needs nothing else."""
+"""The loss over the steps: as one SVG file that needs nothing else, and as the points that a page draws."""
 
 from __future__ import annotations
+
+import math
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +29,31 @@ def thinned(losses: list[float]) -> tuple[np.ndarray, np.ndarray]:  # -> two tim
     """Return the last steps and the means of at most :data:`POINTS` runs of steps of about equal length."""
     runs = np.array_split(np.array(losses), min(len(losses), POINTS))
     return np.cumsum([len(run) for run in runs]), np.array([run.mean() for run in runs])
+
+
+def as_points(figures: dict[str, Any]) -> dict[str, Any]:
+    """Return what a page draws of the figures of a training, those of ``training.json``.
+
+    Each evaluation gets the mean training loss since the one before, as the command prints it.
+    """
+    losses, evaluations = figures["losses"], figures["evaluations"]
+    steps, means = thinned(losses)
+    before = [0, *(one["step"] for one in evaluations)]
+    return {
+        "planned": figures["plan"]["steps"],
+        "guessing": math.log(figures["facts"]["vocab"]),
+        "losses": [[int(step), round(float(mean), 4)] for step, mean in zip(steps, means, strict=True)],
+        "evaluations": [
+            {
+                "step": one["step"],
+                "training": float(np.mean(since)) if (since := losses[start : one["step"]]) else None,
+                "held out": one["loss"],
+                "bits per byte": one["bits_per_byte"],
+            }
+            for start, one in zip(before, evaluations, strict=False)
+        ],
+        "samples": [{"step": one["step"], "text": one["text"]} for one in figures["samples"]],
+    }
 
 
 def as_svg(history: History) -> str:

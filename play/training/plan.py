@@ -8,9 +8,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-CURVE = "loss.svg"  # the file in the folder of a training that shows its losses
+OUT = Path("my-gpt2")  # where the model goes by default
+FIGURES = "training.json"  # the file in the folder of a training that has all figures
+CURVE = "loss.svg"  # and the one that shows its losses
 WARMUP = 0.05  # share of all steps in which the learning rate rises
 EVALUATIONS = 20  # in a whole training, in addition to the one before the first step
 SAMPLES = 4  # in a whole training

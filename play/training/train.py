@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from checker import interrupts
 from checker.session.waiting import telling_of_compiling
 from play.modules import use_mine
-from play.training.plan import CURVE, History, Plan, in_words
+from play.training.plan import CURVE, OUT, History, Plan, in_words
 from play.training.texts import read_corpus
 
 if TYPE_CHECKING:  # at run time only after use_mine, which decides whose modules these import
@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # at run time only after use_mine, which decides whose module
     from play.training.windows import Windows
     from solutions.solution_01 import GPT2Config
 
-OUT = Path("my-gpt2")  # where the model goes by default
 LAST_STEP = "step_20"  # training needs the steps up to this one
 
 

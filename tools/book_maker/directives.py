@@ -12,7 +12,7 @@ from html import escape
 
 from checker.course.attempts import load_attempts
 from checker.course.languages import MOJO
-from checker.course.paths import ROOT, relative_path
+from checker.course.paths import ROOT, WIDGETS, relative_path
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
 from tools.book_maker import formulas
@@ -47,6 +47,7 @@ def block(words: str, chapter: str = "") -> str:
         "diff": diff,
         "figure": figure,
         "mistakes": mistakes,
+        "widget": widget,
     }
     if name not in known:
         raise ValueError(
@@ -153,6 +154,25 @@ def figure(words: str) -> str:
         raise ValueError("a figure needs a caption: {{figure step_07.heads: What there is to see.}}")
     below = f"<figcaption>{in_html(caption.strip())}</figcaption>"
     return f'<figure>\n<div class="drawing">\n{drawn}\n</div>\n{below}\n</figure>'
+
+
+def widget(words: str) -> str:
+    """Return a picture that can be touched, by its scripts in ``book/src/widgets``: ``sampling: What may follow.``"""
+    name, _, label = (word.strip() for word in words.partition(":"))
+    scripts = ("widgets.js", f"{name}.js", f"{name}.data.js")
+    if missing := [script for script in scripts if not (WIDGETS / script).is_file()]:
+        raise ValueError(f"there is no {missing[0]} in {relative_path(WIDGETS)}")
+    if not label:
+        raise ValueError("a widget needs a name for screen readers: {{widget sampling: What may follow a text}}")
+    return "\n".join(
+        (
+            f'<section class="widget" data-widget="{name}" aria-label="{escape(label)}">',
+            "<p>This picture can be touched where scripts run.</p>",
+            "</section>",
+            '<link rel="stylesheet" href="widgets/widgets.css">',
+            *(f'<script defer src="widgets/{script}"></script>' for script in scripts),
+        )
+    )
 
 
 def drawing(name: str) -> str:

@@ -1,12 +1,18 @@
 // What `./run book` adds to the pages of the book.
 import { showStandings } from '/page/contents.js';
-import { Refusal } from '/page/key.js';
+import { Refusal, post } from '/page/key.js';
 import { Panel } from '/page/panel.js';
+
+/** Let the pictures that can be touched ask the model, once their scripts have run. */
+async function touch() {
+    if (document.readyState != 'complete') await new Promise(loaded => addEventListener('load', loaded));
+    widgets.live((what, question) => post(`model/${what}`, question));
+}
 
 const section = document.querySelector('section.panel');
 try {
     await showStandings();
-    if (section) await new Panel(section).open();
+    await Promise.all([section && new Panel(section).open(), document.querySelector('section.widget') && touch()]);
 } catch (error) {
     if (!(error instanceof Refusal && error.status == 401)) throw error;
     const note = document.createElement('p');

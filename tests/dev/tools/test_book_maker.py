@@ -73,6 +73,13 @@ def test_mistakes_are_listed():
     assert expanded("{{mistakes 07}}\n").count("<li>") > 30
 
 
+def test_a_widget_is_a_section_with_the_scripts_that_it_needs():
+    made = expanded("{{widget tiles: A <name>}}\n")
+    assert made.startswith('<section class="widget" data-widget="tiles" aria-label="A &lt;name&gt;">')
+    assert re.findall(r'src="(.*?)"', made) == [f"widgets/{name}.js" for name in ("widgets", "tiles", "tiles.data")]
+    assert "\n\n" not in made
+
+
 def test_a_figure_is_inlined_without_blank_lines():
     made = expanded("{{figure introduction.model: What `wte` < is.}}\n")
     assert made.startswith('<figure>\n<div class="drawing">\n<svg')
@@ -175,6 +182,8 @@ def test_long_code_in_a_table_may_be_broken_and_is_what_was_written():
         ("{{figure nothing.heads: A caption.}}", "there is no function heads() in tools/book_maker/figures/nothing.py"),
         ("{{figure introduction.nothing: A caption.}}", "there is no function nothing()"),
         ("{{figure introduction.model}}", "a figure needs a caption"),
+        ("{{widget nothing: A name}}", "there is no nothing.js in book/src/widgets"),
+        ("{{widget sampling}}", "a widget needs a name for screen readers"),
         ("{{mistakes 99}}", "there is no step '99'"),
         ("{{drawing x}}", "there is no directive 'drawing'"),
         ("{{#include x.py}}", "braces, but is not a directive"),

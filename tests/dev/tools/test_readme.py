@@ -37,6 +37,7 @@ NOT_IN_CI = {
     "book-check": "finds what book-build finds, without building",
     "book-pictures": "needs a browser; test_book_browser.py looks at the same pages",
     "book-figures": "draws what book-build draws, as files",
+    "book-widgets": "writes the files that test_widgets.py compares, and one is timed on an idle machine",
     "readme-picture": "writes the file that test_readme.py compares",
     "compiling": "compiles for an hour; ./run nightly does it",
     "mutants": "takes hours; test_mutants.py makes and grades some",

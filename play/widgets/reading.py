@@ -1,0 +1,95 @@
+"""Read a text with the model: what its heads look at, and what it expects after each token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from checker.course.paths import SMALL_MODEL
+from checker.max_adapter.runtime import tensor
+from play.attention_weights import Attention, attention_of
+from play.pictures import visible
+from play.tokens import encode, end_of_text, load_tokenizer, token_texts
+from play.widgets.packing import Answer, attention_on, packed
+from play.widgets.timing import BATCHES, PROMPTS, Timer
+from solutions.solution_05 import check_token_ids
+from solutions.solution_13 import checkpoint_folder, load_pretrained
+
+ROUNDS = 3  # of a measurement that somebody waits for
+MOST_TOKENS = 64  # of a text that a page asks about; more would be too small to see
+
+
+class TooLong(ValueError):
+    """A text has more tokens than a picture can show."""
+
+
+class Reader:
+    """The model of a checkpoint, which reads one text after another.
+
+    Args:
+        name_or_folder: the checkpoint.
+
+    Raises:
+        ValueError: the checkpoint cannot be found or read.
+    """
+
+    def __init__(self, name_or_folder: str | Path = SMALL_MODEL) -> None:
+        folder = checkpoint_folder(name_or_folder)
+        self.tokenizer = load_tokenizer(folder)
+        self.model = load_pretrained(folder)
+
+    def ids_of(self, asked: Answer) -> np.ndarray:  # -> [1, seq]
+        """Return the tokens that are asked about, as ``ids`` or as a ``text``.
+
+        Raises:
+            ValueError: there are none or too many, or the model does not know one.
+        """
+        ids = asked.get("ids")
+        if ids is None:
+            input_ids = encode(self.tokenizer, str(asked.get("text", "")), self.model.config)
+        else:
+            input_ids = np.array([ids or [end_of_text(self.tokenizer)]], np.int64)
+            check_token_ids(input_ids, self.model.config)
+        if input_ids.shape[-1] > MOST_TOKENS:
+            raise TooLong(f"this text has {input_ids.shape[-1]} tokens; a picture shows {MOST_TOKENS} at most")
+        return input_ids
+
+    def attention(self, asked: Answer) -> Answer:
+        """Return the scores and weights of every head."""
+        input_ids = self.ids_of(asked)
+        return attention_on(Attention(token_texts(self.tokenizer, input_ids[0]), *attention_of(self.model, input_ids)))
+
+    def sampling(self, asked: Answer) -> Answer:
+        """Return the logits after every token."""
+        input_ids = self.ids_of(asked)
+        logits = np.from_dlpack(self.model(tensor(input_ids)))[0]
+        return {
+            "tokens": [visible(text) for text in token_texts(self.tokenizer, input_ids[0])],
+            "ids": input_ids[0].tolist(),
+            "logits": packed(logits),
+        }
+
+    @cached_property
+    def timer(self) -> Timer:
+        """What times the model on the beginning of its text."""
+        text = (SMALL_MODEL / "moby_dick.txt").read_text(encoding="utf-8")
+        ids = encode(self.tokenizer, text[: 8 * max(PROMPTS) * max(BATCHES)], self.model.config)
+        return Timer(self.model, ids[0])
+
+    def cache(self, asked: Answer) -> Answer:
+        """Return the times of a generation's calls with a cache and without it."""
+        return self.timer.measure(asked.get("prompt", 0), asked.get("batch", 0), ROUNDS)
+
+    def vocabulary(self) -> list[str]:
+        """Return the text of every token."""
+        every = np.arange(self.model.config.vocab_size)
+        return [visible(text) for text in token_texts(self.tokenizer, every)]
+
+    @property
+    def answers(self) -> dict[str, Callable[[Answer], Any]]:
+        """What can be asked, by name."""
+        return {"attention": self.attention, "sampling": self.sampling, "cache": self.cache}

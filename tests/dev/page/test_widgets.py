@@ -1,0 +1,411 @@
+"""The pictures that can be touched: what they show is what Python computes, from recorded runs and from a server's."""
+
+import base64
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from checker.course.progress import digest_of_check, digest_of_code
+from checker.course.steps import find_step
+from play.widgets.timing import BATCHES, NEW_TOKENS, PROMPTS
+from solutions.solution_12 import next_token_probabilities
+from tests.dev.axe import complaints
+from tools.book_maker.browser import WIDTHS, open_page
+from tools.book_maker.figures import step_21
+from tools.book_maker.values import head_measurements, training
+from tools.book_maker.values.arithmetic import cache_bytes, decode_bytes
+from tools.book_maker.values.book_values import config
+from tools.book_maker.values.recording import RECORDED, file_of, read
+
+PHONE, DESK = WIDTHS
+MOST_COMPRESSED = 150_000  # bytes of all that is recorded
+MINUS = "\N{MINUS SIGN}"
+SOON = 5_000  # milliseconds
+FIRST = 60_000  # for the process that answers: it imports MAX
+STEP = {"attention": "heads", "sampling": "step_12", "cache": "step_14", "tiles": "step_21", "training": "training"}
+
+
+def unpacked(packed, *shape):
+    levels = np.frombuffer(base64.b64decode(packed["levels"]), "<u2").reshape(shape)
+    return packed["low"] + (packed["high"] - packed["low"]) * levels / 65535
+
+
+def step_of(packed):
+    """How far a number may be from the one that was recorded."""
+    return (packed["high"] - packed["low"]) / 65535
+
+
+@pytest.fixture(scope="module")
+def reader():  # before the browser starts: MAX cannot run beside Playwright's event loop
+    from checker.max_adapter.runtime import prepare
+    from play.widgets.reading import Reader
+
+    prepare()
+    return Reader()
+
+
+# ---------------------------------------------------------------- what is recorded
+
+
+def test_what_is_recorded_is_small():
+    assert sum(len(gzip.compress(file_of(name).read_bytes())) for name in RECORDED) < MOST_COMPRESSED
+
+
+@pytest.mark.parametrize("name", ["tiles", "training"])
+def test_what_needs_no_model_is_recorded_as_it_is_now(name):
+    assert read(name) == json.loads(json.dumps(RECORDED[name]())), f"If that is right: ./run book-widgets {name}"
+
+
+def test_the_recorded_attention_is_the_models(reader):
+    for text in read("attention")["texts"]:
+        now, length = reader.attention({"text": text["text"]}), len(text["tokens"])
+        assert text["tokens"] == now["tokens"]
+        scores, weights = (unpacked(text["scores"], -1, length, length), unpacked(text["weights"], 30, -1))
+        np.testing.assert_allclose(scores, unpacked(now["scores"], -1, length, length), atol=1e-3)
+        np.testing.assert_allclose(weights, unpacked(now["weights"], 30, -1), atol=1e-4)
+        allowed = np.tril(np.ones((length, length), bool))
+        powers = np.where(allowed, np.exp(scores), 0)
+        of_scores = powers / powers.sum(axis=-1, keepdims=True)
+        np.testing.assert_allclose(of_scores[:, allowed], weights, atol=1e-3, err_msg="the weights are of these scores")
+    recorded = read("attention")
+    shown_first = divmod(head_measurements.decided(), config.n_head)
+    assert (recorded["layer"], recorded["head"]) == shown_first, "the head of the page's first figure"
+
+
+def test_the_recorded_logits_are_the_models(reader):
+    recorded = read("sampling")
+    assert recorded["vocabulary"] == reader.vocabulary()
+    for text in recorded["texts"]:
+        now = reader.sampling({"text": text["text"]})
+        assert text["ids"] == now["ids"]
+        shape = len(text["ids"]), config.vocab_size
+        np.testing.assert_allclose(unpacked(text["logits"], *shape), unpacked(now["logits"], *shape), atol=2e-3)
+
+
+def test_the_recorded_times_are_of_every_prompt_and_batch():
+    recorded = read("cache")
+    assert [(run["prompt"], run["batch"]) for run in recorded["runs"]] == [(p, b) for p in PROMPTS for b in BATCHES]
+    for run in recorded["runs"]:
+        assert len(run["with"]) == len(run["without"]) == NEW_TOKENS
+        assert min(*run["with"], *run["without"]) > 0
+    assert recorded["cached"] == cache_bytes(config)
+    assert recorded["weights"] == decode_bytes(config, 0)
+
+
+def test_tokens_can_be_asked_for_by_their_ids(reader):
+    whole = reader.sampling({"text": "Call me"})
+    assert reader.sampling({"ids": whole["ids"]}) == whole
+    shape = len(whole["ids"]), config.vocab_size
+    part = reader.sampling({"ids": whole["ids"][:-1]})
+    np.testing.assert_allclose(
+        unpacked(part["logits"], shape[0] - 1, shape[1]), unpacked(whole["logits"], *shape)[:-1], atol=2e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ({"text": "whale " * 100}, "a picture shows 64 at most"),
+        ({"ids": [5000]}, "token id 5000 is not in the vocabulary"),
+        ({"ids": [-1]}, "token id -1"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_words(reader, question, said):
+    for ask in (reader.attention, reader.sampling):
+        with pytest.raises(ValueError, match=said):
+            ask(question)
+
+
+def test_a_prompt_that_nobody_offers_is_not_timed(reader):
+    from play.widgets.timing import Timer
+
+    timer = object.__new__(Timer)  # without the compiled models
+    with pytest.raises(ValueError, match="prompts have"):
+        timer.measure(17, 1)
+
+
+# ---------------------------------------------------------------- in the plain book
+
+
+@pytest.fixture(scope="module")
+def phone(browser):
+    """A phone's window, in which nothing may go wrong."""
+    page = open_page(browser, PHONE, "light")
+    page.wrong = []
+    page.on("console", lambda message: message.type == "error" and page.wrong.append(message.text))
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    yield page
+    page.context.close()
+
+
+@pytest.fixture
+def open_widget(phone, book):
+    """Opens the page of a picture as a file, and returns the picture."""
+
+    def open_widget(name):
+        phone.goto((book / f"{STEP[name]}.html").as_uri())
+        return phone.locator(f"section.widget[data-widget={name}]")
+
+    yield open_widget
+    assert phone.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
+    assert phone.wrong == []
+
+
+def slide(widget, label, value):
+    widget.get_by_role("slider", name=label, exact=True).fill(str(value))
+
+
+def rows(widget, at=0):
+    """The words of a table's cells, row by row."""
+    return [
+        [cell.strip() for cell in row.locator("th, td").all_text_contents()]
+        for row in widget.locator("table").nth(at).locator("tbody tr").all()
+    ]
+
+
+def expected_sampling(logits, temperature, top_k, top_p):
+    """The probabilities after temperature, top-k and top-p, by step 12 and by the definition of top-p."""
+    found = next_token_probabilities(logits[None], temperature=temperature, top_k=top_k)[0]
+    order = found.argsort()[::-1]
+    before = found[order].cumsum() - found[order]
+    kept = np.isin(np.arange(len(found)), order[before < top_p])
+    return np.where(kept, found, 0) / found[kept].sum()
+
+
+@pytest.mark.parametrize(
+    ("temperature", "slot", "top_k", "top_p"),
+    [(1, 10, None, 1), (0.5, 10, None, 0.8), (1.5, 5, 20, 0.9), (2, 0, 1, 1), (0.05, 2, 3, 0.05)],
+)
+def test_sampling_shows_what_step_12_computes(open_widget, temperature, slot, top_k, top_p):
+    widget, recorded = open_widget("sampling"), read("sampling")
+    text = recorded["texts"][1]
+    widget.get_by_role("combobox").select_option("1")
+    widget.get_by_role("option", name=f"after {text['tokens'][3]}").click()
+    for label, value in (("Temperature", temperature), ("Top-k", slot), ("Top-p", top_p)):
+        slide(widget, label, value)
+    logits = unpacked(text["logits"], -1, config.vocab_size)[3]
+    plain, now = next_token_probabilities(logits[None])[0], expected_sampling(logits, temperature, top_k, top_p)
+    shown = rows(widget)
+    order = logits.argsort()[::-1]
+    for (name, _, first, second, _), token in zip(shown[:-1], order[:12], strict=True):
+        assert name.startswith(recorded["vocabulary"][token])
+        assert float(first.rstrip("%")) == pytest.approx(100 * plain[token], abs=0.06)
+        assert second == "cut" if not now[token] else float(second[:-1]) == pytest.approx(100 * now[token], abs=0.06)
+    assert float(shown[-1][2][:-1]) == pytest.approx(100 * plain[order[12:]].sum(), abs=0.06)
+    left = (now > 0).sum()
+    words = widget.locator(".summary").inner_text()
+    assert ("all 1,024 tokens" in words) if left == 1024 else (f"keeps {left}" in words)
+
+
+def test_draws_follow_the_probabilities_and_the_greedy_token_needs_none(open_widget):
+    widget = open_widget("sampling")
+    widget.evaluate(
+        "() => { let at = 0; Math.random = () => (at++ % 1000 + 0.5) / 1000; }"
+    )  # each part of the line alike
+    widget.get_by_role("button", name="Draw 1,000").click()
+    shown = rows(widget)
+    counts = [int(row[-1].replace(",", "")) for row in shown]
+    assert sum(counts) == 1000
+    for row, count in zip(shown, counts, strict=True):
+        assert count / 10 == pytest.approx(float(row[3][:-1]), abs=0.15 if row is not shown[-1] else 1)
+    slide(widget, "Temperature", 0)
+    widget.get_by_role("button", name="Draw a token").click()
+    assert "had 100.0%" in widget.locator(".summary").inner_text()
+    assert rows(widget)[0][-1] == "1"
+    assert not widget.get_by_role("button", name="go on").is_visible(), "nobody would answer"
+
+
+def test_attention_shows_scores_the_mask_and_weights_and_keys_move(open_widget, phone):
+    widget, recorded = open_widget("attention"), read("attention")
+    text = recorded["texts"][0]
+    length = len(text["tokens"])
+    scores = unpacked(text["scores"], 5, 6, length, length)
+    weights = np.zeros_like(scores)
+    weights[..., *np.tril_indices(length)] = unpacked(text["weights"], 5, 6, -1)
+
+    def check(layer, head, query):
+        for key, row in enumerate(rows(widget)):
+            assert row[0] == text["tokens"][key]
+            score = f"{scores[layer, head, query, key]:.2f}".replace("-", MINUS)
+            assert row[1] == score
+            assert row[2] == (f"{MINUS}∞" if key > query else score)
+            assert row[3] == f"{weights[layer, head, query, key]:.4f}"
+
+    check(recorded["layer"], recorded["head"], length // 2)
+    heads = widget.get_by_role("listbox", name="Heads")
+    assert heads.get_by_role("option").count() == 30
+    heads.get_by_role("option", name="layer 1, head 2").click()
+    phone.keyboard.press("ArrowDown")
+    phone.keyboard.press("ArrowRight")
+    assert heads.get_by_role("option", selected=True).get_attribute("aria-label") == "layer 2, head 3"
+    large = widget.get_by_role("img")
+    for _ in range(2):
+        large.press("ArrowUp")
+    check(2, 3, length // 2 - 2)
+    large.press("ArrowRight")
+    assert (
+        f"takes {weights[2, 3, length // 2 - 2, 1]:.4f} from “{text['tokens'][1]}”"
+        in widget.locator(".said").inner_text()
+    )
+    assert phone.url.endswith("heads.html"), "no arrow has turned the page"
+    pictures = set()
+    for stage in ("Scores", "After the mask", "Weights"):
+        widget.get_by_label(stage).check()
+        pictures.add(large.evaluate("canvas => canvas.toDataURL()"))
+        assert large.get_attribute("aria-label").startswith(f"{stage} of layer 2, head 3")
+    assert len(pictures) == 3
+
+
+def test_a_hover_chooses_a_token(open_widget):
+    widget = open_widget("attention")
+    large = widget.get_by_role("img")
+    assert "row 4" in widget.locator("caption").inner_text()
+    large.scroll_into_view_if_needed()
+    box = large.bounding_box()
+    large.hover(position={"x": box["width"] - 6, "y": box["height"] - 6}, force=True)
+    assert "“.” asks" in widget.locator("caption").inner_text()
+    assert "query 8, key 8" in widget.locator(".said").inner_text()
+
+
+@pytest.mark.parametrize(("prompt", "batch", "call"), [(16, 1, 1), (64, 4, 2), (128, 8, 64)])
+def test_the_cache_shows_tokens_bytes_and_the_recorded_times(open_widget, prompt, batch, call):
+    widget, recorded = open_widget("cache"), read("cache")
+    widget.get_by_label("Tokens of the prompt").select_option(str(prompt))
+    widget.get_by_label("Texts at once").select_option(str(batch))
+    slide(widget, "Call", call)
+    run = next(run for run in recorded["runs"] if (run["prompt"], run["batch"]) == (prompt, batch))
+    total = prompt + call - 1
+    new = prompt if call == 1 else 1
+    kept = cache_bytes(config, batch * total)
+    assert [row[1:] for row in rows(widget)] == [
+        [f"{batch * total:,}", f"{batch * new:,}"],
+        [f"{batch * sum(range(prompt, total + 1)):,}", f"{batch * total:,}"],
+        ["0", f"{batch * (total - new):,}"],
+        ["0.00 MB", f"{kept / 1e6:.2f} MB"],
+        [f"{(decode_bytes(config, 0) + more) / 1e6:.2f} MB" for more in (0, kept)],
+        [f"{run[way][call - 1]:.2f} ms" for way in ("without", "with")],
+        [f"{sum(run[way][:call]):.0f} ms" for way in ("without", "with")],
+    ]
+    assert recorded["machine"] in widget.locator(".state").inner_text()
+
+
+def test_a_softmax_in_blocks_has_the_numbers_of_the_chapter(open_widget):
+    widget = open_widget("tiles")
+    found = step_21._running()
+    for read_blocks in range(1, len(found) + 1):
+        slide(widget, "Blocks that are read", read_blocks)
+        assert rows(widget) == [
+            [str(at), ", ".join(f"{score:g}" for score in block), f"{maximum:g}", f"{factor:.4f}", f"{total:.4f}"]
+            for at, (block, maximum, factor, total) in enumerate(found[:read_blocks])
+        ]
+    widget.get_by_label("Scores of a row").fill("1000, 1001, -1e9")
+    slide(widget, "Scores of a block", 1)
+    slide(widget, "Blocks that are read", 3)
+    assert rows(widget)[-1] == ["2", "-1000000000", "1001", "1.0000", f"{1 + np.exp(-1):.4f}"]
+    assert "it overflows" in widget.locator(".said").inner_text()
+    widget.get_by_label("Scores of a row").fill("1, whale")
+    assert "Write numbers" in widget.locator(".said").inner_text()
+
+
+@pytest.mark.parametrize(("length", "queries", "keys"), [(12, 2, 4), (7, 3, 5), (48, 16, 16), (1, 1, 1)])
+def test_tiles_are_counted_as_the_mask_has_them(open_widget, length, queries, keys):
+    widget = open_widget("tiles")
+    for label, value in (("Tokens", length), ("Queries of a tile", queries), ("Keys of a block", keys)):
+        slide(widget, label, value)
+    allowed = np.tril(np.ones((length, length), bool))
+    cut = [
+        allowed[first : first + queries, block : block + keys]
+        for first in range(0, length, queries)
+        for block in range(0, length, keys)
+    ]
+    kinds = [
+        [tile for tile in cut if tile.all()],
+        [tile for tile in cut if tile.any() and not tile.all()],
+        [tile for tile in cut if not tile.any()],
+    ]
+    assert [row[1:3] for row in rows(widget, 1)] == [
+        [str(len(tiles)), f"{sum(tile.size for tile in tiles):,}"] for tiles in kinds
+    ]
+    assert f"The mask allows {allowed.sum():,}" in widget.locator(".held").inner_text()
+
+
+def test_the_loss_of_every_evaluation_is_shown(open_widget):
+    widget = open_widget("training")
+    assert rows(widget) == [
+        [
+            f"{one['step']:,}",
+            f"{training.recent_loss(one['step']):.3f}" if one["step"] else "",
+            f"{one['loss']:.3f}",
+            f"{one['bits_per_byte']:.3f}",
+        ]
+        for one in training.history.evaluations
+    ]
+    slide(widget, "Evaluation", 11)
+    (sample,) = (one for one in training.history.samples if one["step"] == 500)
+    assert widget.locator("pre").inner_text() == f"after step 500:\n{sample['text']}".rstrip()
+    assert "After step 550" in widget.locator(".said").inner_text()
+
+
+# ---------------------------------------------------------------- with a server
+
+
+def nothing_is_done(site):
+    """Forget every yes. The rest of ``.course`` is the server's, which other tests use as well."""
+    (site.course.root / ".course" / "progress.json").unlink(missing_ok=True)
+
+
+def say_yes(site, task, source):
+    """Keep a yes to a file, as a check that has ended well does."""
+    site.course.write(task, source)
+    step = find_step(task)
+    kept = {"code": digest_of_code(step, source), "check": digest_of_check(step), "compiled": True}
+    progress = {"hints": {}, "yes": {step.name: kept}, "no": {}}
+    (site.course.root / ".course" / "progress.json").write_text(json.dumps(progress))
+
+
+@pytest.fixture
+def desk(browser, site):
+    page = open_page(browser, DESK, "navy")
+    page.wrong = []
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    page.on("console", lambda message: "Content Security Policy" in message.text and page.wrong.append(message.text))
+    yield page
+    assert page.wrong == []
+    page.context.close()
+    nothing_is_done(site)
+
+
+def test_the_model_reads_the_readers_text_with_the_readers_steps(desk, site):
+    """The step that has a yes is right and prints; what it says of itself shows that it has run."""
+    nothing_is_done(site)
+    desk.goto(f"{site.address}/step_12.html#key={site.key}")
+    widget = desk.locator("section.widget")
+    own = widget.get_by_label("Your own text")
+    own.wait_for(timeout=SOON)
+    own.fill("Call me")
+    own.press("Enter")
+    widget.locator(".texts .state", has_text="The solutions computed this").wait_for(timeout=FIRST)
+    assert widget.get_by_role("listbox").get_by_role("option").count() == 3
+    slide(widget, "Temperature", 0)
+    widget.get_by_role("button", name="Draw a token").click()
+    greedy = rows(widget)[0][0]
+    widget.get_by_role("button", name="go on").click()
+    widget.get_by_role("option", name=f"after {greedy}").wait_for(timeout=SOON)
+    assert complaints(desk, {"where": {"include": ["section.widget"]}, "rules": {}}) == []
+
+    solution = find_step("s07").solution_file.read_text()
+    source = solution.replace("def _attn(", "print('<img onerror=1>')\n    def _attn(", 1)
+    say_yes(site, "s07", source)
+    desk.goto(f"{site.address}/heads.html#key={site.key}")
+    widget = desk.locator("section.widget")
+    own.wait_for(timeout=SOON)
+    own.fill("<b>whale")
+    own.press("Enter")
+    widget.locator(".texts .state", has_text="Your step 07 computed this").wait_for(timeout=FIRST)
+    assert "".join(row[0] for row in rows(widget)) == "<b>whale"
+    assert widget.locator("b, img").count() == 0
+    own.fill("whale " * 70)
+    own.press("Enter")
+    widget.locator(".texts .state", has_text="a picture shows 64 at most").wait_for(timeout=SOON)

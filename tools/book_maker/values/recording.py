@@ -1,0 +1,103 @@
+"""Record what the pictures of the book that can be touched show without a server: real runs of the small model.
+
+Each file is a script, ``book/src/widgets/NAME.data.js``: a page that is opened as a file may load nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from checker.course.paths import WIDGETS
+from checker.max_adapter.runtime import prepare
+from play.training.curve import as_points
+from play.widgets.reading import Reader
+from play.widgets.timing import BATCHES, PROMPTS
+from tools.benchmarks import harness
+from tools.book_maker.figures import step_21
+from tools.book_maker.values import head_measurements
+from tools.book_maker.values import training as values
+from tools.book_maker.values.arithmetic import cache_bytes, decode_bytes
+
+TEXTS = (head_measurements.SENTENCE, "There she blows! there she", "And the whale was a white whale")
+ROUNDS = 5  # of a measurement
+
+
+def attention() -> dict[str, Any]:
+    """Return the heads of the small model on the texts, and which to show first: the page's most decided one."""
+    reader = Reader()
+    layer, head = divmod(head_measurements.decided(), reader.model.config.n_head)
+    texts = [{"text": text, **reader.attention({"text": text})} for text in TEXTS]
+    return {"texts": texts, "layer": layer, "head": head}
+
+
+def sampling() -> dict[str, Any]:
+    """Return what the small model expects after each token of the texts."""
+    reader = Reader()
+    return {
+        "texts": [{"text": text, **reader.sampling({"text": text})} for text in TEXTS],
+        "vocabulary": reader.vocabulary(),
+    }
+
+
+def cache() -> dict[str, Any]:
+    """Return what a generation costs call by call, as measured on this machine."""
+    reader = Reader()
+    config = reader.model.config
+    return {
+        "machine": harness.machine(),
+        "rounds": ROUNDS,
+        "weights": decode_bytes(config, 0),
+        "cached": cache_bytes(config),
+        "runs": [reader.timer.measure(prompt, batch, ROUNDS) for prompt in PROMPTS for batch in BATCHES],
+    }
+
+
+def training() -> dict[str, Any]:
+    """Return the losses of the training that the page on training shows."""
+    return as_points(values.RECORDED)
+
+
+def tiles() -> dict[str, Any]:
+    """Return what the pictures of step 21 begin with: what the chapter's figures show."""
+    return {
+        "scores": step_21.SCORES,
+        "block": step_21.BLOCK,
+        "length": step_21.LENGTH,
+        "queries": step_21.QUERIES,
+        "keys": step_21.KEYS,
+    }
+
+
+RECORDED: dict[str, Callable[[], dict[str, Any]]] = {
+    "attention": attention,
+    "sampling": sampling,
+    "cache": cache,
+    "tiles": tiles,
+    "training": training,
+}
+
+
+def file_of(name: str) -> Path:
+    """Return the file of what was recorded for a picture."""
+    return WIDGETS / f"{name}.data.js"
+
+
+def as_script(name: str, recorded: dict[str, Any]) -> str:
+    """Return what was recorded as a script."""
+    data = json.dumps(recorded, ensure_ascii=False, separators=(",", ":"))
+    return f"widgets.record({json.dumps(name)}, {data});\n"
+
+
+def read(name: str) -> dict[str, Any]:
+    """Return what was recorded for a picture."""
+    return json.loads(file_of(name).read_text(encoding="utf-8").partition(", ")[2].removesuffix(");\n"))
+
+
+def record(names: list[str]) -> None:
+    """Run the model for some pictures, and write what they show."""
+    prepare()
+    for name in names:
+        file_of(name).write_text(as_script(name, RECORDED[name]()), encoding="utf-8")
