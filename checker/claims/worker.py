@@ -49,7 +49,6 @@ from checker.events import (
     encode,
     signer,
 )
-from checker.interrupts import end_with_the_parent
 from checker.mojo.messages import KernelRefused
 from checker.numeric.showing import shown
 
