@@ -95,7 +95,8 @@ class Server:
 def server():
     server = Server()
     yield server
-    server.end()
+    assert next(iter(server.complete("Call me", max_tokens=250, stream=True))).choices[0].text
+    assert server.end() < END_SECONDS, "it ends, though somebody still reads"
 
 
 def test_the_text_is_that_of_generate(server):
@@ -224,13 +225,11 @@ def test_a_killed_server_and_the_next():
     with pytest.raises(openai.APIConnectionError):
         server.complete("Call me")
     server = Server()
-    stream = iter(server.complete("Call me", max_tokens=250, stream=True))
-    assert next(stream).choices[0].text
-    assert server.end() < END_SECONDS
+    assert server.text("Call me")
+    ends_when_its_worker_is_killed(server)
 
 
-def test_a_killed_worker_ends_the_server():
-    server = Server()
+def ends_when_its_worker_is_killed(server):
     (worker,) = [
         child for child in psutil.Process(server.process.pid).children() if "spawn_main" in " ".join(child.cmdline())
     ]

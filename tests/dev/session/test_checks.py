@@ -31,7 +31,7 @@ MOST_IN_FAST = 1  # mistakes of a step that --fast grades, and alternatives
 MOST_OF_LONG = 5  # the same, of a step whose graphs have gradients; ./run nightly and ./run kernels grade all
 THROUGH_THE_COMMAND = 5
 PAIRS = 5  # of mistakes, of a step
-KERNELS = 2  # mistakes of a kernel that are compiled, and alternatives; ./run nightly compiles all
+KERNELS = 1  # mistakes of a kernel that are compiled, and alternatives; ./run nightly compiles all
 ENOUGH_IN_FAST = ("warmup_05", "step_07", "step_12")  # of the steps with several blanks
 
 
