@@ -170,13 +170,13 @@ def expected_sampling(logits, temperature, top_k, top_p):
     found = next_token_probabilities(logits[None], temperature=temperature, top_k=top_k)[0]
     order = found.argsort()[::-1]
     before = found[order].cumsum() - found[order]
-    kept = np.isin(np.arange(len(found)), order[before < top_p])
+    kept = np.isin(np.arange(len(found)), order[before < top_p]) if top_p < 1 else found > 0
     return np.where(kept, found, 0) / found[kept].sum()
 
 
 @pytest.mark.parametrize(
     ("temperature", "slot", "top_k", "top_p"),
-    [(1, 10, None, 1), (0.5, 10, None, 0.8), (1.5, 5, 20, 0.9), (2, 0, 1, 1), (0.05, 2, 3, 0.05)],
+    [(1, 10, None, 1), (0.1, 10, None, 1), (0.5, 10, None, 0.8), (1.5, 5, 20, 0.9), (2, 0, 1, 1), (0.05, 2, 3, 0.05)],
 )
 def test_sampling_shows_what_step_12_computes(open_widget, temperature, slot, top_k, top_p):
     widget, recorded = open_widget("sampling"), read("sampling")
