@@ -167,7 +167,7 @@ def widget(words: str) -> str:
     return "\n".join(
         (
             f'<section class="widget" data-widget="{name}" aria-label="{escape(label)}">',
-            "<p>This picture can be touched where scripts run.</p>",
+            "<p>This picture needs JavaScript.</p>",
             "</section>",
             '<link rel="stylesheet" href="widgets/widgets.css">',
             *(f'<script defer src="widgets/{script}"></script>' for script in scripts),

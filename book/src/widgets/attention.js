@@ -1,8 +1,8 @@
 'use strict';
-// What the heads look at: every head small, one large, and of the token that is chosen all numbers, from the scores to the
-// weights. `./run attention` writes the same picture into a page of its own.
+// What the heads look at: every head small, one large, and of the token that is chosen all numbers, from the scores to
+// the weights. `./run attention` writes the same picture into a page of its own.
 {
-    const { make, color, percent, moved, Choice, Texts } = widgets;
+    const { make, table, row, scrolling, color, percent, moved, Choice, Texts } = widgets;
     const SMALL = 64; // pixels of a small map, at most
     const WIDE = 560; // of the large one, if the cells can be seen then
     const STAGES = { scores: 'Scores', masked: 'After the mask', weights: 'Weights' };
@@ -22,9 +22,14 @@
             });
             this.caption = make('caption');
             this.body = make('tbody');
-            const stages = Object.entries(STAGES).map(([stage, words]) => make('label', {},
-                make('input', { type: 'radio', name: 'attention-stage', value: stage, checked: stage == this.stage,
-                    onchange: () => (this.stage = stage, this.drawLarge()) }), words));
+            const stages = Object.entries(STAGES).map(([stage, words]) => {
+                const onchange = () => {
+                    this.stage = stage;
+                    this.drawLarge();
+                };
+                const checked = stage == this.stage;
+                return make('label', {}, make('input', { type: 'radio', name: 'stage', checked, onchange }), words);
+            });
             section.append(
                 this.texts.element,
                 make('p', {}, 'Every head, one row per layer. Choose one; the arrow keys move.'),
@@ -33,15 +38,13 @@
                 make('fieldset', {}, make('legend', {}, 'The large map shows'), ...stages),
                 make('div', { class: 'scroll' }, this.large),
                 this.said,
-                make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'The numbers of the chosen token' },
-                    make('table', {}, this.caption,
-                        make('thead', {}, make('tr', {}, ...['key', 'score', 'after the mask', 'weight'].map(head =>
-                            make('th', { scope: 'col' }, head)))),
-                        this.body)),
+                scrolling('The numbers of the chosen token',
+                    table(this.caption, ['key', 'score', 'after the mask', 'weight'], this.body)),
             );
             this.heads.element.classList.add('heads');
             widgets.onWidth(section, () => this.drawLarge());
-            new MutationObserver(() => this.drawAll()).observe(document.documentElement, { attributeFilter: ['class'] });
+            const theme = new MutationObserver(() => this.drawAll());
+            theme.observe(document.documentElement, { attributeFilter: ['class'] });
             this.texts.choose();
         }
 
@@ -104,10 +107,12 @@
 
         drawLarge() {
             const { layer, head, stage, tokens } = this, length = tokens.length;
-            const font = size => `${Math.min(14, size)}px ui-monospace, monospace`, scale = window.devicePixelRatio || 1;
+            const font = size => `${Math.min(14, size)}px ui-monospace, monospace`;
+            const scale = window.devicePixelRatio || 1;
             let context = this.large.getContext('2d');
             context.font = font(14);
-            const margin = this.margin = Math.ceil(Math.max(...tokens.map(token => context.measureText(token).width))) + 8;
+            const widest = Math.max(...tokens.map(token => context.measureText(token).width));
+            const margin = this.margin = Math.ceil(widest) + 8;
             const room = Math.min(WIDE, this.large.parentElement.clientWidth - margin - 1);
             const size = this.size = Math.max(8, Math.min(38, Math.floor(room / length)));
             const whole = margin + size * length + 1;
@@ -122,7 +127,8 @@
             context.scale(scale, scale);
             context.font = font(size);
             context.textBaseline = 'middle';
-            const ink = color('--ink'), mark = color('--ink-accent'), full = color('--ink-query'), none = color('--fill-masked');
+            const [ink, mark] = [color('--ink'), color('--ink-accent')];
+            const [full, none] = [color('--ink-query'), color('--fill-masked')];
             for (let query = 0; query < length; query++) {
                 context.fillStyle = query == this.cell[0] ? mark : ink;
                 context.textAlign = 'right';
@@ -158,7 +164,8 @@
         choose(layer, head) {
             Object.assign(this, { layer, head });
             this.heads.mark(layer * this.shape[1] + head);
-            const found = Object.entries(this.shares[layer][head]).map(([name, share]) => `${percent(share)} to ${name}`);
+            const shares = Object.entries(this.shares[layer][head]);
+            const found = shares.map(([name, share]) => `${percent(share)} to ${name}`);
             const pattern = this.patterns[layer][head];
             this.which.textContent = `Layer ${layer}, head ${head}${pattern && `: ${pattern}`}.`
                 + (found.length ? ` On average, a token gives ${found.join(', ')}.` : '');
@@ -189,15 +196,14 @@
             const [query, key] = this.cell, { layer, head, tokens } = this;
             const number = (stage, at) => this.value(stage, layer, head, query, at);
             const short = value => value == -Infinity ? '−∞' : value.toFixed(2).replace('-', '−');
+            const [asker, asked, where] = [`“${tokens[query]}”`, `“${tokens[key]}”`, `(query ${query}, key ${key})`];
             this.said.textContent = key > query
-                ? `“${tokens[query]}” may not look at “${tokens[key]}”, which comes later (query ${query}, key ${key}).`
-                : `“${tokens[query]}” takes ${number('weights', key).toFixed(4)} from “${tokens[key]}” (query ${query}, key ${key}).`;
-            this.caption.textContent = `“${tokens[query]}” asks: layer ${layer}, head ${head}, row ${query}`;
-            this.body.replaceChildren(...tokens.map((token, at) => make('tr', { class: at > query ? 'cut' : '' },
-                make('th', { scope: 'row' }, make('code', {}, token)),
-                make('td', {}, short(number('scores', at))),
-                make('td', {}, short(number('masked', at))),
-                make('td', {}, number('weights', at).toFixed(4)))));
+                ? `${asker} may not look at ${asked}, which comes later ${where}.`
+                : `${asker} takes ${number('weights', key).toFixed(4)} from ${asked} ${where}.`;
+            this.caption.textContent = `${asker} asks: layer ${layer}, head ${head}, row ${query}`;
+            this.body.replaceChildren(...tokens.map((token, at) => row(make('code', {}, token),
+                [short(number('scores', at)), short(number('masked', at)), number('weights', at).toFixed(4)],
+                { class: at > query && 'cut' })));
         }
     }
 

@@ -1,42 +1,45 @@
 'use strict';
 // What every call of a generation runs and reads, with a cache and without it, beside the times that were measured.
 {
-    const { make, draw, Slider, computedBy } = widgets;
+    const { make, draw, table, row, button, count, sum, Slider } = widgets;
     const WAYS = { without: 'without a cache', with: 'with the cache' };
     const HIGH = 100, WIDE = 640; // of a picture
-    const count = number => number.toLocaleString('en-US');
     const megabytes = bytes => `${(bytes / 1e6).toFixed(2)} MB`;
-    const add = (sum, value) => sum + value;
 
     class Cache {
         constructor(section, recorded) {
             this.recorded = recorded;
-            const select = (label, name) => {
-                const values = [...new Set(recorded.runs.map(run => run[name]))];
-                this[name] = make('select', { onchange: () => this.choose() },
-                    ...values.map(value => make('option', { value }, count(value))));
-                return make('label', {}, label, this[name]);
-            };
-            this.measure = make('button', { type: 'button', hidden: true, onclick: () => this.ask() }, 'Measure on this machine');
             this.state = make('p', { class: 'state', role: 'status' });
+            this.measure = button('Measure on this machine', () => this.ask(), { hidden: true });
             this.call = new Slider('Call', { min: 1, max: recorded.runs[0].with.length, value: 1 },
                 at => at == 1 ? '1, the prompt' : count(at), () => this.show());
-            this.tokens = draw('svg', { class: 'picture calls', role: 'img', viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: 'none' });
-            this.times = draw('svg', { class: 'picture calls', role: 'img', viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: 'none' });
-            this.tokensTitle = make('p', {});
-            this.timesTitle = make('p', {});
-            this.caption = make('caption');
-            this.body = make('tbody');
+            [this.tokens, this.times] = [this.picture(), this.picture()];
+            [this.tokensTitle, this.timesTitle] = [make('p'), make('p')];
+            [this.caption, this.body] = [make('caption'), make('tbody')];
             section.append(
-                make('div', { class: 'texts' }, select('Tokens of the prompt', 'prompt'), select('Texts at once', 'batch'), this.measure, this.state),
+                make('div', { class: 'texts' }, this.select('Tokens of the prompt', 'prompt'),
+                    this.select('Texts at once', 'batch'), this.measure, this.state),
                 make('div', { class: 'sliders' }, this.call.element),
                 widgets.key(WAYS),
-                this.tokensTitle, this.tokens, this.timesTitle, this.times,
-                make('table', {}, this.caption,
-                    make('thead', {}, make('tr', {}, make('td'), ...Object.values(WAYS).map(words => make('th', { scope: 'col' }, words)))),
-                    this.body),
+                this.tokensTitle, this.tokens,
+                this.timesTitle, this.times,
+                table(this.caption, ['', ...Object.values(WAYS)], this.body),
             );
             this.choose();
+        }
+
+        picture() {
+            return draw('svg', {
+                class: 'picture calls', role: 'img', viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: 'none',
+            });
+        }
+
+        /** Return what chooses among the values that the recorded runs have. */
+        select(label, name) {
+            const values = [...new Set(this.recorded.runs.map(run => run[name]))];
+            this[name] = make('select', { onchange: () => this.choose() },
+                ...values.map(value => make('option', { value }, count(value))));
+            return make('label', {}, label, this[name]);
         }
 
         live(ask) {
@@ -47,7 +50,7 @@
         /** Show the recorded run of this prompt and this batch. */
         choose() {
             const { runs, machine, rounds } = this.recorded;
-            this.run = runs.find(run => ['prompt', 'batch'].every(name => run[name] == this[name].value));
+            this.run = runs.find(run => run.prompt == this.prompt.value && run.batch == this.batch.value);
             this.state.textContent = `The times are medians of ${rounds} runs on ${machine}.`;
             this.show();
         }
@@ -59,10 +62,11 @@
             try {
                 const answer = await this.asking('cache', question);
                 this.run = answer;
-                this.state.textContent = `These times were measured on this machine just now. ${computedBy(answer.steps)}`;
                 this.show();
+                this.state.textContent = `These times were measured on this machine just now. `
+                    + widgets.computedBy(answer.steps);
             } catch (error) {
-                this.state.textContent = error.status ? `That cannot be measured: ${error.message}.` : 'The server does not answer. Start ./run book again.';
+                this.state.textContent = widgets.refused(error);
             } finally {
                 this.measure.disabled = false;
             }
@@ -74,37 +78,46 @@
         }
 
         show() {
-            const { prompt, batch } = this.run, calls = this.run.with.length, at = this.call.value - 1;
-            const every = [...Array(calls).keys()], most = prompt + calls - 1;
-            const slowest = Math.max(...this.run.with, ...this.run.without);
-            const place = call => (call + 0.5) * WIDE / calls;
-            const line = (way, value, top) => draw('path', { class: way, d: every.map(call =>
-                `${call ? 'L' : 'M'}${place(call).toFixed(1)} ${(HIGH - (HIGH - 4) * value(way, call) / top).toFixed(1)}`).join('') });
-            const both = (value, top) => [
-                draw('line', { class: 'at', x1: place(at), x2: place(at), y1: 0, y2: HIGH }),
-                ...Object.keys(WAYS).map(way => line(way, value, top)),
-            ];
+            const calls = this.run.with.length, at = this.call.value - 1;
+            const most = this.run.prompt + calls - 1, slowest = Math.max(...this.run.with, ...this.run.without);
             this.tokensTitle.textContent = `Tokens of each text that a call runs, up to ${count(most)}:`;
-            this.tokens.replaceChildren(...both((way, call) => this.runs(way, call), most));
-            this.tokens.setAttribute('aria-label', `Tokens that run in each of ${calls} calls; the table has the numbers of a call`);
+            this.draw(this.tokens, (way, call) => this.runs(way, call), most, 'Tokens that run');
             this.timesTitle.textContent = `Milliseconds that it took, up to ${slowest.toFixed(1)}:`;
-            this.times.replaceChildren(...both((way, call) => this.run[way][call], slowest));
-            this.times.setAttribute('aria-label', `Milliseconds of each of ${calls} calls; the table has the numbers of a call`);
+            this.draw(this.times, (way, call) => this.run[way][call], slowest, 'Milliseconds');
+            this.tell(at);
+        }
 
-            const total = prompt + at; // tokens of each text that this call knows
+        draw(picture, value, most, what) {
+            const calls = this.run.with.length, place = call => ((call + 0.5) * WIDE / calls).toFixed(1);
+            const height = (way, call) => (HIGH - (HIGH - 4) * value(way, call) / most).toFixed(1);
+            const points = way => this.run[way].map((_, call) => `${place(call)} ${height(way, call)}`);
+            const now = place(this.call.value - 1);
+            picture.setAttribute('aria-label', `${what} in ${calls} calls; the table has the numbers of one`);
+            picture.replaceChildren(
+                draw('line', { class: 'at', x1: now, x2: now, y1: 0, y2: HIGH }),
+                ...Object.keys(WAYS).map(way => draw('path', { class: way, d: `M${points(way).join('L')}` })),
+            );
+        }
+
+        /** Show the numbers of a call, from 0. */
+        tell(at) {
+            const { prompt, batch } = this.run, total = prompt + at; // tokens of each text that this call knows
+            const sofar = (way, value) => sum(this.run[way].slice(0, at + 1).map((_, call) => value(way, call)));
             const kept = way => way == 'with' ? batch * total * this.recorded.cached : 0;
-            const rows = [
-                ['tokens that run in this call', way => count(batch * this.runs(way, at))],
-                ['tokens that ran so far', way => count(every.slice(0, at + 1).map(call => batch * this.runs(way, call)).reduce(add, 0))],
-                ['tokens whose keys and values are read', way => count(way == 'with' ? batch * (total - this.runs(way, at)) : 0)],
-                ['keys and values that are kept', way => megabytes(kept(way))],
-                ['weights and cache that are read', way => megabytes(this.recorded.weights + kept(way))],
-                ['time of this call', way => `${this.run[way][at].toFixed(2)} ms`],
-                ['time so far', way => `${this.run[way].slice(0, at + 1).reduce(add, 0).toFixed(0)} ms`],
-            ];
-            this.caption.textContent = `Call ${at + 1} of ${calls}: ${batch == 1 ? 'a text' : `${batch} texts`} of ${count(total)} tokens`;
-            this.body.replaceChildren(...rows.map(([name, value]) => make('tr', {}, make('th', { scope: 'row' }, name),
-                ...Object.keys(WAYS).map(way => make('td', {}, value(way))))));
+            const numbers = {
+                'tokens that run in this call': way => count(batch * this.runs(way, at)),
+                'tokens that ran so far': way => count(batch * sofar(way, (way, call) => this.runs(way, call))),
+                'tokens whose keys and values are read':
+                    way => count(way == 'with' ? batch * (total - this.runs(way, at)) : 0),
+                'keys and values that are kept': way => megabytes(kept(way)),
+                'weights and cache that are read': way => megabytes(this.recorded.weights + kept(way)),
+                'time of this call': way => `${this.run[way][at].toFixed(2)} ms`,
+                'time so far': way => `${sofar(way, (way, call) => this.run[way][call]).toFixed(0)} ms`,
+            };
+            const texts = batch == 1 ? 'a text' : `${batch} texts`;
+            this.caption.textContent = `Call ${at + 1} of ${this.run.with.length}: ${texts} of ${count(total)} tokens`;
+            this.body.replaceChildren(...Object.entries(numbers).map(([name, value]) =>
+                row(name, Object.keys(WAYS).map(value))));
         }
     }
 

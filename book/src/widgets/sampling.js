@@ -1,22 +1,24 @@
 'use strict';
-// What may follow a text: the model's logits, the probabilities that temperature, top-k and top-p make of them, and draws.
+// What may follow a text: the model's logits, the probabilities that temperature, top-k and top-p make of them, and
+// draws.
 {
-    const { make, draw, percent, Choice, Slider, Texts } = widgets;
+    const { make, draw, table, button, percent, count, sum, Choice, Slider, Texts } = widgets;
     const SHOWN = 12; // tokens, each in a row
     const MANY = 1000; // draws at once
     const KEPT = [1, 2, 3, 5, 10, 20, 40, 100, 200, 500]; // what top-k may be, below the size of the vocabulary
 
-    /** Return the probabilities from which step 12 draws, cut by top-p as well; at temperature 0, all of it is one token's. */
+    /** Return the probabilities from which step 12 draws, cut by top-p as well; at temperature 0, one token has all. */
     function distribution(logits, temperature, topK, topP) {
         const order = [...logits.keys()].sort((a, b) => logits[b] - logits[a]);
         if (temperature == 0) return { order, after: logits.map((_, id) => Number(id == order[0])), byK: 1, byP: 1 };
         const least = logits[order[Math.min(topK, order.length) - 1]];
         let after = widgets.softmax(logits.map(logit => logit < least ? -Infinity : logit / temperature));
         const byK = after.filter(share => share > 0).length;
+        if (topP == 1) return { order, after, byK, byP: byK };
         let before = 0, byP = 0;
         for (; byP < byK && before < topP; byP++) before += after[order[byP]];
-        const last = new Set(order.slice(0, byP)), sum = before;
-        after = after.map((share, id) => last.has(id) ? share / sum : 0);
+        const kept = new Set(order.slice(0, byP));
+        after = after.map((share, id) => kept.has(id) ? share / before : 0);
         return { order, after, byK, byP };
     }
 
@@ -34,23 +36,19 @@
                 value => value < 1 ? value.toFixed(2) : 'all', changed);
             this.summary = make('p', { class: 'summary', role: 'status' });
             this.body = make('tbody');
-            this.goOn = make('button', { type: 'button', hidden: true, onclick: () => this.append() }, 'Append it, and go on');
+            this.goOn = button('Append it, and go on', () => this.append(), { hidden: true });
             section.append(
                 this.texts.element,
                 make('p', {}, 'The model expects something after every token. Choose the token to stand at:'),
                 this.tokens.element,
                 make('div', { class: 'sliders' }, this.temperature.element, this.topK.element, this.topP.element),
                 make('div', { class: 'tools' },
-                    make('button', { type: 'button', onclick: () => this.draw(1) }, 'Draw a token'),
-                    make('button', { type: 'button', onclick: () => this.draw(MANY) }, `Draw ${MANY.toLocaleString('en-US')}`),
+                    button('Draw a token', () => this.draw(1)),
+                    button(`Draw ${count(MANY)}`, () => this.draw(MANY)),
                     this.goOn),
                 this.summary,
-                make('table', { class: 'sampling' },
-                    make('caption', {}, 'What may follow, the most likely first'),
-                    make('thead', {}, make('tr', {},
-                        ...['token', '', 'τ = 1', 'now', 'drawn'].map(head =>
-                            head ? make('th', { scope: 'col' }, head) : make('td')))),
-                    this.body),
+                table(make('caption', {}, 'What may follow, the most likely first'),
+                    ['token', '', 'τ = 1', 'now', 'drawn'], this.body),
             );
             this.texts.choose();
         }
@@ -109,37 +107,41 @@
         }
 
         show() {
-            const came = this.ids[this.tokens.at + 1], shown = this.order.slice(0, SHOWN), rest = this.order.slice(SHOWN);
-            const widest = Math.max(...shown.flatMap(id => [this.plain[id], this.after[id]]));
-            const total = this.counts && [...this.counts.values()].reduce((sum, count) => sum + count, 0);
-            const counted = id => this.counts?.get(id) ?? 0, add = (sum, value) => sum + value;
-            const row = (name, plain, after, count, properties, note = '') => make('tr', properties,
-                make('th', { scope: 'row' }, name, note),
-                make('td', { class: 'bar' }, bar(plain / widest, after / widest, total ? count / total / widest : 0)),
-                make('td', {}, percent(plain)),
-                make('td', {}, after ? percent(after) : 'cut'),
-                make('td', {}, total ? count.toLocaleString('en-US') : ''));
-            this.body.replaceChildren(
-                ...shown.map((id, at) => row(make('code', {}, this.vocabulary[id]), this.plain[id], this.after[id], counted(id),
-                    { class: at < this.byP ? '' : 'cut', 'data-id': id }, id === came ? make('small', {}, ' comes next in the text') : '')));
-            const others = row(`${rest.length.toLocaleString('en-US')} others`,
-                ...[id => this.plain[id], id => this.after[id], counted].map(share => rest.map(share).reduce(add, 0)),
-                { class: `others ${this.byP > SHOWN ? '' : 'cut'}` });
-            others.querySelector('td.bar').replaceChildren(); // together they are no token
+            const shown = this.order.slice(0, SHOWN), rest = this.order.slice(SHOWN);
+            const came = this.ids[this.tokens.at + 1], note = ' comes next in the text';
+            const counted = id => this.counts?.get(id) ?? 0;
+            this.widest = Math.max(...shown.flatMap(id => [this.plain[id], this.after[id]]));
+            this.total = sum([...this.counts?.values() ?? []]);
+            this.body.replaceChildren(...shown.map((id, at) => this.row(
+                [make('code', {}, this.vocabulary[id]), id === came ? make('small', {}, note) : ''],
+                this.plain[id], this.after[id], counted(id), at >= this.byP)));
+            const others = this.row(`${count(rest.length)} others`, sum(rest.map(id => this.plain[id])),
+                sum(rest.map(id => this.after[id])), sum(rest.map(counted)), this.byP <= SHOWN);
+            others.querySelector('svg').remove(); // together they are no token
             this.body.append(others);
             this.summary.textContent = `After “${this.names[this.tokens.at]}”: ${this.words()}`;
         }
 
+        row(name, plain, after, drawn, isCut) {
+            const made = widgets.row(name, [
+                bar(plain / this.widest, after / this.widest, drawn / this.total / this.widest),
+                percent(plain),
+                isCut ? 'cut' : percent(after),
+                this.total ? count(drawn) : '',
+            ], { class: isCut && 'cut' });
+            made.cells[1].className = 'bar';
+            return made;
+        }
+
         words() {
-            const size = this.vocabulary.length, count = number => number.toLocaleString('en-US');
+            const size = this.vocabulary.length, cuts = [];
             if (this.temperature.value == 0) return 'temperature 0 draws nothing; it takes the most likely token.';
-            const cuts = [];
             if (this.byK < size) cuts.push(`top-k keeps ${count(this.byK)}`);
             if (this.topP.value < 1) cuts.push(`top-p keeps ${count(this.byP)}${cuts.length ? ' of these' : ''}`);
-            const kept = this.order.slice(0, this.byP).reduce((sum, id) => sum + this.plain[id], 0);
-            return cuts.length
-                ? `of ${count(size)} tokens, ${cuts.join(', and ')}. At temperature 1, ${this.byP == 1 ? 'it has' : 'they have'} ${percent(kept)}.`
-                : `all ${count(size)} tokens can be drawn.`;
+            if (!cuts.length) return `all ${count(size)} tokens can be drawn.`;
+            const kept = percent(sum(this.order.slice(0, this.byP).map(id => this.plain[id])));
+            const they = this.byP == 1 ? 'it has' : 'they have';
+            return `of ${count(size)} tokens, ${cuts.join(', and ')}. At temperature 1, ${they} ${kept}.`;
         }
     }
 

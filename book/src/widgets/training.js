@@ -1,26 +1,24 @@
 'use strict';
 // The loss over the steps of a training: the recorded one, or the reader's own while it runs.
 {
-    const { make, draw, Slider } = widgets;
-    const HIGH = 260, LEFT = 34, BOTTOM = 24, TOP = 8; // of the picture
+    const { make, draw, table, row, scrolling, button, count, Slider } = widgets;
+    const HIGH = 260, LEFT = 34, RIGHT = 6, TOP = 8, BOTTOM = 24; // of the picture
     const LOOK = 3000; // milliseconds between looks at a training that runs
-    const count = number => number.toLocaleString('en-US');
     const digits = number => number === null ? '' : number.toFixed(3);
 
     class Training {
         constructor(section, recorded) {
-            this.at = new Slider('Evaluation', { max: 1, value: 0 },
-                at => this.run ? `step ${count(this.run.evaluations[at].step)}` : '', () => this.tell());
-            this.own = make('button', { type: 'button', hidden: true, onclick: () => this.follow() }, 'Show my own run');
+            this.own = button('Show my own run', () => this.follow(), { hidden: true });
             this.state = make('p', { class: 'state', role: 'status' }, 'This is the recorded run.');
             this.picture = draw('svg', { class: 'picture losses', role: 'img' });
+            this.at = new Slider('Evaluation', { max: 1, value: 0 },
+                at => this.run ? `step ${count(this.run.evaluations[at].step)}` : '', () => this.tell());
             this.said = make('p', { class: 'said', role: 'status' });
             this.sample = make('pre', {}, make('code'));
             this.body = make('tbody');
-            this.table = make('div', { class: 'scroll low', tabindex: 0, role: 'region', 'aria-label': 'Every evaluation' },
-                make('table', {}, make('caption', {}, 'Every evaluation, in nats per token'),
-                    make('thead', {}, make('tr', {}, ...['step', 'training', 'held out', 'bits per byte'].map(head => make('th', { scope: 'col' }, head)))),
-                    this.body));
+            this.table = scrolling('All evaluations', table(make('caption', {}, 'All evaluations, in nats per token'),
+                ['step', 'training', 'held out', 'bits per byte'], this.body));
+            this.table.classList.add('low');
             section.append(
                 make('div', { class: 'texts' }, this.own, this.state),
                 widgets.key({ with: 'training', without: 'held-out text', guessing: 'guessing' }),
@@ -29,7 +27,7 @@
                 this.said, this.sample, this.table,
             );
             this.show(recorded);
-            widgets.onWidth(this.picture, () => this.tell());
+            widgets.onWidth(this.picture, () => this.draw());
         }
 
         live(ask) {
@@ -37,17 +35,16 @@
             this.own.hidden = false;
         }
 
-        /** Show the reader's own training, and look again until it has ended or the reader has left. */
+        /** Show the reader's own training, and look again until it has ended. */
         async follow() {
             clearTimeout(this.timer);
             try {
-                const run = await this.asking('training', {});
-                this.show(run);
-                const last = run.evaluations.at(-1).step, is_over = last >= run.planned;
-                this.state.textContent = `Your run in my-gpt2: ${count(last)} of ${count(run.planned)} steps.`;
-                if (!is_over) this.timer = setTimeout(() => this.follow(), LOOK);
+                this.show(await this.asking('training', {}));
+                const { evaluations, planned } = this.run, last = evaluations.at(-1).step;
+                this.state.textContent = `Your run in my-gpt2: ${count(last)} of ${count(planned)} steps.`;
+                if (last < planned) this.timer = setTimeout(() => this.follow(), LOOK);
             } catch (error) {
-                this.state.textContent = error.status ? `That cannot be shown: ${error.message}.` : 'The server does not answer. Start ./run book again.';
+                this.state.textContent = widgets.refused(error);
             }
         }
 
@@ -58,51 +55,62 @@
             this.at.input.max = run.evaluations.length - 1;
             if (wasLast) this.at.input.value = run.evaluations.length - 1;
             this.at.tell();
-            this.body.replaceChildren(...run.evaluations.map(one => make('tr', {}, make('th', { scope: 'row' }, count(one.step)),
-                ...[one.training, one['held out'], one['bits per byte']].map(value => make('td', {}, digits(value))))));
+            this.body.replaceChildren(...run.evaluations.map(one =>
+                row(count(one.step), [one.training, one['held out'], one['bits per byte']].map(digits))));
             this.tell();
         }
 
+        get now() {
+            return this.run.evaluations[this.at.value];
+        }
+
+        /** Say what the chosen evaluation has found. */
         tell() {
-            const { run } = this, at = this.at.value, now = run.evaluations[at];
-            this.drawCurves(now);
+            const { run, now } = this;
             const best = run.evaluations.reduce((a, b) => b['held out'] < a['held out'] ? b : a);
             this.said.textContent = `After step ${count(now.step)}: ${digits(now['held out'])} on the held-out text`
                 + (now.training === null ? '' : `, ${digits(now.training)} in training since the evaluation before`)
-                + (now == best ? '. No other evaluation is lower.' : `. The lowest is ${digits(best['held out'])}, after step ${count(best.step)}.`);
+                + (now == best ? '. No other evaluation is lower.'
+                    : `. The lowest is ${digits(best['held out'])}, after step ${count(best.step)}.`);
             const sample = run.samples.filter(({ step }) => step <= now.step).at(-1);
             this.sample.hidden = !sample;
             this.sample.firstChild.textContent = sample ? `after step ${count(sample.step)}:\n${sample.text}` : '';
-            [...this.body.rows].forEach((row, number) => {
-                if (number == at) row.setAttribute('aria-current', true);
+            [...this.body.rows].forEach((row, at) => {
+                if (at == this.at.value) row.setAttribute('aria-current', true);
                 else row.removeAttribute('aria-current');
             });
-            this.table.scrollTop = this.body.rows[at].offsetTop - this.table.clientHeight / 2; // into the middle
+            this.table.scrollTop = this.body.rows[this.at.value].offsetTop - this.table.clientHeight / 2;
+            this.draw();
         }
 
-        drawCurves(now) {
+        draw() {
             const { losses, evaluations, planned, guessing } = this.run;
-            const all = [...losses.map(([, loss]) => loss), ...evaluations.map(one => one['held out']), guessing];
-            const low = Math.floor(Math.min(...all)), high = Math.ceil(Math.max(...all)) + Number(low == Math.ceil(Math.max(...all)));
-            const wide = widgets.width(this.picture);
-            this.picture.setAttribute('viewBox', `0 0 ${wide} ${HIGH}`);
-            const x = step => LEFT + (wide - LEFT - 6) * step / planned;
-            const y = loss => TOP + (HIGH - TOP - BOTTOM) * (high - loss) / (high - low);
-            const path = (kind, points) => draw('path', { class: kind, d: points.map(([step, loss], at) =>
-                `${at ? 'L' : 'M'}${x(step).toFixed(1)} ${y(loss).toFixed(1)}`).join('') });
             const held = evaluations.map(one => [one.step, one['held out']]);
+            const all = [...losses, ...held].map(([, loss]) => loss).concat(guessing);
+            const low = Math.floor(Math.min(...all)), high = Math.floor(Math.max(...all)) + 1;
+            const wide = widgets.width(this.picture);
+            const x = step => LEFT + (wide - LEFT - RIGHT) * step / planned;
+            const y = loss => TOP + (HIGH - TOP - BOTTOM) * (high - loss) / (high - low);
+            const point = ([step, loss]) => `${x(step).toFixed(1)} ${y(loss).toFixed(1)}`;
+            const path = (kind, points) => draw('path', { class: kind, d: `M${points.map(point).join('L')}` });
             const levels = Array.from({ length: high - low + 1 }, (_, at) => low + at);
-            this.picture.setAttribute('aria-label', `The loss over ${count(planned)} steps; the table below has every evaluation`);
+            this.picture.setAttribute('viewBox', `0 0 ${wide} ${HIGH}`);
+            this.picture.setAttribute('aria-label',
+                `The loss over ${count(planned)} steps; the table below has the evaluations`);
             this.picture.replaceChildren(
                 ...levels.flatMap(loss => [
-                    draw('line', { class: 'level', x1: LEFT, x2: wide - 6, y1: y(loss), y2: y(loss) }),
+                    draw('line', { class: 'level', x1: LEFT, x2: wide - RIGHT, y1: y(loss), y2: y(loss) }),
                     draw('text', { x: LEFT - 12, y: y(loss) + 5 }, String(loss)),
                 ]),
-                ...[0, 0.5, 1].map(part => draw('text', { x: x(part * planned) - 22 * part, y: HIGH - 4 }, count(part * planned))),
+                ...[0, 0.5, 1].map(part =>
+                    draw('text', { x: x(part * planned) - 22 * part, y: HIGH - 4 }, count(part * planned))),
                 path('guessing', [[0, guessing], [planned, guessing]]),
                 path('with', losses),
                 path('without', held),
-                ...held.map(([step, loss]) => draw('circle', { class: step == now.step ? 'now' : '', cx: x(step), cy: y(loss), r: step == now.step ? 6 : 3 })),
+                ...held.map(([step, loss]) => {
+                    const isNow = step == this.now.step;
+                    return draw('circle', { class: isNow && 'now', cx: x(step), cy: y(loss), r: isNow ? 6 : 3 });
+                }),
             );
         }
     }

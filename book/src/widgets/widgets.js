@@ -1,7 +1,7 @@
 'use strict';
-// What the pictures that can be touched share. A section of class "widget" names its picture; it shows what was recorded
-// and, once a server answers (`./run book`), what the model says about a reader's own text. It is a classic script,
-// and the recorded data are scripts as well: a page that is opened as a file may load nothing else.
+// What the pictures that can be touched share. A section of class "widget" names its picture; it shows what was
+// recorded and, once a server answers (`./run book`), what the model says about a reader's own text. It is a classic
+// script, and the recorded data are scripts as well: a page that is opened as a file may load nothing else.
 
 const widgets = (() => {
     const kinds = {}, records = {}, made = [];
@@ -26,6 +26,26 @@ const widgets = (() => {
         return element;
     }
 
+    /** Return a table: what it is, what its columns are ('' has no name), and its body, which is filled later. */
+    function table(caption, columns, body) {
+        const heads = columns.map(name => name ? make('th', { scope: 'col' }, name) : make('td'));
+        return make('table', {}, caption, make('thead', {}, make('tr', {}, ...heads)), body);
+    }
+
+    /** Return a row of a table: its name, in text or elements, and its cells. */
+    function row(name, cells, properties = {}) {
+        const head = make('th', { scope: 'row' }, ...[name].flat());
+        return make('tr', properties, head, ...cells.map(cell => make('td', {}, cell)));
+    }
+
+    /** Return a box that scrolls, with a name for those who reach it by Tab. */
+    const scrolling = (label, ...inside) =>
+        make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label }, ...inside);
+
+    /** Return a button. */
+    const button = (words, onclick, properties = {}) =>
+        make('button', { type: 'button', onclick, ...properties }, words);
+
     /** Return the numbers of an array that Python's `packed` has made. */
     function unpacked({ low, high, levels }) {
         const bytes = Uint8Array.from(atob(levels), letter => letter.charCodeAt(0)), view = new DataView(bytes.buffer);
@@ -36,11 +56,13 @@ const widgets = (() => {
     /** Return the probabilities of a row of logits; of none or of -Infinity, 0. */
     function softmax(logits) {
         const largest = Math.max(...logits), powers = logits.map(logit => Math.exp(logit - largest));
-        const total = powers.reduce((sum, power) => sum + power, 0);
+        const total = sum(powers);
         return powers.map(power => power / total);
     }
 
     const percent = share => `${(100 * share).toFixed(1)}%`;
+    const count = number => number.toLocaleString('en-US');
+    const sum = numbers => numbers.reduce((total, number) => total + number, 0);
 
     /** Return the value of a color of the page, for what is drawn on a canvas. */
     const color = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -131,8 +153,12 @@ const widgets = (() => {
             this.state = make('p', { class: 'state', role: 'status' });
             this.select = make('select', { onchange: () => this.choose() },
                 ...texts.map(({ text }, at) => make('option', { value: at }, text)));
-            this.own = make('input', { type: 'text', maxlength: 400, size: 28, autocomplete: 'off', spellcheck: false });
-            this.form = make('form', { hidden: true, onsubmit: event => (event.preventDefault(), this.ask({ text: this.own.value })) },
+            this.own = make('input', { type: 'text', maxlength: 400, size: 28, autocomplete: 'off' });
+            const onsubmit = event => {
+                event.preventDefault();
+                this.ask({ text: this.own.value });
+            };
+            this.form = make('form', { hidden: true, onsubmit },
                 make('label', {}, 'Your own text', this.own), make('button', { type: 'submit' }, 'Read it'));
             const recorded = make('label', { hidden: texts.length < 2 }, 'Text', this.select);
             this.element = make('div', { class: 'texts' }, recorded, this.form, this.state);
@@ -150,7 +176,7 @@ const widgets = (() => {
             this.own.value = this.texts[0].text ?? '';
         }
 
-        /** Have the model read what is asked for, and show it; return whether it could. */
+        /** Have the model read what is asked for, and show it. */
         async ask(question) {
             this.said('The model is reading. The first time, it has to start.');
             this.element.setAttribute('aria-busy', true);
@@ -159,10 +185,8 @@ const widgets = (() => {
                 this.show(answer);
                 this.select.selectedIndex = -1; // it is none of those
                 this.said(computedBy(answer.steps));
-                return true;
             } catch (error) {
-                this.said(error.status ? `That cannot be shown: ${error.message}.` : 'The server does not answer. Start ./run book again.');
-                return false;
+                this.said(refused(error));
             } finally {
                 this.element.removeAttribute('aria-busy');
             }
@@ -173,6 +197,12 @@ const widgets = (() => {
         }
     }
 
+    /** Return why a question has no answer: the server has refused it, or there is none. */
+    const refused = error => error.status
+        ? `That cannot be shown: ${error.message}.`
+        : 'The server does not answer. Start ./run book again.';
+
+    /** Return whose steps have computed an answer. */
     function computedBy(steps) {
         if (!steps.length) return 'The solutions computed this. Steps of yours that have a yes will take their place.';
         const numbers = steps.map(step => step.slice(-2)), last = numbers.pop();
@@ -186,7 +216,7 @@ const widgets = (() => {
         if (!kind || !recorded) return;
         section.setAttribute('role', 'group');
         section.replaceChildren();
-        section.addEventListener('keydown', press => press.stopPropagation()); // an arrow would turn mdBook's page as well
+        section.addEventListener('keydown', press => press.stopPropagation()); // an arrow would turn mdBook's page
         made.push(new kind(section, recorded));
     }
 
@@ -211,7 +241,8 @@ const widgets = (() => {
     document.addEventListener('DOMContentLoaded', () => sections().forEach(open));
 
     return {
-        make, draw, unpacked, softmax, percent, color, moved, computedBy, width, onWidth, key, Choice, Slider, Texts,
+        make, draw, table, row, scrolling, button, unpacked, softmax, percent, count, sum, color, moved,
+        refused, computedBy, width, onWidth, key, Choice, Slider, Texts,
         /** Say what draws the sections of a name: a class that is made with a section and what was recorded. */
         define: (name, kind) => kinds[name] = kind,
         /** Take in what was recorded for the sections of a name. */

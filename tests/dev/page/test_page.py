@@ -62,10 +62,10 @@ def workers_of(site):
 
 
 @pytest.mark.parametrize("key", ["", "wrong", "é"])
-@pytest.mark.parametrize("path", ["/api/standings", STEP, f"{STEP}/check", f"{STEP}/reset"])
+@pytest.mark.parametrize("path", ["/api/standings", STEP, f"{STEP}/check", f"{STEP}/reset", "/api/model/attention"])
 def test_without_the_key_nothing_is_told_or_done(site, file, path, key):
     before = file.read_bytes()
-    method = "POST" if path.endswith(("check", "reset")) else "GET"
+    method = "POST" if path.endswith(("check", "reset", "attention")) else "GET"
     status, said = site.ask(path, method=method, key=key.encode().decode("latin-1"))
     assert status == 401
     assert "the link that `./run book` prints" in said
@@ -124,6 +124,10 @@ def test_no_path_leads_out(site, path):
         f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nAuthorization: Bearer {site.key}\r\n\r\n".encode(),
     )
     assert answer.startswith("HTTP/1.1 404"), answer
+
+
+def test_a_picture_that_there_is_not_has_no_answer(site):
+    assert site.ask("/api/model/nothing", {}, "POST")[0] == 404
 
 
 def test_it_listens_on_this_machine_alone(site):

@@ -126,6 +126,33 @@ def test_a_prompt_that_nobody_offers_is_not_timed(reader):
         timer.measure(17, 1)
 
 
+def test_every_call_of_a_generation_is_timed_and_nothing_of_the_prompt_is_known_before():
+    from play.widgets.timing import Timer
+
+    seen = {"without": [], "with": []}
+
+    def model(way):
+        def run(ids):
+            seen[way].append(ids)
+            logits = np.zeros((len(ids), 1, 8))
+            logits[..., 5] = 1
+            return logits
+
+        return run
+
+    timer = object.__new__(Timer)
+    timer.ids, timer.ways = np.arange(1000) % 3, {way: model(way) for way in seen}
+    found = timer.measure(16, 4, rounds=2)
+    assert len(found["with"]) == len(found["without"]) == NEW_TOKENS
+    for calls in seen.values():
+        assert [ids.shape for ids in calls] == 2 * [(4, 1), *((4, 16 + at) for at in range(NEW_TOKENS))]
+        other, first, *_, last = calls[: NEW_TOKENS + 1]
+        assert (first == np.arange(64).reshape(4, 16) % 3).all()
+        assert (other[:, 0] != first[:, 0]).all(), "another text, which a cache cannot take for the prompt"
+        assert (last[:, :16] == first).all()
+        assert (last[:, 16:] == 5).all(), "each new token is the most likely one"
+
+
 # ---------------------------------------------------------------- in the plain book
 
 
@@ -170,13 +197,13 @@ def expected_sampling(logits, temperature, top_k, top_p):
     found = next_token_probabilities(logits[None], temperature=temperature, top_k=top_k)[0]
     order = found.argsort()[::-1]
     before = found[order].cumsum() - found[order]
-    kept = np.isin(np.arange(len(found)), order[before < top_p])
+    kept = np.isin(np.arange(len(found)), order[before < top_p]) if top_p < 1 else found > 0
     return np.where(kept, found, 0) / found[kept].sum()
 
 
 @pytest.mark.parametrize(
     ("temperature", "slot", "top_k", "top_p"),
-    [(1, 10, None, 1), (0.5, 10, None, 0.8), (1.5, 5, 20, 0.9), (2, 0, 1, 1), (0.05, 2, 3, 0.05)],
+    [(1, 10, None, 1), (0.1, 10, None, 1), (0.5, 10, None, 0.8), (1.5, 5, 20, 0.9), (2, 0, 1, 1), (0.05, 2, 3, 0.05)],
 )
 def test_sampling_shows_what_step_12_computes(open_widget, temperature, slot, top_k, top_p):
     widget, recorded = open_widget("sampling"), read("sampling")
@@ -409,3 +436,53 @@ def test_the_model_reads_the_readers_text_with_the_readers_steps(desk, site):
     own.fill("whale " * 70)
     own.press("Enter")
     widget.locator(".texts .state", has_text="a picture shows 64 at most").wait_for(timeout=SOON)
+
+
+def test_times_of_this_machine_take_the_place_of_the_recorded_ones(desk, site):
+    asked = []
+
+    def answer(route):
+        asked.append(route.request.post_data_json)
+        times = [1.0] * NEW_TOKENS
+        route.fulfill(json={"prompt": 64, "batch": 4, "with": times, "without": times, "steps": ["step_14"]})
+
+    desk.route("**/api/model/cache", answer)
+    desk.goto(f"{site.address}/step_14.html#key={site.key}")
+    widget = desk.locator("section.widget")
+    widget.get_by_label("Tokens of the prompt").select_option("64")
+    widget.get_by_label("Texts at once").select_option("4")
+    widget.get_by_role("button", name="Measure").click(timeout=SOON)
+    state = widget.locator(".state", has_text="on this machine just now. Your step 14 computed this")
+    state.wait_for(timeout=SOON)
+    assert asked == [{"prompt": 64, "batch": 4}]
+    slide(widget, "Call", 5)
+    assert rows(widget)[-1] == ["time so far", "5 ms", "5 ms"]
+
+
+def test_the_readers_own_training_is_followed_while_it_runs(desk, site):
+    folder = site.course.root / "my-gpt2"
+    folder.mkdir()
+
+    def come_to(evaluations):
+        figures = {
+            **training.RECORDED,
+            "losses": training.RECORDED["losses"][: evaluations[-1]["step"]],
+            "evaluations": evaluations,
+            "samples": [{"step": evaluations[-1]["step"], "text": "<b>whale</b>"}],
+        }
+        (folder / "training.json").write_text(json.dumps(figures))
+
+    try:
+        come_to(training.history.evaluations[:3])
+        desk.goto(f"{site.address}/training.html#key={site.key}")
+        widget = desk.locator("section.widget")
+        widget.get_by_role("button", name="my own run").click(timeout=SOON)
+        widget.locator(".state", has_text="Your run in my-gpt2: 100 of 1,000 steps").wait_for(timeout=SOON)
+        assert len(rows(widget)) == 3
+        assert widget.locator("pre").inner_text().endswith("<b>whale</b>")
+        come_to(training.history.evaluations)
+        widget.locator(".state", has_text="1,000 of 1,000").wait_for(timeout=2 * SOON)
+        assert len(rows(widget)) == len(training.history.evaluations)
+    finally:
+        (folder / "training.json").unlink()
+        folder.rmdir()
