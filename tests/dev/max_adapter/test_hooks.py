@@ -18,6 +18,8 @@ LACKING = {
     "from max.engine import InferenceSession; InferenceSession.init_all = lambda session: None": "graphs",
     "from max.engine import InferenceSession; del InferenceSession.compile_reusing_mefs": "graphs",
     "from max.experimental import executor; del executor.InterpreterExecutor": "interpreter",
+    "from max import _interpreter; del _interpreter._is_interpretable_custom": "products",
+    "from max._interpreter_ops import handlers; del handlers._MO_OP_HANDLERS": "products",
     "import signal; signal.signal = lambda number: None": "interrupts",
     "import importlib.util; importlib.util.find_spec = lambda name: None": "imports",
     "from max.experimental import _passes; _passes.add_input = lambda graph: None": "inputs",
