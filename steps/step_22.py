@@ -30,6 +30,7 @@ from solutions.solution_13 import Weights, check_weights
 BLOCK = 32  # numbers that share a scale
 BYTES = {"Q8_0": 34, "Q4_0": 18}  # of a block in the formats that are written here: the scale takes two of them
 MULTIPLIED = ("Q4_0", "Q4_K", "Q6_K")  # the formats that MAX multiplies as they are
+ROWS = 32  # of which MAX wants a multiple in such a product
 READ = ("F32", "F16", "Q8_0", *MULTIPLIED)
 
 WTE, HEAD = "transformer.wte.weight", "lm_head.weight"
@@ -132,6 +133,11 @@ def numbers_of(stored: Stored) -> np.ndarray:
     return quants.dequantize(stored.data, GGMLQuantizationType[stored.format])
 
 
+def pad_rows(data: np.ndarray) -> np.ndarray:  # [out, bytes] -> [more, bytes]
+    """Add rows of zeros, since MAX computes ``ROWS`` outputs at a time; those of the added rows mean nothing."""
+    return np.pad(data, [(0, -len(data) % ROWS), (0, 0)])
+
+
 class QuantizedLinear(Module[[Tensor], Tensor]):
     """A linear layer that keeps its weights in blocks, so that a fraction of the bytes is read to multiply by them.
 
@@ -143,13 +149,12 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
     """
 
     def __init__(self, stored: Stored, bias: Tensor | Literal[0]) -> None:
-        self.encoding = QuantizationEncoding(stored.format)
-        self.weight = Tensor.from_dlpack(stored.data)
-        self.bias = bias
+        self.encoding, self.out_dim = QuantizationEncoding(stored.format), len(stored.data)
+        self.weight, self.bias = Tensor.from_dlpack(pad_rows(stored.data)), bias
 
     def forward(self, x: Tensor) -> Tensor:  # [..., in] -> [..., out]
         """Multiply by the transposed weights, and add the bias."""
-        # TODO: F.qmatmul takes the encoding, None, x and the weights as they are; add the bias. (1 line)
+        # TODO: F.qmatmul of the encoding, None, x and the weights; keep the first out_dim channels; add the bias. (2 lines)
         raise NotImplementedError
 
 

@@ -19,7 +19,8 @@ READ_STEPS = (
     'steps = blocks[..., 2:].view(np.int8) if format == "Q8_0" else unpack(blocks[..., 2:]).astype(np.int8) - 8'
 )
 MULTIPLIED = "return (scales * steps.astype(np.float32)).reshape(len(data), -1)"
-PRODUCT = "return F.qmatmul(self.encoding, None, x, self.weight) + self.bias"
+PRODUCT = "product = F.qmatmul(self.encoding, None, x, self.weight)"
+BIASED = "return product[..., : self.out_dim] + self.bias"
 FITS = "fits = weight.ndim == 2 and weight.shape[1] % BLOCK == 0"
 KEPT = 'return format if fits and not name.endswith("wpe.weight") else "F32"'
 IS_LINEAR = "if isinstance(module, Linear) and stored.format in MULTIPLIED:"
@@ -176,13 +177,16 @@ MISTAKES = {
     "The blocks have an axis of their own; a row is one row again: reshape(len(data), -1).": {
         MULTIPLIED: "return scales * steps.astype(np.float32)"
     },
-    "The bias is missing: add it to the product.": {PRODUCT: PRODUCT.replace(" + self.bias", "")},
-    "The bias is subtracted; add it.": {PRODUCT: PRODUCT.replace("+ self.bias", "- self.bias")},
+    "The bias is missing: add it to the product.": {BIASED: BIASED.replace(" + self.bias", "")},
+    "The bias is subtracted; add it.": {BIASED: BIASED.replace("+ self.bias", "- self.bias")},
     "The format is always Q4_0; it must be that of the weights: self.encoding.": {
         PRODUCT: PRODUCT.replace("self.encoding", "QuantizationEncoding.Q4_0")
     },
-    "The bias is added to the input; add it to the product.": {
-        PRODUCT: "return F.qmatmul(self.encoding, None, x + F.sum(self.bias, axis=0), self.weight)"
+    "The channels of the added rows are still there; keep the first out_dim.": {
+        BIASED: "return product + F.pad(self.bias, [0, product.shape[-1] - self.out_dim]) if isinstance(self.bias, Tensor) else product"
+    },
+    "The last channels are kept, where the added rows are; keep the first.": {
+        BIASED: BIASED.replace(": self.out_dim", "-self.out_dim :")
     },
     "wpe is quantized too; llama.cpp wants its numbers.": {KEPT: 'return format if fits else "F32"'},
     "wte stays large; it is the largest matrix, and the head's as well.": {
@@ -300,12 +304,13 @@ ALTERNATIVES = {
     "the scale by frombuffer": {
         READ_SCALES: "scales = np.frombuffer(blocks[..., :2].tobytes(), np.float16).reshape(*blocks.shape[:2], 1).astype(np.float32)"
     },
-    "the product, then the bias": {
-        PRODUCT: "product = F.qmatmul(self.encoding, None, x, self.weight)\n        return self.bias + product"
+    "in one line": {
+        f"{PRODUCT}\n        {BIASED}": BIASED.replace("product[", PRODUCT.removeprefix("product = ") + "[")
     },
+    "the bias in front": {BIASED: "return self.bias + product[..., : self.out_dim]"},
     "dequantized first": {
-        PRODUCT: "weight = F.constant(numbers_of(Stored(np.from_dlpack(self.weight), self.encoding.value)), dtype=x.dtype, "
-        "device=x.device)\n        return x @ weight.T + self.bias"
+        PRODUCT: "weight = numbers_of(Stored(np.from_dlpack(self.weight), self.encoding.value))\n"
+        "        product = x @ F.constant(weight, dtype=x.dtype, device=x.device).T"
     },
     "wpe looked for in the name": {KEPT: 'return "F32" if "wpe" in name or not fits else format'},
     "the rank by len": {FITS: "fits = len(weight.shape) == 2 and not weight.shape[-1] % BLOCK"},
