@@ -239,9 +239,10 @@ def test_what_becomes_small(step, weights):
 @about("format_of")
 def test_what_does_not_fit(step):
     """A matrix whose width 32 does not divide stays F32, however many rows it has."""
-    for shape, right in (((64, 48), "F32"), ((48, 64), "Q4_0"), ((32, 15), "F32"), ((7, 32), "Q4_0"), ((3, 48), "F32")):
-        found = step.format_of("transformer.h.0.mlp.c_fc.weight", np.ones(shape, np.float32), "Q4_0")
-        is_value(f"the format of a matrix {list(shape)}", found, right)
+    right = {(64, 48): "F32", (48, 64): "Q4_0", (32, 15): "F32", (7, 32): "Q4_0", (3, 48): "F32"}
+    name = "transformer.h.0.mlp.c_fc.weight"
+    found = {shape: step.format_of(name, np.ones(shape, np.float32), "Q4_0") for shape in right}
+    is_value("the formats of matrices of these shapes", found, right)
 
 
 @pytest.fixture(scope="module")
@@ -315,7 +316,10 @@ def test_logits(step, config, stored, reference):
         kept = stored(step, format)
         if reverse:
             kept = dict(reversed(kept.items()))
-        logits = run(step.model_of(config, kept), reference["input"])
+        model = step.model_of(config, kept)
+        for table in (model.transformer.wte, model.transformer.wpe):
+            is_value(f"with {format}, the dtype of a table", table.weight.dtype.name, "float32")
+        logits = run(model, reference["input"])
         right = reference[f"{format}_logits"]
         order = "biases first" if reverse else "weights first"
         equal(logits, right, ("batch", "token", "vocab"), what=f"{format}, {order}: the logits", tolerance=ROUGHLY)

@@ -228,10 +228,10 @@ MISTAKES = {
     "The numbers are written, not the bytes: the file is as large as before.": {
         ADDED: 'writer.add_tensor(gguf_name(name), numbers_of(one), raw_dtype=GGMLQuantizationType["F32"])'
     },
-    "The biases are left out; every weight belongs into the file.": {
+    "The biases are left out; every weight belongs in the file.": {
         ADDED: f"if one.data.ndim > 1:\n            {ADDED}"
     },
-    "Only what is quantized is written; every weight belongs into the file.": {
+    "Only what is quantized is written; every weight belongs in the file.": {
         ADDED: f'if one.format != "F32":\n            {ADDED}'
     },
     "Every format is accepted; refuse one that is not in READ.": {"if format not in READ:": "if not format:"},
