@@ -86,7 +86,7 @@ def to_blocks(weight: np.ndarray) -> np.ndarray:  # [out, in] -> [out, in / 32, 
 
 def scales_of(blocks: np.ndarray, format: str) -> np.ndarray:  # [out, block, 32] -> [out, block, 1]
     """Return what one step is worth in each block, such that its largest number is as many steps as there can be."""
-    # Take the number of the largest size; Q8_0: its size over 127; Q4_0: itself, with its sign, over -8. (3 lines)
+    # Take the number of the largest size; Q8_0: its size over 127; Q4_0: the number itself over -8. (3 lines)
     where = np.abs(blocks).argmax(axis=-1, keepdims=True)
     largest = np.take_along_axis(blocks, where, axis=-1)
     return np.abs(largest) / 127 if format == "Q8_0" else largest / -8
@@ -167,7 +167,7 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
 
     def forward(self, x: Tensor) -> Tensor:  # [..., in] -> [..., out]
         """Multiply by the transposed weights, and add the bias."""
-        # F.qmatmul of the encoding, None, x and the weights; keep the first out_dim channels; add the bias. (2 lines)
+        # F.qmatmul of encoding, None, x and weights; keep the first out_dim channels; add the bias. (2 lines)
         product = F.qmatmul(self.encoding, None, x, self.weight)
         return product[..., : self.out_dim] + self.bias
 
@@ -236,7 +236,7 @@ def gguf_name(name: str) -> str:
 
 def add_weights(writer: GGUFWriter, stored: Mapping[str, Stored]) -> None:
     """Give a file every weight, as it is stored, by its name in GGUF."""
-    # Call writer.add_tensor for each: name, data, and as raw_dtype the GGMLQuantizationType of its format. (2 lines)
+    # Call writer.add_tensor for each: name, data, and as raw_dtype a GGMLQuantizationType. (2 lines)
     for name, one in stored.items():
         writer.add_tensor(gguf_name(name), one.data, raw_dtype=GGMLQuantizationType[one.format])
 

@@ -84,7 +84,7 @@ def to_blocks(weight: np.ndarray) -> np.ndarray:  # [out, in] -> [out, in / 32, 
 
 def scales_of(blocks: np.ndarray, format: str) -> np.ndarray:  # [out, block, 32] -> [out, block, 1]
     """Return what one step is worth in each block, such that its largest number is as many steps as there can be."""
-    # TODO: Take the number of the largest size; Q8_0: its size over 127; Q4_0: itself, with its sign, over -8. (3 lines)
+    # TODO: Take the number of the largest size; Q8_0: its size over 127; Q4_0: the number itself over -8. (3 lines)
     raise NotImplementedError
 
 
@@ -154,7 +154,7 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
 
     def forward(self, x: Tensor) -> Tensor:  # [..., in] -> [..., out]
         """Multiply by the transposed weights, and add the bias."""
-        # TODO: F.qmatmul of the encoding, None, x and the weights; keep the first out_dim channels; add the bias. (2 lines)
+        # TODO: F.qmatmul of encoding, None, x and weights; keep the first out_dim channels; add the bias. (2 lines)
         raise NotImplementedError
 
 
@@ -218,7 +218,7 @@ def gguf_name(name: str) -> str:
 
 def add_weights(writer: GGUFWriter, stored: Mapping[str, Stored]) -> None:
     """Give a file every weight, as it is stored, by its name in GGUF."""
-    # TODO: Call writer.add_tensor for each: name, data, and as raw_dtype the GGMLQuantizationType of its format. (2 lines)
+    # TODO: Call writer.add_tensor for each: name, data, and as raw_dtype a GGMLQuantizationType. (2 lines)
     raise NotImplementedError
 
 

@@ -242,7 +242,9 @@ def test_what_does_not_fit(step):
     right = {(64, 48): "F32", (48, 64): "Q4_0", (32, 15): "F32", (7, 32): "Q4_0", (3, 48): "F32"}
     name = "transformer.h.0.mlp.c_fc.weight"
     found = {shape: step.format_of(name, np.ones(shape, np.float32), "Q4_0") for shape in right}
-    is_value("the formats of matrices of these shapes", found, right)
+    wrong = [shape for shape in right if found[shape] != right[shape]]
+    sentence = "" if not wrong else f"{list(wrong[0])} gets {found[wrong[0]]!r}, and must get {right[wrong[0]]!r}."
+    require(not wrong, f"A matrix {sentence}", f"{found}")
 
 
 @pytest.fixture(scope="module")
@@ -267,6 +269,13 @@ def kind_of(step, module):
     return {Linear: "Linear", Embedding: "Embedding", step.QuantizedLinear: "QuantizedLinear"}.get(type(module), "none")
 
 
+def has_bias(module, which):
+    """Refuse unless the bias of a module is ``BIAS``."""
+    there = hasattr(module.bias, "shape")
+    require(there, f"{which} has no bias: {module.bias!r} is in its place.", "no bias")
+    equal(module.bias, BIAS, what="the bias", whose="it must be")
+
+
 @about("with_weight")
 def test_layers(step):
     """A linear layer whose format MAX multiplies becomes a QuantizedLinear with these bytes and the layer's bias."""
@@ -277,8 +286,7 @@ def test_layers(step):
     is_value("a linear layer with a weight in Q4_0", kind_of(step, result), "QuantizedLinear")
     kept = np.from_dlpack(result.weight)[: len(DATA)]
     equal(kept, DATA, BYTES, what="its weight", whose="it must be")
-    is_value("whether it has a bias", hasattr(result.bias, "shape"), True)
-    equal(result.bias, BIAS, what="its bias", whose="it must be")
+    has_bias(result, "The new layer")
 
 
 @about("with_weight")
@@ -305,8 +313,7 @@ def test_bias(step):
         before = kind_of(step, module)
         result = step.with_weight(module, "bias", step.Stored(BIAS.copy(), "F32"))
         is_value("what a module becomes when it gets its bias", kind_of(step, result), before)
-        is_value("whether it has a bias", hasattr(result.bias, "shape"), True)
-        equal(result.bias, BIAS, what=f"the bias of {article(before)}", whose="it must be")
+        has_bias(result, f"A {before} that got one")
 
 
 @about("with_weight")

@@ -162,5 +162,5 @@ def install_products(lost: Callable[[Exception], None]) -> None:
         return [Buffer.from_numpy(rows @ weights.T)]
 
     _interpreter._is_interpretable_custom = is_product_or_known
-    KernelLibrary.verify_custom_op = verify  # type: ignore[method-assign]
+    KernelLibrary.verify_custom_op = verify  # type: ignore[method-assign, assignment]
     register(mo.CustomOp)(run)

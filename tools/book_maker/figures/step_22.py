@@ -59,13 +59,13 @@ def steps() -> str:
     weights = np.array(WEIGHTS, np.float32)[None, None]
     scales = scales_of(weights, "Q4_0")
     moved = steps_of(weights, scales, "Q4_0")[0, 0] * scales[0, 0, 0]
-    scale, left, wide, top, bottom = float(scales[0, 0, 0]), 40.0, 560.0, 44.0, 126.0
+    scale, left, wide, top, bottom = float(scales[0, 0, 0]), 40.0, 560.0, 58.0, 140.0
 
     def place(number: float) -> float:
         return left + (number - 7 * scale) / (-8 * scale - 7 * scale) * wide
 
     parts = [
-        svg.text(left, 16, "weights", anchor="start", size="small"),
+        svg.text(left, 12, "weights", anchor="start", size="small"),
         svg.line(left - 14, top, left + wide + 14, top),
         svg.line(left - 14, bottom, left + wide + 14, bottom),
         svg.text(left, bottom + 44, "steps of Q4_0", anchor="start", size="small"),
