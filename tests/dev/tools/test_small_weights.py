@@ -25,6 +25,7 @@ from solutions.solution_22 import (
     read_gguf,
     save_gguf,
 )
+from tools.benchmarks import quantized
 from tools.benchmarks.peers.catalog import LLAMA_CPP
 from tools.benchmarks.peers.environments import executable, is_ready, root_of
 
@@ -216,3 +217,32 @@ def greedy(model, ids, count):
             logits = model(tensor(np.array([ids], np.int64)))
         ids.append(int(np.from_dlpack(logits)[0, -1].argmax()))
     return ids[-count:]
+
+
+def test_the_recorded_quality_is_that_of_the_card_and_falls_with_the_bits():
+    rows = json.loads((SMALL_MODEL / "quantized.json").read_text())
+    card = json.loads((SMALL_MODEL / "evaluation.json").read_text())
+    assert [(row["format"], row["product"]) for row in rows] == [
+        ("F32", "float32"),
+        ("Q8_0", "float32"),
+        ("Q4_0", "float32"),
+        ("Q4_0", "MAX's"),
+    ]
+    whole, eight, four, maxs = rows
+    assert round(whole["bits_per_byte"], 4) == card["test bits per byte"]["this model"]
+    assert (whole["divergence"], whole["same"]) == (0, 1)
+    assert abs(eight["bits_per_byte"] - whole["bits_per_byte"]) < 0.001 < four["bits_per_byte"] - whole["bits_per_byte"]
+    assert 0 < eight["divergence"] < 0.01 * four["divergence"] < 0.01 * maxs["divergence"]
+    assert whole["megabytes"] > 3 * eight["megabytes"] > 5 * four["megabytes"]
+
+
+def test_divergence_and_shares_are_counted_where_a_token_is_predicted():
+    """Two models on one window: the first token is not counted, and of the other two the likeliest differs once."""
+    right = np.log(np.array([[[0.5, 0.5], [0.75, 0.25], [0.25, 0.75]]]))
+    other = np.log(np.array([[[0.1, 0.9], [0.75, 0.25], [0.5 + 1e-9, 0.5 - 1e-9]]]))
+    window = (np.zeros((1, 3), np.int64), np.array([[quantized.NOT_COUNTED, 0, 1]]))
+    text = quantized.Text([window], tokens=2, bytes=4)
+    bits, divergence, same = quantized.measured(text, lambda ids: right, lambda ids: other)
+    assert bits == pytest.approx((np.log2(4 / 3) + 1) / 4)
+    assert divergence == pytest.approx((0.25 * np.log2(0.5) + 0.75 * np.log2(1.5)) / 2)
+    assert same == 0.5

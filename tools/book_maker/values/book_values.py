@@ -174,7 +174,7 @@ def training() -> Any:
 
 def small_weights_table() -> str:
     """Return the table of ``./run evaluate-small``."""
-    from tools.quantized import as_markdown
+    from tools.benchmarks.quantized import as_markdown
 
     return as_markdown(small_weights)
 
