@@ -66,6 +66,11 @@ writing_options = each(
     device_option,
     click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare."),
     click.option("--kernels", is_flag=True, help="Run attention and linear layers by the kernels of play/kernels."),
+    click.option(
+        "--quantize",
+        type=click.Choice(["Q8_0", "Q4_0"], case_sensitive=False),
+        help="Round the matrices to 8 or 4 bits, as in step 22.",
+    ),
 )
 
 

@@ -20,7 +20,13 @@ from play.kernels.modules import compile_with_kernels
 from play.tokens import encode, end_of_text, load_tokenizer
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_12 import Model, stream_tokens
-from solutions.solution_13 import checkpoint_folder, load_pretrained
+from solutions.solution_13 import (
+    checkpoint_folder,
+    convert_checkpoint,
+    load_pretrained,
+    read_checkpoint,
+    read_config,
+)
 from solutions.solution_14 import compile_cached
 
 
@@ -33,6 +39,13 @@ class LastLogits(Module[[Tensor], Tensor]):
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, 1, vocab]
         """Apply the head to the last token."""
         return self.model.lm_head(self.model.transformer(input_ids)[:, -1:])
+
+
+def load_quantized(folder: Path, format: str) -> MaxGPT2LMHeadModel:
+    """Load a checkpoint, and round its matrices to a format, ``Q8_0`` or ``Q4_0``."""
+    from solutions.solution_22 import model_of, quantize_weights  # brings gguf, which nothing else here needs
+
+    return model_of(read_config(folder), quantize_weights(convert_checkpoint(read_checkpoint(folder)), format))
 
 
 def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> Model:
@@ -69,10 +82,12 @@ class Writer:
         device: ``cpu`` or ``gpu``.
         cache: run only the new tokens, as in step 14; without it, every new token runs the whole text again.
         kernels: run attention and linear layers by the kernels of ``play.kernels``; the text is the same.
+        quantize: the format that matrices are rounded to, as in step 22; the text may change.
 
     Raises:
         ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device; or the kernels
-            are wanted where they do not run: on a GPU, or without the cache.
+            are wanted where they do not run: on a GPU, without the cache, or with rounded matrices, which do not run on
+            a GPU either.
     """
 
     def __init__(
@@ -82,12 +97,15 @@ class Writer:
         *,
         cache: bool = True,
         kernels: bool = False,
+        quantize: str | None = None,
     ) -> None:
         if kernels and (device != "cpu" or not cache):
             raise ValueError("the kernels run on the CPU, with the cache; leave --device gpu and --no-cache away")
+        if quantize and (device != "cpu" or kernels):
+            raise ValueError("rounded matrices run on the CPU, by MAX; leave --device gpu and --kernels away")
         folder = checkpoint_folder(name_or_folder)
         self.tokenizer = load_tokenizer(folder)
-        model = load_pretrained(folder)
+        model = load_quantized(folder, quantize) if quantize else load_pretrained(folder)
         self.config = model.config
         target = open_device(device)
         if device != "cpu":

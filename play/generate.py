@@ -33,6 +33,7 @@ def generate(
     device: str,
     no_cache: bool,
     kernels: bool,
+    quantize: str | None,
 ) -> None:
     """Continue a prompt or, without one, each line that is typed; ``tell`` everything but the text.
 
@@ -52,7 +53,7 @@ def generate(
     settings = Settings(max_new_tokens, temperature, top_k or None, seed)
     prepare()
     with telling_of_compiling(listeners):
-        writer = Writer(model, device, cache=not no_cache, kernels=kernels)
+        writer = Writer(model, device, cache=not no_cache, kernels=kernels, quantize=quantize)
     for notice in notices:
         tell(notice)
     tell(f"ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")

@@ -367,3 +367,12 @@ def evaluate(model: Path) -> None:
     from tools.evaluate import record_evaluation
 
     record_evaluation(model)
+
+
+@main.command("evaluate-small")
+@click.option("--out", type=FILE, help="Write the figures as JSON.")
+def evaluate_small(out: Path | None) -> None:
+    """Measure what weights of 8 and 4 bits cost: how the small model predicts the held-out chapters with them"""
+    from tools.benchmarks.quantized import record_quality
+
+    record_quality(out)

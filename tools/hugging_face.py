@@ -49,7 +49,7 @@ def seeded(module: torch.nn.Module, prefix: str = "", scale: float = 1.0) -> Rec
 
 def awkward_model() -> tuple[Any, Record]:
     """Return the whole model on the awkward configuration, and its weights; the head uses the embeddings."""
-    return _seeded_model(hugging_face_config(**AWKWARD))
+    return seeded_model(hugging_face_config(**AWKWARD))
 
 
 def varied_small() -> tuple[Any, Record]:
@@ -57,10 +57,10 @@ def varied_small() -> tuple[Any, Record]:
 
     The blocks outweigh the embeddings; with plain seeded weights every token is followed by itself.
     """
-    return _seeded_model(hugging_face_config(), {"c_proj.weight": 4, "transformer.ln_f.bias": 0.3})
+    return seeded_model(hugging_face_config(), {"c_proj.weight": 4, "transformer.ln_f.bias": 0.3})
 
 
-def _seeded_model(config: GPT2Config, factors: dict[str, float] | None = None) -> tuple[Any, Record]:
+def seeded_model(config: GPT2Config, factors: dict[str, float] | None = None) -> tuple[Any, Record]:
     """Return a tied model with seeded weights; those whose names end with a key of ``factors`` are multiplied."""
     model = GPT2LMHeadModel(config)
     weights = seeded_weights(linear_shapes(model))

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import gguf
 import numpy as np
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -24,7 +25,16 @@ from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention, eager
 from checker.course.steps import Step
 from checker.numeric.references import Array, seeded_weights
 from play.ablation.held_out import chapters
-from tools.hugging_face import AWKWARD, CONV1D, Record, awkward_model, hugging_face_config, load, seeded
+from tools.hugging_face import (
+    AWKWARD,
+    CONV1D,
+    Record,
+    awkward_model,
+    hugging_face_config,
+    load,
+    seeded,
+    seeded_model,
+)
 
 
 def values(name: str, *shape: int) -> Array:
@@ -612,6 +622,46 @@ def step_21() -> Record:
     return record
 
 
+#: Three blocks to a row and five to a column, so that a mix-up of blocks and rows shows.
+IN_BLOCKS: dict[str, Any] = AWKWARD | {"n_embd": 96, "n_layer": 2, "n_inner": 160}
+
+
+def blocks_at_random(name: str, rows: int, kept: str) -> Array:
+    """Return bytes of one block to a row, as no quantizer made them, with scales that are small numbers."""
+    kind = gguf.GGMLQuantizationType[kept]
+    _, size = gguf.GGML_QUANT_SIZES[kind]
+    blocks = np.random.RandomState(np.frombuffer(name.encode(), np.uint8)).randint(0, 256, (rows, size), dtype=np.uint8)
+    for at in {"Q4_K": (0, 2), "Q6_K": (size - 2,)}[kept]:
+        scales = np.abs(values(f"{name} {at}", rows, 1)) / 100
+        blocks[:, at : at + 2] = scales.astype(np.float16).view(np.uint8)
+    return blocks
+
+
+@torch.no_grad()
+def step_22() -> Record:
+    """Record a matrix in blocks, by llama.cpp's own package, and the logits of a model whose weights were rounded so.
+
+    The rows of the matrix differ in size, so no scale serves two blocks.
+    """
+    record = {f"config/{name}": np.array(value) for name, value in IN_BLOCKS.items()}
+    record["matrix"] = values("blocks", 5, 96) * 10 ** values("sizes of rows", 5, 1)
+    record["input"] = token_ids("model in blocks", 2, 7)
+    for kept in ("Q8_0", "Q4_0"):
+        kind = gguf.GGMLQuantizationType[kept]
+        record[kept] = gguf.quantize(record["matrix"], kind)
+        record[f"{kept}_numbers"] = gguf.dequantize(record[kept], kind)
+        model, weights = seeded_model(hugging_face_config(**IN_BLOCKS))
+        for name, array in weights.items():
+            if array.ndim == 2 and "wpe" not in name:
+                weights[name] = gguf.dequantize(gguf.quantize(array, kind), kind)
+        load(model, weights)
+        record[f"{kept}_logits"] = model(torch.from_numpy(record["input"])).logits.numpy()
+    for kept in ("Q4_K", "Q6_K"):
+        record[kept] = blocks_at_random(kept, 7, kept)
+        record[f"{kept}_numbers"] = gguf.dequantize(record[kept], gguf.GGMLQuantizationType[kept])
+    return record
+
+
 RECORDERS = {
     recorder.__name__: recorder
     for recorder in (
@@ -622,6 +672,7 @@ RECORDERS = {
         step_19,
         step_20,
         step_21,
+        step_22,
         warmup_06,
         warmup_08,
     )

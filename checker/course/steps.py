@@ -17,6 +17,9 @@ CLAIMS_THAT_RUN_MAX = "checker.claims.modules"
 #: The steps that compute gradients: PyTorch's are recorded for them, and MAX needs many kernels for their graphs.
 WITH_GRADIENTS = ("step_17", "step_18", "step_19", "step_20")
 
+#: The step whose bytes are compared with those of llama.cpp.
+IN_BLOCKS = ("step_22",)
+
 #: The step with a kernel of its own, which no graph may be taken for that was compiled with another.
 WITH_KERNEL = ("step_21",)
 
@@ -85,6 +88,8 @@ class Step:
     @property
     def recorded_from(self) -> str:
         """Whose numbers are in ``reference_file``."""
+        if self.name in IN_BLOCKS:
+            return "llama.cpp"
         return "PyTorch" if self.name in WITH_GRADIENTS else "Hugging Face"
 
     @property

@@ -17,7 +17,7 @@ from checker.max_adapter.messages import what_was_said
 LONGEST = 300  # characters of a message
 LETTERS = "abcdefgh"  # for the arguments in a rule
 NUMPYS = re.compile(
-    r"numpy|array|data type|read-only|object is not callable|cumsum|\b_(?!_)\w+\(\) got"
+    r"numpy|array|data type|read-only|view\(\) takes|object is not callable|cumsum|\b_(?!_)\w+\(\) got"
 )  # found in the text of an error of NumPy's
 
 
@@ -116,13 +116,20 @@ def _library_of(error: BaseException, message: str) -> ModuleType:
 
 
 def _is_numpys(error: BaseException, message: str) -> bool:
-    """Return whether an error is NumPy's: MAX is absent, or did not raise it and it is worded as NumPy's errors are."""
+    """Return whether an error is NumPy's: MAX is absent, or did not raise it, and words or numbers are NumPy's."""
     if "max.experimental" not in sys.modules:
         return True
     modules = {
         frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in traceback.walk_tb(error.__traceback__)
     }
-    return "max" not in modules and NUMPYS.search(message) is not None
+    return "max" not in modules and (NUMPYS.search(message) is not None or _is_amid_arrays(error))
+
+
+def _is_amid_arrays(error: BaseException) -> bool:
+    """Return whether the function that raised an error has arrays of NumPy's and no tensors; a step may use both."""
+    *_, (frame, _) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
+    kinds = {type(value).__module__.partition(".")[0] for value in frame.f_locals.values()} if frame else set()
+    return "numpy" in kinds and "max" not in kinds
 
 
 def signature_in_words(error: BaseException) -> str:

@@ -81,6 +81,8 @@ REWRITES = {
     r"no attribute 'to'": ("x.to(t) => x.astype(t)",),
     r"no attribute 'type'": ("x.type(t) => x.astype(t)",),
     r"no attribute 'bool'": ("x.bool() => x.astype(bool)",),
+    r"no attribute 'clamp_?'": ("x.clamp(a, b) => x.clip(a, b)", "x.clamp(min=a, max=b) => x.clip(a, b)"),
+    r"no attribute 'gather'": ("x.gather(n, i) => np.take_along_axis(x, i, axis=n)",),
     r"no attribute 'clone'": ("x.clone() => x.copy()",),
     r"no attribute 'add_?'": ("x.add(y) => x + y", "x.add_(y) => x = x + y", "x.add_(y) => x + y"),
     r"no attribute 'sub_?'": ("x.sub(y) => x - y", "x.sub_(y) => x = x - y", "x.sub_(y) => x - y"),
@@ -122,6 +124,8 @@ REWRITES = {
         "torch.sum(x, dim=n) => np.sum(x, axis=n)",
         "torch.mean(x, dim=n) => np.mean(x, axis=n)",
         "torch.argmax(x, dim=n) => np.argmax(x, axis=n)",
+        "torch.round(x) => np.round(x)",
+        "torch.clamp(x, a, b) => np.clip(x, a, b)",
         *(f"torch.{name}(*a, **k) => np.{name}(*a, **k)" for name in FUNCTIONS.split("|")),
     ),
     r"name 'F' is not defined": (

@@ -303,6 +303,18 @@ CONTRACT = (
         },
     ),
     *_names(
+        KERNELS,
+        "a product with weights in blocks is compiled when it is met",
+        {
+            "max._interpreter._is_interpretable_custom": "(op)",
+            "max._interpreter_ops.handlers._MO_OP_HANDLERS": "dict",
+            "max._interpreter_ops.handlers.register_op_handler": "(op_type)",
+            "max._core.dialects.mo.CustomOp.symbol": "property",
+            "max.graph.KernelLibrary.verify_custom_op": "(custom_op)",
+            "max.experimental.functional.qmatmul": "(encoding, config, lhs, *rhs)",
+        },
+    ),
+    *_names(
         "checker/max_adapter/cache_files.py",
         "kernels and graphs are compiled one by one",
         {"max._core.engine.max_cache_dir": "callable", "max._core.__version__": "str"},

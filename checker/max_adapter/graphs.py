@@ -64,12 +64,12 @@ def _digest(text: str) -> str:
 
 @dataclass(frozen=True)
 class Together:
-    """A set: its file, the fingerprints of its graphs, and the shapes of all their weights, as fingerprint/name."""
+    """A set: its file, the fingerprints of its graphs, and type and shape of all their weights, as fingerprint/name."""
 
     of: str
     file: Path
     names: frozenset[str]
-    shapes: Mapping[str, list[int]]
+    weights: Mapping[str, tuple[str, list[int]]]
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ def install(lost: Lost) -> None:
     ) -> dict[str, Model]:
         if not isinstance(compiled, Part):
             return init_any(session, compiled, weights_registry=weights_registry)
-        shapes = compiled.together.shapes
-        weights: dict[str, Any] = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+        kinds = compiled.together.weights
+        weights: dict[str, Any] = {name: np.zeros(shape, dtype) for name, (dtype, shape) in kinds.items()}
         weights |= {f"{compiled.name}/{name}": value for name, value in (weights_registry or {}).items()}
         try:
             models = init_any(session, session.compile(compiled.together.file), weights_registry=weights)
@@ -164,7 +164,7 @@ def _kept(of: str) -> Together | None:
     index = _index(of)
     try:
         read = json.loads(index.read_text()) if index else {}
-        kept = Together(of, Path(read["file"]), frozenset(read["graphs"]), read["shapes"])
+        kept = Together(of, Path(read["file"]), frozenset(read["graphs"]), read["weights"])
     except (OSError, ValueError, KeyError):
         return None
     return kept if kept.file.is_file() else None
@@ -194,12 +194,13 @@ def compile_together(graphs: Iterable[Graph], index: Path) -> None:
     from max import _core
     from max._mlir_context import default_mlir_context
 
-    module, names, shapes = mlir.Module.create(mlir.Location.unknown()), [], {}
+    module, names, weights = mlir.Module.create(mlir.Location.unknown()), [], {}
     for name, graph in {fingerprint(graph): graph for graph in graphs}.items():
         for weight in _weights(graph._mlir_op):
             own = f"{name}/{weight.attributes['name'].value}"
             weight.attributes["name"] = mlir.StringAttr.get(own)
-            shapes[own] = [int(size) for size in Value.from_mlir(_core.Value._from_cmlir(weight.result)).tensor.shape]
+            kind = Value.from_mlir(_core.Value._from_cmlir(weight.result)).tensor.type
+            weights[own] = kind.dtype.name, [int(size) for size in kind.shape]
         graph._mlir_op.attributes["sym_name"] = mlir.StringAttr.get(name)
         module.body.append(graph._mlir_op)
         names.append(name)
@@ -214,7 +215,7 @@ def compile_together(graphs: Iterable[Graph], index: Path) -> None:
     with written(file) as unfinished:
         compiled.export_mef(unfinished)
     with written(index) as unfinished:
-        unfinished.write_text(json.dumps({"file": str(file), "graphs": sorted(names), "shapes": shapes}))
+        unfinished.write_text(json.dumps({"file": str(file), "graphs": sorted(names), "weights": weights}))
 
 
 def _weights(operation: Any) -> Iterator[Any]:

@@ -1,8 +1,8 @@
 """Prepare MAX for the checks and for the finished model; convert arrays, choose devices, tell of compiling.
 
 :func:`prepare` is called once by each entry point that runs MAX; nothing is patched by an import. It sets what
-grading is (float32 on the CPU), and then hooks into MAX at six places, which only buy speed (:data:`HOOKS`). Where MAX
-no longer has the place, or a hook fails later, checks run as MAX does by itself: slower, but just as right;
+grading is (float32 on the CPU), and then hooks into MAX at seven places, which only buy speed (:data:`HOOKS`). Where
+MAX no longer has the place, or a hook fails later, checks run as MAX does by itself: slower, but just as right;
 :data:`notices` says so, once per hook.
 
 All :data:`listeners` are told what MAX has to compile, and how long that took.
@@ -137,6 +137,11 @@ HOOKS = (
         "interpreter",
         interpret,
         "operations are also compiled in background processes: checks take longer, and more of the processor",
+    ),
+    Hook(
+        "products",
+        kernels.install_products,
+        "a product with weights in blocks is compiled when it is met: the first checks of step 22 take a minute longer",
     ),
     Hook("inputs", inputs.install, "steps 10 to 15 take up to 50% longer"),
     Hook("interrupts", take_interrupts, "every operation takes many times as long"),

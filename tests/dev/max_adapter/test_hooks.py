@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -14,10 +15,11 @@ from checker.max_adapter import runtime
 LACKING = {
     "from max._interpreter_ops import gc_compile; del gc_compile.registered_families": "kernels",
     "from max._interpreter_ops import gc_compile; gc_compile.compile_single_target = lambda family: None": "kernels",
-    "sys.modules['max._interpreter_ops'] = None": "kernels",
     "from max.engine import InferenceSession; InferenceSession.init_all = lambda session: None": "graphs",
     "from max.engine import InferenceSession; del InferenceSession.compile_reusing_mefs": "graphs",
     "from max.experimental import executor; del executor.InterpreterExecutor": "interpreter",
+    "from max import _interpreter; del _interpreter._is_interpretable_custom": "products",
+    "from max._interpreter_ops import handlers; del handlers._MO_OP_HANDLERS": "products",
     "import signal; signal.signal = lambda number: None": "interrupts",
     "import importlib.util; importlib.util.find_spec = lambda name: None": "imports",
     "from max.experimental import _passes; _passes.add_input = lambda graph: None": "inputs",
@@ -64,6 +66,11 @@ def test_a_hook_that_does_not_fit_is_said_once(lacking, hook):
     (notice,) = notices(lacking, "")
     assert notice.startswith(f"The hook for {hook} does not fit this MAX (")
     assert notice.endswith("The verdict is the same.")
+
+
+def test_two_hooks_that_lack_the_same_place_are_both_said():
+    found = notices("sys.modules['max._interpreter_ops'] = None", "")
+    assert [re.match("The hook for ([a-z]+) does not fit", notice)[1] for notice in found] == ["kernels", "products"]
 
 
 def test_each_hook_is_removed_by_one_of_these():

@@ -67,6 +67,11 @@ def test_a_seed_that_was_chosen_is_told():
         (("--top-k", "-3"), "top_k = -3 leaves no token"),
         (("--model", "no/such-model"), "no/such-model is not a folder here, and could not be downloaded"),
         (("--model", "tests"), "tests has no tokenizer.json"),
+        (
+            ("--quantize", "Q4_0", "--kernels"),
+            "rounded matrices run on the CPU, by MAX; leave --device gpu and --kernels",
+        ),
+        (("--quantize", "Q5_0"), "'Q5_0' is not one of 'Q8_0', 'Q4_0'"),
         (("--device", "gpu"), "there is no device 'gpu' that MAX can use here; choose from cpu"),
     ],
 )
@@ -80,6 +85,23 @@ def test_what_cannot_be_done_is_said(arguments, said):
     assert run.returncode == 2
     assert said in run.stderr
     assert "Traceback" not in run.stderr
+
+
+@pytest.mark.slow
+def test_rounded_matrices_write_what_step_22_finds_likeliest(engine):
+    from max.experimental import functional as F
+
+    from checker.course.paths import SMALL_MODEL
+    from checker.max_adapter.runtime import tensor
+
+    writer = engine.Writer(quantize="Q4_0")
+    ids = writer.encode("Call me Ishmael.")
+    logits = writer.model(ids)
+    with F.lazy():
+        found = engine.load_quantized(SMALL_MODEL, "Q4_0")(tensor(ids))
+    right = np.from_dlpack(found)[:, -1:]
+    assert np.abs(logits - right).mean() < 0.05 * right.std()  # MAX's product rounds its inputs, too
+    assert logits.argmax() == right.argmax()
 
 
 def test_an_empty_prompt_starts_a_text():

@@ -17,7 +17,7 @@ from checker.max_adapter import kernels
 from tools.surveys.pairs import MOST, pairs_of, survey_pairs
 from tools.surveys.survey import THE_SOLUTION, subjects_of, survey
 
-NAMES = [f"warmup_{number:02}" for number in range(1, 9)] + [f"step_{number:02}" for number in range(1, 22)]
+NAMES = [f"warmup_{number:02}" for number in range(1, 9)] + [f"step_{number:02}" for number in range(1, 23)]
 
 
 def at_least(step: Step) -> tuple[int, int]:

@@ -65,6 +65,8 @@ __all__ = [
     "serving_table",
     "share",
     "sizes",
+    "small_weights",
+    "small_weights_table",
     "speed",
     "speed_table",
     "steps",
@@ -97,6 +99,8 @@ speed = _json("tools/benchmarks/figures/speed.json")
 #: This course's model beside what a user would pick instead, by processor (``./run bench-peers``).
 peers = _json("tools/benchmarks/figures/peers.json")
 
+#: What weights of 8 and 4 bits cost (``./run evaluate-small``).
+small_weights = json.loads((ROOT / "models/moby-dick/quantized.json").read_text())
 #: A block of GPT-2 small beside those of newer models (``./run bench-modern``).
 modern_speed = _json("tools/benchmarks/figures/modern.json")
 
@@ -166,6 +170,13 @@ def training() -> Any:
     from tools.book_maker.values import training
 
     return training
+
+
+def small_weights_table() -> str:
+    """Return the table of ``./run evaluate-small``."""
+    from tools.benchmarks.quantized import as_markdown
+
+    return as_markdown(small_weights)
 
 
 def modern_table() -> str:

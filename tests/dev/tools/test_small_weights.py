@@ -1,0 +1,248 @@
+"""Step 22 beyond its check: llama.cpp reads its files, its own files are read, and bad ones are refused in a sentence."""
+
+import json
+import re
+import subprocess
+
+import gguf
+import numpy as np
+import pytest
+from max.experimental import functional as F
+
+from checker.course.paths import SMALL_MODEL
+from checker.max_adapter.runtime import tensor
+from play.tokens import load_tokenizer
+from solutions.solution_01 import GPT2Config
+from solutions.solution_13 import convert_checkpoint, load_pretrained, read_checkpoint, read_config
+from solutions.solution_22 import (
+    Stored,
+    format_of,
+    load_gguf,
+    model_of,
+    numbers_of,
+    quantize,
+    quantize_weights,
+    read_gguf,
+    save_gguf,
+)
+from tools.benchmarks import quantized
+from tools.benchmarks.peers.catalog import LLAMA_CPP
+from tools.benchmarks.peers.environments import executable, is_ready, root_of
+
+FORMATS = ("Q8_0", "Q4_0")
+SURELY_THE_SAME = 8  # tokens; llama.cpp rounds inputs, too, which another token may follow from
+
+
+@pytest.fixture(scope="module")
+def config():
+    return read_config(SMALL_MODEL)
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return convert_checkpoint(read_checkpoint(SMALL_MODEL))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, config, weights):
+    """The model in the box in both formats."""
+    folder = tmp_path_factory.mktemp("gguf")
+    for format in FORMATS:
+        stored = quantize_weights(weights, format)
+        save_gguf(folder / f"{format}.gguf", config, stored, SMALL_MODEL / "tokenizer.json")
+    return folder
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_whole_model_has_llama_cpps_bytes(weights, format):
+    """Where a number is halfway between two steps, or a float's last digit from it, either step is right."""
+    kind = gguf.GGMLQuantizationType[format]
+    for name, array in weights.items():
+        if format_of(name, array, format) == format:
+            ours, theirs = quantize(array, format), gguf.quantize(array, kind)
+            assert (ours != theirs).mean() < 1e-4, name
+            error = np.abs(numbers_of(Stored(ours, format)) - gguf.dequantize(theirs, kind))
+            assert error.max() <= 1.01 * np.abs(array).max() / (127 if format == "Q8_0" else 8), name
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_is_saved_is_read_again(files, config, weights, format):
+    read, stored = read_gguf(files / f"{format}.gguf")
+    sizes = vars(config) | {"n_inner": 4 * config.n_embd}
+    assert {name: pytest.approx(value) for name, value in vars(read).items()} == sizes
+    saved = quantize_weights(weights, format)
+    assert stored.keys() == saved.keys() == weights.keys() - {"lm_head.weight"}
+    for name, one in saved.items():
+        assert stored[name].format == one.format
+        np.testing.assert_array_equal(stored[name].data, one.data)
+
+
+def test_a_head_of_its_own_is_kept_and_a_tied_one_is_not_written_twice(tmp_path, config, weights):
+    own = weights | {"lm_head.weight": -weights["transformer.wte.weight"]}
+    save_gguf(tmp_path / "own.gguf", config, quantize_weights(own, "Q4_0"))
+    head = dict(load_gguf(tmp_path / "own.gguf").parameters)["lm_head.weight"]
+    np.testing.assert_array_equal(np.from_dlpack(head), quantize(own["lm_head.weight"], "Q4_0"))
+    assert "lm_head.weight" not in quantize_weights(weights, "Q4_0")
+
+
+def test_a_cut_file_is_refused_wherever_it_is_cut(files, tmp_path):
+    whole, cut = (files / "Q4_0.gguf").read_bytes(), tmp_path / "cut.gguf"
+    start = len(whole) - sum(one.n_bytes for one in gguf.GGUFReader(files / "Q4_0.gguf").tensors) - 40_000
+    for length in {*range(0, 400, 3), *range(400, start, 997), *range(start, len(whole), 50_021), len(whole) - 1}:
+        cut.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=rf"^{re.escape(str(cut))} (is cut short, or is no GGUF file|lacks \S+)$"):
+            read_gguf(cut)
+
+
+def test_what_is_no_file_of_a_gpt2_is_refused_in_a_sentence(tmp_path, config, weights):
+    missing, other, llama = (tmp_path / name for name in ("missing.gguf", "other.gguf", "llama.gguf"))
+    with pytest.raises(ValueError, match=r"missing\.gguf cannot be opened: No such file or directory$"):
+        load_gguf(missing)
+    other.write_bytes((SMALL_MODEL / "model.safetensors").read_bytes())
+    with pytest.raises(ValueError, match=r"other\.gguf is cut short, or is no GGUF file$"):
+        load_gguf(other)
+    write(llama, "llama", {})
+    with pytest.raises(ValueError, match=r"llama\.gguf holds a llama model, and this course builds gpt2$"):
+        load_gguf(llama)
+
+
+def write(file, architecture, tensors, **fields):
+    """Write a file with tensors by name: an array and its format."""
+    writer = gguf.GGUFWriter(file, architecture)
+    for name, value in fields.items():
+        writer.add_uint32(f"gpt2.{name}", value)
+    for name, (array, format) in tensors.items():
+        writer.add_tensor(name, array, raw_dtype=gguf.GGMLQuantizationType[format])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def test_a_file_without_sizes_or_with_a_format_that_is_not_read_says_which(tmp_path):
+    file, table = tmp_path / "a.gguf", np.ones((4, 32), np.float32)
+    write(file, "gpt2", {"token_embd.weight": (table, "F32")})
+    with pytest.raises(ValueError, match=r"a\.gguf lacks gpt2\.context_length$"):
+        load_gguf(file)
+    write(file, "gpt2", {"token_embd.weight": (gguf.quantize(table, gguf.GGMLQuantizationType.Q5_1), "Q5_1")})
+    with pytest.raises(ValueError, match=r"a\.gguf cannot be read: token_embd\.weight is stored as Q5_1, which is not"):
+        load_gguf(file)
+
+
+def test_weights_of_another_shape_or_name_are_all_named(config, weights):
+    stored = quantize_weights(weights, "Q4_0")
+    del stored["transformer.ln_f.bias"]
+    stored["transformer.wpe.weight"] = Stored(np.ones((3, config.n_embd), np.float32), "F32")
+    stored["transformer.h.0.mlp.c_fc.weight"] = Stored(quantize(np.ones((768, 96), np.float32), "Q4_0"), "Q4_0")
+    stored["rope.weight"] = Stored(np.ones(3, np.float32), "F32")
+    with pytest.raises(ValueError, match="the checkpoint does not fit the model") as raised:
+        model_of(config, stored)
+    for said in (
+        "transformer.ln_f.bias is missing",
+        "rope.weight is unknown",
+        f"transformer.wpe.weight is (3, {config.n_embd}), not ({config.n_positions}, {config.n_embd})",
+        "transformer.h.0.mlp.c_fc.weight is (768, 96), not (768, 192)",
+    ):
+        assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("format", ["Q4_K", "q4_0", "int8", ""])
+def test_a_format_that_is_not_written_is_refused_with_those_that_are(weights, format):
+    with pytest.raises(ValueError, match=rf"^the format '{format}' is not written here; choose from Q8_0, Q4_0$"):
+        quantize_weights(weights, format)
+
+
+def test_a_width_that_blocks_do_not_divide_stays_float32():
+    narrow = GPT2Config(vocab_size=9, n_positions=4, n_embd=48, n_layer=1, n_head=2, n_inner=64)
+    shapes = {"transformer.wte.weight": (9, 48), "c_proj.weight": (48, 64)}
+    assert [format_of(name, np.ones(shape), "Q4_0") for name, shape in shapes.items()] == ["F32", "Q4_0"]
+    with pytest.raises(ValueError, match=r"^rows of 48 numbers cannot be cut into blocks of 32$"):
+        quantize(np.ones((9, narrow.n_embd), np.float32), "Q8_0")
+
+
+def test_a_loaded_model_is_as_good_as_its_format(files):
+    """On the first tokens of a text, its logits are those of the float32 model, up to the rounding."""
+    ids = tensor(np.arange(30).reshape(2, 15))
+    logits = {}
+    models = {"F32": load_pretrained(SMALL_MODEL)} | {one: load_gguf(files / f"{one}.gguf") for one in FORMATS}
+    for name, model in models.items():
+        with F.lazy():
+            found = model(ids)
+        logits[name] = np.from_dlpack(found).copy()
+    spread = logits["F32"].std()
+    errors = {name: float(np.abs(logits[name] - logits["F32"]).mean()) / spread for name in FORMATS}
+    assert 0 < errors["Q8_0"] < 0.01
+    assert errors["Q8_0"] < errors["Q4_0"] < 0.15
+
+
+LLAMA = """
+import {{ getLlama }} from {module};
+const llama = await getLlama({{ gpu: false, build: "never", progressLogs: false, logger: () => {{}} }});
+const model = await llama.loadModel({{ modelPath: process.argv[2] }});
+const context = await model.createContext({{ contextSize: 64, threads: 1 }});
+const sequence = context.getSequence();
+const given = model.tokenize(process.argv[3]), written = [];
+for await (const token of sequence.evaluate(given, {{ temperature: 0, yieldEogToken: true }})) {{
+    written.push(token);
+    if (written.length === 12) break;
+}}
+console.log(JSON.stringify({{ given, written, text: model.detokenize(written) }}));
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", FORMATS)
+def test_llama_cpp_reads_the_file_and_writes_the_same_text(files, tmp_path, format):
+    if not is_ready(LLAMA_CPP):
+        pytest.skip("llama.cpp is not installed; ./run bench-peers installs it")
+    module = root_of(LLAMA_CPP) / "node_modules" / "node-llama-cpp" / "dist" / "index.js"
+    script = tmp_path / "read.mjs"
+    script.write_text(LLAMA.format(module=json.dumps(module.as_uri())))
+    command = [str(executable(LLAMA_CPP)), str(script), str(files / f"{format}.gguf"), "Call me Ishmael."]
+    said = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
+    assert said["given"] == tokens_of("Call me Ishmael.")
+    ours = greedy(load_gguf(files / f"{format}.gguf"), said["given"], SURELY_THE_SAME)
+    assert said["written"][:SURELY_THE_SAME] == ours
+
+
+def tokens_of(text):
+    return load_tokenizer(SMALL_MODEL).encode(text).ids
+
+
+def greedy(model, ids, count):
+    """Return the likeliest tokens, one after the other."""
+    ids = list(ids)
+    for _ in range(count):
+        with F.lazy():
+            logits = model(tensor(np.array([ids], np.int64)))
+        ids.append(int(np.from_dlpack(logits)[0, -1].argmax()))
+    return ids[-count:]
+
+
+def test_the_recorded_quality_is_that_of_the_card_and_falls_with_the_bits():
+    rows = json.loads((SMALL_MODEL / "quantized.json").read_text())
+    card = json.loads((SMALL_MODEL / "evaluation.json").read_text())
+    assert [(row["format"], row["product"]) for row in rows] == [
+        ("F32", "float32"),
+        ("Q8_0", "float32"),
+        ("Q4_0", "float32"),
+        ("Q4_0", "MAX's"),
+    ]
+    whole, eight, four, maxs = rows
+    assert round(whole["bits_per_byte"], 4) == card["test bits per byte"]["this model"]
+    assert (whole["divergence"], whole["same"]) == (0, 1)
+    assert abs(eight["bits_per_byte"] - whole["bits_per_byte"]) < 0.001 < four["bits_per_byte"] - whole["bits_per_byte"]
+    assert 0 < eight["divergence"] < 0.01 * four["divergence"] < 0.01 * maxs["divergence"]
+    assert whole["megabytes"] > 3 * eight["megabytes"] > 5 * four["megabytes"]
+
+
+def test_divergence_and_shares_are_counted_where_a_token_is_predicted():
+    """Two models on one window: the first token is not counted, and of the other two the likeliest differs once."""
+    right = np.log(np.array([[[0.5, 0.5], [0.75, 0.25], [0.25, 0.75]]]))
+    other = np.log(np.array([[[0.1, 0.9], [0.75, 0.25], [0.5 + 1e-9, 0.5 - 1e-9]]]))
+    window = (np.zeros((1, 3), np.int64), np.array([[quantized.NOT_COUNTED, 0, 1]]))
+    text = quantized.Text([window], tokens=2, bytes=4)
+    bits, divergence, same = quantized.measured(text, lambda ids: right, lambda ids: other)
+    assert bits == pytest.approx((np.log2(4 / 3) + 1) / 4)
+    assert divergence == pytest.approx((0.25 * np.log2(0.5) + 0.75 * np.log2(1.5)) / 2)
+    assert same == 0.5
