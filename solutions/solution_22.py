@@ -220,7 +220,7 @@ def model_of(config: GPT2Config, stored: Mapping[str, Stored]) -> MaxGPT2LMHeadM
     for name, one in stored.items():
         path, _, leaf = name.rpartition(".")
         owner, _, place = path.rpartition(".")
-        modules[path] = with_weight(modules[path], leaf, one)
+        modules[path] = with_weight(modules[path], leaf, one)  # it may be another module, in the place of the old one
         setattr(modules[owner] if owner else model, place, modules[path])
     return model
 

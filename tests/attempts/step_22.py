@@ -341,3 +341,8 @@ HABITS = {
     "float as a method": {READ_SCALES: READ_SCALES.replace(".astype(np.float32)", ".float()")},
     "an assertion": {REFUSED: 'assert width % BLOCK == 0, f"{width} and {BLOCK}"'},
 }
+
+#: Numbers of the recorded matrix, written into the code: only one that is drawn anew shows them.
+FIXED = {
+    "five rows": {JOINED: JOINED.replace("len(weight)", "5")},
+}
