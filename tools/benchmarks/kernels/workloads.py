@@ -1,12 +1,15 @@
 """Attention without its projections, and one linear layer, as workloads: by the kernels, by MAX, and by PyTorch.
 
 One core of few tokens takes microseconds, far less than a call of a graph from Python does; so many of them are one
-after the other in one graph. In PyTorch they are as many calls, which is how its users run them.
+after the other in one graph. In PyTorch they are as many calls, which is how its users run them. A linear layer is
+there as often as GPT-2 small has layers, each with weights of its own: no cache keeps them all, as none does in the
+model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +20,31 @@ if TYPE_CHECKING:
 HEADS, DEPTH = 12, 64  # GPT-2 small's
 WIDTH = HEADS * DEPTH
 KERNELS = "MAX with kernels"  # a way to run a workload
+BARE = "MAX with kernels, products and core alone"  # a way to run the model: without what is between them
 CORE, LINEAR = "core", "linear"
-OUTPUTS = {LINEAR: 3 * WIDTH, "head": 50257}  # of the layers that are timed: c_attn, and the head
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Linear layers that are timed together: how many, and from how many numbers to how many."""
+
+    count: int
+    inputs: int
+    outputs: int
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all their weights."""
+        return 4 * self.count * self.inputs * self.outputs
+
+
+LAYERS = {
+    "c_attn": Layers(12, WIDTH, 3 * WIDTH),
+    "c_proj": Layers(12, WIDTH, WIDTH),
+    "c_fc": Layers(12, WIDTH, 4 * WIDTH),
+    "mlp.c_proj": Layers(12, 4 * WIDTH, WIDTH),
+    "head": Layers(1, WIDTH, 50257),
+}
 
 
 def cores(length: int) -> int:
@@ -32,15 +58,16 @@ def joined(workload: Workload) -> np.ndarray:  # -> [batch, length, 3 * embd]
     return generator.standard_normal((workload.batch, workload.length, 3 * WIDTH), dtype=np.float32)
 
 
-def layer(workload: Workload) -> list[np.ndarray]:  # -> [batch, length, in], [out, in], [out]
-    """Return what a linear layer takes."""
-    generator = np.random.default_rng(workload.length)
-    shapes = ((workload.batch, workload.length, WIDTH), (OUTPUTS[workload.part], WIDTH), (OUTPUTS[workload.part],))
+def layer_inputs(workload: Workload) -> list[np.ndarray]:  # -> [batch, length, in], then [out, in], [out] per layer
+    """Return what linear layers take: the same numbers, and weights and biases of their own."""
+    generator, layers = np.random.default_rng(workload.length), LAYERS[workload.part]
+    shapes: list[tuple[int, ...]] = [(workload.batch, workload.length, layers.inputs)]
+    shapes += [(layers.outputs, layers.inputs), (layers.outputs,)] * layers.count
     return [generator.standard_normal(shape, dtype=np.float32) for shape in shapes]
 
 
 def max_core(workload: Workload) -> tuple[Call, Read]:
-    """Return several cores in one graph, or a linear layer, compiled; the cores fill a cache, as step 14's do."""
+    """Return several cores in one graph, or linear layers, compiled; the cores fill a cache, as step 14's do."""
     from max.dtype import DType
     from max.experimental.nn import Module
     from max.experimental.tensor import Tensor
@@ -57,9 +84,10 @@ def max_core(workload: Workload) -> tuple[Call, Read]:
                 output = cached_attention(joined, keys, values, starts, past, HEADS)
             return output
 
-    class Layer(Module[..., Tensor]):
-        def forward(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-            return linear(x, weight, bias) if workload.way == KERNELS else x @ weight.transpose(0, 1) + bias
+    class Linears(Module[..., list[Tensor]]):
+        def forward(self, x: Tensor, *parameters: Tensor) -> list[Tensor]:
+            apply = linear if workload.way == KERNELS else lambda x, weight, bias: x @ weight.transpose(0, 1) + bias
+            return [apply(x, *pair) for pair in zip(parameters[::2], parameters[1::2], strict=True)]
 
     if workload.part == CORE:
         arrays = [joined(workload)]
@@ -68,39 +96,38 @@ def max_core(workload: Workload) -> tuple[Call, Read]:
         buffer = BufferType(float32, ["batch", HEADS, "n_positions", DEPTH], ref)
         types: list[Any] = [TensorType(float32, ["batch", "seq", 3 * WIDTH], ref), buffer, buffer]
         types += [TensorType(DType.int32, [size], ref) for size in ("batch", 1)]
-        module: Module[..., Tensor] = Cores()
+        module: Module[..., Any] = Cores()
     else:
-        arrays = layer(workload)
-        types = [TensorType(float32, ["batch", "seq", WIDTH], ref)]
+        arrays = layer_inputs(workload)
+        types = [TensorType(float32, ["batch", "seq", LAYERS[workload.part].inputs], ref)]
         types += [TensorType(float32, array.shape, ref) for array in arrays[1:]]
-        module = Layer()
+        module = Linears()
     with loaded():
         compiled: Any = module.compile(*types)
-    tensors = [tensor(array) for array in arrays]
+    buffers = [tensor(array).driver_tensor for array in arrays]
 
-    def call() -> Tensor:
-        output: Tensor = compiled(*tensors)
-        np.from_dlpack(output)  # waits for the result; nothing is copied
-        return output
+    def call() -> list[np.ndarray]:
+        return [np.from_dlpack(one) for one in compiled.execute_raw(*buffers)]  # which waits for them
 
-    return call, lambda output: [np.from_dlpack(output)]
+    return call, lambda output: output
 
 
-def torch_core(workload: Workload) -> Callable[[], Any]:
-    """Return several calls of sdpa, and the heads side by side as every user needs them, or a linear layer."""
+def torch_core(workload: Workload) -> Callable[[], list[Any]]:
+    """Return several calls of sdpa, and the heads side by side as every user needs them, or linear layers."""
     import torch
     from torch.nn import functional
 
     if workload.part != CORE:
-        x, weight, bias = map(torch.from_numpy, layer(workload))
-        return lambda: functional.linear(x, weight, bias)
+        x, *parameters = map(torch.from_numpy, layer_inputs(workload))
+        pairs = [*zip(parameters[::2], parameters[1::2], strict=True)]
+        return lambda: [functional.linear(x, weight, bias) for weight, bias in pairs]
     parts = torch.from_numpy(joined(workload)).split(WIDTH, dim=-1)
     query, key, value = (part.unflatten(-1, (HEADS, DEPTH)).transpose(1, 2) for part in parts)
 
-    def call() -> Any:
+    def call() -> list[Any]:
         for _ in range(cores(workload.length)):
             output = functional.scaled_dot_product_attention(query, key, value, is_causal=workload.length > 1)
-        return output.transpose(1, 2).flatten(2)
+        return [output.transpose(1, 2).flatten(2)]
 
     return call
 
@@ -108,3 +135,22 @@ def torch_core(workload: Workload) -> Callable[[], Any]:
 def core_flops(batch: int, length: int) -> int:
     """Return the operations of a core, each query looking at those up to itself alone."""
     return batch * HEADS * DEPTH * 4 * (length * (length + 1) // 2)
+
+
+def bare(model: Any) -> Any:
+    """Return a model of which only its products, with their biases, and attention's core are left.
+
+    Args:
+        model: ``play.kernels.modules.with_kernels`` made it.
+    """
+    from max.experimental.nn import Module
+    from max.experimental.tensor import Tensor
+
+    class Bare(Module[[Tensor], Tensor]):
+        def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, vocab]
+            hidden_states = model.transformer.wte(input_ids)
+            for block in model.transformer.h:
+                hidden_states = block.mlp.c_proj(block.mlp.c_fc(block.attn(hidden_states)))
+            return model.lm_head(hidden_states)
+
+    return Bare()
