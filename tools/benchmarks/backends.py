@@ -24,7 +24,7 @@ import numpy as np
 import psutil
 
 from tools.benchmarks.harness import seconds_per_call
-from tools.benchmarks.kernels.workloads import BARE, CORE, KERNELS, LAYERS, bare, max_core, torch_core
+from tools.benchmarks.kernels.workloads import BARE, CORE, KERNELS, LINEAR, bare, max_core, torch_core
 from tools.benchmarks.step import max_products, max_step, torch_step
 
 PRODUCT = 2048  # rows and columns of the matrices whose product shows the machine's peak
@@ -119,7 +119,7 @@ class MaxBackend:
             return max_step(self.folder, workload)
         if workload.part == "products":
             return max_products(self.folder, workload)
-        if workload.part in (CORE, *LAYERS):
+        if workload.part in (CORE, LINEAR):
             return max_core(workload)
         if workload.part == "text":
             input_ids, cached = workload.token_ids(self.config.vocab_size), self.graph("cached", workload)
@@ -299,7 +299,7 @@ class HuggingFaceBackend:
                     torch.full((workload.length, workload.length), float("-inf")).triu(1)[None, None].to(target, dtype)
                 )
             return lambda: attention(hidden_states, attention_mask=mask)[0]
-        if workload.part in (CORE, *LAYERS):
+        if workload.part in (CORE, LINEAR):
             return torch_core(workload)
         if workload.part in ("product", "reading"):
             left, right = map(torch.from_numpy, workload.matrices())

@@ -1,17 +1,19 @@
 """From attention as the formula says to the kernel of ``play/kernels``, an idea at a time; and how fast memory is read.
 
-A rung is a text in Mojo: step 21's solution, the kernel, or one of them with an idea taken out. Each is compiled into a
-library without MAX, and called from here; what it returns is compared with NumPy before it is timed.
+A rung is a text in Mojo: step 21's solution, the kernel, or one of them with an idea taken out. Each is an operation in
+a graph of MAX, whose threads are awake; what it returns is compared with NumPy before it is timed.
 """
 
 from __future__ import annotations
 
 import ctypes
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +24,12 @@ from checker.mojo.building import shared_library
 from checker.numeric.tolerance import close
 from tools.benchmarks.comparison import WrongOutput
 from tools.benchmarks.harness import Row, cores, milliseconds, say, take_turns
-from tools.benchmarks.kernels.workloads import DEPTH, HEADS
+from tools.benchmarks.kernels.workloads import DEPTH, HEADS, WIDTH
 
 HERE = Path(__file__).parent
+LAYERS = 12  # of GPT-2 small
 KERNELS = ROOT / "play" / "kernels"
-STEP = "step_21"
-TAUGHT, NAIVE, TUNED = f"{STEP}.mojo", "naive.mojo", "tuned.mojo"
+TAUGHT, NAIVE, TUNED = "taught.mojo", "naive.mojo", "tuned.mojo"
 
 #: The tuned kernel where even few multiplications wake the other threads, and with the exponential of Mojo's library.
 ALWAYS_PARALLEL: Edits = {"comptime TINY = 1 << 18": "comptime TINY = 0"}
@@ -53,22 +55,20 @@ class Rung:
     edits: Mapping[str, Edits] = field(default_factory=dict)
 
     def texts(self) -> dict[str, str]:
-        """Return the files that make its library.
+        """Return the files of its package: step 21's, with another file in the place of the learner's.
 
         Raises:
             ValueError: a file no longer has what is changed.
         """
-        files = {TAUGHT: find_step("21").solution_file, "calls.mojo": HERE / "calls.mojo"}
-        if self.kernel == NAIVE:
-            files[NAIVE] = HERE / NAIVE
+        step = find_step("21")
+        files = {"__init__.mojo": step.kernel_folder / "__init__.mojo", TAUGHT: step.solution_file}
+        if self.kernel != TAUGHT:
+            files["step_21.mojo"] = HERE / self.kernel
         if self.kernel == TUNED:
-            files |= {TUNED: HERE / TUNED}
             files |= {name: KERNELS / name for name in ("heads.mojo", "attention.mojo", "vectors.mojo")}
         texts = {name: edited(file.read_text(), self.edits.get(name, {})) for name, file in files.items()}
-        for name in files:
-            texts[name] = texts[name].replace("from .", "from ")  # files beside each other, not a package
-        module = self.kernel.removesuffix(".mojo")
-        texts["calls.mojo"] = texts["calls.mojo"].replace("from kernel import", f"from {module} import")
+        if self.kernel == TAUGHT:
+            texts["step_21.mojo"] = texts.pop(TAUGHT)
         return texts
 
 
@@ -114,27 +114,56 @@ def expected(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> np.ndarra
     return result.transpose(0, 2, 1, 3).reshape(1, seq, HEADS * DEPTH)
 
 
-class Library:
-    """A rung, compiled and loaded."""
+class Graph:
+    """As many cores as GPT-2 small has layers, all by a rung, one after the other in a graph of MAX."""
 
     def __init__(self, rung: Rung) -> None:
-        self.rung = rung
-        self.path = shared_library(rung.texts(), "calls.mojo", rung.title, tell)
-        self.function = ctypes.CDLL(str(self.path)).attend
-        self.function.restype = None
+        from max.dtype import DType
+        from max.experimental import functional as F
+        from max.experimental.nn import Module
+        from max.experimental.tensor import Tensor
+        from max.graph import DeviceRef, TensorType, default_custom_extensions_scope
 
-    def __call__(self, sizes: Sizes, arrays: list[np.ndarray], calls: int) -> np.ndarray:  # -> [1, seq, head * depth]
-        """Compute attention several times."""
-        output, starts = np.empty((1, sizes.seq, HEADS * DEPTH), np.float32), np.zeros(1, np.int32)
-        places = [array.ctypes.data for array in (*arrays, starts, output)]
-        self.function(*map(ctypes.c_int64, (*places, HEADS, sizes.seq, sizes.total, DEPTH, calls)))
-        return output
+        from checker.max_adapter.runtime import compiling
+        from play.kernels.operations import package
 
-    def seconds(self, sizes: Sizes, arrays: list[np.ndarray], calls: int) -> float:
-        """Return the seconds of one of several calls."""
+        ref = DeviceRef.CPU()
+
+        class Cores(Module[..., Tensor]):
+            def forward(self, *inputs: Tensor) -> Tensor:
+                output = TensorType(DType.float32, ["batch", inputs[0].shape[2], WIDTH], device=ref)
+                for _ in range(LAYERS):
+                    result = F.custom("causal_attention", ref, inputs, [output])[0]
+                return result
+
+        types = [TensorType(DType.float32, ["batch", HEADS, axis, DEPTH], ref) for axis in ("seq", "total", "total")]
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch) / "kernels"
+            folder.mkdir()
+            for name, text in rung.texts().items():
+                (folder / name).write_text(text)
+            with default_custom_extensions_scope(package(folder)), compiling(f"a graph of: {rung.title}"):
+                compiled: Any = Cores().compile(*types, TensorType(DType.int32, ["batch"], ref))
+        self.rung, self.compiled = rung, compiled
+
+    def __call__(self, arrays: list[np.ndarray]) -> np.ndarray:  # -> [1, seq, head * depth]
+        """Return what the last core computes."""
+        return np.from_dlpack(self.compiled.execute_raw(*buffers(arrays))[0])  # which waits for it
+
+    def seconds(self, arrays: list[np.ndarray], calls: int) -> float:
+        """Return the seconds of one core, over several calls."""
+        given = buffers(arrays)
         start = time.perf_counter()
-        self(sizes, arrays, calls)
-        return (time.perf_counter() - start) / calls
+        for _ in range(calls):
+            np.from_dlpack(self.compiled.execute_raw(*given)[0])
+        return (time.perf_counter() - start) / calls / LAYERS
+
+
+def buffers(arrays: list[np.ndarray]) -> list[Any]:
+    """Return queries, keys and values, and where the sequence begins, as MAX takes them."""
+    from checker.max_adapter.runtime import tensor
+
+    return [tensor(array).driver_tensor for array in (*arrays, np.zeros(1, np.int32))]
 
 
 def climb(rounds: int, turn: float, all_sizes: tuple[Sizes, ...] = SIZES) -> list[Row]:
@@ -143,26 +172,28 @@ def climb(rounds: int, turn: float, all_sizes: tuple[Sizes, ...] = SIZES) -> lis
     Raises:
         WrongOutput: one of them computes something else.
     """
-    libraries = [Library(rung) for rung in LADDER]
+    from checker.max_adapter.runtime import prepare
+
+    prepare()
+    graphs = [Graph(rung) for rung in LADDER]
     rows: list[Row] = [{"rung": rung.title, "ms": {}} for rung in LADDER]
     for sizes in all_sizes:
         arrays = sizes.arrays()
         wanted = expected(*arrays)
-        for library in libraries:
-            if not close(library(sizes, arrays, 1), wanted):
-                raise WrongOutput(f"{library.rung.title}: wrong for {sizes} tokens, and nothing was timed")
-        calls = {library: max(1, round(turn / library.seconds(sizes, arrays, 1))) for library in libraries}
-
-        times = take_turns(libraries, rounds, partial(one_turn, sizes, arrays, calls))
-        for row, library in zip(rows, libraries, strict=True):
-            row["ms"][str(sizes)] = milliseconds(times[library], 4)
+        for graph in graphs:
+            if not close(graph(arrays), wanted):
+                raise WrongOutput(f"{graph.rung.title}: wrong for {sizes} tokens, and nothing was timed")
+        calls = {graph: max(1, round(turn / graph.seconds(arrays, 1) / LAYERS)) for graph in graphs}
+        times = take_turns(graphs, rounds, partial(one_turn, arrays, calls))
+        for row, graph in zip(rows, graphs, strict=True):
+            row["ms"][str(sizes)] = milliseconds(times[graph], 4)
         say(f"  {sizes}: " + ", ".join(f"{row['ms'][str(sizes)]} ms" for row in rows))
     return rows
 
 
-def one_turn(sizes: Sizes, arrays: list[np.ndarray], calls: Mapping[Library, int], library: Library) -> float:
-    """Return the seconds of one of a library's calls."""
-    return library.seconds(sizes, arrays, calls[library])
+def one_turn(arrays: list[np.ndarray], calls: Mapping[Graph, int], graph: Graph) -> float:
+    """Return the seconds of one of a graph's cores."""
+    return graph.seconds(arrays, calls[graph])
 
 
 def tell(what: str, seconds: float | None) -> None:

@@ -3,7 +3,11 @@
 from std.math import exp, sqrt
 
 from max.algorithm import sync_parallelize
-from step_21 import LOWEST, Numbers, Starts, add_weighted, dot
+
+from .taught import LOWEST, add_weighted, dot
+
+comptime Numbers = Span[Float32, MutUntrackedOrigin]
+comptime Starts = Span[Int32, MutUntrackedOrigin]
 
 
 def attend_head(query: Numbers, key: Numbers, value: Numbers, start: Int, d: Int, output: Numbers, width: Int):

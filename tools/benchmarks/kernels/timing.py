@@ -32,7 +32,7 @@ from tools.benchmarks.harness import (
     table,
 )
 from tools.benchmarks.kernels.ladder import QUICK_SIZES, SIZES, Sizes, climb, reading
-from tools.benchmarks.kernels.workloads import BARE, CORE, KERNELS, LAYERS, core_flops, cores
+from tools.benchmarks.kernels.workloads import BARE, CORE, KERNELS, LINEAR, WEIGHT_BYTES, core_flops, cores
 from tools.benchmarks.speed import peak, read_sizes
 from tools.book_maker.values.arithmetic import decode_bytes
 
@@ -93,18 +93,17 @@ def core(plan: Plan, compare: Comparison) -> list[Row]:
 
 
 def linear(plan: Plan, compare: Comparison) -> list[Row]:
-    """Time the linear layers of GPT-2 small for few rows, by how fast they read their weights."""
+    """Time the linear layers of GPT-2 small, all of them, for few rows, by how fast they read their weights."""
     rows = []
-    for part, layers in LAYERS.items():
-        for count in plan.rows:
-            times, largest = compare.run(Workload(part, "", 1, count), KERNELS, MAX, HUGGING_FACE)
-            row: Row = {"part": part, "rows": count}
-            for way, some in times.items():
-                row[f"{way}, GB/s"] = round(layers.bytes / statistics.median(some) / 1e9, 1)
-            row["MAX / kernels"] = ratio(times[MAX], times[KERNELS])
-            row["torch / kernels"] = ratio(times[HUGGING_FACE], times[KERNELS])
-            rows.append(row | {"largest difference": float(f"{largest:.1e}")})
-            compare.forget()
+    for count in plan.rows:
+        times, largest = compare.run(Workload(LINEAR, "", 1, count), KERNELS, MAX, HUGGING_FACE)
+        row: Row = {"rows": count}
+        for way, some in times.items():
+            row[f"{way}, GB/s"] = round(WEIGHT_BYTES / statistics.median(some) / 1e9, 1)
+        row["MAX / kernels"] = ratio(times[MAX], times[KERNELS])
+        row["torch / kernels"] = ratio(times[HUGGING_FACE], times[KERNELS])
+        rows.append(row | {"largest difference": float(f"{largest:.1e}")})
+        compare.forget()
     return rows
 
 
@@ -161,7 +160,6 @@ COLUMNS = {
         Column("sdpa, GFLOP/s", f"{HUGGING_FACE}, GFLOP/s", ".0f"),
     ],
     "linear": [
-        Column("layers", "part"),
         Column("rows", "rows"),
         Column("kernel, GB/s", f"{KERNELS}, GB/s", ".1f"),
         Column("MAX, GB/s", f"{MAX}, GB/s", ".1f"),

@@ -1,10 +1,11 @@
 """The kernel of ``play/kernels``, called as step 21's is."""
 
-from std.sys import num_physical_cores
+from max.runtime.asyncrt import parallelism_level
 
-from heads import Heads, attend
-from step_21 import Numbers, Starts
+from .heads import Heads, attend
 
+comptime Numbers = Span[Float32, MutUntrackedOrigin]
+comptime Starts = Span[Int32, MutUntrackedOrigin]
 comptime DEPTH = 64  # GPT-2's
 
 
@@ -24,5 +25,5 @@ def causal_attention(
         heads,
         seq,
         total,
-        num_physical_cores(),
+        parallelism_level(None),
     )

@@ -1,15 +1,13 @@
 """Attention without its projections, and one linear layer, as workloads: by the kernels, by MAX, and by PyTorch.
 
 One core of few tokens takes microseconds, far less than a call of a graph from Python does; so many of them are one
-after the other in one graph. In PyTorch they are as many calls, which is how its users run them. A linear layer is
-there as often as GPT-2 small has layers, each with weights of its own: no cache keeps them all, as none does in the
-model.
+after the other in one graph. In PyTorch they are as many calls, which is how its users run them. Linear layers are
+timed together, all of GPT-2 small's: no cache keeps their weights, as none does in the model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,27 +22,9 @@ BARE = "MAX with kernels, products and core alone"  # a way to run the model: wi
 CORE, LINEAR = "core", "linear"
 
 
-@dataclass(frozen=True)
-class Layers:
-    """Linear layers that are timed together: how many, and from how many numbers to how many."""
-
-    count: int
-    inputs: int
-    outputs: int
-
-    @property
-    def bytes(self) -> int:
-        """The bytes of all their weights."""
-        return 4 * self.count * self.inputs * self.outputs
-
-
-LAYERS = {
-    "c_attn": Layers(12, WIDTH, 3 * WIDTH),
-    "c_proj": Layers(12, WIDTH, WIDTH),
-    "c_fc": Layers(12, WIDTH, 4 * WIDTH),
-    "mlp.c_proj": Layers(12, 4 * WIDTH, WIDTH),
-    "head": Layers(1, WIDTH, 50257),
-}
+#: The linear layers of GPT-2 small, from how many numbers to how many: all that a token is multiplied by.
+LAYERS = [(WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH, 4 * WIDTH), (4 * WIDTH, WIDTH)] * 12 + [(WIDTH, 50257)]
+WEIGHT_BYTES = 4 * sum(inputs * outputs for inputs, outputs in LAYERS)
 
 
 def cores(length: int) -> int:
@@ -58,12 +38,19 @@ def joined(workload: Workload) -> np.ndarray:  # -> [batch, length, 3 * embd]
     return generator.standard_normal((workload.batch, workload.length, 3 * WIDTH), dtype=np.float32)
 
 
-def layer_inputs(workload: Workload) -> list[np.ndarray]:  # -> [batch, length, in], then [out, in], [out] per layer
-    """Return what linear layers take: the same numbers, and weights and biases of their own."""
-    generator, layers = np.random.default_rng(workload.length), LAYERS[workload.part]
-    shapes: list[tuple[int, ...]] = [(workload.batch, workload.length, layers.inputs)]
-    shapes += [(layers.outputs, layers.inputs), (layers.outputs,)] * layers.count
+def layer_inputs(workload: Workload) -> list[np.ndarray]:
+    """Return what all layers take: [batch, length, in] of two widths, then [out, in] and [out] for each layer."""
+    generator = np.random.default_rng(workload.length)
+    shapes: list[tuple[int, ...]] = [(workload.batch, workload.length, width) for width in (WIDTH, 4 * WIDTH)]
+    for inputs, outputs in LAYERS:
+        shapes += [(outputs, inputs), (outputs,)]
     return [generator.standard_normal(shape, dtype=np.float32) for shape in shapes]
+
+
+def each_layer(apply: Callable[..., Any], narrow: Any, wide: Any, *parameters: Any) -> list[Any]:
+    """Apply every layer to the one of two tensors that has its width."""
+    triples = zip(LAYERS, parameters[::2], parameters[1::2], strict=True)
+    return [apply(narrow if inputs == WIDTH else wide, weight, bias) for (inputs, _), weight, bias in triples]
 
 
 def max_core(workload: Workload) -> tuple[Call, Read]:
@@ -85,9 +72,9 @@ def max_core(workload: Workload) -> tuple[Call, Read]:
             return output
 
     class Linears(Module[..., list[Tensor]]):
-        def forward(self, x: Tensor, *parameters: Tensor) -> list[Tensor]:
-            apply = linear if workload.way == KERNELS else lambda x, weight, bias: x @ weight.transpose(0, 1) + bias
-            return [apply(x, *pair) for pair in zip(parameters[::2], parameters[1::2], strict=True)]
+        def forward(self, *inputs: Tensor) -> list[Tensor]:
+            own = workload.way == KERNELS
+            return each_layer(linear if own else lambda x, weight, bias: x @ weight.transpose(0, 1) + bias, *inputs)
 
     if workload.part == CORE:
         arrays = [joined(workload)]
@@ -99,8 +86,8 @@ def max_core(workload: Workload) -> tuple[Call, Read]:
         module: Module[..., Any] = Cores()
     else:
         arrays = layer_inputs(workload)
-        types = [TensorType(float32, ["batch", "seq", LAYERS[workload.part].inputs], ref)]
-        types += [TensorType(float32, array.shape, ref) for array in arrays[1:]]
+        types = [TensorType(float32, ["batch", "seq", array.shape[-1]], ref) for array in arrays[:2]]
+        types += [TensorType(float32, array.shape, ref) for array in arrays[2:]]
         module = Linears()
     with loaded():
         compiled: Any = module.compile(*types)
@@ -118,9 +105,8 @@ def torch_core(workload: Workload) -> Callable[[], list[Any]]:
     from torch.nn import functional
 
     if workload.part != CORE:
-        x, *parameters = map(torch.from_numpy, layer_inputs(workload))
-        pairs = [*zip(parameters[::2], parameters[1::2], strict=True)]
-        return lambda: [functional.linear(x, weight, bias) for weight, bias in pairs]
+        inputs = [torch.from_numpy(array) for array in layer_inputs(workload)]
+        return lambda: each_layer(functional.linear, *inputs)
     parts = torch.from_numpy(joined(workload)).split(WIDTH, dim=-1)
     query, key, value = (part.unflatten(-1, (HEADS, DEPTH)).transpose(1, 2) for part in parts)
 
