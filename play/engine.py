@@ -72,7 +72,7 @@ class Writer:
 
     Raises:
         ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device; or the kernels
-            are wanted where they do not run: on a GPU, or without the cache.
+            are wanted where they do not run: on a GPU, without the cache, or where Mojo cannot compile them.
     """
 
     def __init__(
