@@ -98,7 +98,10 @@ class KernelGPT2(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
 
 
 def compile_with_kernels(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
-    """Compile the model with a cache and with the kernels: one graph for the prompt and for every token after it."""
+    """Compile the model with a cache and with the kernels: one graph for the prompt and for every token after it.
+
+    The model's linear layers are the kernel's from then on.
+    """
     config, ref = model.config, DeviceRef.from_device(device)
     ids = TensorType(DType.int64, ["batch", "seq"], ref)
     starts, past = TensorType(DType.int32, ["batch"], ref), TensorType(DType.int32, [1], ref)

@@ -192,7 +192,9 @@ class MaxBackend:
         device, dtype = self.runtime.open_device(workload.device), DType[workload.dtype]
         ids = TensorType(DType.int64, ["batch", "seq"], device=device)
         if what == "cached":
-            return (compile_with_kernels if workload.way == KERNELS else compile_cached)(self.model(workload), device)
+            if workload.way == KERNELS:  # which puts its layers into a model: not into the one that others run
+                return compile_with_kernels(load_pretrained(self.folder), device)
+            return compile_cached(self.model(workload), device)
         if what == "attention":
             weights = self.weights
             prefix = "transformer.h.0.attn."

@@ -129,12 +129,10 @@ class Graph:
 
         ref = DeviceRef.CPU()
 
-        class Cores(Module[..., Tensor]):
-            def forward(self, *inputs: Tensor) -> Tensor:
-                output = TensorType(DType.float32, ["batch", inputs[0].shape[2], WIDTH], device=ref)
-                for _ in range(LAYERS):
-                    result = F.custom("causal_attention", ref, inputs, [output])[0]
-                return result
+        class Cores(Module[..., list[Tensor]]):
+            def forward(self, query: Tensor, key: Tensor, value: Tensor, *starts: Tensor) -> list[Tensor]:
+                output = TensorType(DType.float32, ["batch", query.shape[2], WIDTH], device=ref)
+                return [F.custom("causal_attention", ref, [query, key, value, one], [output])[0] for one in starts]
 
         types = [TensorType(DType.float32, ["batch", HEADS, axis, DEPTH], ref) for axis in ("seq", "total", "total")]
         with tempfile.TemporaryDirectory() as scratch:
@@ -143,27 +141,31 @@ class Graph:
             for name, text in rung.texts().items():
                 (folder / name).write_text(text)
             with default_custom_extensions_scope(package(folder)), compiling(f"a graph of: {rung.title}"):
-                compiled: Any = Cores().compile(*types, TensorType(DType.int32, ["batch"], ref))
+                compiled: Any = Cores().compile(*types, *[TensorType(DType.int32, ["batch"], ref)] * LAYERS)
         self.rung, self.compiled = rung, compiled
 
     def __call__(self, arrays: list[np.ndarray]) -> np.ndarray:  # -> [1, seq, head * depth]
         """Return what the last core computes."""
-        return np.from_dlpack(self.compiled.execute_raw(*buffers(arrays))[0])  # which waits for it
+        return np.from_dlpack(self.compiled.execute_raw(*buffers(arrays))[-1])  # which waits for it
 
     def seconds(self, arrays: list[np.ndarray], calls: int) -> float:
         """Return the seconds of one core, over several calls."""
         given = buffers(arrays)
         start = time.perf_counter()
         for _ in range(calls):
-            np.from_dlpack(self.compiled.execute_raw(*given)[0])
+            np.from_dlpack(self.compiled.execute_raw(*given)[-1])
         return (time.perf_counter() - start) / calls / LAYERS
 
 
 def buffers(arrays: list[np.ndarray]) -> list[Any]:
-    """Return queries, keys and values, and where the sequence begins, as MAX takes them."""
+    """Return queries, keys and values as MAX takes them, and for each core where the sequence begins.
+
+    These are inputs of their own: of two equal operations on equal inputs, MAX runs one.
+    """
     from checker.max_adapter.runtime import tensor
 
-    return [tensor(array).driver_tensor for array in (*arrays, np.zeros(1, np.int32))]
+    starts = [np.zeros(1, np.int32) for _ in range(LAYERS)]
+    return [tensor(array).driver_tensor for array in (*arrays, *starts)]
 
 
 def climb(rounds: int, turn: float, all_sizes: tuple[Sizes, ...] = SIZES) -> list[Row]:
