@@ -349,6 +349,7 @@ def chat(**options: Any) -> None:
 @click.option("--port", type=int, default=8000)
 @device_option
 @click.option("--batch", type=int, default=32, help="How many requests run at once; each takes its own memory.")
+@click.option("--kernels", is_flag=True, help="Run linear layers by the kernel of play/kernels.")
 @click.option("--verbose", is_flag=True, help="Show MAX's own log.")
 def serve(**options: Any) -> None:
     """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""

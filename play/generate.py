@@ -45,6 +45,8 @@ def generate(
     started = time.perf_counter()
     for words in use_mine(fill_in=fill_in, anyway=anyway) if mine else []:
         tell(words)
+    if mine and kernels:
+        tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
     from checker.max_adapter.runtime import listeners, notices, prepare
     from checker.session.waiting import telling_of_compiling
     from play.engine import Settings, Writer

@@ -131,7 +131,9 @@ def bench_serve(
 
 
 @main.command()
-@click.option("--only", type=Several(click.STRING), metavar="PARTS", help="Some of ground,core,linear,forward.")
+@click.option(
+    "--only", type=Several(click.STRING), metavar="PARTS", help="Some of ladder,ground,core,linear,forward,generation."
+)
 @click.option("--quick", is_flag=True, help="Run few short cases, to see that all of it works.")
 @click.option("--model", type=FOLDER, help="Load this checkpoint instead of seeded weights.")
 @timed(rounds=5)

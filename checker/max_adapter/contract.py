@@ -2,7 +2,8 @@
 
 ``python -m checker.max_adapter.contract`` compares them with the installed MAX and says what changed, one line each.
 It may be imported where MAX is missing. A test demands that every such name in the two adapters, this folder and
-``play/serving/max``, is listed here, and that there is none elsewhere.
+``play/serving/max``, is listed here, and that there is none elsewhere. All names that sources in Mojo import from MAX's
+packages are listed too, since none of these promises to stay.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import importlib
 import importlib.util
 import inspect
 import math
+import re
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from checker.course.installed import in_words
@@ -241,6 +245,30 @@ def _softmax(axis: str) -> str:
     return "refused" if graphs.refused_by_the_compiler(_staged(Softmax())) else "compiled"
 
 
+@cache
+def _missing_in_mojo() -> Mapping[str, str]:
+    """Return what Mojo says of each name of ``IN_MOJO`` that it does not find."""
+    from mojo.run import subprocess_run_mojo
+
+    names = [name for names in IN_MOJO.values() for name in names]
+    lines = ["from {} import {}\n".format(*name.rsplit(".", 1)) for name in names]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "imports.mojo"
+        # A module that never exists comes last, so that Mojo stops in any case before it compiles.
+        file.write_text("".join([*lines, "import gpt2_in_max_stops_here\n"]))
+        command = ["build", "--emit", "shared-lib", "-o", str(file.with_suffix(".so")), str(file)]
+        said = subprocess_run_mojo(command, capture_output=True, text=True).stderr
+    errors = re.findall(r"imports\.mojo:(\d+):\d+: error: (.*)", said)
+    found = {int(line): words for line, words in errors}
+    if len(names) + 1 not in found:
+        raise Gone(f"Mojo's compiler, which says: {said.strip()[-200:]}")
+    return {name: found[line] for line, name in enumerate(names, start=1) if line in found}
+
+
+def _in_mojo(name: str) -> str:
+    return _missing_in_mojo().get(name, "there")
+
+
 def _names(used_by: str, lost: str, expected: Mapping[str, str]) -> tuple[Entry, ...]:
     return tuple(Entry(name, text, used_by, lost, describe) for name, text in expected.items())
 
@@ -255,6 +283,31 @@ CACHE = "play/serving/max/cache.py"
 PAGES = "play/serving/max/pages.py"
 ARCHITECTURE = "play/serving/max/architecture.py"
 SERVER = "play/serving/max/server.py"
+
+STEP_21, KERNELS_IN_MOJO = "solutions/solution_21.mojo", "play/kernels"
+
+#: By file, the names that sources in Mojo import from MAX's packages; each under the first file that has it.
+IN_MOJO = {
+    STEP_21: ("max.algorithm.sync_parallelize",),
+    "tests/kernels/step_21/__init__.mojo": (
+        "extensibility.InputTensor",
+        "extensibility.OutputTensor",
+        "extensibility.register",
+        "max.gpu.host.DeviceContext",
+    ),
+    f"{KERNELS_IN_MOJO}/__init__.mojo": (
+        "extensibility.ManagedTensorSlice",
+        "extensibility._MutableInputTensor",
+        "max.runtime.asyncrt.parallelism_level",
+    ),
+    f"{KERNELS_IN_MOJO}/linear.mojo": (
+        "layout.Coord",
+        "layout.TileTensor",
+        "layout.row_major",
+        "linalg.matmul.matmul",
+    ),
+    f"{KERNELS_IN_MOJO}/gpu.mojo": ("max.gpu.global_idx",),
+}
 
 #: The files whose names are there only with ``max[serve]``.
 NEED_THE_SERVER = (ARCHITECTURE, SERVER)
@@ -443,6 +496,13 @@ CONTRACT = (
         },
     ),
     Entry("the settings of the server", SETTINGS, SERVER, "the server is not set as it should be", _settings),
+    *(
+        Entry(
+            name, "there", file, f"{'--kernels' if file.startswith(KERNELS_IN_MOJO) else 's21'} works no more", _in_mojo
+        )
+        for file, names in IN_MOJO.items()
+        for name in names
+    ),
 )
 
 

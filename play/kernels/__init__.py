@@ -2,6 +2,6 @@
 
 In comes a model with its weights; out goes the function of tokens that ``play.engine`` calls. The ``.mojo`` files of
 this folder are one package, which MAX loads as operations; ``operations`` has a function of tensors for each, and
-refuses shapes that do not fit. They compute what steps 07 and 14 compute, on the CPU in float32. ``play.engine`` and
-maintainers' tools import it; it imports ``solutions``.
+refuses shapes that do not fit. They compute what steps 07 and 14 compute, on the CPU in float32. ``play.engine``, the
+server (its linear layers alone) and maintainers' tools import it; it imports ``solutions``.
 """

@@ -14,7 +14,7 @@ from .vectors import WIDTH, Floats, Vector
 
 comptime MOST = 8  # rows of x
 comptime PIECE = 16  # outputs that a core takes at least
-comptime AHEAD = 4096 // 4  # numbers: how far in front of a load its cache line is asked for
+comptime PIECES = 2  # for each core, so that one that wakes up late takes less
 
 
 @always_inline
@@ -27,7 +27,7 @@ def outputs[rows: Int, count: Int](
     for i in range(0, whole, WIDTH):
         var weights = Array[Vector, count](fill=0)
         comptime for j in range(count):
-            prefetch(weight.unsafe_offset(j * size + i + AHEAD))
+            prefetch(weight.unsafe_offset((j + count) * size + i))  # what the next few outputs need at this place
             weights[j] = weight.unsafe_load[width=WIDTH](j * size + i)
         comptime for row in range(rows):
             var numbers = x.unsafe_load[width=WIDTH](row * size + i)
@@ -46,7 +46,7 @@ def few_rows[rows: Int](
 ):  # [rows, size], [count, size], [count] -> [rows, count]
     """Compute x @ weight.T + bias for a number of rows that is known when this is compiled."""
     comptime side_by_side = 4 if rows <= 6 else 3  # rows * side_by_side sums stay in registers
-    var pieces = min(workers, (count + PIECE - 1) // PIECE)
+    var pieces = min(PIECES * workers, (count + PIECE - 1) // PIECE)
 
     def task(index: Int) {imm}:
         var first = index * count // pieces

@@ -40,33 +40,49 @@ def with_kernels(model: MaxGPT2LMHeadModel) -> MaxGPT2LMHeadModel:
     return model
 
 
-def apply(layer: Linear, x: Tensor) -> Tensor:  # [batch, seq, in] -> [batch, seq, out]
-    """Apply a linear layer by the kernel."""
-    bias = layer.bias
-    if not isinstance(bias, Tensor):
-        bias = F.broadcast_to(F.constant(0.0, DType.float32, device=x.device), [layer.weight.shape[0]])
-    return linear(x, layer.weight, bias)
+class KernelLinear(Module[[Tensor], Tensor]):
+    """A linear layer by the kernel, with the weights of the one that it stands for, under the same names."""
+
+    def __init__(self, layer: Linear) -> None:
+        self.weight, self.bias = layer.weight, layer.bias
+
+    def forward(self, x: Tensor) -> Tensor:  # [..., in] -> [..., out], with one or two axes in front
+        """Apply the weights, and the bias if there is one."""
+        bias = self.bias
+        if not isinstance(bias, Tensor):
+            bias = F.broadcast_to(F.constant(0.0, DType.float32, device=x.device), [self.weight.shape[0]])
+        if x.rank == 2:
+            return linear(x.unsqueeze(0), self.weight, bias).squeeze(0)
+        return linear(x, self.weight, bias)
+
+
+def with_linear(model: Any) -> None:
+    """Put the kernel into every linear layer of step 11's model, or step 15's, which keeps its weights."""
+    for block in model.transformer.h:
+        for module in (block.attn, block.mlp):
+            for name, layer in list(vars(module).items()):
+                if isinstance(layer, Linear):
+                    setattr(module, name, KernelLinear(layer))
+    model.lm_head = KernelLinear(model.lm_head)
 
 
 def attend(
     attention: GPT2MultiHeadAttention, keys: Tensor, values: Tensor, starts: Tensor, past: Tensor, hidden_states: Tensor
 ) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
     """Run step 14's ``cached_attention``, of which all between the projections is one operation."""
-    joined = apply(attention.c_attn, hidden_states)
-    attn_output = cached_attention(joined, keys, values, starts, past, attention.num_heads)
-    return apply(attention.c_proj, attn_output)
-
-
-def widen(mlp: Any, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
-    """Run step 04's feed-forward network."""
-    return apply(mlp.c_proj, F.gelu(apply(mlp.c_fc, hidden_states), approximate="tanh"))
+    joined = attention.c_attn(hidden_states)
+    return attention.c_proj(cached_attention(joined, keys, values, starts, past, attention.num_heads))
 
 
 class KernelGPT2(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
-    """Step 14's ``CachedGPT2`` with the kernels. It has no weights of its own, but those of step 11's model."""
+    """Step 14's ``CachedGPT2`` with the kernels. It has no weights of its own, but those of step 11's model.
+
+    The model's linear layers are the kernel's from then on.
+    """
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
         self.model = model
+        with_linear(model)
 
     def forward(
         self, input_ids: Tensor, position_ids: Tensor, starts: Tensor, past: Tensor, cache: KVCache
@@ -77,12 +93,15 @@ class KernelGPT2(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
         for block, (keys, values) in zip(transformer.h, cache, strict=True):
             attention = partial(attend, block.attn, keys, values, starts, past)
             hidden_states = pre_norm_residual(hidden_states, block.ln_1, attention)
-            hidden_states = pre_norm_residual(hidden_states, block.ln_2, partial(widen, block.mlp))
-        return apply(self.model.lm_head, transformer.ln_f(hidden_states[:, -1:]))
+            hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)
+        return self.model.lm_head(transformer.ln_f(hidden_states[:, -1:]))
 
 
 def compile_with_kernels(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
-    """Compile the model with a cache and with the kernels: one graph for the prompt and for every token after it."""
+    """Compile the model with a cache and with the kernels: one graph for the prompt and for every token after it.
+
+    The model's linear layers are the kernel's from then on.
+    """
     config, ref = model.config, DeviceRef.from_device(device)
     ids = TensorType(DType.int64, ["batch", "seq"], ref)
     starts, past = TensorType(DType.int32, ["batch"], ref), TensorType(DType.int32, [1], ref)

@@ -16,37 +16,54 @@ from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor, TensorType
 from max.graph import DeviceRef, default_custom_extensions_scope
-from mojo.run import subprocess_run_mojo
 
 from checker.max_adapter.cache_files import cache_path
 
 FOLDER = Path(__file__).parent
+LONGEST = 300  # characters of what Mojo says
 MOST_ROWS = 8  # for which ``linear`` reads the weights once; with more, MAX's own product is called
 
 
+class NoKernels(ValueError):
+    """The kernels cannot be compiled here; the message says why, and what to do without them."""
+
+
 def loaded() -> AbstractContextManager[None]:
-    """Let graphs that are built while this is open call the operations."""
+    """Let graphs that are built while this is open call the operations.
+
+    Raises:
+        NoKernels: they cannot be compiled.
+    """
     return default_custom_extensions_scope(package())
 
 
 @cache
-def package() -> Path:
-    """Return Mojo's sources as one file, which is made in a few seconds and kept until they change.
+def package(sources: Path = FOLDER) -> Path:
+    """Return a folder of sources in Mojo as one file, which is made in a few seconds and kept until they change.
 
     Raises:
-        RuntimeError: they cannot be compiled; Mojo's words are quoted.
+        NoKernels: there is no compiler, or it refuses them.
     """
-    folder = cache_path("kernels", *(source.read_text() for source in sorted(FOLDER.glob("*.mojo"))), suffix="")
+    from mojo.run import subprocess_run_mojo  # which is needed with --kernels alone
+
+    folder = cache_path("kernels", *(source.read_text() for source in sorted(sources.glob("*.mojo"))), suffix="")
     if folder is None:
-        return FOLDER
+        return sources
     file = folder / "kernels.mojoc"  # a package is called as its file is
     if not file.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder) as scratch:  # another process may look for the file at any time
             unfinished = Path(scratch) / file.name
-            made = subprocess_run_mojo(["precompile", str(FOLDER), "-o", str(unfinished)], capture_output=True)
+            command = ["precompile", str(sources), "-o", str(unfinished)]
+            try:
+                made = subprocess_run_mojo(command, capture_output=True)
+            except (OSError, RuntimeError) as error:
+                raise NoKernels(
+                    f"Mojo's compiler cannot be started ({error}); install MAX again, or leave --kernels away"
+                ) from error
             if made.returncode:
-                raise RuntimeError(f"the kernels do not compile: {made.stderr.decode().strip()}")
+                said = made.stderr.decode().strip()[-LONGEST:]
+                raise NoKernels(f"the kernels do not compile; leave --kernels away. Mojo says: {said}")
             unfinished.replace(file)
     return file
 

@@ -13,6 +13,9 @@ from play.modules import use_mine
 MODULES = "GPT2_MODULES"
 MINE, FILL_IN, ANYWAY = "mine", "fill-in", "anyway"
 
+#: In the same environment, if linear layers are to run by the kernel of ``play/kernels``.
+KERNELS = "GPT2_KERNELS"
+
 
 class CannotServe(Exception):
     """The server cannot be started; the message says what to do."""

@@ -23,6 +23,21 @@ import psutil
 
 from checker.tasks import tasks
 
+#: Words for the flags that a system gives, the widest first.
+INSTRUCTION_SETS = {
+    "AVX-512": "avx512f",
+    "AVX2": "avx2",
+    "NEON": "asimd",
+    "SVE": "sve",
+    "AVX-512 VNNI": "avx512_vnni",
+    "AVX VNNI": "avx_vnni",
+    "AVX-512 BF16": "avx512_bf16",
+    "AMX BF16": "amx_bf16",
+    "AMX INT8": "amx_int8",
+    "I8MM": "i8mm",
+    "BF16": "bf16",
+}
+
 Result = dict[str, Any]
 Row = dict[str, Any]
 Way = TypeVar("Way", bound=Hashable)
@@ -43,6 +58,21 @@ def machine() -> str:
 def cores() -> int:
     """Return the number of physical cores."""
     return psutil.cpu_count(logical=False) or 1
+
+
+def instruction_sets() -> list[str]:
+    """Return the instructions of this processor that decide how fast products are, as far as the system tells them."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text().splitlines() if told.is_file() else []
+    flags = {flag for line in lines if line.startswith(("flags", "Features")) for flag in line.split()}
+    return [name for name, flag in INSTRUCTION_SETS.items() if flag in flags]
+
+
+def key() -> str:
+    """Return what figures are kept under: the processor, its widest instructions, and its cores."""
+    from play.training.train import processor  # as above
+
+    return ", ".join([processor(), *instruction_sets()[:1], f"{cores()} cores"])
 
 
 def load() -> float:
@@ -130,3 +160,8 @@ def finish(printed: str, result: Result, out: Path | None) -> None:
     print(printed)
     if out:
         out.write_text(json.dumps(result, indent=2) + "\n")
+
+
+def read(path: Path) -> Result:
+    """Return the figures of all processors in a file; nothing if there is none."""
+    return json.loads(path.read_text()) if path.is_file() else {}

@@ -5,6 +5,9 @@ MAX loads this file in the server and in the process that runs the model (``--cu
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,6 +35,9 @@ from max.pipelines.lib.interfaces.arch_config import ArchConfigWithKVCache, Arch
 from max.pipelines.lib.interfaces.batch_processor import ModuleV3SingleReplicaBatchProcessor
 from max.pipelines.modeling.types import PipelineTask
 
+from play.kernels.modules import with_linear
+from play.kernels.operations import loaded
+from play.serving.environment import KERNELS
 from play.serving.max.cache import MaxPagedCache
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config
@@ -129,8 +135,16 @@ class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
 
     def _instantiate_module(self, model_config: ServedConfig) -> ServedByMax:
         model = ServedByMax(model_config.gpt2, self.kv_params)
+        if KERNELS in os.environ:
+            with_linear(model)
         model.to(self.devices[0])
         return model
+
+    def load_model(self) -> Callable[..., ModuleV3Outputs]:
+        """Build and compile the model; with the kernels in reach, if it calls them."""
+        with loaded() if KERNELS in os.environ else nullcontext():
+            compiled: Callable[..., ModuleV3Outputs] = super().load_model()
+        return compiled
 
 
 ARCHITECTURES = [

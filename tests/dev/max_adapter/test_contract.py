@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from checker.max_adapter.messages import ADVICE, advice_on, without_internals
 
 CONTRACT = ROOT / "checker/max_adapter/contract.py"  # it may use anything, to look at it
 ADAPTERS = [*(ROOT / "checker/max_adapter").glob("*.py"), *(ROOT / "play/serving/max").glob("*.py")]
+IN_MOJO = [path for folder in ("play", "solutions", "tests", "tools") for path in (ROOT / folder).rglob("*.mojo")]
 OTHERS = sorted(
     path
     for pattern in ("checker/**/*.py", "play/**/*.py", "tools/**/*.py", "solutions/*.py", "tests/test_*.py")
@@ -124,8 +126,38 @@ def test_the_search_finds_what_it_is_for():
     assert found.members == {"_hidden", "replaced", "_called_by_max"}
 
 
+def imported_from_max(source: str) -> set[str]:
+    """Return the dotted names that a source in Mojo imports from a package of MAX's: not its own, nor the library's."""
+    own = {path.stem for path in IN_MOJO} | {path.parent.name for path in IN_MOJO} | {"kernel", "std", "mojo"}
+    found = set()
+    for module, names in re.findall(r"^from ([\w.]+) import (.+)$", source, re.MULTILINE):
+        if module[0] != "." and module.split(".")[0] not in own:
+            found |= {f"{module}.{name.split(' as ')[0].strip()}" for name in names.split(",")}
+    return found
+
+
+@pytest.mark.parametrize("path", IN_MOJO, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_name_that_a_source_in_mojo_imports_is_in_the_contract(path: Path):
+    assert [name for name in sorted(imported_from_max(path.read_text())) if not is_listed(name)] == []
+
+
+def test_the_search_in_mojo_finds_what_it_is_for():
+    source = "from std.math import exp\nfrom .heads import Heads\nfrom max.a import b, _c as c\nfrom step_21 import dot"
+    assert imported_from_max(source) == {"max.a.b", "max.a._c"}
+    used = {name for path in IN_MOJO for name in imported_from_max(path.read_text())}
+    assert used == {name for names in contract.IN_MOJO.values() for name in names}
+
+
 def test_the_files_of_the_contract_exist():
-    assert {entry.used_by for entry in contract.CONTRACT} <= {str(path.relative_to(ROOT)) for path in ADAPTERS}
+    there = {str(path.relative_to(ROOT)) for path in [*ADAPTERS, *IN_MOJO]}
+    assert {entry.used_by for entry in contract.CONTRACT} <= there
+
+
+def test_a_name_that_mojo_does_not_find_is_told(monkeypatch):
+    monkeypatch.setattr(contract, "IN_MOJO", {"a file": ("max.algorithm.sync_parallelize", "layout.no_such_name")})
+    found = contract._missing_in_mojo.__wrapped__()
+    assert [*found] == ["layout.no_such_name"]
+    assert "no_such_name" in found["layout.no_such_name"]
 
 
 @pytest.mark.slow

@@ -215,6 +215,17 @@ def test_what_is_no_request_is_said(server, body, path, status, said):
     assert server.text("Call me")
 
 
+def test_with_the_kernels_every_text_is_the_same(server):
+    wanted = [server.text(prompt) for prompt in PROMPTS]
+    kernels = Server("--kernels")
+    try:
+        assert [kernels.text(prompt) for prompt in PROMPTS[:4]] == wanted[:4]  # one row for each new token
+        with ThreadPoolExecutor(32) as clients:
+            assert list(clients.map(kernels.text, PROMPTS)) == wanted  # up to 32 rows
+    finally:
+        kernels.end()
+
+
 def test_a_killed_server_and_the_next():
     server = Server()
     stream = iter(server.complete("Call me", max_tokens=250, stream=True))
@@ -247,6 +258,7 @@ def ends_when_its_worker_is_killed(server):
         (("--model", "no/such-model"), "no/such-model is not a folder here, and could not be downloaded"),
         (("--model", "tests"), "tests has no readable config.json"),
         (("--mine",), "not written yet: s01"),
+        (("--kernels", "--device", "gpu"), "the kernels run on the CPU; leave --device gpu away"),
     ],
 )
 def test_what_cannot_be_served_is_said(arguments, said, course):

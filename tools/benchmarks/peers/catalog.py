@@ -10,6 +10,7 @@ from checker.numeric.tolerance import TOLERANCE
 from tools.benchmarks import comparison
 from tools.benchmarks.backends import Workload
 from tools.benchmarks.comparison import COMPILED, EAGER, MAX
+from tools.benchmarks.kernels.workloads import KERNELS
 from tools.benchmarks.peers.environments import executable, root_of
 
 COURSE, HUGGING_FACE, LLAMA_CPP = "course", "hugging-face", "llama.cpp"
@@ -72,6 +73,7 @@ class Way:
 
 WAYS = (
     Way("this course", COURSE, how=MAX),
+    Way("this course, with kernels", COURSE, how=KERNELS),
     *(Way(way, HUGGING_FACE, how=how) for way, how in HUGGING_FACES.items()),
     Way("CTranslate2", "ctranslate2", format="ctranslate2-float32"),
     Way("llama.cpp, F32", LLAMA_CPP, format="gguf-F32", cache="float16", logits=LAST),
@@ -85,7 +87,6 @@ WAYS = (
     Way("llama.cpp, Q8_0", LLAMA_CPP, "Q8_0", "", "gguf-Q8_0", f"8 bits, {HEAD_TOO}", 8.5, "float16", LAST),
     Way("llama.cpp, Q4_0", LLAMA_CPP, "Q4_0", "", "gguf-Q4_0", f"4 bits, {HEAD_TOO}", 4.5, "float16", LAST),
 )
-REFERENCE = WAYS[1]  # Hugging Face's own, with which all outputs are compared
 
 
 def command(peer: str, folder: Path) -> list[str]:
@@ -98,3 +99,6 @@ def command(peer: str, folder: Path) -> list[str]:
 def ways_of(peers: Sequence[str]) -> list[Way]:
     """Return the ways of some peers, in the order of the tables."""
     return [way for way in WAYS if way.peer in peers]
+
+
+REFERENCE = ways_of([HUGGING_FACE])[0]  # with which all outputs are compared

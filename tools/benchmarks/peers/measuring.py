@@ -18,11 +18,23 @@ import psutil
 
 from tools.benchmarks.backends import Workload
 from tools.benchmarks.comparison import LONGEST_LOG, Worker, first_result
-from tools.benchmarks.harness import Result, Row, conditions, finish, milliseconds, say, seconds, take_turns
+from tools.benchmarks.harness import (
+    Result,
+    Row,
+    conditions,
+    finish,
+    instruction_sets,
+    key,
+    milliseconds,
+    read,
+    say,
+    seconds,
+    take_turns,
+)
 from tools.benchmarks.peers.catalog import CHECKPOINT, REFERENCE, Way, command, ways_of
 from tools.benchmarks.peers.models import ready
 from tools.benchmarks.peers.outputs import DifferentOutput, compare, log_probabilities
-from tools.benchmarks.peers.results import as_markdown, instruction_sets, key, merge, read
+from tools.benchmarks.peers.results import as_markdown, merge
 
 Pause = Callable[[], None]  # called before something is timed
 

@@ -2,47 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from checker.course.paths import ROOT
-from play.training.train import processor
 from solutions.solution_01 import GPT2Config
-from tools.benchmarks.harness import Column, Result, Row, cores, say, table
+from tools.benchmarks.harness import Column, Result, Row, key, say, table
 from tools.benchmarks.peers.catalog import WAYS
 from tools.book_maker.values.arithmetic import decode_bytes
 
 FILE = ROOT / "tools" / "benchmarks" / "figures" / "peers.json"
-
-#: Words for the flags that a system gives, the widest first.
-INSTRUCTION_SETS = {
-    "AVX-512": "avx512f",
-    "AVX2": "avx2",
-    "NEON": "asimd",
-    "SVE": "sve",
-    "AVX-512 VNNI": "avx512_vnni",
-    "AVX VNNI": "avx_vnni",
-    "AVX-512 BF16": "avx512_bf16",
-    "AMX BF16": "amx_bf16",
-    "AMX INT8": "amx_int8",
-    "I8MM": "i8mm",
-    "BF16": "bf16",
-}
-
-
-def instruction_sets() -> list[str]:
-    """Return the instructions of this processor that decide how fast products are, as far as the system tells them."""
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text().splitlines() if told.is_file() else []
-    flags = {flag for line in lines if line.startswith(("flags", "Features")) for flag in line.split()}
-    return [name for name, flag in INSTRUCTION_SETS.items() if flag in flags]
-
-
-def key() -> str:
-    """Return what figures are kept under: the processor, its widest instructions, and its cores."""
-    return ", ".join([processor(), *instruction_sets()[:1], f"{cores()} cores"])
 
 
 def merge(before: Result, result: Result) -> Result:
@@ -65,11 +34,6 @@ def merge(before: Result, result: Result) -> Result:
 def changed(before: dict[str, str], now: dict[str, str]) -> bool:
     """Return whether a library that is in both has another version."""
     return any(before[peer] != version for peer, version in now.items() if peer in before)
-
-
-def read(path: Path) -> Result:
-    """Return the figures of all processors in a file; nothing if there is none."""
-    return json.loads(path.read_text()) if path.is_file() else {}
 
 
 # ---------------------------------------------------------------- tables

@@ -1,10 +1,16 @@
-"""Figures of step 21: tiles and the diagonal, an online softmax on paper, a register tile."""
+"""Figures of step 21: tiles and the diagonal, an online softmax on paper, a register tile, a roofline."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import numpy as np
 
+from checker.course.paths import ROOT
 from tools.book_maker.drawing import svg
+
+FIGURES = ROOT / "tools" / "benchmarks" / "figures" / "kernels.json"
 
 SCORES = (1.0, 3.0, 2.0, 5.0, 4.0)  # five numbers, as in the chapter, in blocks of 2, 2 and 1
 BLOCK = 2
@@ -109,3 +115,67 @@ def registers() -> str:
         *parts,
         title="A register tile: each loaded query number and each loaded vector of keys is used several times",
     )
+
+
+def _points(parts: dict[str, Any]) -> list[tuple[float, float, str, svg.Kind]]:
+    """Return what is drawn under a roofline: operations for each byte, billions of them a second, words, and a kind.
+
+    A product of some rows uses each weight of 4 bytes once per row, for a multiplication and an addition. A core of T
+    tokens and d channels needs 2 T (T + 1) d operations; it must read query, key and value and write the output, 16 T d
+    bytes. With its scores in memory, all that stands in the chapter's table is 32 T T + 16 T d bytes.
+    """
+    tokens, depth = 1024, 64
+    operations = 2 * tokens * (tokens + 1) * depth
+    read = {row["rows"]: row["MAX with kernels, GB/s"] for row in parts["linear"]["rows"]}
+    found: list[tuple[float, float, str, svg.Kind]] = []
+    for count in (1, 8):
+        found.append((count / 2, read[count] * count / 2, f"linear layers,\n{count} row{'s' * (count > 1)}", "key"))
+    ladder = {row["rung"]: row["ms"][str(tokens)] for row in parts["ladder"]["rows"]}
+    formula, *_ = ladder
+    taught = next(rung for rung in ladder if "step 21" in rung)
+    *_, tuned = ladder
+    bytes_once, bytes_of_scores = 16 * tokens * depth, 32 * tokens**2
+    for rung, words, moved in (
+        (formula, "scores\nin memory", bytes_once + bytes_of_scores),
+        (taught, "step 21", bytes_once),
+        (tuned, "play/kernels", bytes_once),
+    ):
+        found.append((operations / moved, 12 * operations / ladder[rung] / 1e6, words, "accent"))
+    return found
+
+
+def roofline(results: dict[str, Any] | None = None) -> str:
+    """Draw what bounds a program on the first processor of the file: its operations for each byte, and the two roofs.
+
+    Args:
+        results: what ``./run bench-kernels --out`` wrote, if not ``tools/benchmarks/figures/kernels.json``.
+    """
+    results = json.loads(FIGURES.read_text()) if results is None else results
+    name, result = next(iter(results.items()))
+    ground = {row["what"]: row["figure"] for row in result["parts"]["ground"]["rows"]}
+    product = max(figure for what, figure in ground.items() if what.endswith("GFLOP/s"))
+    readers = [ground, *result["parts"]["linear"]["rows"]]  # a linear layer for one row is one, too
+    reading = max(figure for rates in readers for what, figure in rates.items() if what.endswith("GB/s"))
+    left, right, low, high = 0.25, 512.0, 4.0, 2048.0
+    plot = svg.Plot(66, 52, 540, 270, (left, right), (low, high), log_x=True, log_y=True)
+    ticks = [float(4**power) for power in range(-1, 5)]
+    parts = [
+        plot.axes(
+            x_ticks=[(tick, f"{tick:g}") for tick in ticks],
+            y_ticks=[float(4**power) for power in range(1, 6)],
+            x_label="operations for each byte that must be read or written",
+            y_label="GFLOP/s",
+        ),
+        plot.curve([left, product / reading, right], [left * reading, product, product], kind="query"),
+        svg.text(336, 20, f"{name}", size="small"),
+    ]
+    for x, y, words, kind in _points(result["parts"]):
+        parts.append(plot.dots([x], [y], kind=kind, radius=5))
+        across, down = plot.at(x, y)
+        parts.append(svg.text(across + 10, down + 12, words, anchor="start", size="small"))
+    across, down = plot.at(right, product)
+    parts.append(svg.text(across, down - 12, f"the best product, {product:.0f} GFLOP/s", anchor="end", size="small"))
+    across, down = plot.at(left, left * reading)
+    parts.append(svg.text(across + 10, down - 66, f"reading,\n{reading:.0f} GB/s", anchor="start", size="small"))
+    title = "What bounds a program: below both lines lies what a linear layer, and attention, reach"
+    return svg.figure(640, 372, *parts, title=title)

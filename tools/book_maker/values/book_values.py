@@ -45,6 +45,8 @@ __all__ = [
     "environment_gb",
     "evaluation",
     "head_share",
+    "kernel_tables",
+    "kernels",
     "loop",
     "loop_table",
     "math",
@@ -101,6 +103,9 @@ peers = _json("tools/benchmarks/figures/peers.json")
 
 #: What weights of 8 and 4 bits cost (``./run evaluate-small``).
 small_weights = json.loads((ROOT / "models/moby-dick/quantized.json").read_text())
+#: The kernels in Mojo, the ladder to them, and what the machine can do, by processor (``./run bench-kernels``).
+kernels = _json("tools/benchmarks/figures/kernels.json")
+
 #: A block of GPT-2 small beside those of newer models (``./run bench-modern``).
 modern_speed = _json("tools/benchmarks/figures/modern.json")
 
@@ -205,6 +210,13 @@ def peer_tables() -> Any:
     from tools.benchmarks.peers import results
 
     return results
+
+
+def kernel_tables() -> Any:
+    """Return what makes the tables of ``./run bench-kernels``."""
+    from tools.benchmarks.kernels import timing
+
+    return timing
 
 
 def serving_table(model: str) -> str:
