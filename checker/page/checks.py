@@ -99,7 +99,7 @@ class Checks:
                     check.report.interrupt()  # a yes on the numbers was kept when it was heard
                     return recorder.verdict(INTERRUPTED)
                 check.hear(event)
-                if isinstance(event, Decided):  # from now on this child only compiles
+                if isinstance(event, Decided) and event.stage == "drawn":  # from now on this child only compiles
                     self.prepare(step)
                 if check.report.may_go_on and not running.may_go_on:
                     running.may_go_on = True

@@ -96,7 +96,7 @@ class Watch:
         try:
             for event in events:
                 check.hear(event)
-                if isinstance(event, Decided):  # from now on this child only compiles
+                if isinstance(event, Decided) and event.stage == "drawn":  # from now on this child only compiles
                     self.ready.prepare(self.step)
                 if check.report.may_go_on:
                     return self.go_on(check, child, events)
