@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from max.dtype import DType
 from max.engine import InferenceSession
 from max.experimental import functional as F
 from max.experimental.nn import Linear
@@ -12,10 +13,12 @@ from max.graph import Graph
 
 from checker.claims.modules import build, compiled
 from checker.max_adapter import graphs
+from checker.max_adapter.runtime import tensor
 
 pytestmark = pytest.mark.slow
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
+BYTES = np.array([3, 200, 7], np.uint8)
 WEIGHTS = {"weight": np.random.RandomState(1).standard_normal((4, 3)).astype(np.float32)}
 
 
@@ -24,6 +27,17 @@ class Masked(Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         return F.where(x > 0, x, float("-inf")).max(axis=-1) + super().forward(x).sum(axis=-1)
+
+
+class InBytes(Linear):
+    """A weight of another type, as a matrix in blocks is."""
+
+    def __init__(self, *sizes: int, bias: bool) -> None:
+        super().__init__(*sizes, bias=bias)
+        self.data = tensor(BYTES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x * self.data.cast(DType.float32))
 
 
 class Sliced(Linear):
@@ -40,10 +54,10 @@ def run_compiled(kind, *shape):
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
-    """The two graphs of this file, compiled together."""
+    """The three graphs of this file, compiled together."""
 
     def stage():
-        for kind in (Linear, Masked):
+        for kind in (Linear, Masked, InBytes):
             with pytest.raises(graphs.StagedError):
                 run_compiled(kind, "batch", 3)
 
@@ -55,7 +69,7 @@ def index(tmp_path_factory):
 
 @pytest.fixture
 def kept(index, monkeypatch):
-    """As on a machine that has these two, and MAX is not to compile any other."""
+    """As on a machine that has these three, and MAX is not to compile any other."""
     compile_any = InferenceSession.compile
 
     def compile_another(session, model, **options):
@@ -73,6 +87,7 @@ def kept(index, monkeypatch):
 def test_each_is_found_and_right(kept):
     plain = X @ WEIGHTS["weight"].T
     np.testing.assert_allclose(run_compiled(Linear, "batch", 3), plain, rtol=1e-5)
+    np.testing.assert_allclose(run_compiled(InBytes, "batch", 3), (X * BYTES) @ WEIGHTS["weight"].T, rtol=1e-5)
     wanted = np.where(X > 0, X, -np.inf).max(axis=-1, keepdims=True) + plain.sum(axis=-1, keepdims=True)
     np.testing.assert_allclose(run_compiled(Masked, "batch", 3), wanted, rtol=1e-5)
 
