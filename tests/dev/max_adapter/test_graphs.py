@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from max.dtype import DType
 from max.engine import InferenceSession
 from max.experimental import functional as F
 from max.experimental.nn import Module
@@ -12,10 +13,12 @@ from max.graph import Graph
 
 from checker.claims.modules import build, compiled
 from checker.max_adapter import graphs
+from checker.max_adapter.runtime import tensor
 
 pytestmark = pytest.mark.slow
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
+BYTES = np.array([3, 200, 7], np.uint8)
 WEIGHTS = {"weight": np.random.RandomState(1).standard_normal(3).astype(np.float32)}
 
 
@@ -36,6 +39,17 @@ class Masked(Scaled):
         return F.where(x > 0, x, float("-inf")).max(axis=-1) + super().forward(x).sum(axis=-1)
 
 
+class InBytes(Scaled):
+    """A weight of another type, as a matrix in blocks is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.data = tensor(BYTES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x * self.data.cast(DType.float32))
+
+
 class Sliced(Scaled):
     """In the text of a graph that slices, MAX counts how often it was asked for the text."""
 
@@ -50,10 +64,10 @@ def run_compiled(kind, *shape):
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
-    """The two graphs of this file, compiled together."""
+    """The three graphs of this file, compiled together."""
 
     def stage():
-        for kind in (Scaled, Masked):
+        for kind in (Scaled, Masked, InBytes):
             with pytest.raises(graphs.StagedError):
                 run_compiled(kind, "batch", 3)
 
@@ -65,7 +79,7 @@ def index(tmp_path_factory):
 
 @pytest.fixture
 def kept(index, monkeypatch):
-    """As on a machine that has these two, and MAX is not to compile any other."""
+    """As on a machine that has these three, and MAX is not to compile any other."""
     compile_any = InferenceSession.compile
 
     def compile_another(session, model, **options):
@@ -83,6 +97,7 @@ def kept(index, monkeypatch):
 def test_each_is_found_and_right(kept):
     plain = X * WEIGHTS["weight"]
     np.testing.assert_allclose(run_compiled(Scaled, "batch", 3), plain, rtol=1e-5)
+    np.testing.assert_allclose(run_compiled(InBytes, "batch", 3), plain * BYTES, rtol=1e-5)
     wanted = np.where(X > 0, X, -np.inf).max(axis=-1, keepdims=True) + plain.sum(axis=-1, keepdims=True)
     np.testing.assert_allclose(run_compiled(Masked, "batch", 3), wanted, rtol=1e-5)
 
