@@ -286,18 +286,16 @@ SERVER = "play/serving/max/server.py"
 
 STEP_21, KERNELS_IN_MOJO = "solutions/solution_21.mojo", "play/kernels"
 
-#: By file, the names that sources in Mojo import from MAX's packages; each under the first file that has it.
+#: By file, the names that sources in Mojo import from MAX's packages; each under one file that has it.
 IN_MOJO = {
     STEP_21: ("max.algorithm.sync_parallelize",),
-    "tests/kernels/step_21/__init__.mojo": (
+    f"{KERNELS_IN_MOJO}/__init__.mojo": (
         "extensibility.InputTensor",
+        "extensibility.ManagedTensorSlice",
         "extensibility.OutputTensor",
         "extensibility.register",
-        "max.gpu.host.DeviceContext",
-    ),
-    f"{KERNELS_IN_MOJO}/__init__.mojo": (
-        "extensibility.ManagedTensorSlice",
         "extensibility._MutableInputTensor",
+        "max.gpu.host.DeviceContext",
         "max.runtime.asyncrt.parallelism_level",
     ),
     f"{KERNELS_IN_MOJO}/linear.mojo": (

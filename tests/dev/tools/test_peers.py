@@ -80,6 +80,7 @@ def test_every_precision_has_a_tolerance():
     assert {way.dtype for way in WAYS} | {way.cache for way in WAYS} == TOLERANCES.keys()
     assert [way.title for way in WAYS if way.tolerance < 1e-4] == [
         "this course",
+        "this course, with kernels",
         "Hugging Face, sdpa",
         "Hugging Face, eager",
         "Hugging Face, torch.compile",
@@ -182,9 +183,9 @@ def figures(ms=5.0, version="1", machine="m"):
 
 
 def test_figures_of_another_processor_stay(monkeypatch):
-    monkeypatch.setattr(results, "processor", lambda: "One")
+    monkeypatch.setattr(results, "key", lambda: "One")
     first = results.merge({}, figures())
-    monkeypatch.setattr(results, "processor", lambda: "Two")
+    monkeypatch.setattr(results, "key", lambda: "Two")
     both = results.merge(first, figures(ms=9.0))
     assert len(both) == 2
     assert {key: both[key] for key in first} == first
