@@ -7,7 +7,15 @@ import re
 import pytest
 
 #: Files whose tests share what takes long to make: a server, a compiled model. One worker runs all tests of such a file.
-TOGETHER = ("test_serve.py", "test_play.py", "test_graphs.py", "test_benchmarks.py")
+TOGETHER = (
+    "test_benchmarks.py",
+    "test_causal_attention.py",
+    "test_graphs.py",
+    "test_linear.py",
+    "test_option.py",
+    "test_play.py",
+    "test_serve.py",
+)
 PAGES = "test_book_browser.py"  # here one worker runs all tests of a page, which is the first parameter
 
 LEFT_OUT = {

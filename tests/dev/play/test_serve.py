@@ -215,6 +215,7 @@ def test_what_is_no_request_is_said(server, body, path, status, said):
     assert server.text("Call me")
 
 
+@pytest.mark.nightly
 def test_with_the_kernels_every_text_is_the_same(server):
     wanted = [server.text(prompt) for prompt in PROMPTS]
     kernels = Server("--kernels")
