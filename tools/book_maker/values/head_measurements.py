@@ -155,9 +155,9 @@ def taste(place: int) -> str:
     return f"{head} | `{token}` | {times} | {share:.1f}"
 
 
-def how_many(name: str, above: float) -> int:
-    """Return how many heads give more than this share to a kind of key."""
-    return int((shares()[name] > above).sum())
+def how_many(name: str, above: float) -> str:
+    """Return how many heads give more than this share to a kind of key: a number, or ``none``."""
+    return str(int((shares()[name] > above).sum()) or "none")
 
 
 def strongest(name: str) -> str:
