@@ -65,7 +65,7 @@ class Running:
         return time.perf_counter() - self.started
 
 
-KERNELS = Work("the kernels that the checks use", ("checker.claims.staging", "kernels", "model"), 45)
+KERNELS = Work("the kernels of the model's steps", ("checker.claims.staging", "kernels", "model"), 45)
 LATER = Work("the kernels of the later steps", ("checker.claims.staging", "kernels", "later"), 45)
 GRAPHS = Work("the graphs of the solutions", ("checker.claims.staging", "graphs"), 125)
 WRITING = Work("the model that writes", ("play.staging", "writing"), 65)

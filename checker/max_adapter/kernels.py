@@ -1,13 +1,14 @@
 """Compile the kernels that the checks run together, once per machine, and load them from two files.
 
-MAX's interpreter compiles a kernel when an operation first needs it, and most of that time is the same
-whatever the kernel is: one by one they take many times as long as all at once. Which ones
-the checks need is recorded, step by step, in ``tests/references/kernels.json``; what the pages of the book need besides
-is in it too, as ``book``. A kernel that is not in it, which a learner's own way of writing may need, is compiled when
-it is met, as MAX does.
+MAX's interpreter compiles a kernel when an operation first needs it, and most of that time is the same whatever the
+kernel is: one by one they take many times as long as all at once. Which ones the checks need is recorded, step by step,
+in ``tests/references/kernels.json``; what the pages of the book need besides is in it too, as ``book``. Another kernel,
+which a learner's own way of writing may need, is compiled when it is met, as MAX does.
 
 Every check loads its kernels anew. Those of the steps that build the model are in a file of their own, which is loaded
 in a quarter of the time that one file of all would take.
+
+For products with weights in blocks, the interpreter has no kernel: :func:`install_products` computes them in NumPy.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from max.graph import Graph, Module
 from checker.course.paths import RECORDED_KERNELS
 from checker.max_adapter.cache_files import cache_path, written
 
-LAST_OF_MODEL = "step_13"  # the steps after it have more kernels than all before
+LAST_OF_MODEL = "step_13"  # later steps need nearly as many kernels again
 
 Compiling = Callable[[str], AbstractContextManager[None]]
 
@@ -43,7 +44,7 @@ class _Noting(dict[str, Any]):
 
 
 def recorded() -> dict[str, list[str]]:
-    """Return the kernels that the check of each step needs, by the name of the step."""
+    """Return the kernels that each check needs, by the name of the step; under ``book``, what its pages add."""
     return json.loads(RECORDED_KERNELS.read_text())
 
 

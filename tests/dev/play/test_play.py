@@ -71,7 +71,7 @@ def test_a_seed_that_was_chosen_is_told():
             ("--quantize", "Q4_0", "--kernels"),
             "rounded matrices run on the CPU, by MAX; leave --device gpu and --kernels",
         ),
-        (("--quantize", "Q5_0"), "'Q5_0' is not one of"),
+        (("--quantize", "Q5_0"), "'Q5_0' is not one of 'q8_0', 'q4_0'"),
         (("--device", "gpu"), "there is no device 'gpu' that MAX can use here; choose from cpu"),
     ],
 )
