@@ -165,3 +165,24 @@ def finish(printed: str, result: Result, out: Path | None) -> None:
 def read(path: Path) -> Result:
     """Return the figures of all processors in a file; nothing if there is none."""
     return json.loads(path.read_text()) if path.is_file() else {}
+
+
+def merged(before: Result, result: Result, join: Callable[[Any, Any], Any]) -> Result:
+    """Return the figures of all processors, with those of one more run on this one.
+
+    Figures of another machine of this name, or with another version of a library, are dropped.
+
+    Args:
+        before: those of all processors so far.
+        result: those of the run: ``machine``, ``instruction sets``, ``versions`` and ``parts``.
+        join: makes one of the parts of this processor so far and those of the run.
+    """
+    mine, same = before.get(key(), {}), ("machine", "instruction sets")
+    versions = mine.get("versions", {})
+    others = [name for name, version in result["versions"].items() if versions.get(name, version) != version]
+    if others or any(mine.get(name) != result[name] for name in same):
+        if mine:
+            say("other versions, or another machine of this name: its earlier figures are dropped")
+        mine, versions = {}, {}
+    head = {name: result[name] for name in same} | {"versions": versions | result["versions"]}
+    return before | {key(): head | {"parts": join(mine.get("parts", {}), result["parts"])}}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from checker.course.paths import ROOT
+from tools.benchmarks import harness
 from tools.benchmarks.backends import Workload
 from tools.benchmarks.peers import environments, models, results
 from tools.benchmarks.peers.catalog import PEERS, REFERENCE, TOLERANCES, WAYS, ways_of
@@ -183,9 +184,9 @@ def figures(ms=5.0, version="1", machine="m"):
 
 
 def test_figures_of_another_processor_stay(monkeypatch):
-    monkeypatch.setattr(results, "key", lambda: "One")
+    monkeypatch.setattr(harness, "key", lambda: "One")
     first = results.merge({}, figures())
-    monkeypatch.setattr(results, "key", lambda: "Two")
+    monkeypatch.setattr(harness, "key", lambda: "Two")
     both = results.merge(first, figures(ms=9.0))
     assert len(both) == 2
     assert {key: both[key] for key in first} == first

@@ -6,6 +6,7 @@ processor stay apart, and a part that is measured again replaces its own alone.
 
 from __future__ import annotations
 
+import operator
 import statistics
 import tempfile
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from tools.benchmarks.harness import (
     instruction_sets,
     key,
     load,
+    merged,
     milliseconds,
     ratio,
     read,
@@ -215,19 +217,6 @@ def by_processor(results: Result, part: str) -> str:
 # ---------------------------------------------------------------- the whole
 
 
-def merge(before: Result, result: Result) -> Result:
-    """Return the figures of all processors, with the parts of one more run; another version or machine begins anew."""
-    mine = before.get(key(), {})
-    same = ("machine", "instruction sets")
-    now = mine.get("versions", {})
-    if any(mine.get(name) != result[name] for name in same) or any(
-        now.get(name, version) != version for name, version in result["versions"].items()
-    ):
-        mine = {}
-    head = {name: result[name] for name in same} | {"versions": mine.get("versions", {}) | result["versions"]}
-    return before | {key(): head | {"parts": mine.get("parts", {}) | result["parts"]}}
-
-
 def measure(parts: Sequence[str], model: Path | None, plan: Plan) -> Result:
     """Return the figures of some parts, each with its rounds and with the load before it.
 
@@ -265,5 +254,5 @@ def run(only: Sequence[str] | None, model: Path | None, short: bool, rounds: int
         RuntimeError: one of them could not run something.
     """
     result = measure(only or PARTS, model, quick(rounds) if short else Plan(rounds))
-    merged = merge(read(out) if out else {}, result)
-    finish(as_markdown(merged[key()]), merged, out)
+    results = merged(read(out) if out else {}, result, operator.or_)
+    finish(as_markdown(results[key()]), results, out)

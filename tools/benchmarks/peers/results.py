@@ -7,33 +7,27 @@ from dataclasses import asdict
 
 from checker.course.paths import ROOT
 from solutions.solution_01 import GPT2Config
-from tools.benchmarks.harness import Column, Result, Row, key, say, table
+from tools.benchmarks.harness import Column, Result, Row, merged, table
 from tools.benchmarks.peers.catalog import WAYS
 from tools.book_maker.values.arithmetic import decode_bytes
 
 FILE = ROOT / "tools" / "benchmarks" / "figures" / "peers.json"
 
+Parts = dict[str, list[Row]]
+
 
 def merge(before: Result, result: Result) -> Result:
     """Return the figures of all processors, with those of one more run; a row that was measured again is replaced."""
-    mine = before.get(key(), {})
-    same = ("machine", "instruction sets")
-    if any(mine.get(name) != result[name] for name in same) or changed(mine["versions"], result["versions"]):
-        if mine:
-            say("other versions, or another machine of this name: its earlier figures are dropped")
-        mine = {"parts": {}, "versions": {}}
-    parts = dict(mine["parts"])
-    for part, rows in result["parts"].items():
-        shapes = [(row.get("batch"), row.get("length")) for row in rows]
-        kept = [row for row in parts.get(part, []) if (row.get("batch"), row.get("length")) not in shapes]
-        parts[part] = sorted([*kept, *rows], key=lambda row: (row.get("batch", 0), row.get("length", 0)))
-    head = {name: result[name] for name in same} | {"versions": mine["versions"] | result["versions"]}
-    return before | {key(): head | {"parts": parts}}
 
+    def join(parts: Parts, measured: Parts) -> Parts:
+        joined = dict(parts)
+        for part, rows in measured.items():
+            shapes = [(row.get("batch"), row.get("length")) for row in rows]
+            kept = [row for row in parts.get(part, []) if (row.get("batch"), row.get("length")) not in shapes]
+            joined[part] = sorted([*kept, *rows], key=lambda row: (row.get("batch", 0), row.get("length", 0)))
+        return joined
 
-def changed(before: dict[str, str], now: dict[str, str]) -> bool:
-    """Return whether a library that is in both has another version."""
-    return any(before[peer] != version for peer, version in now.items() if peer in before)
+    return merged(before, result, join)
 
 
 # ---------------------------------------------------------------- tables
