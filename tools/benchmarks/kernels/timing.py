@@ -217,6 +217,11 @@ def by_processor(results: Result, part: str) -> str:
 # ---------------------------------------------------------------- the whole
 
 
+def merge(before: Result, result: Result) -> Result:
+    """Return the figures of all processors, with those of one more run; a part that was measured again is replaced."""
+    return merged(before, result, operator.or_)
+
+
 def measure(parts: Sequence[str], model: Path | None, plan: Plan) -> Result:
     """Return the figures of some parts, each with its rounds and with the load before it.
 
@@ -254,5 +259,5 @@ def run(only: Sequence[str] | None, model: Path | None, short: bool, rounds: int
         RuntimeError: one of them could not run something.
     """
     result = measure(only or PARTS, model, quick(rounds) if short else Plan(rounds))
-    results = merged(read(out) if out else {}, result, operator.or_)
+    results = merge(read(out) if out else {}, result)
     finish(as_markdown(results[key()]), results, out)
