@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
+from play.serving.front.admission import BODY_SECONDS, LARGEST_BODY
 from play.serving.front.answers import CLOSE, App, Headers, Message, Receive, Scope, Send, header, refuse
 from play.serving.front.probes import PROBES
 from play.serving.front.recording import CURRENT
@@ -12,9 +13,7 @@ from play.serving.validation import InvalidRequest, ModelLimits, validated
 
 #: MAX's server has other paths, and some of them change its state.
 PATHS = {"/v1/completions": "POST", "/v1/models": "GET", "/version": "GET"}
-LARGEST_BODY = 1 << 20  # bytes; a full context of tokens has a few thousand
 MOST_DISCARDED = 64 << 20  # bytes of a body that is too large: only who has sent all of it reads the answer
-BODY_SECONDS = 30.0  # for which a body may take
 
 
 class Validation:

@@ -7,14 +7,14 @@ import os
 import pytest
 
 from play.serving.front import keys as keys_module
-from play.serving.front.admission import Places
+from play.serving.front.admission import LARGEST_BODY, Places
 from play.serving.front.keys import Keys, NoKeys, is_loopback
 from play.serving.front.probes import STUCK_SECONDS
 from play.serving.front.recording import CURRENT
 from play.serving.front.running import Running
 from play.serving.front.stack import Watching, stacked
 from play.serving.front.standing import Standing
-from play.serving.front.validating import LARGEST_BODY, Validation
+from play.serving.front.validating import Validation
 from play.serving.life import MODEL_ENDED
 from tests.dev.play.serving.asgi import LIMITS, TEXT, Answer, Model, ask, until
 
