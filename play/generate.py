@@ -17,6 +17,8 @@ from play.modules import use_mine
 if TYPE_CHECKING:  # at run time only after use_mine, which decides whose modules the engine imports
     from play.engine import Settings, Writer
 
+ROUNDING = "step_22"  # the step that ``--quantize`` needs, besides those of the model
+
 
 def generate(
     prompt: str | None,
@@ -43,7 +45,8 @@ def generate(
         ValueError: the checkpoint cannot be read, there is no such device, or a setting makes no sense.
     """
     started = time.perf_counter()
-    for words in use_mine(fill_in=fill_in, anyway=anyway) if mine else []:
+    more = [ROUNDING] if quantize else []
+    for words in use_mine(fill_in=fill_in, anyway=anyway, more=more) if mine else []:
         tell(words)
     if mine and kernels:
         tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")

@@ -78,13 +78,14 @@ def use_step(step: Step) -> str:
     return f"on {relative_path(step.learner_file)}; --solution runs it on the solution"
 
 
-def use_mine(*, fill_in: bool, anyway: bool, last: str = LAST) -> list[str]:
+def use_mine(*, fill_in: bool, anyway: bool, last: str = LAST, more: Sequence[str] = ()) -> list[str]:
     """Let the import of a solution import the learner's step. Call it before any solution is imported.
 
     Args:
         fill_in: let the reference stand in for steps that are not complete.
         anyway: also run steps to which the last check said no.
-        last: the last step that is needed.
+        last: the last of the steps that are needed, from the first on.
+        more: further steps that are needed.
 
     Returns:
         What to say first: for which steps the reference stands in, and which have no yes from a check.
@@ -93,7 +94,7 @@ def use_mine(*, fill_in: bool, anyway: bool, last: str = LAST) -> list[str]:
         NotWritten: steps are not complete, and ``fill_in`` is false.
         WasRefused: a check said no to a step, and ``anyway`` is false.
     """
-    steps = [step for step in all_steps() if FIRST <= step.name <= last]
+    steps = [step for step in all_steps() if FIRST <= step.name <= last or step.name in more]
     missing = incomplete(steps)
     if missing and not fill_in:
         names = ", ".join(step.task for step in missing)

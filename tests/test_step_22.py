@@ -5,7 +5,7 @@ logits were recorded with weights that ``gguf`` had rounded. MAX's interpreter m
 exactly; the compiled product rounds the inputs, too, which ``ROUGHLY`` allows for.
 """
 
-import itertools
+from functools import cache
 from pathlib import Path
 
 import gguf
@@ -251,17 +251,19 @@ def test_what_does_not_fit(step):
 def stored(weights):
     """The weights as they are stored in a format, by llama.cpp's package, as the learner's Stored."""
 
-    def in_format(step, format):
+    @cache
+    def in_format(format):
         kind = gguf.GGMLQuantizationType[format]
-        kept = {}
-        for name, array in weights.items():
-            if name != HEAD:
-                small = array.ndim == 2 and "wpe" not in name
-                data = gguf.quantize(array, kind) if small else array.copy()
-                kept[name] = step.Stored(data, format if small else "F32")
-        return kept
+        small = {name for name, array in weights.items() if array.ndim == 2 and "wpe" not in name}
+        return {
+            name: (gguf.quantize(array, kind), format) if name in small else (array, "F32")
+            for name, array in weights.items()
+            if name != HEAD
+        }
 
-    return in_format
+    return lambda step, format: {
+        name: step.Stored(data.copy(), kept) for name, (data, kept) in in_format(format).items()
+    }
 
 
 def kind_of(step, module):
@@ -319,7 +321,7 @@ def test_bias(step):
 @about("with_weight")
 def test_logits(step, config, stored, reference):
     """In a model, the logits are Hugging Face's with the weights rounded, whichever weight of a layer comes first."""
-    for format, reverse in itertools.product(FORMATS, (False, True)):
+    for format, reverse in (("Q8_0", False), ("Q4_0", False), ("Q4_0", True)):
         kept = stored(step, format)
         if reverse:
             kept = dict(reversed(kept.items()))

@@ -34,6 +34,12 @@ UNUSED_PLUGINS = (
     "unraisableexception",
     "threadexception",
     "legacypath",
+    "junitxml",
+    "pastebin",
+    "setuponly",
+    "setupplan",
+    "stepwise",
+    "unittest",
 )
 
 SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
@@ -91,8 +97,10 @@ def observe(
         subjects, claims, kind, draws, traced, None if compiled else eagerly_for(step), show, gone, tell, load, verify
     )
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
-    options += ["-c", os.devnull, "--rootdir", str(step.check_file.parent), "-p", "checker.claims.plugin"]
-    options += ["--assert=plain", "--disable-plugin-autoload", *(["--device", device] if device else [])]
+    tests = str(step.check_file.parent)  # without a limit, pytest reads every folder from the root of the disk down
+    options += ["-c", os.devnull, "--rootdir", tests, "--confcutdir", tests]
+    options += ["-p", "checker.claims.plugin", "--assert=plain", "--disable-plugin-autoload"]
+    options += ["--device", device] if device else []
     for told in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # set by a user, for tests of their own
         os.environ.pop(told, None)
     with tempfile.TemporaryDirectory() as folder:  # else pytest spends seconds removing other sessions'

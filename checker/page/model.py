@@ -1,8 +1,8 @@
 """What the pictures of the book ask the model, answered by a process of its own, for it runs the learner's steps.
 
 Steps that have a yes as they are stand in for the solutions. The process starts with the first question, stays for the
-next, and is started anew when other steps have a yes. One question is answered at a time, one more may wait, and an
-answer that takes too long ends the process.
+next, and is started anew when other steps have a yes. One question is answered at a time, one more may wait. The
+process ends when an answer takes too long, and when nobody has asked for a while, for it takes some 300 MB.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from play.training.plan import FIGURES, OUT
 FIRST, LAST = "step_01", "step_14"  # the steps that the model on a text, and its cache, are made of
 COMMAND = (sys.executable, "-m", "play.widgets")
 SECONDS = (120.0, 60.0)  # for the first answer, since MAX is imported, and for another, since it may have to compile
+IDLE_SECONDS = 600.0  # without a question, after which the process ends
 END_SECONDS = 0.1  # between two tries to end it
 MOST_ASKED = 32_000  # bytes of a question; a pipe takes as many even if nobody reads it
 MOST_BYTES = 8_000_000  # of an answer
@@ -48,12 +49,20 @@ class Model:
     Args:
         command: starts the process, but for the descriptor that it writes to and the names of steps.
         seconds: how long the first answer may take, and another.
+        idle_seconds: how long the process stays without a question.
     """
 
-    def __init__(self, command: Sequence[str] = COMMAND, seconds: tuple[float, float] = SECONDS) -> None:
+    def __init__(
+        self,
+        command: Sequence[str] = COMMAND,
+        seconds: tuple[float, float] = SECONDS,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
         self.command = command
         self.seconds = seconds
+        self.idle_seconds = idle_seconds
         self.process: _Process | None = None
+        self.rest: threading.Timer | None = None
         self.turn = threading.Lock()
         self.places = threading.BoundedSemaphore(MOST_WAITING)
         self.is_closed = False
@@ -68,8 +77,13 @@ class Model:
             raise NoAnswer("the model is reading other texts; ask again in a moment")
         try:
             with self.turn:
+                if self.rest:
+                    self.rest.cancel()
                 steps = done()
                 found = self._started(steps).ask({**question, "what": what})
+                self.rest = threading.Timer(self.idle_seconds, self._end_if_idle)
+                self.rest.daemon = True
+                self.rest.start()
         finally:
             self.places.release()
         if "error" in found:
@@ -88,9 +102,18 @@ class Model:
             self.process = _Process(self.command, [step.name for step in steps], state, *self.seconds)
         return self.process
 
+    def _end_if_idle(self) -> None:
+        """End the process, unless a question has come just now."""
+        if self.turn.acquire(blocking=False):
+            if self.process and threading.current_thread() is self.rest:
+                self.process.end()
+            self.turn.release()
+
     def close(self) -> None:
         """End the process, in the middle of an answer too."""
         self.is_closed = True
+        if self.rest:
+            self.rest.cancel()
         while not self.turn.acquire(timeout=END_SECONDS):
             if self.process:
                 self.process.kill()
@@ -105,20 +128,22 @@ def done() -> list[Step]:
 
 
 def training() -> Answer:
-    """Return the losses of the learner's own training, as far as it has come.
+    """Return the losses of the learner's newest training, as far as it has come, and the name of its ``folder``.
 
     Raises:
-        NoAnswer: there is none in the folder that ``./run train`` writes by default, or it cannot be read.
+        NoAnswer: ``./run train`` has made no folder in the course, or what is in it cannot be read.
     """
-    file = ROOT / OUT / FIGURES
+    name = OUT / FIGURES
     try:
-        if file.stat().st_size > MOST_BYTES:
-            raise NoAnswer(f"{OUT / FIGURES} is too long to be shown")
-        return as_points(_parsed(file.read_bytes()))
-    except FileNotFoundError as error:
-        raise NoAnswer(f"there is no {OUT / FIGURES} yet; `./run train` writes it as it goes on") from error
+        written = max(ROOT.glob(f"*/{FIGURES}"), key=lambda file: file.stat().st_mtime, default=None)
+        if written is None:
+            raise NoAnswer(f"there is no {name} yet; `./run train` writes it as it goes on")
+        name = written.relative_to(ROOT)
+        if written.stat().st_size > MOST_BYTES:
+            raise NoAnswer(f"{name} is too long to be shown")
+        return {**as_points(_parsed(written.read_bytes())), "folder": written.parent.name}
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise NoAnswer(f"{OUT / FIGURES} cannot be read") from error
+        raise NoAnswer(f"{name} cannot be read") from error
 
 
 def _parsed(text: bytes) -> Answer:

@@ -34,6 +34,9 @@ Call = Callable[[], Any]  # runs a workload to its end
 Read = Callable[[Any], list[np.ndarray]]  # returns what a workload returned, as arrays to compare
 
 
+ROUNDED = ("Q4_0",)  # formats of step 22 that MAX multiplies
+
+
 @dataclass(frozen=True)
 class Workload:
     """One thing to run, on random input that depends on nothing but the sizes.
@@ -47,7 +50,7 @@ class Workload:
         length: tokens in each; for ``text``, those of the prompt.
         new_tokens: how many tokens to write.
         device: ``cpu`` or ``gpu``.
-        dtype: ``float32`` or ``bfloat16``.
+        dtype: ``float32`` or ``bfloat16``; or one of ``ROUNDED``, in which only matrices are kept.
     """
 
     part: str
@@ -136,7 +139,7 @@ class MaxBackend:
                 return text[:, workload.length :]
 
             return write, lambda ids: [ids, np.concatenate(logits, axis=1)]
-        device, dtype = self.runtime.open_device(workload.device), DType[workload.dtype]
+        device, dtype = self.runtime.open_device(workload.device), self._numbers(workload)
         graph = self.graph(workload.part, workload)
         if workload.part == "attention":
             arrays = [workload.hidden_states(self.config.n_embd)]
@@ -157,7 +160,7 @@ class MaxBackend:
 
         return call, lambda output: [
             np.from_dlpack(output.to(CPU()).cast(DType.float32))
-            if workload.dtype != "float32"
+            if dtype != DType.float32
             else np.from_dlpack(output.to(CPU()))
         ]
 
@@ -189,7 +192,7 @@ class MaxBackend:
         from solutions.solution_13 import load_pretrained
         from solutions.solution_14 import compile_cached
 
-        device, dtype = self.runtime.open_device(workload.device), DType[workload.dtype]
+        device, dtype = self.runtime.open_device(workload.device), self._numbers(workload)
         ids = TensorType(DType.int64, ["batch", "seq"], device=device)
         if what == "cached":
             if workload.way == KERNELS:  # which puts its layers into a model: not into the one that others run
@@ -226,19 +229,27 @@ class MaxBackend:
 
     def model(self, workload: Workload) -> Any:
         """Return the whole model with the checkpoint's weights, on the workload's device."""
+        from play.engine import load_quantized
         from solutions.solution_13 import load_pretrained
 
         key = (workload.device, workload.dtype)
         if key not in self.models:
-            self.models[key] = load_pretrained(self.folder)
+            rounded = workload.dtype in ROUNDED
+            self.models[key] = load_quantized(self.folder, workload.dtype) if rounded else load_pretrained(self.folder)
             self._move(self.models[key], workload)
         return self.models[key]
+
+    def _numbers(self, workload: Workload) -> Any:
+        """Return the type of the numbers that are computed with."""
+        from max.dtype import DType
+
+        return DType.float32 if workload.dtype in ROUNDED else DType[workload.dtype]
 
     def _move(self, module: Any, workload: Workload) -> None:
         from max.dtype import DType
 
-        if workload.dtype != "float32":
-            cast = {name: weight.cast(DType[workload.dtype]) for name, weight in module.parameters}
+        if (dtype := self._numbers(workload)) != DType.float32:
+            cast = {name: weight.cast(dtype) for name, weight in module.parameters}
             module.load_state_dict(cast, auto_cast=True)
         if workload.device != "cpu":
             module.to(self.runtime.open_device(workload.device))

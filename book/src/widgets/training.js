@@ -41,7 +41,7 @@
             try {
                 this.show(await this.asking('training', {}));
                 const { evaluations, planned } = this.run, last = evaluations.at(-1).step;
-                this.state.textContent = `Your run in my-gpt2: ${count(last)} of ${count(planned)} steps.`;
+                this.state.textContent = `Your run in ${this.run.folder}: ${count(last)} of ${count(planned)} steps.`;
                 if (last < planned) this.timer = setTimeout(() => this.follow(), LOOK);
             } catch (error) {
                 this.state.textContent = widgets.refused(error);

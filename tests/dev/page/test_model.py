@@ -1,6 +1,7 @@
 """What the pictures ask the model: its process runs a learner's steps, so it may do anything, and the server goes on."""
 
 import json
+import os
 import sys
 import threading
 import time
@@ -34,8 +35,8 @@ def asked():
     """Makes models, and closes them."""
     made = []
 
-    def make(body, seconds=(10.0, 0.5)):
-        made.append(Model(process(body), seconds))
+    def make(body, seconds=(10.0, 0.5), **idle):
+        made.append(Model(process(body), seconds, **idle))
         return made[-1]
 
     yield make
@@ -62,6 +63,20 @@ def test_the_process_stays_until_other_steps_have_a_yes(asked, done):
     assert second["steps"] == second["steps told"] == ["step_07"]
     assert second["by"] != first["by"]
     assert not psutil.pid_exists(first["by"])
+
+
+def test_a_process_that_nobody_asks_ends_and_the_next_question_starts_another(asked, done):
+    one = asked(ECHO, idle_seconds=0.5)
+    pids = []
+    for _ in range(2):
+        for _ in range(3):  # 0.9 seconds, in which somebody asks
+            time.sleep(0.3)
+            pids.append(one.ask("attention", {})["by"])
+        ends = time.monotonic() + 10
+        while psutil.pid_exists(pids[-1]) and time.monotonic() < ends:
+            time.sleep(0.05)
+    assert len({*pids}) == 2
+    assert not any(psutil.pid_exists(pid) for pid in pids)
 
 
 @pytest.mark.parametrize("body", BAD.values(), ids=BAD)
@@ -181,3 +196,17 @@ def test_a_training_is_shown_as_far_as_it_has_come(tmp_path, monkeypatch):
     assert [one["training"] for one in shown["evaluations"]] == [None, 5.5, 3.5]
     assert shown["losses"] == [[1, 6.0], [2, 5.0], [3, 4.0], [4, 3.0]]
     assert shown["planned"] == 40
+    assert shown["folder"] == "my-gpt2"
+
+
+def test_of_several_trainings_the_newest_is_shown(tmp_path, monkeypatch):
+    monkeypatch.setattr(model, "ROOT", tmp_path)
+    figures = {"plan": {"steps": 4}, "facts": {"vocab": 8}, "losses": [1.0], "evaluations": [], "samples": []}
+    for seconds, name in enumerate(("letters", "my-gpt2", "a diary")):
+        file = tmp_path / name / "training.json"
+        file.parent.mkdir()
+        file.write_text(json.dumps(figures))
+        os.utime(file, (seconds, seconds))
+    assert model.training()["folder"] == "a diary"
+    os.utime(tmp_path / "letters" / "training.json", (9, 9))
+    assert model.training()["folder"] == "letters"

@@ -116,6 +116,8 @@ def test_mine_names_what_is_not_written(course):
     assert run.returncode == 2
     assert "not written yet: s01, s02, s04," in run.stderr
     assert "--fill-in" in run.stderr
+    assert "s22" not in run.stderr
+    assert ", s22. Write them" in generate("Call me", "--mine", "--quantize", "q4_0", root=course.root).stderr
     filled = generate("Call me", "--mine", "--fill-in", "--max-new-tokens", "3", "--seed", "1", root=course.root)
     assert filled.returncode == 0, filled.stderr
     assert "stands in for s02" in filled.stderr

@@ -28,8 +28,8 @@ def at_least(step: Step) -> tuple[int, int]:
 
 
 MOST_IN_FAST = 1  # mistakes of a step that --fast grades, and alternatives
-MOST_OF_LONG = 5  # the same, of a step whose graphs have gradients; ./run nightly and ./run kernels grade all
-THROUGH_THE_COMMAND = 5
+MOST_OF_LATER = 5  # the same, of the steps about training, kernels and small weights; ./run nightly grades all
+THROUGH_THE_COMMAND, LATER_THROUGH_THE_COMMAND = 5, 2  # mistakes of a step
 PAIRS = 5  # of mistakes, of a step
 KERNELS = 1  # mistakes of a kernel that are compiled, and alternatives; ./run nightly compiles all
 ENOUGH_IN_FAST = ("warmup_05", "step_07", "step_12")  # of the steps with several blanks
@@ -40,6 +40,11 @@ def drawn(request):
     """Draws some of many by lot, the same ones for the same --seed."""
     lot = random.Random(f"{request.config.option.seed} {request.node.name}")
     return lambda names, count: lot.sample(list(names), min(count, len(names)))
+
+
+def is_later(step: Step) -> bool:
+    """Whether a step comes after the finished model, so that its tests have 15 seconds at most."""
+    return step.name.startswith("step") and step.name > "step_15"
 
 
 every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
@@ -75,7 +80,7 @@ def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, drawn, pytestc
     told: list[Event] = []
     attempts, subjects = load_attempts(step), subjects_of(step)
     option = pytestconfig.option
-    most = MOST_IN_FAST if option.fast else MOST_OF_LONG if step.compiles_long and not option.nightly else len(subjects)
+    most = MOST_IN_FAST if option.fast else MOST_OF_LATER if is_later(step) and not option.nightly else len(subjects)
     few = {THE_SOLUTION, *drawn(attempts.mistakes, most), *drawn(attempts.alternatives, most)}
     subjects = {name: edits for name, edits in subjects.items() if name in few}
     surveyed = list(survey(step, subjects, told.append, seed=option.seed))
@@ -127,7 +132,8 @@ def test_two_mistakes_at_once_are_both_named(step: Step, pytestconfig):
 def test_a_mistake_is_named_by_the_command_too(step: Step, drawn, course, pytestconfig):
     """Through processes, events and printing, for those drawn by lot."""
     mistakes = load_attempts(step).mistakes
-    for sentence in drawn(mistakes, len(mistakes) if pytestconfig.option.nightly else THROUGH_THE_COMMAND):
+    few = LATER_THROUGH_THE_COMMAND if is_later(step) else THROUGH_THE_COMMAND
+    for sentence in drawn(mistakes, len(mistakes) if pytestconfig.option.nightly else few):
         course.write(step.task, edited(step.solution_file.read_text(), mistakes[sentence]))
         run = course.check(step.task, "--no-compile")
         assert run.returncode == 1

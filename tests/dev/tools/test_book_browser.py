@@ -143,7 +143,7 @@ LACKING = """async () => {
 }"""
 
 CORNERS = ((PHONE, "light"), (DESK, "navy"))  # two views that have both widths and both themes
-OTHERS = ((PHONE, "navy"), (DESK, "light"))
+OTHERS = ((PHONE, "navy"), (DESK, "light"))  # by night: no width depends on a theme, and no color on a width
 
 
 def by_night(view):
@@ -190,8 +190,7 @@ def view(request, page):
     return page
 
 
-in_both_widths = pytest.mark.parametrize("view", [(width, "light") for width in WIDTHS], indirect=True, ids=str)
-in_both_themes = pytest.mark.parametrize("view", [(PHONE, theme) for theme in THEMES], indirect=True, ids=str)
+in_two_views = pytest.mark.parametrize("view", [*CORNERS, *map(by_night, OTHERS)], indirect=True, ids=str)
 
 
 @cache
@@ -243,7 +242,7 @@ def test_the_fonts_of_the_book_have_every_sign_of_its_listings_and_formulas(page
     assert page.evaluate(LACKING) == []
 
 
-@pytest.mark.parametrize("view", CORNERS, indirect=True, ids=str)
+@in_two_views
 def test_a_page_is_whole_and_as_wide_as_its_window(view):
     for unfolded in (False, True):
         view.evaluate(
@@ -264,6 +263,7 @@ def test_axe_has_no_complaint_about_colors(view):
     assert complaints(view, COLORS) == []
 
 
+@in_two_views
 def test_the_words_of_figures_are_in_their_place_and_large_enough(view):
     words = view.evaluate(FIGURES)
     assert [word for word in words if word["outside"] > 1] == []
@@ -271,7 +271,7 @@ def test_the_words_of_figures_are_in_their_place_and_large_enough(view):
     assert view.evaluate(OVERLAPS) == []
 
 
-@in_both_widths
+@in_two_views
 def test_what_scrolls_can_be_reached_and_says_so(view):
     for found in view.evaluate(SCROLLING):
         assert found["tabindex"] == "0", found
@@ -281,7 +281,7 @@ def test_what_scrolls_can_be_reached_and_says_so(view):
             assert "Scroll sideways" in found["note"], found
 
 
-@in_both_widths
+@in_two_views
 def test_prose_listings_figures_and_tables_share_one_measure(view):
     edges = view.evaluate(EDGES)
     widest = max(right - left for left, right in edges)
@@ -290,7 +290,7 @@ def test_prose_listings_figures_and_tables_share_one_measure(view):
     assert len({right for _, right in edges}) == 1, f"{widest} from {left}"
 
 
-@in_both_themes
+@in_two_views
 def test_verdicts_have_the_colors_of_a_terminal(view):
     theme = DARK if view.theme == "navy" else LIGHT
     _, red, green, yellow = (f"rgb{tuple(theme.ansi_colors[number])}" for number in range(4))

@@ -83,6 +83,7 @@ WAYS = (
         Way(f"{way}, bfloat16", HUGGING_FACE, "bfloat16", how, weights="bfloat16", bits=16, cache="bfloat16")
         for way, how in HUGGING_FACES.items()
     ),
+    Way("this course, Q4_0", COURSE, "Q4_0", MAX, weights="4 bits, head too", bits=4.5),
     Way("CTranslate2, int8", "ctranslate2", "int8", format="ctranslate2-int8", weights=f"8 bits, {HEAD_TOO}", bits=8),
     Way("llama.cpp, Q8_0", LLAMA_CPP, "Q8_0", "", "gguf-Q8_0", f"8 bits, {HEAD_TOO}", 8.5, "float16", LAST),
     Way("llama.cpp, Q4_0", LLAMA_CPP, "Q4_0", "", "gguf-Q4_0", f"4 bits, {HEAD_TOO}", 4.5, "float16", LAST),
