@@ -57,6 +57,11 @@ plan_options = each(  # no defaults: a resumed training must know which were giv
         for name, default, about in plan.options()
     )
 )
+quantize_option = click.option(
+    "--quantize",
+    type=click.Choice(["Q8_0", "Q4_0"], case_sensitive=False),
+    help="Round the matrices to 8 or 4 bits, as in step 22.",
+)
 writing_options = each(
     model_options,
     click.option("--max-new-tokens", type=int, default=100, help="Write at most this many tokens."),
@@ -66,11 +71,7 @@ writing_options = each(
     device_option,
     click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare."),
     click.option("--kernels", is_flag=True, help="Run attention and linear layers by the kernels of play/kernels."),
-    click.option(
-        "--quantize",
-        type=click.Choice(["Q8_0", "Q4_0"], case_sensitive=False),
-        help="Round the matrices to 8 or 4 bits, as in step 22.",
-    ),
+    quantize_option,
 )
 
 
@@ -356,6 +357,7 @@ def chat(**options: Any) -> None:
 @click.option("--grace", type=float, default=30, help="Seconds that running requests have after SIGTERM or Ctrl-C.")
 @click.option("--restart", is_flag=True, help="Start the model again if its process ends.")
 @click.option("--kernels", is_flag=True, help="Run linear layers by the kernel of play/kernels.")
+@quantize_option
 @click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
 @click.option("--verbose", is_flag=True, help="Show MAX's own log.")
 def serve(**options: Any) -> None:

@@ -12,12 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from play.modules import use_mine
+from play.modules import ROUNDING, use_mine
 
 if TYPE_CHECKING:  # at run time only after use_mine, which decides whose modules the engine imports
     from play.engine import Settings, Writer
-
-ROUNDING = "step_22"  # the step that ``--quantize`` needs, besides those of the model
 
 
 def generate(

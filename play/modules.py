@@ -17,6 +17,7 @@ from checker.course.static import read_statically
 from checker.course.steps import Step, all_steps
 
 FIRST, LAST = "step_01", "step_15"  # the steps that make up the model and its server; later ones train it
+ROUNDING = "step_22"  # the one that ``--quantize`` needs as well
 
 
 class NotWritten(ValueError):

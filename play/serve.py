@@ -14,6 +14,7 @@ from play.serving.environment import (
     KERNELS,
     MINE,
     MODULES,
+    QUANTIZE,
     CannotServe,
     Options,
     check_version,
@@ -31,6 +32,7 @@ def serve(
     fill_in: bool,
     anyway: bool,
     kernels: bool,
+    quantize: str | None,
     api_key: Path | None,
     no_key: bool,
     **options: Any,
@@ -43,6 +45,7 @@ def serve(
         fill_in: take the reference's step where there is none of the learner's.
         anyway: also run a step that a check refused.
         kernels: run linear layers by the kernels of ``play/kernels``.
+        quantize: the format that matrices are rounded to, as in step 22; the texts may change.
         api_key: the file of keys, one of which a request needs.
         no_key: let other machines ask without a key.
         options: see :class:`play.serving.environment.Options`.
@@ -57,6 +60,10 @@ def serve(
     """
     try:
         check_version()
+        if quantize:
+            if kernels or options["device"] != "cpu":
+                raise CannotServe("rounded matrices run on the CPU, by MAX; leave --device gpu and --kernels away")
+            os.environ[QUANTIZE] = quantize
         if mine:
             os.environ[MODULES] = " ".join([MINE, *[FILL_IN] * fill_in, *[ANYWAY] * anyway])
         for words in choose_modules():

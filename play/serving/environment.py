@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checker.course.installed import needed_version
-from play.modules import use_mine
+from play.modules import ROUNDING, use_mine
 
 #: In the environment of the server and of the processes that it starts: whose modules run, if not the reference's.
 MODULES = "GPT2_MODULES"
@@ -17,6 +17,9 @@ MINE, FILL_IN, ANYWAY = "mine", "fill-in", "anyway"
 
 #: In the same environment, if linear layers are to run by the kernel of ``play/kernels``.
 KERNELS = "GPT2_KERNELS"
+
+#: In the same environment, the format that matrices are rounded to, if they are.
+QUANTIZE = "GPT2_QUANTIZE"
 
 
 class CannotServe(Exception):
@@ -83,4 +86,5 @@ def choose_modules() -> list[str]:
         WasRefused: a check said no to a step, which may not run anyway.
     """
     chosen = os.environ.get(MODULES, "").split()
-    return use_mine(fill_in=FILL_IN in chosen, anyway=ANYWAY in chosen) if chosen else []
+    more = [ROUNDING] if QUANTIZE in os.environ else []
+    return use_mine(fill_in=FILL_IN in chosen, anyway=ANYWAY in chosen, more=more) if chosen else []

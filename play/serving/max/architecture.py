@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -37,9 +38,10 @@ from max.pipelines.modeling.types import PipelineTask
 
 from play.kernels.modules import with_linear
 from play.kernels.operations import loaded
-from play.serving.environment import KERNELS
+from play.serving.environment import KERNELS, QUANTIZE
 from play.serving.max.cache import MaxPagedCache
 from solutions.solution_01 import GPT2Config
+from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config
 from solutions.solution_15 import ServedGPT2, cache_sizes
 
@@ -122,13 +124,23 @@ class ServedConfig(ArchConfigWithStoredKVParams, ArchConfigWithKVCache):
 
 
 class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
-    """The model as MAX builds, fills with step 13's weights and compiles it."""
+    """The model as MAX builds, fills with step 13's weights and compiles it; or with matrices rounded as in step 22."""
 
     model_config_cls = ServedConfig
     batch_processor_cls = Batcher
 
     def _load_state_dict(self) -> dict[str, Any]:
+        if self.rounded:
+            return dict(self.rounded.parameters)
         return convert_checkpoint(read_checkpoint(Path(self.pipeline_config.model.model_path)))
+
+    @cached_property
+    def rounded(self) -> MaxGPT2LMHeadModel | None:
+        """The model with rounded matrices, if they are wanted."""
+        from play.engine import load_quantized
+
+        format = os.environ.get(QUANTIZE)
+        return load_quantized(Path(self.pipeline_config.model.model_path), format) if format else None
 
     def _create_model_config(self, state_dict: dict[str, Any]) -> ServedConfig:
         return ServedConfig.initialize(self.pipeline_config, max_seq_len=self.max_seq_len)
@@ -137,6 +149,8 @@ class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
         model = ServedByMax(model_config.gpt2, self.kv_params)
         if KERNELS in os.environ:
             with_linear(model)
+        if self.rounded:
+            model.transformer, model.lm_head = self.rounded.transformer, self.rounded.lm_head
         model.to(self.devices[0])
         return model
 

@@ -347,6 +347,22 @@ def test_with_the_kernels_every_text_is_the_same(server):
         kernels.end()
 
 
+@pytest.mark.nightly
+def test_rounded_matrices_write_what_they_write_without_a_server():
+    from checker.max_adapter.runtime import prepare
+    from play.engine import Settings, Writer
+
+    prepare()
+    writer = Writer(quantize="Q4_0")
+    rounded = Server("--quantize", "q4_0")
+    try:
+        for prompt in PROMPTS[:4]:
+            wanted = "".join(writer.write(prompt, Settings(max_new_tokens=16, temperature=0)))
+            assert wanted.endswith(rounded.text(prompt))
+    finally:
+        rounded.end()
+
+
 def test_a_killed_server_and_the_next():
     server = Server()
     stream = iter(server.complete("Call me", max_tokens=250, stream=True))
@@ -434,6 +450,8 @@ def test_two_signals_end_a_server_that_is_busy():
         (("--model", "tests"), "tests has no readable config.json"),
         (("--mine",), "not written yet: s01"),
         (("--kernels", "--device", "gpu"), "the kernels run on the CPU; leave --device gpu away"),
+        (("--kernels", "--quantize", "q4_0"), "leave --device gpu and --kernels away"),
+        (("--mine", "--quantize", "q4_0"), ", s22. Write them"),
     ],
 )
 def test_what_cannot_be_served_is_said(arguments, said, course):
