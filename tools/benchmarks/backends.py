@@ -186,7 +186,7 @@ class MaxBackend:
 
         from checker.claims.modules import build
         from play.engine import LastLogits
-        from play.kernels.modules import compile_with_kernels, with_kernels
+        from play.kernels.modules import compile_with_kernels, with_kernels, with_linear
         from play.kernels.operations import loaded
         from solutions.solution_07 import GPT2MultiHeadAttention
         from solutions.solution_13 import load_pretrained
@@ -207,6 +207,7 @@ class MaxBackend:
             return attention.compile(TensorType(dtype, ["batch", "seq", self.config.n_embd], device=device))
         if workload.way in (KERNELS, BARE):
             model = with_kernels(load_pretrained(self.folder))
+            with_linear(model)
             with loaded():
                 return (bare(model) if workload.way == BARE else model).compile(ids)
         if what in ("forward", "token"):
