@@ -352,15 +352,14 @@ def test_rounded_matrices_write_what_they_write_without_a_server():
     from checker.max_adapter.runtime import prepare
     from play.engine import Settings, Writer
 
-    prepare()
-    writer = Writer(quantize="Q4_0")
-    rounded = Server("--quantize", "q4_0")
+    rounded = Server("--quantize", "q4_0")  # before MAX is at work here: what it puts into the environment is inherited
     try:
-        for prompt in PROMPTS[:4]:
-            wanted = "".join(writer.write(prompt, Settings(max_new_tokens=16, temperature=0)))
-            assert wanted.endswith(rounded.text(prompt))
+        texts = [rounded.text(prompt) for prompt in PROMPTS[:4]]
     finally:
         rounded.end()
+    prepare()
+    writer, settings = Writer(quantize="Q4_0"), Settings(max_new_tokens=16, temperature=0)
+    assert ["".join(writer.write(prompt, settings)) for prompt in PROMPTS[:4]] == texts
 
 
 def test_a_killed_server_and_the_next():
