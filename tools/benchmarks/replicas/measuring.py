@@ -1,0 +1,270 @@
+"""Take the figures of the chapter on more than one machine, part by part.
+
+Every part starts its own servers and says under what conditions it ran. ``--out`` keeps the parts that were not run.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from checker.course.paths import SMALL_MODEL
+from tools.benchmarks.harness import Result, conditions, finish, ratio, read, say, take_turns
+from tools.benchmarks.replicas import faults, simulation
+from tools.benchmarks.replicas.load import Answer, Request, closed_loop, for_seconds, open_loop, percentile
+from tools.benchmarks.replicas.processes import Process, balancer, running, server, status
+from tools.benchmarks.replicas.results import tables
+from tools.benchmarks.serving import PROMPTS, random_checkpoint
+
+TOKENS = 32  # of each request
+BATCHES = (1, 2, 4, 8, 16, 32)  # clients of one server; the last is the largest batch that it runs
+SECONDS = 2.0  # of each turn
+RATES = (0.2, 0.4, 0.6, 0.8)  # shares of what two servers on one processor can answer
+OPEN_SECONDS = 12.0
+COUNTS = (1, 2, 10, 100, 1000)
+LOADS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
+RULES = {count: ("fewest requests",) if count < 1000 else tuple(simulation.RULES) for count in COUNTS}
+CONVERSATIONS, TURNS, SPEAKERS = 6, 5, 3
+FIRST_TURN, LATER_TURN = 256, 128  # tokens; a page of MAX's cache has 128
+
+
+def asked(stream: bool = False) -> list[Request]:
+    """Return the requests that clients send, in turns."""
+    return [Request(prompt, TOKENS, stream) for prompt in PROMPTS]
+
+
+@contextmanager
+def served(count: int, folder: Path = SMALL_MODEL, *options: str) -> Iterator[list[Process]]:
+    """Run so many servers, warm."""
+    servers = [server(folder, *options) for _ in range(count)]
+    with running(*servers):
+        for one in servers:
+            for_seconds(one.port, [Request("The", 8, model=folder.name)], 32, 0.5)
+        yield servers
+
+
+@contextmanager
+def balanced(*servers: Process) -> Iterator[Process]:
+    """Run HAProxy before servers, until it knows that they are ready."""
+    before = balancer(*(one.port for one in servers))
+    with running(before):
+        seen, limit = set[str](), time.monotonic() + 20
+        while len(seen) < len(servers) and time.monotonic() < limit:
+            seen |= {one.server for one in closed_loop(before.port, [Request("The", 1)] * 4, 1)} - {""}
+        yield before
+
+
+def rate(answers: Sequence[Answer]) -> float:
+    """Return the tokens per second of all clients together.
+
+    Raises:
+        RuntimeError: a request failed, so there is nothing to measure.
+    """
+    if failed := [one.error for one in answers if not one.right]:
+        raise RuntimeError(f"{len(failed)} of {len(answers)} requests failed: {failed[0]}")
+    took = max(one.started + one.seconds for one in answers) - min(one.started for one in answers)
+    return sum(one.request.tokens for one in answers) / took
+
+
+# ---------------------------------------------------------------- the parts
+
+
+def iterations(rounds: int) -> Result:
+    """Measure how long an iteration takes at each batch size, with one server, and with two on the same processor."""
+    with served(2) as servers:
+
+        def measure(way: tuple[int, int]) -> float:
+            batch, busy = way
+            with ThreadPoolExecutor(busy) as pool:
+                rates = pool.map(lambda one: rate(for_seconds(one.port, asked(), batch, SECONDS)), servers[:busy])
+                took = batch / statistics.mean(rates)
+            say(f"  batch {batch}, {busy} busy: {1000 * took:.2f} ms")
+            return took
+
+        times = take_turns([(batch, busy) for busy in (1, 2) for batch in BATCHES], rounds, measure)
+    medians = {busy: [round(statistics.median(times[batch, busy]), 6) for batch in BATCHES] for busy in (1, 2)}
+    return {"tokens": TOKENS, "batches": list(BATCHES), "seconds": {str(busy): row for busy, row in medians.items()}}
+
+
+def times_of(result: Result) -> simulation.Times:
+    """Return the measured times as the simulation takes them."""
+    part = result["parts"]["iterations"]
+    return simulation.Times(tuple(part["batches"]), {int(busy): tuple(row) for busy, row in part["seconds"].items()})
+
+
+def cost(rounds: int) -> Result:
+    """Compare one server with the same server behind HAProxy."""
+    with served(1) as (alone,), balanced(alone) as before:
+        ports, found = {"alone": alone.port, "behind HAProxy": before.port}, dict[Any, list[Answer]]()
+
+        def measure(way: tuple[int, bool, str]) -> float:
+            clients, stream, name = way
+            answers = for_seconds(ports[name], asked(stream), clients, SECONDS)
+            found.setdefault(way, []).extend(answers)
+            return rate(answers)
+
+        ways = [(clients, stream, name) for clients in (1, 8, 32) for stream in (False, True) for name in ports]
+        rates = take_turns(ways, rounds, measure)
+    rows = []
+    for clients in (1, 8, 32):
+        for stream in (False, True):
+            one, other = ((clients, stream, name) for name in ports)
+            row: dict[str, Any] = {"clients": clients, "stream": stream}
+            for name, way in zip(ports, (one, other), strict=True):
+                row |= {
+                    f"{name}, tokens/s": round(statistics.median(rates[way]), 1),
+                    f"{name}, ms": round(1000 * statistics.median(each.seconds for each in found[way]), 1),
+                    f"{name}, first ms": round(1000 * statistics.median(each.first for each in found[way]), 1),
+                }
+            row["rate"] = ratio(rates[other], rates[one])
+            row["latency"] = round(row["behind HAProxy, ms"] / row["alone, ms"], 3)
+            row["first"] = round(row["behind HAProxy, first ms"] / row["alone, first ms"], 3)
+            rows.append(row)
+    return {"rows": rows}
+
+
+def two(rounds: int, times: simulation.Times) -> Result:
+    """Compare two servers behind HAProxy with the simulation: requests at random moments, and their latencies."""
+    capacity = 2 * BATCHES[-1] / (TOKENS * times.seconds[2][-1])
+    rows = []
+    with served(2) as servers, balanced(*servers) as before:
+        for share in RATES:
+            arrivals, took = share * capacity, list[float]()
+            for turn in range(rounds):
+                sent = (asked() * round(1 + arrivals * OPEN_SECONDS / len(PROMPTS)))[: round(arrivals * OPEN_SECONDS)]
+                answers = open_loop(before.port, sent, arrivals, seed=turn)
+                rate(answers)
+                took += [one.seconds for one in answers[len(answers) // 6 :]]
+            expected = simulation.latencies(
+                times, replicas=2, rate=arrivals, tokens=TOKENS, shared=True, duration=120, warm=5
+            )
+            row: dict[str, Any] = {"load": share, "requests a second": round(arrivals, 1), "requests": len(took)}
+            for name, part in (("median", 0.5), ("p95", 0.95)):
+                row[f"measured {name}"] = round(percentile(took, part), 4)
+                row[f"simulated {name}"] = round(percentile(expected, part), 4)
+            say(f"  {row}")
+            rows.append(row)
+    return {"tokens": TOKENS, "rows": rows}
+
+
+def simulated(rounds: int, times: simulation.Times) -> Result:
+    """Simulate up to a thousand replicas, each with a processor of its own."""
+    rows = simulation.by_load(times, TOKENS, COUNTS, LOADS, RULES)
+    return {"tokens": TOKENS, "capacity of one": round(times.capacity(TOKENS), 2), "rows": rows}
+
+
+def conversations(seed: int) -> list[list[list[int]]]:
+    """Return the prompts of some conversations: each is the one before, and what was said since."""
+    drawn = random.Random(seed)
+    talks = []
+    for _ in range(CONVERSATIONS):
+        said = [drawn.randrange(1000) for _ in range(FIRST_TURN + LATER_TURN * (TURNS - 1))]
+        talks.append([said[: FIRST_TURN + LATER_TURN * turn] for turn in range(TURNS)])
+    return talks
+
+
+def prefixes(rounds: int) -> Result:
+    """Measure the time to the first token of conversations that stay at one server, or do not."""
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "random-124m"
+        folder.mkdir()
+        random_checkpoint(folder)
+        for cached in (True, False):
+            options = ["--batch", "8", *["--no-prefix-cache"] * (not cached)]
+            with served(2, folder, *options) as servers, balanced(*servers) as before:
+
+                def measure(stays: bool, port: int = before.port, model: str = folder.name) -> float:
+                    return _talk(port, model, conversations(time.monotonic_ns()), stays)
+
+                took = take_turns((True, False), rounds, measure)
+            for stays in (True, False):
+                first = statistics.median(took[stays])
+                rows.append({"cached": cached, "stays": stays, "first token, s": round(first, 3)})
+                say(f"  {rows[-1]}")
+    return {"turns": TURNS, "first turn": FIRST_TURN, "later turns": LATER_TURN, "rows": rows}
+
+
+def _talk(port: int, model: str, talks: Sequence[Sequence[Sequence[int]]], stays: bool) -> float:
+    """Return the median time to the first token, over all turns but the first of each conversation."""
+
+    def talk(number: int) -> list[float]:
+        headers = {"X-Session-Id": f"{number} of {id(talks)}"} if stays else {}
+        answers = closed_loop(port, [Request(prompt, 1, headers=headers, model=model) for prompt in talks[number]], 1)
+        rate(answers)
+        return [one.seconds for one in answers[1:]]
+
+    with ThreadPoolExecutor(SPEAKERS) as pool:
+        return statistics.median(chain.from_iterable(pool.map(talk, range(len(talks)))))
+
+
+def seen_faults(rounds: int) -> Result:
+    """Restart, kill and freeze a server behind HAProxy, and count what failed."""
+    rows = []
+    with served(2) as servers, balanced(*servers) as before:
+        sent = faults.requests(PROMPTS, TOKENS)
+        wanted = faults.alone(servers[1].port, sent)
+        for name, fault, mend in (
+            ("restarted", faults.restart(servers[0]), lambda: None),
+            ("killed", faults.kill(servers[0]), servers[0].start),
+            ("frozen", faults.freeze(servers[0]), servers[0].thaw),
+        ):
+            got = faults.happens(before.port, sent, wanted, fault)
+            mend()
+            while status(servers[0].port, "/ready") != 200:
+                time.sleep(0.1)
+            time.sleep(2)  # in which HAProxy sees it, too
+            rows.append(
+                {
+                    "fault": name,
+                    "requests": len(got.answers),
+                    "failed": len(got.failed),
+                    "failed streams": sum(one.request.stream for one in got.failed),
+                    "wrong": len(got.wrong),
+                    "longest, s": round(got.longest, 2),
+                    "seconds": round(got.seconds, 2),
+                }
+            )
+            say(f"  {rows[-1]} {sorted({one.error for one in got.failed})}")
+    return {"clients": faults.CLIENTS, "rows": rows}
+
+
+PARTS: dict[str, Callable[..., Result]] = {
+    "iterations": iterations,
+    "cost": cost,
+    "two": two,
+    "simulated": simulated,
+    "prefixes": prefixes,
+    "faults": seen_faults,
+}
+FROM_ITERATIONS = ("two", "simulated")
+
+
+def run(parts: Sequence[str], rounds: int, out: Path | None) -> None:
+    """Run some parts and print tables.
+
+    Args:
+        parts: some of ``PARTS``; those that simulate use the iterations of this run, or of ``out``.
+        rounds: how often each is measured.
+        out: where to write the figures as JSON, beside those of the parts that are not run.
+
+    Raises:
+        RuntimeError: requests failed, or there are no iterations to simulate with.
+    """
+    result: Result = {"parts": {}} | (read(out) if out else {})
+    for name in PARTS:
+        if name in parts:
+            say(name)
+            if name in FROM_ITERATIONS and "iterations" not in result["parts"]:
+                raise RuntimeError(f"{name} simulates with measured iterations; run the part `iterations` first")
+            given = (times_of(result),) if name in FROM_ITERATIONS else ()
+            result["parts"][name] = conditions(rounds) | PARTS[name](rounds, *given)
+    finish("\n\n".join(tables(result).values()), result, out)

@@ -1,0 +1,95 @@
+"""The tables of ``./run bench-replicas``, for the terminal and for the book."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tools.benchmarks.harness import Column, Result, table
+
+
+def tables(result: Result) -> dict[str, str]:
+    """Return a table for each part that was measured."""
+    makers = {"iterations": _of_iterations, "cost": _of_cost, "two": _of_two, "simulated": _of_simulated}
+    makers |= {"prefixes": _of_prefixes, "faults": _of_faults}
+    return {name: make(result["parts"][name]) for name, make in makers.items() if name in result["parts"]}
+
+
+def _of_iterations(part: Result) -> str:
+    columns = [Column("requests in the batch", "batch", "d", "--:")]
+    columns += [
+        Column(words, busy, ".1f", "--:") for busy, words in (("1", "one server, ms"), ("2", "each of two, ms"))
+    ]
+    seconds = part["seconds"]
+    rows = [
+        {"batch": batch} | {busy: 1000 * seconds[busy][at] for busy in seconds}
+        for at, batch in enumerate(part["batches"])
+    ]
+    return table(columns, rows)
+
+
+def _of_cost(part: Result) -> str:
+    columns = [
+        Column("clients", "clients", "d", "--:"),
+        Column("answers", "kind"),
+        Column("alone, tokens/s", "alone, tokens/s", ".0f", "--:"),
+        Column("behind HAProxy", "behind HAProxy, tokens/s", ".0f", "--:"),
+        Column("alone, first token, ms", "alone, first ms", ".1f", "--:"),
+        Column("behind HAProxy", "behind HAProxy, first ms", ".1f", "--:"),
+        Column("alone, whole text, ms", "alone, ms", ".1f", "--:"),
+        Column("behind HAProxy", "behind HAProxy, ms", ".1f", "--:"),
+    ]
+    return table(columns, [row | {"kind": "a stream" if row["stream"] else "at once"} for row in part["rows"]])
+
+
+def _of_two(part: Result) -> str:
+    columns = [
+        Column("load", "load", ".0%", "--:"),
+        Column("requests a second", "requests a second", ".1f", "--:"),
+        *(
+            Column(f"{who} {what}, ms", f"{who} {what}", ".0f", "--:")
+            for what in ("median", "p95")
+            for who in ("measured", "simulated")
+        ),
+    ]
+    rows = [
+        {name: 1000 * value if name.startswith(("measured", "simulated")) else value for name, value in row.items()}
+        for row in part["rows"]
+    ]
+    return table(columns, rows)
+
+
+def _of_simulated(part: Result) -> str:
+    loads = sorted({row["load"] for row in part["rows"]})
+    columns = [Column("replicas", "replicas", "d", "--:"), Column("a request goes to", "rule")]
+    columns += [Column(f"{load:.0%}".replace("%", " %"), str(load), ".0f", "--:") for load in loads]
+    rows: dict[tuple[int, str], dict[str, Any]] = {}
+    for row in part["rows"]:
+        key = row["replicas"], row["rule"]
+        rows.setdefault(key, {"replicas": key[0], "rule": key[1]})[str(row["load"])] = 1000 * row["p99"]
+    return table(columns, rows.values())
+
+
+def _of_prefixes(part: Result) -> str:
+    columns = [
+        Column("prefix caching", "caching"),
+        Column("a conversation stays at one server, ms", "stays", ".0f", "--:"),
+        Column("goes to any, ms", "wanders", ".0f", "--:"),
+    ]
+    found = {(row["cached"], row["stays"]): 1000 * row["first token, s"] for row in part["rows"]}
+    rows = [
+        {"caching": words, "stays": found[cached, True], "wanders": found[cached, False]}
+        for cached, words in ((True, "on"), (False, "off"))
+    ]
+    return table(columns, rows)
+
+
+def _of_faults(part: Result) -> str:
+    columns = [
+        Column("one of two servers is", "fault"),
+        Column("requests", "requests", ",d", "--:"),
+        Column("failed", "failed", "d", "--:"),
+        Column("of them streams", "failed streams", "d", "--:"),
+        Column("wrong", "wrong", "d", "--:"),
+        Column("longest wait, s", "longest, s", ".1f", "--:"),
+    ]
+    return table(columns, part["rows"])
