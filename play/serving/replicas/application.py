@@ -29,6 +29,8 @@ TRIES = 3  # for a request whose answer has not begun
 NOT_PASSED_ON = {"connection", "content-length", "date", "host", "keep-alive", "server", "transfer-encoding", "upgrade"}
 GONE = "the server of this replica ended before the text was complete; send the request again"
 AT_ONCE = 1000  # requests that Ray gives a replica; its server says sooner when its queue is full
+QUIET = {"enable_access_log": False, "log_level": "WARNING"}  # each server has a log of its own
+OBJECTS = 100 << 20  # bytes; Ray takes a third of the memory if it is not told, and requests are small
 GRACE_SECONDS = 40.0  # more than the server takes to finish what it has (`--grace`)
 
 
@@ -119,6 +121,7 @@ def build(options: dict[str, Any]) -> serve.Application:
         health_check_timeout_s=10,
         graceful_shutdown_wait_loop_s=0.5,
         graceful_shutdown_timeout_s=GRACE_SECONDS,
+        logging_config=QUIET,
         ray_actor_options={"num_cpus": 0, "num_gpus": float(options.get("gpus", 0))},
     )
     return deployment.bind(command.split() if isinstance(command, str) else list(command))
@@ -140,14 +143,19 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("command", nargs="+")
     given = parser.parse_args()
-    ray.init(include_dashboard=False, logging_level="warning", object_store_memory=100 << 20, log_to_driver=True)
+    ray.init(include_dashboard=False, logging_level="warning", object_store_memory=OBJECTS, log_to_driver=False)
     try:
-        serve.start(http_options={"host": given.host, "port": given.port})
-        serve.run(build(vars(given)), name="gpt2")
-        print(f"ready at http://{given.host}:{given.port}/v1 with {given.replicas} replicas", flush=True)
+        serve.start(http_options={"host": given.host, "port": given.port}, logging_config=QUIET)
+        try:
+            serve.run(build(vars(given)), name="gpt2")
+        except RuntimeError as error:
+            print(f"serve: {error}", file=sys.stderr)
+            return 2
+        address = f"http://{given.host}:{given.port}/v1"
+        print(f"serve: {given.replicas} servers are ready at {address}; Ctrl-C ends them", file=sys.stderr)
         asyncio.run(_until_asked_to_end())
-        serve.shutdown()
     finally:
+        serve.shutdown()
         ray.shutdown()
     return 0
 

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections.abc import Sequence
 
@@ -35,13 +36,18 @@ class Restarting:
 
     def __init__(self, command: Sequence[str]) -> None:
         self.command = list(command)
+        self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115 it stays open as long as this object
         self.starting = asyncio.Lock()
         self._launch()
 
     def _launch(self) -> None:
         self.port = free_port()
         line = [*KEEPER, *self.command, "--port", str(self.port)]
-        self.process = subprocess.Popen(line, stdin=subprocess.PIPE, start_new_session=True)
+        self.said.seek(0)
+        self.said.truncate()
+        self.process = subprocess.Popen(
+            line, stdin=subprocess.PIPE, stdout=self.said, stderr=self.said, start_new_session=True
+        )
 
     @property
     def address(self) -> str:
@@ -59,7 +65,10 @@ class Restarting:
             while not await self.is_ready():
                 if self.process.poll() is not None:
                     if started_again:
-                        raise CannotStart(f"the server ended with {self.process.returncode}")
+                        self.said.seek(0)
+                        raise CannotStart(
+                            f"the server ended with {self.process.returncode}: {self.said.read()[-2000:]}"
+                        )
                     self._launch()
                     started_again = True
                 if asyncio.get_running_loop().time() > limit:

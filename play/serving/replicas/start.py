@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from checker import environments
 from checker.course.paths import ROOT
@@ -12,21 +13,17 @@ from play.serving.environment import CannotServe
 
 HOME = ROOT / ".ray"
 PINS = ROOT / "requirements" / "ray.txt"
-#: Ray neither reports to its makers nor replaces signal handlers of ours.
-ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0", "PYTHONPATH": str(ROOT)}
+OURS = ("host", "port")  # of all replicas together
+#: Ray reports nothing to its makers.
+ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(ROOT)}
 
 
-def serve_replicas(
-    options: Sequence[str], *, replicas: int, host: str, port: int, device: str, tell: Callable[[str], None]
-) -> None:
+def serve_replicas(replicas: int, options: Mapping[str, Any], tell: Callable[[str], None]) -> None:
     """Become Ray Serve with so many servers; this never returns.
 
     Args:
-        options: of each server, as its command line takes them.
         replicas: how many servers.
-        host: where all of them are reached, under one address.
-        port: the same.
-        device: cpu, or gpu for one GPU each.
+        options: of one server, by the names of their parameters. Ray takes the host and the port.
         tell: tells the user how far along it is.
 
     Raises:
@@ -38,8 +35,21 @@ def serve_replicas(
         raise CannotServe(str(error)) from error
     tell(f"Ray starts {replicas} servers; each gets its model ready first")
     python = str(environments.python_of(HOME))
-    arguments = ["--replicas", str(replicas), "--gpus", str(int(device == "gpu")), "--host", host, "--port", str(port)]
-    command = [sys.executable, "-m", "checker", "serve", *options]
-    line = [python, "-m", "play.serving.replicas.application", *arguments, "--", *command]
+    ours = {"replicas": replicas, "gpus": int(options["device"] == "gpu")} | {name: options[name] for name in OURS}
+    theirs = {name: value for name, value in options.items() if name not in OURS}
+    command = [sys.executable, "-m", "checker", "serve", *as_arguments(theirs)]
     os.chdir(ROOT)
-    os.execve(python, line, os.environ | ENVIRONMENT)
+    os.execve(
+        python,
+        [python, "-m", "play.serving.replicas.application", *as_arguments(ours), "--", *command],
+        os.environ | ENVIRONMENT,
+    )
+
+
+def as_arguments(options: Mapping[str, Any]) -> list[str]:
+    """Return options as a command line says them: a flag that is false, or a value that is None, is left out."""
+    words = []
+    for name, value in options.items():
+        if value is not None and value is not False:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return words

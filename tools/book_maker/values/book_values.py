@@ -63,6 +63,8 @@ __all__ = [
     "peers",
     "position_costs",
     "projections",
+    "replica_tables",
+    "replicas",
     "serving",
     "serving_table",
     "share",
@@ -111,6 +113,9 @@ modern_speed = _json("tools/benchmarks/figures/modern.json")
 
 #: Tokens per second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
 serving = _json("tools/benchmarks/figures/serve.json")
+
+#: Two servers behind HAProxy, and the simulation of many, by part (``./run bench-replicas``).
+replicas = _json("tools/benchmarks/figures/replicas.json")["parts"]
 
 #: How well the small model of this course reads (``tools/evaluate.py``).
 evaluation = _json("models/moby-dick/evaluation.json")
@@ -224,6 +229,13 @@ def serving_table(model: str) -> str:
     from tools.benchmarks.serving import tables
 
     return tables(serving)[model]
+
+
+def replica_tables() -> dict[str, str]:
+    """Return the tables of ``./run bench-replicas`` by part."""
+    from tools.benchmarks.replicas.results import tables
+
+    return tables({"parts": replicas})
 
 
 def max_version() -> str:
