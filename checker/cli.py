@@ -345,11 +345,18 @@ def chat(**options: Any) -> None:
 
 @main.command()
 @model_options
-@click.option("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in; there is no key.")
+@click.option("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in.")
 @click.option("--port", type=int, default=8000)
+@click.option("--api-key", type=FILE, help="A file of keys, one per line; every request needs one of them.")
+@click.option("--no-key", is_flag=True, help="Let other machines ask without a key.")
 @device_option
-@click.option("--batch", type=int, default=32, help="How many requests run at once; each takes its own memory.")
+@click.option("--batch", type=int, default=32, help="How many texts run at once; each takes its own memory.")
+@click.option("--queue", type=int, default=256, help="How many texts wait; what comes then is answered 429.")
+@click.option("--time-limit", type=float, default=600, help="Seconds that a request may take.")
+@click.option("--grace", type=float, default=30, help="Seconds that running requests have after SIGTERM or Ctrl-C.")
+@click.option("--restart", is_flag=True, help="Start the model again if its process ends.")
 @click.option("--kernels", is_flag=True, help="Run linear layers by the kernel of play/kernels.")
+@click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
 @click.option("--verbose", is_flag=True, help="Show MAX's own log.")
 def serve(**options: Any) -> None:
     """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""

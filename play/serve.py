@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from play.serving.environment import (
     ANYWAY,
@@ -14,33 +15,45 @@ from play.serving.environment import (
     MINE,
     MODULES,
     CannotServe,
+    Options,
     check_version,
     choose_modules,
 )
+
+if TYPE_CHECKING:
+    from play.serving.front.keys import Keys
 
 
 def serve(
     tell: Callable[[str], None],
     *,
-    model: str | Path,
     mine: bool,
     fill_in: bool,
     anyway: bool,
-    host: str,
-    port: int,
-    device: str,
-    batch: int,
     kernels: bool,
-    verbose: bool,
+    api_key: Path | None,
+    no_key: bool,
+    **options: Any,
 ) -> None:
     """Serve until a signal ends it, and ``tell`` how far along it is.
 
+    Args:
+        tell: says how far along the server is.
+        mine: serve the learner's steps.
+        fill_in: take the reference's step where there is none of the learner's.
+        anyway: also run a step that a check refused.
+        kernels: run linear layers by the kernels of ``play/kernels``.
+        api_key: the file of keys, one of which a request needs.
+        no_key: let other machines ask without a key.
+        options: see :class:`play.serving.environment.Options`.
+
     Raises:
-        CannotServe: MAX's server is missing or another version, the port is taken, or there is no such device.
+        CannotServe: MAX's server is missing or another version, an option makes no sense, the port is taken, or there
+            is no such device.
         NotWritten: steps are not complete, and the reference may not stand in.
         WasRefused: a check said no to a step, which may not run anyway.
         ValueError: the checkpoint cannot be found or read, or Mojo cannot compile the kernels.
-        SystemExit: the server ended; status 1 if its model worker could not go on.
+        SystemExit: the server ended otherwise than asked; status 1 if its model worker could not go on.
     """
     try:
         check_version()
@@ -48,19 +61,49 @@ def serve(
             os.environ[MODULES] = " ".join([MINE, *[FILL_IN] * fill_in, *[ANYWAY] * anyway])
         for words in choose_modules():
             tell(words)
-        if batch < 1:
-            raise CannotServe(f"--batch {batch} allows no request to run; give 1 or more")
+        chosen = Options(**options)
+        if chosen.log_json:
+            from play.serving import logs
+
+            logs.write_json()
+            tell = logs.say
+        keys = prepare_keys(tell, chosen.host, api_key, no_key)
         if kernels:
-            prepare_kernels(device)
+            prepare_kernels(chosen.device)
         from play.serving.max import server
 
-        server.serve(server.Options(model, host, port, device, batch, verbose), tell)
+        server.serve(chosen, keys, tell)
     except SystemExit as ending:
         if ending.code == 1:
             tell("the process that runs the model ended; the reason is above. `./run s15` checks the model itself")
         raise
     finally:
         gc.freeze()  # else Python scans every object of MAX's once more, which takes seconds
+
+
+def prepare_keys(tell: Callable[[str], None], host: str, path: Path | None, no_key: bool) -> Keys | None:
+    """Read the keys that requests need; without them, only this machine may ask, or whoever can, if that is said.
+
+    Raises:
+        CannotServe: there are no keys where there must be some.
+    """
+    from play.serving.front.keys import Keys, NoKeys, is_loopback
+
+    if path and no_key:
+        raise CannotServe("--api-key and --no-key exclude each other; leave one out")
+    if path is None:
+        if not no_key and not is_loopback(host):
+            raise CannotServe(
+                f"--host {host} lets other machines ask; give --api-key FILE, a file with one key per line, "
+                "or say --no-key if something in front of this server decides who may ask"
+            )
+        return None
+    try:
+        keys = Keys(path, tell)
+    except NoKeys as none:
+        raise CannotServe(str(none)) from none
+    tell(f"a request needs one of {len(keys)} keys")
+    return keys
 
 
 def prepare_kernels(device: str) -> None:

@@ -162,6 +162,12 @@ def _settings(_: str) -> str:
     return ", ".join(name for name in SETTINGS.split(", ") if name in known)
 
 
+def _measured(_: str) -> str:
+    from max.serve.telemetry.metrics import SERVE_METRICS
+
+    return ", ".join(name for name in MEASURED.split(", ") if name in SERVE_METRICS)
+
+
 #: What people write, with a tensor ``x`` [batch, 6]; ``messages`` has advice on the text of the error that it gets.
 PROVOKED = (
     "F.softmax(x, dim=1)",
@@ -283,6 +289,7 @@ CACHE = "play/serving/max/cache.py"
 PAGES = "play/serving/max/pages.py"
 ARCHITECTURE = "play/serving/max/architecture.py"
 SERVER = "play/serving/max/server.py"
+METERING = "play/serving/max/metering.py"
 
 STEP_21, KERNELS_IN_MOJO = "solutions/solution_21.mojo", "play/kernels"
 
@@ -308,12 +315,18 @@ IN_MOJO = {
 }
 
 #: The files whose names are there only with ``max[serve]``.
-NEED_THE_SERVER = (ARCHITECTURE, SERVER)
+NEED_THE_SERVER = (ARCHITECTURE, SERVER, METERING)
 
 #: Environment variables and settings of MAX's server, which share their names.
 SETTINGS = (
-    "MAX_SERVE_API_TYPES, MAX_SERVE_DISABLE_TELEMETRY, MAX_SERVE_GRACEFUL_SHUTDOWN_TIMEOUT_S, MAX_SERVE_HOST, "
-    "MAX_SERVE_LOGS_CONSOLE_LEVEL, MAX_SERVE_METRIC_RECORDING_METHOD, MAX_SERVE_PORT"
+    "MAX_SERVE_API_TYPES, MAX_SERVE_DISABLE_TELEMETRY, MAX_SERVE_LOGS_CONSOLE_LEVEL, "
+    "MAX_SERVE_METRIC_RECORDING_METHOD, MODULAR_STRUCTURED_LOGGING"
+)
+
+#: What MAX's server measures and ours shows.
+MEASURED = (
+    "maxserve.batch_size, maxserve.cache.num_total_blocks, maxserve.cache.num_used_blocks, maxserve.num_input_tokens, "
+    "maxserve.num_output_tokens, maxserve.time_per_output_token, maxserve.time_to_first_token"
 )
 
 CONTRACT = (
@@ -483,16 +496,32 @@ CONTRACT = (
         SERVER,
         "the server cannot be started, or does not look at requests first",
         {
-            "max._entrypoints.cli.serve.serve_api_and_model_worker": "module",
-            "max._entrypoints.cli.serve.serve_api_and_model_worker.fastapi_app": "(settings, serving_settings)",
-            "max._entrypoints.cli.serve.serve_api_and_model_worker.serve_api_server_and_model_worker": (
-                "(settings, pipeline_args)"
-            ),
+            "max.serve.api_server": "module",
+            "max.serve.api_server.ServingTokenGeneratorSettings": "class",
+            "max.serve.api_server.fastapi_app": "(settings, serving_settings)",
+            "max.serve.api_server.lifespan": "(app, settings, serving_settings, zmq_endpoint_base)",
             "max.serve.process_control._SIGTERM_GRACE": "float",
+            "max.serve.process_control.SubprocessExit": "class",
+            "max.pipelines.lib.PIPELINE_REGISTRY._import_custom_architectures": "(self, custom_architectures)",
+            "max.pipelines.lib.PIPELINE_REGISTRY.retrieve_factory": (
+                "(self, pipeline_config, task=…, override_architecture=…)"
+            ),
             "max.pipelines.lib.PipelineArgs.from_flat_kwargs": "(**kwargs)",
+            "max.pipelines.lib.PipelineConfig.from_args": "(args)",
             "max.serve.telemetry.common.configure_logging": "(settings, color=…, silent=…)",
         },
     ),
+    *_names(
+        METERING,
+        "the server has no figures of tokens, batches and the cache",
+        {
+            "max.serve.api_server.start_telemetry_consumer": "(settings)",
+            "max.serve.telemetry.metrics.MaxMeasurement.instrument_name": "field",
+            "max.serve.telemetry.metrics.MetricClient.send_measurement": "(metric)",
+            "max.serve.telemetry.metrics.MetricClient.cross_process_factory": "(settings)",
+        },
+    ),
+    Entry("what MAX measures", MEASURED, METERING, "a figure of the server stays 0", _measured),
     Entry("the settings of the server", SETTINGS, SERVER, "the server is not set as it should be", _settings),
     *(
         Entry(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import os
+from dataclasses import dataclass
+from pathlib import Path
 
 from checker.course.installed import needed_version
 from play.modules import use_mine
@@ -19,6 +21,37 @@ KERNELS = "GPT2_KERNELS"
 
 class CannotServe(Exception):
     """The server cannot be started; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to serve, where, to whom, and how much.
+
+    Raises:
+        CannotServe: an option makes no sense.
+    """
+
+    model: str | Path  # a folder, or a name that step 13 knows
+    host: str
+    port: int
+    device: str
+    batch: int  # texts that run at once
+    queue: int  # texts that wait
+    time_limit: float  # seconds that a request may take
+    grace: float  # seconds that running requests have once a signal asks the server to end
+    restart: bool  # start the model again when its process ends
+    log_json: bool
+    verbose: bool
+
+    def __post_init__(self) -> None:
+        if self.batch < 1:
+            raise CannotServe(f"--batch {self.batch} allows no request to run; give 1 or more")
+        if self.queue < 0:
+            raise CannotServe(f"--queue {self.queue} cannot be; give 0 or more")
+        if not self.time_limit > 0:
+            raise CannotServe(f"--time-limit {self.time_limit:g} leaves a request no time; give some seconds")
+        if not self.grace >= 0:
+            raise CannotServe(f"--grace {self.grace:g} cannot be; give 0 or more seconds")
 
 
 def check_version() -> None:

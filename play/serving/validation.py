@@ -1,30 +1,24 @@
 """Validation of requests: a clear sentence for each one that the model cannot answer as asked.
 
 MAX 26.7.0 answers many of these with "Value error." or not as asked, and a token id outside the vocabulary ends its
-model worker, and with it the server. So each request is validated before MAX sees it. Only the paths that serving
-GPT-2 needs are open: MAX's server has others, and some of them change its state.
+model worker. So each request is validated before MAX sees it (``play/serving/front/validating.py``).
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-PATHS = {"/v1/completions": "POST", "/v1/models": "GET", "/health": "GET", "/version": "GET"}
-LARGEST_BODY = 1 << 20  # bytes; a full context of tokens has a few thousand
 LONGEST_VALUE = 80  # characters of a value that a message repeats
 MOST_CHOICES = 128  # texts that one request may ask for
+MOST_STOPS = 16  # MAX looks for each of them after every token
+LARGEST_PENALTY = 2  # of frequency and presence, in either direction: OpenAI's range, and MAX's
 SEED_OF_ZERO = 1 << 62  # MAX takes seed 0 for no seed at all
 NOT_OFFERED = {"echo": False, "logprobs": None, "suffix": None, "best_of": 1, "logit_bias": None}
 
@@ -45,6 +39,8 @@ class ModelLimits:
     n_positions: int
     vocab_size: int
     encode: Callable[[str], list[int]]  # text -> token ids
+    most_choices: int = MOST_CHOICES  # texts of one request: no more than the server takes at once
+    longest_prompt: float = math.inf  # characters that can fit into the context, as long as tokens can be
 
 
 def _as_list(prompt: object) -> object:
@@ -64,52 +60,104 @@ def _number(kind: Any, least: float, most: float) -> tuple[Any, str]:
     return Annotated[kind | None, Field(ge=least, le=most)], words
 
 
+def _above_zero(most: float) -> tuple[Any, str]:
+    return Annotated[float | None, Field(gt=0, le=most)], f"a number above 0, up to {most}"
+
+
+Stop = Annotated[str, Field(min_length=1)]
+Stops = Stop | Annotated[list[Stop], Field(max_length=MOST_STOPS)] | None
+STREAM_OPTIONS = '{"include_usage": true}, or left out, and only with "stream": true'
+
+
 @functools.cache
 def completion_request(limits: ModelLimits) -> type[BaseModel]:
-    """Make the type of a request to this model. Each field's description says what it may be; others pass."""
+    """Make the type of a request to this model; each field's description says what it may be."""
     fields = {
         "model": (Literal[limits.name], f"{json.dumps(limits.name)}, which is served here"),
         **{name: (Literal[value, None], "left out; it is not offered here") for name, value in NOT_OFFERED.items()},
         "prompt": (Prompts, PROMPTS),
         "max_tokens": _number(int, 1, limits.n_positions),
+        "min_tokens": _number(int, 0, limits.n_positions),
         "temperature": _number(float, 0, 2),
-        "top_p": _number(float, 0, 1),
+        "top_p": _above_zero(1),
         "top_k": _number(int, -1, limits.vocab_size),
+        "min_p": _number(float, 0, 1),
+        "frequency_penalty": _number(float, -LARGEST_PENALTY, LARGEST_PENALTY),
+        "presence_penalty": _number(float, -LARGEST_PENALTY, LARGEST_PENALTY),
+        "repetition_penalty": _above_zero(LARGEST_PENALTY),
         "seed": _number(int, 0, 2**63 - 1),
-        "n": _number(int, 1, MOST_CHOICES),
+        "n": _number(int, 1, min(MOST_CHOICES, limits.most_choices)),
+        "stop": (Stops, f"a text, or a list of at most {MOST_STOPS} texts, each of at least one character"),
+        "stop_token_ids": (list[int] | None, "a list of token ids"),
+        "stream": (bool | None, "true or false"),
+        "stream_options": (dict[Literal["include_usage"], bool] | None, STREAM_OPTIONS),
+        "ignore_eos": (bool | None, "true or false"),
+        "return_token_ids": (bool | None, "true or false"),
+        "user": (str | None, "a text; nothing is done with it"),
     }
-    config = ConfigDict(extra="allow", strict=True, validate_default=True)
+    config = ConfigDict(extra="forbid", strict=True, validate_default=True)
     described: Any = {name: (kind, Field(None, description=words)) for name, (kind, words) in fields.items()}
     return create_model("CompletionRequest", __config__=config, **described)
 
 
 def validated(body: bytes, limits: ModelLimits) -> dict[str, Any]:
-    """Return the request that MAX will see.
+    """Return the request that MAX will see, whose prompts are one text or a list of them.
 
     Raises:
         InvalidRequest: the model cannot answer the request as asked.
     """
     kind = completion_request(limits)
     try:
-        request = kind.model_validate_json(body).model_dump(exclude_unset=True)
+        request = kind.model_validate_json(body).model_dump(exclude_unset=True, exclude_none=True)
     except ValidationError as invalid:
-        error = invalid.errors(include_url=False)[0]
-        if not error["loc"]:
-            raise InvalidRequest(f'the body must be a JSON object, {{"prompt": …}}: {error["msg"]}') from invalid
-        name, value = str(error["loc"][0]), json.dumps(error["input"])[:LONGEST_VALUE]
-        message = f"{name} = {value} must be {kind.model_fields[name].description}"
-        raise InvalidRequest(message, 404 if name == "model" else 400) from invalid
+        raise _in_words(invalid, kind) from invalid
     for prompt in request["prompt"]:
         _check_length(prompt, request.get("max_tokens") or 1, limits)
-    return _every_choice(request)
+    _check_pairs(request, limits)
+    request.pop("user", None)
+    return _every_choice(request, min(MOST_CHOICES, limits.most_choices))
+
+
+def _in_words(invalid: ValidationError, kind: type[BaseModel]) -> InvalidRequest:
+    error = invalid.errors(include_url=False)[0]
+    if "recursion limit" in error["msg"]:
+        return InvalidRequest("the body nests lists or objects too deeply; a request needs a list of lists at most")
+    if not error["loc"]:
+        return InvalidRequest(f'the body must be a JSON object, {{"prompt": …}}: {error["msg"]}')
+    name, value = str(error["loc"][0]), json.dumps(error["input"])[:LONGEST_VALUE]
+    if error["type"] == "extra_forbidden":
+        name, served = name[:LONGEST_VALUE], (one for one in kind.model_fields if one not in NOT_OFFERED)
+        return InvalidRequest(f"{name} must be left out; the fields that are served are {', '.join(served)}")
+    message = f"{name} = {value} must be {kind.model_fields[name].description}"
+    return InvalidRequest(message, 404 if name == "model" else 400)
+
+
+def _check_pairs(request: dict[str, Any], limits: ModelLimits) -> None:
+    """Refuse fields that are right alone, and wrong beside another."""
+    if request.get("stream_options") is not None and not request.get("stream"):
+        raise InvalidRequest(f"stream_options must be {STREAM_OPTIONS}")
+    least, most = request.get("min_tokens") or 0, request.get("max_tokens") or math.inf
+    if least > most:
+        raise InvalidRequest(f"min_tokens = {least} must be at most max_tokens = {most}")
+    for token in request.get("stop_token_ids") or ():
+        _check_token(token, limits)
+
+
+def _check_token(token: int, limits: ModelLimits) -> None:
+    if not 0 <= token < limits.vocab_size:
+        raise InvalidRequest(f"token id {token} is not in the vocabulary of {limits.vocab_size} tokens")
 
 
 def _check_length(prompt: str | list[int], wanted: int, limits: ModelLimits) -> None:
     """Refuse a prompt that leaves no room in the context for its continuation, or a token with no row in the table."""
+    if isinstance(prompt, str) and len(prompt) > limits.longest_prompt:  # a megabyte would take a second to encode
+        raise InvalidRequest(
+            f"the prompt has {len(prompt)} characters; the model's context has {limits.n_positions} tokens, "
+            f"which are at most {limits.longest_prompt} characters. Shorten the prompt"
+        )
     ids = limits.encode(prompt) if isinstance(prompt, str) else prompt
-    outside = [token for token in ids if not 0 <= token < limits.vocab_size]
-    if outside:
-        raise InvalidRequest(f"token id {outside[0]} is not in the vocabulary of {limits.vocab_size} tokens")
+    for token in ids:
+        _check_token(token, limits)
     if len(ids) + wanted > limits.n_positions:
         raise InvalidRequest(
             f"the prompt has {len(ids)} tokens and {wanted} more are asked for; "
@@ -117,13 +165,13 @@ def _check_length(prompt: str | list[int], wanted: int, limits: ModelLimits) -> 
         )
 
 
-def _every_choice(request: dict[str, Any]) -> dict[str, Any]:
+def _every_choice(request: dict[str, Any], most: int) -> dict[str, Any]:
     """Express ``n`` and ``seed`` in a way that MAX follows: it ignores n, and seed 0."""
     count, prompts = request.pop("n", None) or 1, request["prompt"]
     choices = [prompt for prompt in prompts for _ in range(count)]
-    if len(choices) > MOST_CHOICES:
+    if len(choices) > most:
         asked = f"{count} texts for each of {len(prompts)} prompts"
-        raise InvalidRequest(f"{asked} are more than {MOST_CHOICES}; split the request")
+        raise InvalidRequest(f"{asked} are more than {most}; split the request")
     if len(choices) > 1 and request.get("stream"):
         raise InvalidRequest("one request streams one text; send a request for each")
     if request.get("seed") is not None:
@@ -131,57 +179,3 @@ def _every_choice(request: dict[str, Any]) -> dict[str, Any]:
             raise InvalidRequest(f"n = {count} with one seed gives {count} identical texts; send one request per seed")
         request["seed"] = request["seed"] or SEED_OF_ZERO
     return request | {"prompt": choices if len(choices) > 1 else choices[0]}
-
-
-class RequestValidation:
-    """An ASGI application in front of MAX's, which answers invalid requests itself."""
-
-    def __init__(self, app: App, limits: ModelLimits) -> None:
-        self.app, self.limits = app, limits
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a valid request on, or answer an invalid one."""
-        if scope["type"] != "http":
-            return await self.app(scope, receive, send)
-        try:
-            method = PATHS.get(scope["path"])
-            if method is None:
-                raise InvalidRequest(f"nothing is served at {scope['path']}; the paths are {', '.join(PATHS)}", 404)
-            if scope["method"] != method:
-                raise InvalidRequest(f"{scope['path']} takes {method}, not {scope['method']}", 405)
-            if method == "POST":
-                request = validated(await _body(receive), self.limits)
-                scope, receive = _with_body(json.dumps(request).encode(), scope, receive)
-        except InvalidRequest as invalid:
-            return await _answer(invalid, send)
-        await self.app(scope, receive, send)
-
-
-async def _body(receive: Receive) -> bytes:
-    body, more = b"", True
-    while more:
-        message = await receive()
-        body, more = body + message.get("body", b""), message.get("more_body", False)
-        if len(body) > LARGEST_BODY:
-            raise InvalidRequest(f"the body is larger than {LARGEST_BODY:,} bytes", 413)
-    return body
-
-
-def _with_body(body: bytes, scope: Scope, receive: Receive) -> tuple[Scope, Receive]:
-    """Give the same request another body."""
-    left, lengths = [body], (b"content-length", b"transfer-encoding")
-    headers = [(name, value) for name, value in scope["headers"] if name not in lengths]
-
-    async def receive_body_first() -> Message:
-        return {"type": "http.request", "body": left.pop()} if left else await receive()
-
-    return {**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]}, receive_body_first
-
-
-async def _answer(invalid: InvalidRequest, send: Send) -> None:
-    """Answer in the format of OpenAI's interface."""
-    error = {"message": str(invalid), "type": "invalid_request_error", "param": None, "code": str(invalid.status)}
-    body = json.dumps({"error": error}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": invalid.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

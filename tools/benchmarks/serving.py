@@ -38,6 +38,7 @@ SERVERS = {  # its name in the figures: how to start it
     "transformers": HUGGING_FACE,
     "transformers, continuous batching": [*HUGGING_FACE, "--continuous-batching"],
 }
+READY = {"max": "/ready"}  # the path that answers once a server can be asked, if it is not /health
 Places = dict[str, tuple[int, str]]  # by server: its port, and its name of the model
 PROMPTS = [f"{who} {what}" for who, what in product(("The whale", "Ahab", "A man", "The sea"), range(8))]
 
@@ -81,7 +82,7 @@ def running(name: str, folder: Path) -> Iterator[tuple[int, str]]:
         try:
             model = folder.name if name == "max" else str(folder)
             limit = time.monotonic() + START_SECONDS
-            while not _answers(port):
+            while not _answers(port, READY.get(name, "/health")):
                 if process.poll() is not None or time.monotonic() > limit:
                     raise SystemExit(f"bench-serve: {name} did not start:\n{_end_of(log)}")
                 time.sleep(0.2)
@@ -104,9 +105,9 @@ def _end_of(log: IO[str]) -> str:
     return log.read()[-2000:]
 
 
-def _answers(port: int) -> bool:
+def _answers(port: int, path: str) -> bool:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5):
             return True
     except OSError:
         return False

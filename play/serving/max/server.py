@@ -1,71 +1,87 @@
-"""Start MAX's server, with this course's architecture and with validation in front of it."""
+"""Start MAX's model worker and its application, with this course's architecture, behind our own front.
+
+MAX's entry point starts its application and the process that runs the model together, and ends both together. Here the
+application is made anew for each such process, and what takes connections outlives it: so it can answer while the model
+gets ready, and after the process has ended.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
 import sys
-import threading
 import time
-import urllib.request
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import uvicorn
+import uvloop
 from max.driver import DeviceSpec, accelerator_count
 
 from checker.course.paths import ROOT
-from play.serving.environment import CannotServe
-from play.serving.validation import ModelLimits, RequestValidation
+from play.serving import logs
+from play.serving.environment import CannotServe, Options
+from play.serving.front.admission import Places
+from play.serving.front.answers import App
+from play.serving.front.keys import Keys
+from play.serving.front.running import Running
+from play.serving.front.stack import Watching, stacked
+from play.serving.front.standing import Standing
+from play.serving.life import Life, ModelEnded
+from play.serving.max.metering import Meter
+from play.serving.metrics import Metrics
+from play.serving.validation import ModelLimits
 from play.tokens import load_tokenizer
 from solutions.solution_13 import checkpoint_folder, read_config
 
 ARCHITECTURE = f"{ROOT}:play.serving.max.architecture"
+LAST_SECONDS = 3  # in which the last answers reach clients, once all requests have ended
 WORKER_SECONDS = 1.0  # for which MAX lets its model worker end before killing it: it has nothing to save
 ENVIRONMENT = {  # of this process and of those that MAX starts
     "HF_HUB_OFFLINE": "1",  # the checkpoint is a local folder by now
     "MAX_SERVE_API_TYPES": '["openai"]',
     "MAX_SERVE_DISABLE_TELEMETRY": "1",
-    "MAX_SERVE_GRACEFUL_SHUTDOWN_TIMEOUT_S": "3",  # seconds that running requests have after a SIGTERM
-    "MAX_SERVE_METRIC_RECORDING_METHOD": "NOOP",
+    "MAX_SERVE_METRIC_RECORDING_METHOD": "NOOP",  # nothing of MAX's own: it gets our client
     "TOKENIZERS_PARALLELISM": "false",
 }
 
 
-@dataclass
-class Options:
-    """What to serve, and where."""
-
-    model: str | Path  # a folder, or a name that step 13 knows
-    host: str
-    port: int
-    device: str
-    batch: int  # requests that run at once
-    verbose: bool
-
-
-def check_port(host: str, port: int) -> None:
-    """Refuse an address that cannot be used, before anything is loaded.
+def take_port(host: str, port: int) -> socket.socket:
+    """Return a socket that has an address and does not listen yet, before anything is loaded.
 
     Raises:
         CannotServe: the port is taken or is not a port, or the host is not this machine's.
     """
+    taken = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
-        socket.create_server((host, port)).close()
-    except (OSError, OverflowError) as error:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind((host, port))
+    except (OSError, OverflowError, UnicodeError) as error:
+        taken.close()
         raise CannotServe(f"{host}:{port} cannot be served at ({error}); choose another --port or --host") from error
+    return taken
 
 
-def read_limits(folder: Path, name: str) -> ModelLimits:
+def read_limits(folder: Path, name: str, most_choices: int) -> ModelLimits:
     """Read from a checkpoint what its model, served under a name, can answer.
 
     Raises:
         ValueError: the checkpoint is not of this model, or has no tokenizer.
     """
     config, tokenizer = read_config(folder), load_tokenizer(folder)
-    return ModelLimits(name, config.n_positions, config.vocab_size, lambda text: tokenizer.encode(text).ids)
+    longest = max(map(len, tokenizer.get_vocab()))  # a character of a token stands for a byte of the text
+    return ModelLimits(
+        name,
+        config.n_positions,
+        config.vocab_size,
+        lambda text: tokenizer.encode(text).ids,
+        most_choices,
+        config.n_positions * longest,
+    )
 
 
 def check_device(name: str) -> None:
@@ -78,73 +94,142 @@ def check_device(name: str) -> None:
         raise CannotServe("there is no GPU that MAX can use here; leave --device out to serve from the CPU")
 
 
-def prepare_server(limits: ModelLimits) -> None:
+def prepare_server(meter: Meter) -> None:
     """Change, in this process, what MAX's server has no argument for; call it once, before the server starts.
 
-    It sets the environment that MAX's settings and processes read. It replaces the function by which MAX makes its
-    application with one that adds the validation, and shortens the time that MAX gives its model worker to end.
+    It sets the environment that MAX's settings and processes read, gives our client to what MAX measures, and shortens
+    the time that MAX gives its model worker to end.
     """
     for variable, value in ENVIRONMENT.items():
         os.environ.setdefault(variable, value)
-    from max._entrypoints.cli.serve import serve_api_and_model_worker as entry
-    from max.serve import process_control
+    from max.serve import api_server, process_control
 
-    make_app = entry.fastapi_app
+    @asynccontextmanager
+    async def metering(_: object) -> AsyncGenerator[Meter, None]:
+        yield meter
 
-    def validating_app(*arguments: Any) -> Any:
-        app = make_app(*arguments)
-        app.add_middleware(RequestValidation, limits=limits)
-        return app
-
-    entry.fastapi_app = validating_app  # type: ignore[assignment]
+    api_server.start_telemetry_consumer = metering  # type: ignore[assignment]
     process_control._SIGTERM_GRACE = WORKER_SECONDS
 
 
-def serve(options: Options, tell: Callable[[str], None]) -> None:
+Lived = AbstractAsyncContextManager[App]  # an application, as long as the process that runs its model is there
+
+
+class Server(uvicorn.Server):
+    """Takes connections at a socket; ``Life`` looks after signals."""
+
+    def __init__(self, config: uvicorn.Config, taken: socket.socket) -> None:
+        super().__init__(config)
+        self.taken = taken
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take connections until ``should_exit``."""
+        await super().serve(sockets=[self.taken])
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals alone."""
+        yield
+
+
+def model_of(settings: Any, folder: Path, name: str, options: Options) -> Callable[[], Lived]:
+    """Return what starts MAX's model worker and makes the application that asks it."""
+    from max.pipelines.lib import PIPELINE_REGISTRY, PipelineArgs, PipelineConfig
+    from max.pipelines.modeling.types import PipelineTask
+    from max.serve import api_server
+    from max.serve.process_control import SubprocessExit
+
+    arguments = PipelineArgs.from_flat_kwargs(
+        model_path=str(folder),
+        served_model_name=name,
+        task=PipelineTask.TEXT_GENERATION,
+        device_specs=[DeviceSpec.cpu() if options.device == "cpu" else DeviceSpec.accelerator()],
+        max_batch_size=options.batch,
+        custom_architectures=[ARCHITECTURE],
+    )
+    PIPELINE_REGISTRY._import_custom_architectures([ARCHITECTURE])
+    config = PipelineConfig.from_args(arguments)
+    found = PIPELINE_REGISTRY.retrieve_factory(config, task=PipelineTask.TEXT_GENERATION)
+    serving = api_server.ServingTokenGeneratorSettings(
+        model_factory=found.factory, pipeline_config=config, tokenizer=found.tokenizer, memory_plan=found.memory_plan
+    )
+
+    @asynccontextmanager
+    async def model() -> AsyncGenerator[App, None]:
+        app = api_server.fastapi_app(settings, serving)
+        try:
+            async with api_server.lifespan(app, settings, serving, app.state.zmq_endpoint_base):
+                yield app
+        except SubprocessExit as ended:
+            raise ModelEnded(str(ended)) from None
+
+    return model
+
+
+def serve(options: Options, keys: Keys | None, tell: Callable[[str], None]) -> None:
     """Serve until a signal ends it, and ``tell`` how far along it is.
 
     Raises:
         CannotServe: the port is taken, or there is no such device.
         ValueError: the checkpoint cannot be found or read.
-        SystemExit: the server ended; status 1 if its model worker could not go on.
+        SystemExit: the server ended otherwise; status 1 if its model worker could not go on.
     """
     started = time.perf_counter()
-    check_port(options.host, options.port)
+    taken = take_port(options.host, options.port)
     check_device(options.device)
     folder = checkpoint_folder(options.model)
     name = folder.resolve().name if Path(options.model).is_dir() else str(options.model)
-    limits = read_limits(folder, name)
+    limits = read_limits(folder, name, options.batch + options.queue)
     tell(f"MAX gets {name} ready; if it has not compiled this model before, that takes a few minutes")
-    prepare_server(limits)
-    from max._entrypoints.cli.serve import serve_api_and_model_worker as entry
-    from max.pipelines.lib import PipelineArgs
+    metrics = Metrics()
+    meter = Meter(metrics)
+    prepare_server(meter)
     from max.serve.config import Settings
     from max.serve.telemetry.common import configure_logging
 
     level = "INFO" if options.verbose else "WARNING"
-    settings = Settings(MAX_SERVE_HOST=options.host, MAX_SERVE_PORT=options.port, MAX_SERVE_LOGS_CONSOLE_LEVEL=level)
+    settings = Settings(MAX_SERVE_LOGS_CONSOLE_LEVEL=level, MODULAR_STRUCTURED_LOGGING=options.log_json)
     configure_logging(settings)
-    arguments = PipelineArgs.from_flat_kwargs(
-        model_path=str(folder),
-        served_model_name=name,
-        device_specs=[DeviceSpec.cpu() if options.device == "cpu" else DeviceSpec.accelerator()],
-        max_batch_size=options.batch,
-        custom_architectures=[ARCHITECTURE],
+    standing, places = Standing(), Places(options.batch, options.queue)
+    running = Running(standing, options.time_limit)
+    metrics.watch(standing, places)
+    watching = Watching((metrics.add, logs.log_request), lambda: meter.batches().count, metrics.page)
+    config = uvicorn.Config(
+        stacked(running, standing, places, limits, keys, watching),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=LAST_SECONDS,
+        timeout_keep_alive=settings.http_keepalive_timeout_s,
     )
-    address = f"http://{options.host}:{options.port}"
 
-    def tell_when_ready() -> None:
-        answered, moving = False, sys.stderr.isatty()
-        while not answered:
-            time.sleep(0.1)
-            seconds = time.perf_counter() - started
-            if moving:
-                print(f"\r{seconds:.0f} s ", end="", file=sys.stderr, flush=True)
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"{address}/health", timeout=5):
-                answered = True
-        if moving:
-            print("\r", end="", file=sys.stderr)
-        tell(f"ready after {seconds:.0f} s at {address}/v1, where the model is called {name}; Ctrl-C ends it")
+    def ready() -> None:
+        seconds = time.perf_counter() - started
+        tell(f"ready after {seconds:.0f} s at {address(taken)}/v1, where the model is called {name}; Ctrl-C ends it")
 
-    threading.Thread(target=tell_when_ready, daemon=True).start()
-    entry.serve_api_server_and_model_worker(settings, arguments)
+    life = Life(
+        standing, running, model_of(settings, folder, name, options), options.grace, options.restart, tell, ready
+    )
+
+    async def live() -> int:
+        ticking = asyncio.create_task(_tick(started, standing))
+        try:
+            return await life.live(Server(config, taken))
+        finally:
+            ticking.cancel()
+
+    if status := uvloop.run(live()):
+        raise SystemExit(status)
+
+
+def address(taken: socket.socket) -> str:
+    """Return the address of a socket, as a browser or a client takes it."""
+    host, port = taken.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def _tick(started: float, standing: Standing) -> None:
+    """Show the seconds until the model is ready, in a terminal."""
+    while sys.stderr.isatty() and standing.app is None:
+        print(f"\r{time.perf_counter() - started:.0f} s \r", end="", file=sys.stderr, flush=True)
+        await asyncio.sleep(0.1)

@@ -1,4 +1,7 @@
-"""The real server, asked by the real client, on a port of this machine that nobody else can reach."""
+"""The real server, asked by the real client, on a port of this machine that nobody else can reach.
+
+What stands in front of the model is tested without a model in ``serving/``; here is what needs one.
+"""
 
 import json
 import os
@@ -6,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -16,15 +20,15 @@ import pytest
 
 from checker.course.paths import ROOT
 from play.serving import environment
-from play.serving.validation import LARGEST_BODY, InvalidRequest, ModelLimits, validated
+from play.serving.front.validating import LARGEST_BODY
 
 openai = pytest.importorskip("openai")
 
 pytestmark = pytest.mark.slow
 
 START_SECONDS = 900  # MAX compiles the model and its sampler where it has not before
-END_SECONDS = 10
-MODEL = "moby-dick"
+END_SECONDS = 20  # a text of 250 tokens, beside other tests, and the end of the process that runs the model
+MODEL, KEY = "moby-dick", "a-key-of-nobody-else"
 LONG = "It was a clear steel-blue day. The firmaments of air and sea were hardly separable in that azure. " * 4
 PROMPTS = [
     f"{who} {what}" for who in ("The whale", "Captain Ahab", "Queequeg", "A", "Call", "No man", "In the sea", "Now")
@@ -35,14 +39,15 @@ PROMPTS = [
 class Server:
     """``./run serve`` in a process of its own; ready when this is made."""
 
-    def __init__(self, *arguments, root=ROOT):
+    def __init__(self, *arguments, root=ROOT, key="none"):
         with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+            self.port, self.key = free.getsockname()[1], key
         command = [sys.executable, "-m", "checker", "serve", "--port", str(self.port), *arguments]
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - a pipe that nobody reads would fill up
         self.process = subprocess.Popen(
-            command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            command, cwd=root, stdout=self.log, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
-        self.client = openai.OpenAI(base_url=f"http://127.0.0.1:{self.port}/v1", api_key="none", max_retries=0)
+        self.client = openai.OpenAI(base_url=f"http://127.0.0.1:{self.port}/v1", api_key=key, max_retries=0)
         limit = time.monotonic() + START_SECONDS
         while not self.answers():
             assert self.process.poll() is None, self.output()
@@ -51,12 +56,27 @@ class Server:
 
     def answers(self):
         try:
-            return urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5).status == 200
+            return urllib.request.urlopen(f"http://127.0.0.1:{self.port}/ready", timeout=5).status == 200
         except OSError:
             return False
 
     def output(self):
-        return self.process.communicate(timeout=END_SECONDS)[0]
+        """What it has said, once it has ended."""
+        self.process.wait(timeout=60)
+        if not self.log.closed:
+            self.log.seek(0)
+            self.said = self.log.read()
+            self.log.close()
+        return self.said
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as answer:
+            return answer.read().decode()
+
+    def figures(self):
+        """What ``/metrics`` says, by name and labels."""
+        lines = [line.rpartition(" ") for line in self.get("/metrics").splitlines() if not line.startswith("#")]
+        return {name: float(value) for name, _, value in lines}
 
     def complete(self, prompt, **options):
         options = {"max_tokens": 16, "temperature": 0} | options
@@ -67,7 +87,8 @@ class Server:
 
     def post(self, body, path="/v1/completions"):
         """Status and message of a request that no client would send."""
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", body)
+        headers = {"authorization": f"Bearer {self.key}"}
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", body, headers)
         with pytest.raises(urllib.error.HTTPError) as refusal:
             urllib.request.urlopen(request, timeout=60)
         with refusal.value as answer:
@@ -77,10 +98,11 @@ class Server:
         """Seconds until the process, and those that it started, have ended."""
         started = time.monotonic()
         os.kill(self.process.pid, how)
-        self.process.communicate(timeout=60)
+        self.process.wait(timeout=60)
         while self.group_lives():
             assert time.monotonic() - started < 60, "processes of the server are left"
             time.sleep(0.1)
+        self.output()
         return time.monotonic() - started
 
     def group_lives(self):
@@ -92,11 +114,23 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def server():
-    server = Server()
+def server(tmp_path_factory):
+    file = tmp_path_factory.mktemp("secrets") / "keys"
+    file.write_text(f"another\n{KEY}\n")
+    server = Server("--api-key", str(file), "--log-json", key=KEY)
     yield server
-    assert next(iter(server.complete("Call me", max_tokens=250, stream=True))).choices[0].text
-    assert server.end() < END_SECONDS, "it ends, though somebody still reads"
+    with ThreadPoolExecutor(1) as client:
+        stream = iter(server.complete("Call me", max_tokens=250, stream=True))
+        assert next(stream).choices[0].text
+        rest = client.submit(lambda: [part.choices[0].finish_reason for part in stream])
+        assert server.end() < END_SECONDS
+        assert rest.result()[-1] == "length", "what runs is finished"
+    assert server.process.returncode == 0
+    lines = [json.loads(line) for line in server.output().splitlines()]
+    assert [line for line in lines if line.get("level") != "info"] == []
+    assert lines[-1].items() >= {"message": "request", "status": 200, "generated_tokens": 250, "complete": True}.items()
+    assert KEY not in server.output()
+    assert "Call me" not in server.output()
 
 
 def test_the_text_is_that_of_generate(server):
@@ -109,7 +143,7 @@ def test_the_text_is_that_of_generate(server):
 
 def test_a_stream_is_the_same_text_in_pieces(server):
     pieces = [part.choices[0].text for part in server.complete("Call me", stream=True)]
-    assert len(pieces) > 10
+    assert len(pieces) > 2  # what is generated while the server is busy comes together
     assert "".join(pieces) == server.text("Call me")
 
 
@@ -185,6 +219,8 @@ def test_a_client_that_goes_away_leaves_room_for_the_others(server):
         ({"max_tokens": 10**9}, 400, "max_tokens = 1000000000 must be"),
         ({"temperature": -0.5}, 400, "temperature = -0.5 must be a number from 0 to 2"),
         ({"n": 3, "seed": 1}, 400, "send one request per seed"),
+        ({"presence_penalty": 99}, 400, "presence_penalty = 99 must be a number from -2 to 2"),
+        ({"stop": [""]}, 400, 'stop = [""] must be a text'),
     ],
 )
 def test_what_cannot_be_answered_is_said(server, request_, status, said):
@@ -203,6 +239,8 @@ def test_what_cannot_be_answered_is_said(server, request_, status, said):
         (b"[]", "/v1/completions", 400, "must be a JSON object"),
         (b"\xff\xfe", "/v1/completions", 400, "Invalid JSON"),
         (b" " * (LARGEST_BODY + 1), "/v1/completions", 413, "larger than 1,048,576 bytes"),
+        (b" " * (20 * LARGEST_BODY), "/v1/completions", 413, "larger than 1,048,576 bytes"),  # sent before one reads
+        (b'{"prompt": ' + b"[" * 100_000, "/v1/completions", 400, "nests lists or objects too deeply"),
         (b"{}", "/v1/chat/completions", 404, "nothing is served at /v1/chat/completions"),
         (b"{}", "/reset_prefix_cache", 404, "nothing is served at /reset_prefix_cache"),
         (b"{}", "/v1/models", 405, "takes GET, not POST"),
@@ -213,6 +251,74 @@ def test_what_is_no_request_is_said(server, body, path, status, said):
     assert code == status
     assert said in message
     assert server.text("Call me")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"stop": [], "stream_options": {"include_usage": True}, "stream": True},
+        {"stop": ["zzz"] * 16, "stop_token_ids": [0], "min_tokens": 3, "ignore_eos": True},
+        {"top_p": 0.01, "top_k": -1, "min_p": 1.0, "frequency_penalty": 2.0, "presence_penalty": -2.0},
+        {"repetition_penalty": 0.01, "top_k": 1024, "top_p": 1.0, "user": "Ahab", "return_token_ids": True},
+        {"temperature": 2.0, "repetition_penalty": 2.0, "min_tokens": 16},
+        {"prompt": ["Call me"] * 128, "max_tokens": 1},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_what_is_allowed_to_its_limits_is_answered(server, fields):
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{server.port}/v1/completions",
+        json.dumps({"model": MODEL, "prompt": "Call me", "max_tokens": 16} | fields).encode(),
+        {"authorization": f"Bearer {KEY}"},
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert answer.status == 200
+        assert b'"error"' not in answer.read()
+
+
+def test_without_the_key_nobody_is_answered(server):
+    with pytest.raises(openai.AuthenticationError, match="the key is missing or is not one of this server's"):
+        server.client.with_options(api_key="a-key-of-somebody-else").models.list()
+    assert server.client.with_options(api_key="another").models.list().data
+
+
+def test_an_id_comes_back(server):
+    raw = server.client.completions.with_raw_response
+    answer = raw.create(model=MODEL, prompt="Call me", max_tokens=1, extra_headers={"x-request-id": "my-own"})
+    assert answer.headers["x-request-id"] == "my-own"
+
+
+def test_when_all_places_are_taken_the_next_is_told_to_come_again(server):
+    with ThreadPoolExecutor(6) as clients:
+        asked = [clients.submit(server.complete, "Call me", n=96, max_tokens=20) for _ in range(6)]
+    refusals = [one.exception() for one in asked if one.exception()]
+    assert len(refusals) == 3  # 32 texts run and 256 wait
+    for refusal in refusals:
+        assert isinstance(refusal, openai.RateLimitError)
+        assert refusal.response.headers["retry-after"] == "1"
+        assert "no more are taken" in refusal.message
+
+
+def test_the_figures_are_those_of_the_requests(server):
+    before = server.figures()
+    server.complete(["Call me", "The whale, and"], max_tokens=20)
+    list(server.complete("Call me", max_tokens=20, stream=True))
+    with pytest.raises(openai.NotFoundError):
+        server.client.completions.create(model="gpt-5", prompt="Call me")
+    after = server.figures()
+    grown = {name: value - before.get(name, 0) for name, value in after.items()}
+    assert grown['gpt2_requests_total{path="/v1/completions",status="200"}'] == 2
+    assert grown['gpt2_requests_total{path="/v1/completions",status="404"}'] == 1
+    assert grown["gpt2_generated_tokens_total"] == 60
+    assert grown["gpt2_prompt_tokens_total"] == sum(
+        server.complete(prompt, max_tokens=1).usage.prompt_tokens for prompt in ("Call me", "The whale, and", "Call me")
+    )
+    assert grown["gpt2_time_to_first_token_seconds_count"] == grown["gpt2_time_per_token_seconds_count"] == 3
+    assert 0 < grown["gpt2_time_to_first_token_seconds_sum"] < 60
+    assert grown["gpt2_batch_size_sum"] == 60  # each pass gives a token for each text of its batch
+    assert 40 <= grown["gpt2_batch_size_count"] <= 60
+    assert (after["gpt2_ready"], after["gpt2_texts_running"], after["gpt2_texts_waiting"]) == (1, 0, 0)
+    assert (after["gpt2_cache_pages"], after["gpt2_cache_pages_used"]) == (64, 0)  # 32 contexts of two pages
 
 
 @pytest.mark.nightly
@@ -238,24 +344,78 @@ def test_a_killed_server_and_the_next():
         server.complete("Call me")
     server = Server()
     assert server.text("Call me")
-    ends_when_its_worker_is_killed(server)
-
-
-def ends_when_its_worker_is_killed(server):
-    (worker,) = [
-        child for child in psutil.Process(server.process.pid).children() if "spawn_main" in " ".join(child.cmdline())
-    ]
-    worker.kill()
-    assert "the reason is above" in server.process.communicate(timeout=60)[0]
+    requests_are_told_when_its_worker_is_killed(server)
+    assert "the reason is above" in server.output()
     assert server.process.returncode == 1
+
+
+def requests_are_told_when_its_worker_is_killed(server):
+    with ThreadPoolExecutor(1) as client:
+        stream = iter(server.complete("Call me", max_tokens=250, stream=True))
+        next(stream)
+        text = client.submit(server.complete, "The whale", max_tokens=250)
+        while server.figures()["gpt2_texts_running"] < 2:
+            time.sleep(0.01)
+        worker_of(server).kill()
+        with pytest.raises(openai.APIError, match="the process that runs the model ended while it ran this request"):
+            list(stream)
+        with pytest.raises(openai.InternalServerError) as refusal:
+            text.result()
+        assert (refusal.value.status_code, refusal.value.response.headers["retry-after"]) == (503, "5")
+
+
+def worker_of(server):
+    children = psutil.Process(server.process.pid).children()
+    (worker,) = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+    return worker
+
+
+@pytest.mark.nightly
+def test_with_restart_the_model_comes_again():
+    server = Server("--restart")
+    text = server.text("Call me")
+    requests_are_told_when_its_worker_is_killed(server)
+    assert server.get("/health")
+    with pytest.raises(openai.InternalServerError, match="is started again"):
+        server.complete("Call me")
+    while not server.answers():
+        time.sleep(0.1)
+    assert server.text("Call me") == text
+    assert server.figures()["gpt2_model_restarts"] == 1
+    server.end(signal.SIGINT)
+    assert server.process.returncode == 0
+    assert "it is started again" in server.output()
+
+
+@pytest.mark.nightly
+def test_two_signals_end_a_server_that_is_busy():
+    server = Server("--grace", "600")
+    stream = iter(server.complete("Call me", max_tokens=250, stream=True))
+    next(stream)
+    texts = [server.client.completions.with_options(timeout=60) for _ in range(2)]
+    with ThreadPoolExecutor(2) as clients:
+        asked = [clients.submit(one.create, model=MODEL, prompt="Call me", n=96) for one in texts]
+        while server.figures()["gpt2_texts_waiting"] < 100:
+            time.sleep(0.01)
+        server.process.send_signal(signal.SIGTERM)
+        while server.answers():
+            time.sleep(0.01)
+        assert server.end() < END_SECONDS
+        assert {type(one.exception()) for one in asked} == {openai.InternalServerError}
+    assert server.process.returncode == 128 + signal.SIGTERM
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--batch", "0"), "--batch 0 allows no request to run"),
+        (("--queue", "-1"), "--queue -1 cannot be; give 0 or more"),
+        (("--time-limit", "nan"), "--time-limit nan leaves a request no time"),
+        (("--host", "0.0.0.0"), "give --api-key FILE, a file with one key per line, or say --no-key"),
+        (("--api-key", "no-such-file"), "--api-key wants a file with one key per line"),
+        (("--api-key", "README.md", "--no-key"), "exclude each other"),
         (("--port", "70000"), "choose another --port"),
-        (("--host", "203.0.113.1"), "203.0.113.1:8000 cannot be served at"),
+        (("--host", "203.0.113.1", "--no-key"), "203.0.113.1:8000 cannot be served at"),
         (("--model", "no/such-model"), "no/such-model is not a folder here, and could not be downloaded"),
         (("--model", "tests"), "tests has no readable config.json"),
         (("--mine",), "not written yet: s01"),
@@ -293,70 +453,3 @@ def test_mine_is_what_is_served(course):
     assert run.returncode == 1
     assert "ValueError: this is mine" in run.stderr + run.stdout
     assert "`./run s15` checks the model" in run.stderr
-
-
-LIMITS = ModelLimits("whale", n_positions=13, vocab_size=37, encode=lambda text: [ord(letter) % 37 for letter in text])
-
-
-def request(**fields):
-    """Return what MAX gets to see of a request with these fields."""
-    return validated(json.dumps({"model": "whale"} | fields).encode(), LIMITS)
-
-
-def test_a_valid_request_stays_as_it_is():
-    fields = {"model": "whale", "prompt": "Call", "max_tokens": 9, "temperature": 0.5, "stop": ["."], "stream": True}
-    assert request(**fields) == fields
-    assert request(prompt=["a", [1, 2]], seed=None, user="Ahab")["prompt"] == ["a", [1, 2]]
-    assert request(prompt="a", echo=False, logprobs=None)["prompt"] == "a"
-
-
-def test_n_and_seed_are_put_into_words_that_max_follows():
-    assert request(prompt="a", n=3) == {"model": "whale", "prompt": ["a"] * 3}
-    assert request(prompt=["a", "b"], n=2)["prompt"] == ["a", "a", "b", "b"]
-    assert request(prompt=[1, 2], n=2)["prompt"] == [[1, 2], [1, 2]]
-    assert request(prompt="a", seed=0)["seed"] > 0
-    assert request(prompt="a", seed=5)["seed"] == 5
-    assert request(prompt="a", n=1) == {"model": "whale", "prompt": "a"}
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({}, "prompt = null must be a text, token ids, or a list of either"),
-        ({"prompt": 5}, "prompt = 5 must be a text, token ids, or a list of either"),
-        ({"prompt": []}, "prompt = [] must be a text, token ids, or a list of either, each of at least one token"),
-        ({"prompt": ["a", ""]}, 'prompt = "" must be'),
-        ({"prompt": [[]]}, "<|endoftext|> if you have no other"),
-        ({"prompt": ["a", {}]}, "prompt = {} must be a text, token ids"),
-        ({"prompt": [1, "a"]}, 'prompt = [1, "a"] must be a text, token ids'),
-        ({"prompt": [True]}, "prompt = [true] must be a text, token ids"),
-        ({"prompt": [[1], [1.0]]}, "prompt = [1.0] must be a text, token ids"),
-        ({"prompt": ["a", 5] + [{}] * 100_000}, "prompt = 5 must be a text, token ids"),
-        ({"prompt": [36, 37]}, "token id 37 is not in the vocabulary of 37 tokens"),
-        ({"prompt": [-1]}, "token id -1 is not in the vocabulary"),
-        ({"prompt": "a" * 13}, "the prompt has 13 tokens and 1 more are asked for"),
-        ({"prompt": "abcd", "max_tokens": 10}, "the prompt has 4 tokens and 10 more are asked for"),
-        ({"prompt": ["a", "a" * 12], "max_tokens": 2}, "the prompt has 12 tokens and 2 more"),
-        ({"prompt": "a", "max_tokens": 0}, "max_tokens = 0 must be a whole number from 1 to 13"),
-        ({"prompt": "a", "max_tokens": 1.5}, "max_tokens = 1.5 must be a whole number"),
-        ({"prompt": "a", "max_tokens": "9"}, 'max_tokens = "9" must be a whole number'),
-        ({"prompt": "a", "max_tokens": 9.0}, "max_tokens = 9.0 must be a whole number"),
-        ({"prompt": "a", "max_tokens": True}, "max_tokens = true must be a whole number"),
-        ({"prompt": "a", "temperature": 3}, "temperature = 3 must be a number from 0 to 2"),
-        ({"prompt": "a", "temperature": float("nan")}, "temperature = NaN must be a number from 0 to 2"),
-        ({"prompt": "a", "top_p": 1.1}, "top_p = 1.1 must be a number from 0 to 1"),
-        ({"prompt": "a", "top_k": 38}, "top_k = 38 must be a whole number from -1 to 37"),
-        ({"prompt": "a", "seed": -1}, "seed = -1 must be a whole number from 0"),
-        ({"prompt": "a", "n": 0}, "n = 0 must be a whole number from 1 to 128"),
-        ({"prompt": ["a"] * 65, "n": 2}, "2 texts for each of 65 prompts are more than 128"),
-        ({"prompt": "a", "n": 2, "stream": True}, "one request streams one text"),
-        ({"prompt": "a", "echo": True}, "echo = true must be left out; it is not offered here"),
-        ({"prompt": "a", "logprobs": 0}, "logprobs = 0 must be left out"),
-        ({"prompt": "a", "best_of": 2}, "best_of = 2 must be left out"),
-        ({"prompt": "a", "model": None}, 'model = null must be "whale", which is served here'),
-    ],
-)
-def test_an_invalid_request_is_answered_with_what_it_may_be(fields, said):
-    with pytest.raises(InvalidRequest) as invalid:
-        request(**fields)
-    assert said in str(invalid.value)
