@@ -33,6 +33,7 @@ def serve(
     kernels: bool,
     api_key: Path | None,
     no_key: bool,
+    replicas: int = 1,
     **options: Any,
 ) -> None:
     """Serve until a signal ends it, and ``tell`` how far along it is.
@@ -45,6 +46,7 @@ def serve(
         kernels: run linear layers by the kernels of ``play/kernels``.
         api_key: the file of keys, one of which a request needs.
         no_key: let other machines ask without a key.
+        replicas: how many servers share the requests; more than one run in Ray Serve, and this never returns.
         options: see :class:`play.serving.environment.Options`.
 
     Raises:
@@ -68,6 +70,11 @@ def serve(
             logs.write_json()
             tell = logs.say
         keys = prepare_keys(tell, chosen.host, api_key, no_key)
+        if replicas > 1:
+            from play.serving.replicas.start import serve_replicas
+
+            modules = {"mine": mine, "fill_in": fill_in, "anyway": anyway, "kernels": kernels}
+            serve_replicas(replicas, modules | {"api_key": api_key} | options, tell)
         if kernels:
             prepare_kernels(chosen.device)
         from play.serving.max import server

@@ -46,6 +46,8 @@ def fake_server():
 def replicas():
     made = [fake_server(), fake_server()]
     with running(*made):
+        for one in made:
+            one.wait_until_ready()
         yield made
 
 
@@ -151,6 +153,8 @@ def test_what_haproxy_answers_itself(haproxy, replicas):
 def servers():
     made = [server(), server()]
     with running(*made):
+        for one in made:
+            one.wait_until_ready()
         yield made
 
 

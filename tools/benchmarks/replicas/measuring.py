@@ -47,6 +47,8 @@ def served(count: int, folder: Path = SMALL_MODEL, *options: str) -> Iterator[li
     servers = [server(folder, *options) for _ in range(count)]
     with running(*servers):
         for one in servers:
+            one.wait_until_ready()
+        for one in servers:
             for_seconds(one.port, [Request("The", 8, model=folder.name)], 32, 0.5)
         yield servers
 

@@ -53,7 +53,7 @@ def status(port: int, path: str) -> int:
 
 
 class Process:
-    """A program that listens at a port; ready when this is made.
+    """A program that listens at a port; started when this is made.
 
     Args:
         command: without the port.
@@ -75,7 +75,7 @@ class Process:
         self.command, self.port, self.ready = list(command), port, ready
         self.environment, self.cores = dict(environment or {}), list(cores)
         self.log: IO[str] | None = None
-        self.start()
+        self.launch()
 
     def start(self) -> None:
         """Start it, and wait until it is ready.
@@ -175,28 +175,30 @@ class Process:
 
 @contextmanager
 def running(*made: Process) -> Iterator[None]:
-    """Kill processes at the end, however it comes."""
+    """Kill processes at the end, however it comes: a SIGTERM, too."""
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
+        signal.signal(signal.SIGTERM, before)
         for one in made:
             one.kill()
             one.close()
 
 
 def server(folder: Path = SMALL_MODEL, *options: str, cores: Sequence[int] = ()) -> Process:
-    """Start this course's server for a checkpoint.
-
-    Raises:
-        DoesNotStart: it ended, or is not ready in time.
-    """
+    """Start this course's server for a checkpoint, and do not wait."""
     port = free_port()
     command = [sys.executable, *task_arguments("serve"), "--model", str(folder), "--port", str(port), *options]
     return Process(command, port, environment={"HF_HUB_OFFLINE": "1"}, cores=cores)
 
 
 def balancer(*ports: int) -> Process:
-    """Start HAProxy before servers at one or two ports, as ``deploy/haproxy`` says.
+    """Start HAProxy before servers at one or two ports, as ``deploy/haproxy`` says, and wait until it is ready.
 
     Raises:
         DoesNotStart: HAProxy is not installed, or none of the servers is ready.
@@ -205,4 +207,6 @@ def balancer(*ports: int) -> Process:
         raise DoesNotStart(NEED_HAPROXY)
     port, addresses = free_port(), [f"127.0.0.1:{one}" for one in [*ports, free_port()]]  # nobody is at the last one
     environment = {"BIND": f"127.0.0.1:{port}", "REPLICA_1": addresses[0], "REPLICA_2": addresses[1]}
-    return Process(["haproxy", "-db", "-f", str(CONFIGURATION)], port, environment=environment)
+    made = Process(["haproxy", "-db", "-f", str(CONFIGURATION)], port, environment=environment)
+    made.wait_until_ready()
+    return made
