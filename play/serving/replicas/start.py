@@ -13,6 +13,7 @@ from play.serving.environment import CannotServe
 
 HOME = ROOT / ".ray"
 PINS = ROOT / "requirements" / "ray.txt"
+APPLICATION = "play.serving.replicas.application"
 OURS = ("host", "port")  # of all replicas together
 #: Ray reports nothing to its makers.
 ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(ROOT)}
@@ -41,7 +42,7 @@ def serve_replicas(replicas: int, options: Mapping[str, Any], tell: Callable[[st
     os.chdir(ROOT)
     os.execve(
         python,
-        [python, "-m", "play.serving.replicas.application", *as_arguments(ours), "--", *command],
+        [python, "-m", APPLICATION, *as_arguments(ours), "--", *command],
         os.environ | ENVIRONMENT,
     )
 

@@ -9,24 +9,27 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 from checker.course.paths import SMALL_MODEL
+from play.serving.replicas import start
 from tools.benchmarks.harness import Result, conditions, finish, ratio, read, say, take_turns
 from tools.benchmarks.replicas import faults, simulation
 from tools.benchmarks.replicas.load import Answer, Request, closed_loop, for_seconds, open_loop, percentile
-from tools.benchmarks.replicas.processes import Process, balancer, running, server, status
+from tools.benchmarks.replicas.processes import Process, balancer, ray, running, server, status
 from tools.benchmarks.replicas.results import tables
 from tools.benchmarks.serving import PROMPTS, random_checkpoint
 
 TOKENS = 32  # of each request
+CLIENTS = (1, 8, 32)
 BATCHES = (1, 2, 4, 8, 16, 32)  # clients of one server; the last is the largest batch that it runs
-SECONDS = 2.0  # of each turn
+SECONDS = 1.0  # of each turn
+FAULT_TOKENS = 16  # of each request while a server fails
 RATES = (0.2, 0.4, 0.6, 0.8)  # shares of what two servers on one processor can answer
 OPEN_SECONDS = 12.0
 COUNTS = (1, 2, 10, 100, 1000)
@@ -105,32 +108,51 @@ def times_of(result: Result) -> simulation.Times:
 def cost(rounds: int) -> Result:
     """Compare one server with the same server behind HAProxy."""
     with served(1) as (alone,), balanced(alone) as before:
-        ports, found = {"alone": alone.port, "behind HAProxy": before.port}, dict[Any, list[Answer]]()
+        rows = _compared({"alone": alone.port, "behind HAProxy": before.port}, rounds)
+        return {"rows": rows, "memory, MB": {"server": alone.memory(), "HAProxy": before.memory()}}
 
-        def measure(way: tuple[int, bool, str]) -> float:
-            clients, stream, name = way
-            answers = for_seconds(ports[name], asked(stream), clients, SECONDS)
-            found.setdefault(way, []).extend(answers)
-            return rate(answers)
 
-        ways = [(clients, stream, name) for clients in (1, 8, 32) for stream in (False, True) for name in ports]
-        rates = take_turns(ways, rounds, measure)
+def in_ray(rounds: int) -> Result:
+    """Compare one server with one that is a replica in Ray Serve."""
+    before = ray(1)
+    with served(1) as (alone,), running(before):
+        try:
+            before.wait_until_ready()
+            for_seconds(before.port, asked(), 32, 0.5)
+            rows = _compared({"alone": alone.port, "in Ray Serve": before.port}, rounds)
+            memory = before.memory() - alone.memory()  # one server runs in it
+        finally:
+            before.end()
+    size = sum(path.stat().st_size for path in start.HOME.rglob("*") if path.is_file() and not path.is_symlink())
+    return {"rows": rows, "memory, MB": memory, "environment, MB": round(size / 1e6)}
+
+
+def _compared(ports: Mapping[str, int], rounds: int) -> list[dict[str, Any]]:
+    """Return a row for each number of clients, with and without streams: rates and latencies at both ports."""
+    found: dict[Any, list[Answer]] = {}
+
+    def measure(way: tuple[int, bool, str]) -> float:
+        clients, stream, name = way
+        answers = for_seconds(ports[name], asked(stream), clients, SECONDS)
+        found.setdefault(way, []).extend(answers)
+        return rate(answers)
+
+    kinds = list(product(CLIENTS, (False, True)))
+    rates = take_turns([(*kind, name) for kind in kinds for name in ports], rounds, measure)
     rows = []
-    for clients in (1, 8, 32):
-        for stream in (False, True):
-            one, other = ((clients, stream, name) for name in ports)
-            row: dict[str, Any] = {"clients": clients, "stream": stream}
-            for name, way in zip(ports, (one, other), strict=True):
-                row |= {
-                    f"{name}, tokens/s": round(statistics.median(rates[way]), 1),
-                    f"{name}, ms": round(1000 * statistics.median(each.seconds for each in found[way]), 1),
-                    f"{name}, first ms": round(1000 * statistics.median(each.first for each in found[way]), 1),
-                }
-            row["rate"] = ratio(rates[other], rates[one])
-            row["latency"] = round(row["behind HAProxy, ms"] / row["alone, ms"], 3)
-            row["first"] = round(row["behind HAProxy, first ms"] / row["alone, first ms"], 3)
-            rows.append(row)
-    return {"rows": rows}
+    for kind in kinds:
+        row: dict[str, Any] = {"clients": kind[0], "stream": kind[1]}
+        for name in ports:
+            answers = found[*kind, name]
+            row |= {
+                f"{name}, tokens/s": round(statistics.median(rates[*kind, name]), 1),
+                f"{name}, ms": round(1000 * statistics.median(one.seconds for one in answers), 1),
+                f"{name}, first ms": round(1000 * statistics.median(one.first for one in answers), 1),
+            }
+        one, other = (rates[*kind, name] for name in ports)
+        rows.append(row | {"rate": ratio(other, one)})
+        say(f"  {rows[-1]}")
+    return rows
 
 
 def two(rounds: int, times: simulation.Times) -> Result:
@@ -212,7 +234,7 @@ def seen_faults(rounds: int) -> Result:
     """Restart, kill and freeze a server behind HAProxy, and count what failed."""
     rows = []
     with served(2) as servers, balanced(*servers) as before:
-        sent = faults.requests(PROMPTS, TOKENS)
+        sent = faults.requests(PROMPTS, FAULT_TOKENS)
         wanted = faults.alone(servers[1].port, sent)
         for name, fault, mend in (
             ("restarted", faults.restart(servers[0]), lambda: None),
@@ -246,6 +268,7 @@ PARTS: dict[str, Callable[..., Result]] = {
     "simulated": simulated,
     "prefixes": prefixes,
     "faults": seen_faults,
+    "ray": in_ray,
 }
 FROM_ITERATIONS = ("two", "simulated")
 

@@ -22,7 +22,9 @@ from typing import IO
 
 import psutil
 
+from checker import environments
 from checker.course.paths import ROOT, SMALL_MODEL
+from play.serving.replicas import start
 from tools.benchmarks.harness import task_arguments
 
 CONFIGURATION = ROOT / "deploy" / "haproxy" / "haproxy.cfg"
@@ -160,9 +162,10 @@ class Process:
         """Let a frozen one run again."""
         self._group(signal.SIGCONT)
 
-    def children(self) -> list[psutil.Process]:
-        """Return the processes that it started."""
-        return psutil.Process(self.process.pid).children(recursive=True)
+    def memory(self) -> int:
+        """Return the memory that it and all that it started have for themselves, in MB."""
+        first = psutil.Process(self.process.pid)
+        return round(sum(one.memory_full_info().uss for one in [first, *first.children(recursive=True)]) / 1e6)
 
     def _group(self, number: int) -> bool:
         """Send a signal to all processes of its group, and return whether there are any."""
@@ -195,6 +198,20 @@ def server(folder: Path = SMALL_MODEL, *options: str, cores: Sequence[int] = ())
     port = free_port()
     command = [sys.executable, *task_arguments("serve"), "--model", str(folder), "--port", str(port), *options]
     return Process(command, port, environment={"HF_HUB_OFFLINE": "1"}, cores=cores)
+
+
+def ray(replicas: int) -> Process:
+    """Start so many servers in Ray Serve, and do not wait.
+
+    Raises:
+        DoesNotStart: Ray's environment was not made.
+    """
+    if not environments.is_ready(start.HOME, start.PINS):
+        raise DoesNotStart("`./run serve --replicas 2` makes the environment of Ray, once")
+    port, command = free_port(), [sys.executable, *task_arguments("serve"), "--model", str(SMALL_MODEL)]
+    ours = start.as_arguments({"replicas": replicas, "port": port})
+    line = [str(environments.python_of(start.HOME)), "-m", start.APPLICATION, *ours, "--", *command]
+    return Process(line, port, environment=start.ENVIRONMENT)
 
 
 def balancer(*ports: int) -> Process:

@@ -9,8 +9,8 @@ from tools.benchmarks.harness import Column, Result, table
 
 def tables(result: Result) -> dict[str, str]:
     """Return a table for each part that was measured."""
-    makers = {"iterations": _of_iterations, "cost": _of_cost, "two": _of_two, "simulated": _of_simulated}
-    makers |= {"prefixes": _of_prefixes, "faults": _of_faults}
+    makers = {"iterations": _of_iterations, "cost": _of_compared, "two": _of_two, "simulated": _of_simulated}
+    makers |= {"prefixes": _of_prefixes, "faults": _of_faults, "ray": _of_compared}
     return {name: make(result["parts"][name]) for name, make in makers.items() if name in result["parts"]}
 
 
@@ -27,18 +27,19 @@ def _of_iterations(part: Result) -> str:
     return table(columns, rows)
 
 
-def _of_cost(part: Result) -> str:
-    columns = [
-        Column("clients", "clients", "d", "--:"),
-        Column("answers", "kind"),
-        Column("alone, tokens/s", "alone, tokens/s", ".0f", "--:"),
-        Column("behind HAProxy", "behind HAProxy, tokens/s", ".0f", "--:"),
-        Column("alone, first token, ms", "alone, first ms", ".1f", "--:"),
-        Column("behind HAProxy", "behind HAProxy, first ms", ".1f", "--:"),
-        Column("alone, whole text, ms", "alone, ms", ".1f", "--:"),
-        Column("behind HAProxy", "behind HAProxy, ms", ".1f", "--:"),
-    ]
-    return table(columns, [row | {"kind": "a stream" if row["stream"] else "at once"} for row in part["rows"]])
+def _of_compared(part: Result) -> str:
+    one, other = (name.removesuffix(", tokens/s") for name in part["rows"][0] if name.endswith(", tokens/s"))
+    columns = [Column("clients", "clients", "d", "--:"), Column("answers", "kind")]
+    for words, key, spec in (
+        ("tokens/s", "tokens/s", ".0f"),
+        ("first token, ms", "first ms", ".1f"),
+        ("ms", "ms", ".1f"),
+    ):
+        columns += [
+            Column(f"{one}, {words}", f"{one}, {key}", spec, "--:"),
+            Column(other, f"{other}, {key}", spec, "--:"),
+        ]
+    return table(columns, [row | {"kind": "streams" if row["stream"] else "at once"} for row in part["rows"]])
 
 
 def _of_two(part: Result) -> str:
