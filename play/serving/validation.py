@@ -18,9 +18,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 LONGEST_VALUE = 80  # characters of a value that a message repeats
 MOST_CHOICES = 128  # texts that one request may ask for
 MOST_STOPS = 16  # MAX looks for each of them after every token
-LARGEST_PENALTY = 2  # of frequency and presence, in either direction: OpenAI's range, and MAX's
 SEED_OF_ZERO = 1 << 62  # MAX takes seed 0 for no seed at all
 NOT_OFFERED = {"echo": False, "logprobs": None, "suffix": None, "best_of": 1, "logit_bias": None}
+WITHOUT_EFFECT = {  # MAX takes any other value and ignores it: its sampler is compiled without them, min_p on a CPU
+    "frequency_penalty": 0,
+    "presence_penalty": 0,
+    "repetition_penalty": 1,
+    "min_tokens": 0,
+    "min_p": 0,
+}
 
 
 class InvalidRequest(Exception):
@@ -64,6 +70,10 @@ def _above_zero(most: float) -> tuple[Any, str]:
     return Annotated[float | None, Field(gt=0, le=most)], f"a number above 0, up to {most}"
 
 
+def _only(value: float) -> tuple[Any, str]:
+    return Annotated[float | None, Field(ge=value, le=value)], f"{value} or left out; nothing else is offered here"
+
+
 Stop = Annotated[str, Field(min_length=1)]
 Stops = Stop | Annotated[list[Stop], Field(max_length=MOST_STOPS)] | None
 STREAM_OPTIONS = '{"include_usage": true}, or left out, and only with "stream": true'
@@ -75,16 +85,12 @@ def completion_request(limits: ModelLimits) -> type[BaseModel]:
     fields = {
         "model": (Literal[limits.name], f"{json.dumps(limits.name)}, which is served here"),
         **{name: (Literal[value, None], "left out; it is not offered here") for name, value in NOT_OFFERED.items()},
+        **{name: _only(value) for name, value in WITHOUT_EFFECT.items()},
         "prompt": (Prompts, PROMPTS),
         "max_tokens": _number(int, 1, limits.n_positions),
-        "min_tokens": _number(int, 0, limits.n_positions),
         "temperature": _number(float, 0, 2),
         "top_p": _above_zero(1),
         "top_k": _number(int, -1, limits.vocab_size),
-        "min_p": _number(float, 0, 1),
-        "frequency_penalty": _number(float, -LARGEST_PENALTY, LARGEST_PENALTY),
-        "presence_penalty": _number(float, -LARGEST_PENALTY, LARGEST_PENALTY),
-        "repetition_penalty": _above_zero(LARGEST_PENALTY),
         "seed": _number(int, 0, 2**63 - 1),
         "n": _number(int, 1, min(MOST_CHOICES, limits.most_choices)),
         "stop": (Stops, f"a text, or a list of at most {MOST_STOPS} texts, each of at least one character"),
@@ -113,8 +119,12 @@ def validated(body: bytes, limits: ModelLimits) -> dict[str, Any]:
         raise _in_words(invalid, kind) from invalid
     for prompt in request["prompt"]:
         _check_length(prompt, request.get("max_tokens") or 1, limits)
-    _check_pairs(request, limits)
-    request.pop("user", None)
+    if request.get("stream_options") and not request.get("stream"):
+        raise InvalidRequest(f"stream_options must be {STREAM_OPTIONS}")
+    for token in request.get("stop_token_ids", ()):
+        _check_token(token, limits)
+    for name in ("user", *WITHOUT_EFFECT):
+        request.pop(name, None)
     return _every_choice(request, min(MOST_CHOICES, limits.most_choices))
 
 
@@ -126,21 +136,11 @@ def _in_words(invalid: ValidationError, kind: type[BaseModel]) -> InvalidRequest
         return InvalidRequest(f'the body must be a JSON object, {{"prompt": …}}: {error["msg"]}')
     name, value = str(error["loc"][0]), json.dumps(error["input"])[:LONGEST_VALUE]
     if error["type"] == "extra_forbidden":
-        name, served = name[:LONGEST_VALUE], (one for one in kind.model_fields if one not in NOT_OFFERED)
+        name, none = name[:LONGEST_VALUE], {*NOT_OFFERED, *WITHOUT_EFFECT}
+        served = (one for one in kind.model_fields if one not in none)
         return InvalidRequest(f"{name} must be left out; the fields that are served are {', '.join(served)}")
     message = f"{name} = {value} must be {kind.model_fields[name].description}"
     return InvalidRequest(message, 404 if name == "model" else 400)
-
-
-def _check_pairs(request: dict[str, Any], limits: ModelLimits) -> None:
-    """Refuse fields that are right alone, and wrong beside another."""
-    if request.get("stream_options") is not None and not request.get("stream"):
-        raise InvalidRequest(f"stream_options must be {STREAM_OPTIONS}")
-    least, most = request.get("min_tokens") or 0, request.get("max_tokens") or math.inf
-    if least > most:
-        raise InvalidRequest(f"min_tokens = {least} must be at most max_tokens = {most}")
-    for token in request.get("stop_token_ids") or ():
-        _check_token(token, limits)
 
 
 def _check_token(token: int, limits: ModelLimits) -> None:

@@ -1,10 +1,16 @@
-"""How much is taken: so many texts run at once, so many wait, and what comes then is told to come again."""
+"""How much is taken: so many texts run at once, so many wait, and what comes then is told to come again.
+
+``validating`` keeps the limits of a body.
+"""
 
 from __future__ import annotations
 
 from play.serving.front.answers import CLOSE, SOON, App, Receive, Scope, Send, refuse, retry_after
 from play.serving.front.recording import CURRENT
 from play.serving.front.standing import Standing
+
+LARGEST_BODY = 1 << 20  # bytes; a full context of tokens has a few thousand
+BODY_SECONDS = 30.0  # in which all of it must have come
 
 
 class Places:

@@ -1,7 +1,9 @@
-"""What every part of the front shares: the types of an ASGI application, and errors in the form of OpenAI's."""
+"""What the parts of the front share: the types of an ASGI application, bodies, and errors in the form of OpenAI's."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -15,6 +17,8 @@ Headers = list[tuple[bytes, bytes]]
 
 KINDS = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
 CLOSE = (b"connection", b"close")
+MOST_DISCARDED = 64 << 20  # bytes of a body that nobody wants
+DISCARD_SECONDS = 5.0  # for which they may take
 SOON = 1  # seconds after which a request that found no place may be sent again
 LATER = 5  # seconds after which a server that is getting ready may be asked again
 
@@ -57,3 +61,46 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     """Return the value of a header that was sent once; none if it was not, or more than once."""
     values = [value for key, value in scope["headers"] if key == name]
     return values[0] if len(values) == 1 else None
+
+
+class Body:
+    """The body of a request, as it comes."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self.receive, self.more = receive, True
+        self.waits = header(scope, b"expect") is not None  # the client sends it once it has leave to
+
+    async def _next(self) -> bytes:
+        message = await self.receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionError
+        self.more = message.get("more_body", False)
+        part: bytes = message.get("body", b"")
+        return part
+
+    async def read(self, most: int) -> bytes | None:
+        """Return all of it, or nothing if it has more bytes than ``most``; the rest is left then.
+
+        Raises:
+            ConnectionError: the client has gone.
+        """
+        parts = bytearray()
+        while self.more and len(parts) <= most:
+            parts += await self._next()
+        return bytes(parts) if len(parts) <= most else None
+
+    async def discard(self) -> Headers:
+        """Read what is left and forget it; return headers for the answer that follows.
+
+        A client sends its whole body before it reads an answer. If it sends too much, too slowly, or waits for leave,
+        it gets the answer at once, and the connection ends, since a body may still be on its way.
+
+        Raises:
+            ConnectionError: the client has gone.
+        """
+        total = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DISCARD_SECONDS):
+                while self.more and not self.waits and total <= MOST_DISCARDED:
+                    total += len(await self._next())
+        return [CLOSE] if self.more else []

@@ -7,6 +7,7 @@ not even one that was given as the name of the file by mistake.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import ipaddress
@@ -15,7 +16,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from play.serving.front.answers import App, Receive, Scope, Send, header, refuse
+from play.serving.front.answers import App, Body, Receive, Scope, Send, header, refuse
 
 SCHEME = b"bearer"
 WANTED = "the key is missing or is not one of this server's; send it as the header `Authorization: Bearer KEY`"
@@ -86,7 +87,10 @@ class Guard:
         if scope["type"] == "http":
             scheme, _, key = (header(scope, b"authorization") or b"").partition(b" ")
             if scheme.lower() != SCHEME or not self.keys.fits(key.strip()):
-                return await refuse(send, 401, WANTED, [(b"www-authenticate", b"Bearer")])
+                with contextlib.suppress(ConnectionError):
+                    ends = await Body(scope, receive).discard()
+                    await refuse(send, 401, WANTED, [(b"www-authenticate", b"Bearer"), *ends])
+                return
         await self.app(scope, receive, send)
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 
-from play.serving.front.answers import CLOSE, App, Headers, Message, Receive, Scope, Send, header, refuse
+from play.serving.front.admission import BODY_SECONDS, LARGEST_BODY
+from play.serving.front.answers import CLOSE, App, Body, Message, Receive, Scope, Send, header, refuse
 from play.serving.front.probes import PROBES
 from play.serving.front.recording import CURRENT
 from play.serving.validation import InvalidRequest, ModelLimits, validated
 
 #: MAX's server has other paths, and some of them change its state.
 PATHS = {"/v1/completions": "POST", "/v1/models": "GET", "/version": "GET"}
-LARGEST_BODY = 1 << 20  # bytes; a full context of tokens has a few thousand
-MOST_DISCARDED = 64 << 20  # bytes of a body that is too large: only who has sent all of it reads the answer
-BODY_SECONDS = 30.0  # for which a body may take
 
 
 class Validation:
@@ -33,27 +31,23 @@ class Validation:
         """Answer a request."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        headers: Headers = []
+        body = Body(scope, receive)
         try:
-            method = PATHS.get(scope["path"])
-            if method is None:
-                served = ", ".join([*PATHS, *PROBES])
-                raise InvalidRequest(f"nothing is served at {scope['path'][:80]}; the paths are {served}", 404)
-            if scope["method"] != method:
-                headers = [(b"allow", method.encode())]
-                raise InvalidRequest(f"{scope['path']} takes {method}, not {scope['method']}", 405)
-            if method == "POST":
-                headers = [CLOSE]  # as long as a part of the body may still come
-                body = await self._body(scope, receive)
-                headers = []
-                scope, receive = _with_body(self._accepted(body), scope, receive)
-        except InvalidRequest as invalid:
-            return await refuse(send, invalid.status, str(invalid), headers)
+            try:
+                _check_path(scope)
+                if scope["method"] == "POST":
+                    scope, receive = _with_body(self._accepted(await self._read(scope, body)), scope, receive)
+            except InvalidRequest as invalid:
+                late = invalid.status == 408
+                headers = [CLOSE] if late else await body.discard() if body.more else []
+                if invalid.status == 405:
+                    headers.append((b"allow", PATHS[scope["path"]].encode()))
+                return await refuse(send, invalid.status, str(invalid), headers)
         except ConnectionError:
-            return None  # nobody is left to answer
+            return  # nobody is left to answer
         await self.app(scope, receive, send)
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+    async def _read(self, scope: Scope, body: Body) -> bytes:
         """Return the body.
 
         Raises:
@@ -61,27 +55,16 @@ class Validation:
             ConnectionError: the client has gone.
         """
         length = header(scope, b"content-length") or b""
-        declared = int(length[:20]) if length.isdigit() else 0
-        too_large = InvalidRequest(f"the body is larger than {LARGEST_BODY:,} bytes", 413)
-        if declared > LARGEST_BODY and header(scope, b"expect") is not None:
-            raise too_large  # the client waits for leave to send it
-        body, total, more = bytearray(), 0, True
-        try:
-            async with asyncio.timeout(self.body_seconds):
-                while more and total <= MOST_DISCARDED:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise ConnectionError
-                    part, more = message.get("body", b""), message.get("more_body", False)
-                    total += len(part)
-                    if max(total, declared) <= LARGEST_BODY:
-                        body += part
-        except TimeoutError:
-            if max(total, declared) <= LARGEST_BODY:
+        read = None
+        if not length.isdigit() or int(length[:20]) <= LARGEST_BODY:
+            try:
+                async with asyncio.timeout(self.body_seconds):
+                    read = await body.read(LARGEST_BODY)
+            except TimeoutError:
                 raise InvalidRequest(f"the body did not come within {self.body_seconds:g} s", 408) from None
-        if max(total, declared) > LARGEST_BODY:
-            raise too_large
-        return bytes(body)
+        if read is None:
+            raise InvalidRequest(f"the body is larger than {LARGEST_BODY:,} bytes", 413)
+        return read
 
     def _accepted(self, body: bytes) -> bytes:
         request = validated(body, self.limits)
@@ -89,6 +72,14 @@ class Validation:
         several = isinstance(prompt, list) and not isinstance(prompt[0], int)
         CURRENT.get().texts = len(prompt) if several else 1
         return json.dumps(request).encode()
+
+
+def _check_path(scope: Scope) -> None:
+    path, method = scope["path"], scope["method"]
+    if path not in PATHS:
+        raise InvalidRequest(f"nothing is served at {path[:80]}; the paths are {', '.join([*PATHS, *PROBES])}", 404)
+    if method != PATHS[path]:
+        raise InvalidRequest(f"{path} takes {PATHS[path]}, not {method}", 405)
 
 
 def _with_body(body: bytes, scope: Scope, receive: Receive) -> tuple[Scope, Receive]:

@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from checker import cli
 from checker.companions.doctor import NEEDED_GB
 from checker.course.attempts import load_attempts
 from checker.course.blanks import blanks_of
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
 from checker.numeric.tolerance import TOLERANCE
+from play.serving.front.admission import BODY_SECONDS, LARGEST_BODY
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import (
     attention_flops,
@@ -39,6 +41,7 @@ __all__ = [
     "alternatives",
     "attention_flops",
     "blanks",
+    "body_seconds",
     "cache_bytes",
     "config",
     "decode_bytes",
@@ -47,6 +50,7 @@ __all__ = [
     "head_share",
     "kernel_tables",
     "kernels",
+    "largest_body",
     "loop",
     "loop_table",
     "math",
@@ -65,6 +69,7 @@ __all__ = [
     "projections",
     "replica_tables",
     "replicas",
+    "serve_defaults",
     "serving",
     "serving_table",
     "share",
@@ -116,6 +121,9 @@ serving = _json("tools/benchmarks/figures/serve.json")
 
 #: Two servers behind HAProxy, and the simulation of many, by part (``./run bench-replicas``).
 replicas = _json("tools/benchmarks/figures/replicas.json")["parts"]
+#: The options of ``./run serve`` as they are if nothing is said, and what it takes of a request's body.
+serve_defaults = {option.name: option.default for option in cli.main.commands["serve"].params}
+largest_body, body_seconds = LARGEST_BODY, BODY_SECONDS
 
 #: How well the small model of this course reads (``tools/evaluate.py``).
 evaluation = _json("models/moby-dick/evaluation.json")

@@ -7,14 +7,14 @@ import os
 import pytest
 
 from play.serving.front import keys as keys_module
-from play.serving.front.admission import Places
+from play.serving.front.admission import LARGEST_BODY, Places
 from play.serving.front.keys import Keys, NoKeys, is_loopback
 from play.serving.front.probes import STUCK_SECONDS
 from play.serving.front.recording import CURRENT
 from play.serving.front.running import Running
 from play.serving.front.stack import Watching, stacked
 from play.serving.front.standing import Standing
-from play.serving.front.validating import LARGEST_BODY, Validation
+from play.serving.front.validating import Validation
 from play.serving.life import MODEL_ENDED
 from tests.dev.play.serving.asgi import LIMITS, TEXT, Answer, Model, ask, until
 
@@ -77,7 +77,7 @@ async def test_a_body_that_is_too_large_is_read_to_its_end_and_refused(declared,
     headers = {"content-length": str(size)} if declared else {}
     answer = await ask(server.app, b"", pieces=pieces, headers=headers)
     assert (answer.status, answer.message) == (413, "the body is larger than 1,048,576 bytes")
-    assert answer.headers["connection"] == "close"
+    assert "connection" not in answer.headers  # nothing is left on it
     assert server.model.asked == []
 
 
@@ -99,7 +99,7 @@ async def test_a_body_without_an_end_is_not_read_forever():
         await app(scope, counted, send)
 
     answer = await ask(counting, b"", pieces=[b" " * LARGEST_BODY] * 200)
-    assert answer.status == 413
+    assert (answer.status, answer.headers["connection"]) == (413, "close")
     assert reads < 100
 
 
@@ -183,10 +183,42 @@ async def test_nothing_else_does_and_the_answer_says_what_is_missing(file, heade
     assert server.model.asked == []
 
 
+@pytest.mark.parametrize(
+    ("path", "method", "headers", "status"),
+    [
+        ("/v1/completions", "POST", {}, 401),
+        ("/nowhere", "POST", {"authorization": f"Bearer {SECRET}"}, 404),
+        ("/v1/models", "PUT", {"authorization": f"Bearer {SECRET}"}, 405),
+    ],
+)
+async def test_a_client_that_sends_before_it_reads_has_its_body_taken_and_gets_its_answer(
+    file, monkeypatch, path, method, headers, status
+):
+    taken, app = [], Server(keys=Keys(file, print)).app
+
+    async def piece(number):
+        taken.append(number)
+        return b" " * LARGEST_BODY
+
+    pieces = [piece(number) for number in range(3)]
+    answer = await ask(app, b"", path=path, method=method, headers=headers, pieces=pieces)
+    assert (answer.status, taken) == (status, [0, 1, 2])
+    assert "connection" not in answer.headers
+    monkeypatch.setattr("play.serving.front.answers.DISCARD_SECONDS", 0.01)
+    answer = await ask(app, b"", path=path, method=method, headers=headers, pieces=[b"{", asyncio.sleep(5, b"}")])
+    assert (answer.status, answer.headers["connection"]) == (status, "close")
+    answer = await ask(app, b"", path=path, method=method, headers=headers, pieces=[b"{", None])
+    assert answer.status == 0
+
+
+async def nothing():
+    return {"type": "http.request", "body": b""}
+
+
 async def test_two_headers_with_a_key_are_one_too_many(file):
     guard = keys_module.Guard(Model(), Keys(file, print))
     answer, pair = Answer(), (b"authorization", f"Bearer {SECRET}".encode())
-    await guard({"type": "http", "headers": [pair, pair]}, None, answer.send)
+    await guard({"type": "http", "headers": [pair, pair]}, nothing, answer.send)
     assert answer.status == 401
 
 
