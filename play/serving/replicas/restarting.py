@@ -12,6 +12,8 @@ import tempfile
 import urllib.request
 from collections.abc import Sequence
 
+from checker.course.paths import ROOT
+
 KEEPER = [sys.executable, "-m", "play.serving.replicas.keeper"]
 START_SECONDS = 900.0  # MAX compiles the model where it has not before
 PROBE_SECONDS = 2.0
@@ -46,7 +48,13 @@ class Restarting:
         self.said.seek(0)
         self.said.truncate()
         self.process = subprocess.Popen(
-            line, stdin=subprocess.PIPE, stdout=self.said, stderr=self.said, start_new_session=True
+            line,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+            stdout=self.said,
+            stderr=self.said,
+            start_new_session=True,
         )
 
     @property

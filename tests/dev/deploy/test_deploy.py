@@ -10,6 +10,7 @@ import tomllib
 import pytest
 import yaml
 
+from checker.cli import main
 from checker.course.paths import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -125,8 +126,8 @@ def test_the_server_has_every_option():
 def test_the_paths_of_the_probes_are_the_servers():
     from play.serving.front.probes import PROBES
 
-    probes = {name: container()[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "readiness", "liveness")}
-    assert probes == {"startup": "/health", "readiness": "/ready", "liveness": "/health"}
+    probes = {name: container()[f"{name}Probe"]["httpGet"]["path"] for name in ("readiness", "liveness")}
+    assert probes == {"readiness": "/ready", "liveness": "/health"}
     assert set(probes.values()) <= set(PROBES)
     annotated = read(DEPLOY / "kubernetes" / "deployment.yaml")["spec"]["template"]["metadata"]["annotations"]
     assert annotated["prometheus.io/path"] in PROBES
@@ -159,6 +160,22 @@ def test_one_configuration_of_haproxy_is_everywhere():
     assert set(re.findall(r'"\$\{(\w+)\}"', configuration)) == set(balancer["environment"])
     (mounted,) = balancer["volumes"]
     assert (DEPLOY / mounted.split(":")[0]).samefile(DEPLOY / "haproxy" / "haproxy.cfg")
+
+
+def test_the_balancer_is_more_patient_than_the_server():
+    (seconds,) = re.findall(r"timeout server (\d+)s", (DEPLOY / "haproxy" / "haproxy.cfg").read_text())
+    limit = next(option.default for option in main.commands["serve"].params if option.name == "time_limit")
+    assert int(seconds) > limit
+
+
+def test_the_book_quotes_the_configuration_as_it_is():
+    chapter = (ROOT / "book" / "src" / "more_than_one.md").read_text()
+    lines = [
+        " ".join(line.split("  #")[0].split()) for line in (DEPLOY / "haproxy" / "haproxy.cfg").read_text().splitlines()
+    ]
+    quoted = [line for block in re.findall(r"```text\n(.*?)```", chapter, re.S) for line in block.splitlines()]
+    assert len(quoted) > 5
+    assert [line for line in quoted if line not in lines] == []
 
 
 def test_python_of_the_image_is_one_that_the_course_runs_on():

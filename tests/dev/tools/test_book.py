@@ -76,12 +76,9 @@ PARTS = ("forward", "generation", "attention", "memory", "first")  # of ./run be
 HOSTS = {
     "arxiv.org",
     "docs.modular.com",
-    "docs.haproxy.org",
     "docs.python.org",
-    "docs.ray.io",
     "github.com",
     "huggingface.co",
-    "kubernetes.io",
     "numpy.org",
     "openai.com",
     "pixi.sh",
