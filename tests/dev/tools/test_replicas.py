@@ -155,8 +155,8 @@ def test_a_percentile_is_one_of_the_values():
 
 # ---------------------------------------------------------------- the simulation
 
-ONE_AT_A_TIME = simulation.Times((1,), {1: (0.01,)})
-BATCHED = simulation.Times((1, 4, 32), {1: (0.004, 0.006, 0.014), 2: (0.007, 0.010, 0.026)})
+ONE_AT_A_TIME = simulation.Times((1,), {1: (0.0,)}, {1: 0.01})
+BATCHED = simulation.Times((1, 4, 32), {1: (0.004, 0.006, 0.014), 2: (0.007, 0.010, 0.026)}, {1: 0.002, 2: 0.004})
 
 
 @pytest.mark.parametrize("load", [0.3, 0.5, 0.8])
@@ -184,16 +184,22 @@ def test_a_balancer_that_knows_more_makes_them_faster():
 def test_a_single_request_takes_its_tokens():
     took = simulation.latencies(BATCHED, replicas=3, rate=0.01, tokens=7, duration=2000)
     assert took
-    assert statistics.median(took) == pytest.approx(7 * 0.004)
+    assert statistics.median(took) == pytest.approx(0.002 + 6 * 0.004)
 
 
 def test_a_full_batch_reaches_the_capacity_and_no_more():
     capacity = BATCHED.capacity(16)
-    assert capacity == pytest.approx(32 / (16 * 0.014))
+    assert capacity == pytest.approx(32 / (32 * 0.002 + 15 * 0.014))
     below = simulation.latencies(BATCHED, replicas=1, rate=0.95 * capacity, tokens=16, duration=60)
     above = simulation.latencies(BATCHED, replicas=1, rate=1.2 * capacity, tokens=16, duration=60)
-    assert percentile(below, 0.5) < 2 * 16 * 0.014
+    assert percentile(below, 0.5) < 3 * (32 * 0.002 + 15 * 0.014)
     assert max(above) == pytest.approx(60 * 0.2, rel=0.15)  # the queue grows for as long as they come
+
+
+def test_prompts_hold_up_those_that_write():
+    slow = simulation.Times(BATCHED.batches, BATCHED.tokens, {1: 0.05})
+    often = simulation.latencies(slow, replicas=1, rate=5, tokens=16, duration=60)
+    assert statistics.mean(often) > 1.2 * (0.05 + 15 * 0.004)
 
 
 def test_replicas_on_one_processor_slow_each_other():
@@ -202,9 +208,9 @@ def test_replicas_on_one_processor_slow_each_other():
             simulation.latencies(BATCHED, replicas=2, rate=rate, tokens=16, shared=shared, duration=30)
         )
 
-    assert median(True, 0.5) == pytest.approx(16 * 0.004, rel=0.01)  # hardly ever are both busy
-    assert median(True, 150) > 1.5 * median(False, 150)
-    assert math.isclose(median(False, 0.5), 16 * 0.004, rel_tol=0.01)
+    assert median(True, 0.5) == pytest.approx(0.002 + 15 * 0.004, rel=0.01)  # hardly ever are both busy
+    assert median(True, 120) > 1.5 * median(False, 120)
+    assert math.isclose(median(False, 0.5), 0.002 + 15 * 0.004, rel_tol=0.01)
 
 
 def test_the_same_seed_draws_the_same():

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,13 @@ from tools.benchmarks.replicas.results import tables
 from tools.benchmarks.serving import PROMPTS, random_checkpoint
 
 TOKENS = 32  # of each request
-CLIENTS = (1, 8, 32)
+PROMPT_CLIENTS = 8  # that ask for one token each, to measure what a prompt costs
+KINDS = ((1, True), (8, True), (32, True), (32, False))  # of clients: how many, and whether they ask for streams
 BATCHES = (1, 2, 4, 8, 16, 32)  # clients of one server; the last is the largest batch that it runs
 SECONDS = 1.0  # of each turn
 FAULT_TOKENS = 16  # of each request while a server fails
 RATES = (0.2, 0.4, 0.6, 0.8)  # shares of what two servers on one processor can answer
-OPEN_SECONDS = 12.0
+OPEN_SECONDS = 8.0
 COUNTS = (1, 2, 10, 100, 1000)
 LOADS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 RULES = {count: ("fewest requests",) if count < 1000 else tuple(simulation.RULES) for count in COUNTS}
@@ -88,28 +89,49 @@ def iterations(rounds: int) -> Result:
 
         def measure(way: tuple[int, int]) -> float:
             batch, busy = way
+            sent = asked() if batch else [Request(prompt, 1) for prompt in PROMPTS]  # the prompt, and no more
             with ThreadPoolExecutor(busy) as pool:
-                rates = pool.map(lambda one: rate(for_seconds(one.port, asked(), batch, SECONDS)), servers[:busy])
-                took = batch / statistics.mean(rates)
-            say(f"  batch {batch}, {busy} busy: {1000 * took:.2f} ms")
+                clients = batch or PROMPT_CLIENTS
+                rates = pool.map(lambda one: rate(for_seconds(one.port, sent, clients, SECONDS)), servers[:busy])
+                took = (batch or 1) / statistics.mean(rates)
+            say(f"  {f'batch {batch}' if batch else 'a prompt'}, {busy} busy: {1000 * took:.2f} ms")
             return took
 
-        times = take_turns([(batch, busy) for busy in (1, 2) for batch in BATCHES], rounds, measure)
-    medians = {busy: [round(statistics.median(times[batch, busy]), 6) for batch in BATCHES] for busy in (1, 2)}
-    return {"tokens": TOKENS, "batches": list(BATCHES), "seconds": {str(busy): row for busy, row in medians.items()}}
+        times = take_turns([(batch, busy) for busy in (1, 2) for batch in (0, *BATCHES)], rounds, measure)
+    medians = {way: round(statistics.median(took), 6) for way, took in times.items()}
+    return {
+        "tokens": TOKENS,
+        "batches": list(BATCHES),
+        "seconds": {str(busy): [medians[batch, busy] for batch in BATCHES] for busy in (1, 2)},
+        "prompt": {str(busy): medians[0, busy] for busy in (1, 2)},
+    }
 
 
 def times_of(result: Result) -> simulation.Times:
-    """Return the measured times as the simulation takes them."""
+    """Return the measured times as the simulation takes them.
+
+    A measured time is that of a whole request, by its tokens. The first of them comes with the prompt, so the prompts
+    of all requests of the batch are taken out of it.
+    """
     part = result["parts"]["iterations"]
-    return simulation.Times(tuple(part["batches"]), {int(busy): tuple(row) for busy, row in part["seconds"].items()})
+    batches, whole = part["batches"], part["tokens"]
+    prompt = {int(busy): seconds for busy, seconds in part["prompt"].items()}
+    tokens = {
+        int(busy): tuple(
+            (whole * seconds - batch * prompt[int(busy)]) / (whole - 1)
+            for batch, seconds in zip(batches, row, strict=True)
+        )
+        for busy, row in part["seconds"].items()
+    }
+    return simulation.Times(tuple(batches), tokens, prompt)
 
 
 def cost(rounds: int) -> Result:
     """Compare one server with the same server behind HAProxy."""
     with served(1) as (alone,), balanced(alone) as before:
         rows = _compared({"alone": alone.port, "behind HAProxy": before.port}, rounds)
-        return {"rows": rows, "memory, MB": {"server": alone.memory(), "HAProxy": before.memory()}}
+        work = _processor_share(before, alone)
+        return {"rows": rows, "work": work, "memory, MB": {"server": alone.memory(), "HAProxy": before.memory()}}
 
 
 def in_ray(rounds: int) -> Result:
@@ -127,6 +149,16 @@ def in_ray(rounds: int) -> Result:
     return {"rows": rows, "memory, MB": memory, "environment, MB": round(size / 1e6)}
 
 
+def _processor_share(before: Process, alone: Process) -> float:
+    """Return the processor time of the balancer, as a share of the server's, while 32 clients read streams."""
+    start_of = [one.processor_seconds() for one in (before, alone)]
+    for_seconds(before.port, asked(True), 32, 3 * SECONDS)
+    balancers, servers = (
+        one.processor_seconds() - earlier for one, earlier in zip((before, alone), start_of, strict=True)
+    )
+    return round(balancers / servers, 4)
+
+
 def _compared(ports: Mapping[str, int], rounds: int) -> list[dict[str, Any]]:
     """Return a row for each number of clients, with and without streams: rates and latencies at both ports."""
     found: dict[Any, list[Answer]] = {}
@@ -137,10 +169,9 @@ def _compared(ports: Mapping[str, int], rounds: int) -> list[dict[str, Any]]:
         found.setdefault(way, []).extend(answers)
         return rate(answers)
 
-    kinds = list(product(CLIENTS, (False, True)))
-    rates = take_turns([(*kind, name) for kind in kinds for name in ports], rounds, measure)
+    rates = take_turns([(*kind, name) for kind in KINDS for name in ports], rounds, measure)
     rows = []
-    for kind in kinds:
+    for kind in KINDS:
         row: dict[str, Any] = {"clients": kind[0], "stream": kind[1]}
         for name in ports:
             answers = found[*kind, name]
@@ -157,7 +188,7 @@ def _compared(ports: Mapping[str, int], rounds: int) -> list[dict[str, Any]]:
 
 def two(rounds: int, times: simulation.Times) -> Result:
     """Compare two servers behind HAProxy with the simulation: requests at random moments, and their latencies."""
-    capacity = 2 * BATCHES[-1] / (TOKENS * times.seconds[2][-1])
+    capacity = 2 * times.capacity(TOKENS, busy=2)
     rows = []
     with served(2) as servers, balanced(*servers) as before:
         for share in RATES:

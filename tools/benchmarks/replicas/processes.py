@@ -167,6 +167,12 @@ class Process:
         first = psutil.Process(self.process.pid)
         return round(sum(one.memory_full_info().uss for one in [first, *first.children(recursive=True)]) / 1e6)
 
+    def processor_seconds(self) -> float:
+        """Return the processor time that it and all that it started have taken so far."""
+        first = psutil.Process(self.process.pid)
+        times = [one.cpu_times() for one in [first, *first.children(recursive=True)]]
+        return sum(one.user + one.system for one in times)
+
     def _group(self, number: int) -> bool:
         """Send a signal to all processes of its group, and return whether there are any."""
         try:

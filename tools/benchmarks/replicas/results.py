@@ -15,7 +15,7 @@ def tables(result: Result) -> dict[str, str]:
 
 
 def _of_iterations(part: Result) -> str:
-    columns = [Column("requests in the batch", "batch", "d", "--:")]
+    columns = [Column("requests in the batch", "batch", rule="--:")]
     columns += [
         Column(words, busy, ".1f", "--:") for busy, words in (("1", "one server, ms"), ("2", "each of two, ms"))
     ]
@@ -24,7 +24,8 @@ def _of_iterations(part: Result) -> str:
         {"batch": batch} | {busy: 1000 * seconds[busy][at] for busy in seconds}
         for at, batch in enumerate(part["batches"])
     ]
-    return table(columns, rows)
+    prompt = {"batch": "one prompt"} | {busy: 1000 * value for busy, value in part["prompt"].items()}
+    return table(columns, [prompt, *rows])
 
 
 def _of_compared(part: Result) -> str:

@@ -1,11 +1,11 @@
 """A queueing model of one to a thousand replicas, whose times were measured on one.
 
-A replica works as step 15's server does. In each iteration, every running request gets a token; requests that wait join
-between two iterations, up to the size of the batch. How long an iteration takes depends on how many requests run in it,
-and that was measured. Requests arrive at random moments. A balancer gives each to a replica at once, and knows no more
-than a real one does: how many of its own requests each replica has.
+A replica works as step 15's server does, in iterations. If requests wait and the batch has room, an iteration reads
+their prompts, and each gets its first token. Otherwise every running request gets its next token. How long that takes
+was measured, by how many requests run. Requests arrive at random moments. A balancer gives each to a replica at once,
+and knows no more than a real one does: how many of its own requests each replica has.
 
-The model leaves out the network, the balancer's own time, and the prompt, whose tokens are taken to be few.
+The model leaves out the network and the balancer's own time, and all prompts are as long as those that were measured.
 """
 
 from __future__ import annotations
@@ -42,24 +42,30 @@ RULES: dict[str, Balancing] = {"random": at_random, "better of two": better_of_t
 
 @dataclass(frozen=True)
 class Times:
-    """How long an iteration takes, measured at some batch sizes; between them, it is on a straight line.
+    """How long iterations take, measured at some batch sizes; between them, the time is on a straight line.
 
     Args:
         batches: batch sizes, growing from 1. The last is the largest that a replica runs.
-        seconds: the seconds of an iteration at each batch size, by how many busy replicas share the processor.
+        tokens: the seconds of a token for all requests of a batch, by how many busy replicas share the processor.
+        prompt: the seconds of one prompt, by the same.
     """
 
     batches: tuple[int, ...]
-    seconds: Mapping[int, tuple[float, ...]]
+    tokens: Mapping[int, tuple[float, ...]]
+    prompt: Mapping[int, float]
 
     def table(self, busy: int) -> list[float]:
-        """Return the seconds of an iteration by batch size, from 0 on, while ``busy`` replicas share the processor."""
-        known = self.seconds[min(busy, max(self.seconds))]
+        """Return the seconds of a token by batch size, from 0 on, while ``busy`` replicas share the processor."""
+        known = self.tokens[min(busy, max(self.tokens))]
         return np.interp(range(self.batches[-1] + 1), self.batches, known).tolist()
 
-    def capacity(self, tokens: int) -> float:
-        """Return the requests per second that one replica with its own processor can answer."""
-        return self.batches[-1] / (tokens * self.seconds[1][-1])
+    def capacity(self, tokens: int, busy: int = 1) -> float:
+        """Return the requests per second that a replica can answer while ``busy`` replicas share the processor."""
+        return self.batches[-1] / self.full(tokens, busy)
+
+    def full(self, tokens: int, busy: int = 1) -> float:
+        """Return the seconds that a full batch takes, from the prompts to the last token."""
+        return self.batches[-1] * self.prompt[busy] + (tokens - 1) * self.tokens[busy][-1]
 
 
 class Waiting:
@@ -86,7 +92,9 @@ class Cluster:
         self.environment, self.drawn, self.rule = simpy.Environment(), random.Random(seed), rule
         self.counts = np.zeros(replicas, dtype=np.int64)
         self.busy, self.batch = 0, times.batches[-1]
-        self.tables = [times.table(busy if shared else 1) for busy in range(1, (replicas if shared else 1) + 1)]
+        self.most = replicas if shared else 1  # replicas that slow each other
+        self.tables = [times.table(busy) for busy in range(1, self.most + 1)]
+        self.prompts = [times.prompt[min(busy, max(times.prompt))] for busy in range(1, self.most + 1)]
         self.queues = [simpy.Store(self.environment) for _ in range(replicas)]
         self.answered: list[tuple[float, float]] = []  # when each request arrived, and its seconds
         for number in range(replicas):
@@ -101,21 +109,24 @@ class Cluster:
             self.queues[chosen].put(Waiting(self.environment.now, tokens))
 
     def replica(self, number: int) -> Generator[simpy.Event, Any, None]:
-        """Run one iteration after another while there are requests."""
+        """Run one iteration after another while there are requests: prompts first, then tokens."""
         queue, running = self.queues[number], list[Waiting]()
         while True:
+            joining: list[Waiting] = []
             if not running:
-                running.append((yield queue.get()))
+                joining.append((yield queue.get()))
                 self.busy += 1
-            while queue.items and len(running) < self.batch:
-                running.append((yield queue.get()))
-            yield self.environment.timeout(self.tables[min(self.busy, len(self.tables)) - 1][len(running)])
-            for request in running:
+            while queue.items and len(running) + len(joining) < self.batch:
+                joining.append((yield queue.get()))
+            busy = min(self.busy, self.most) - 1
+            took = len(joining) * self.prompts[busy] if joining else self.tables[busy][len(running)]
+            yield self.environment.timeout(took)
+            for request in joining or running:
                 request.left -= 1
                 if not request.left:
                     self.answered.append((request.arrived, self.environment.now - request.arrived))
                     self.counts[number] -= 1
-            running = [request for request in running if request.left]
+            running = [request for request in running + joining if request.left]
             self.busy -= not running
 
 
@@ -165,7 +176,7 @@ def by_load(
         for rule in rules[count]:
             for load in loads:
                 rate = load * count * times.capacity(tokens)
-                warm = 40 * tokens * times.seconds[1][-1]
+                warm = 5 * times.full(tokens)
                 took = latencies(
                     times,
                     replicas=count,
