@@ -89,7 +89,7 @@ def serve(
 
 
 def prepare_keys(tell: Callable[[str], None], host: str, path: Path | None, no_key: bool) -> Keys | None:
-    """Read the keys that requests need; without them, only this machine may ask, or whoever can, if that is said.
+    """Read the keys that requests need. Without them only this machine may ask, unless anybody who can reach it may.
 
     Raises:
         CannotServe: there are no keys where there must be some.

@@ -19,6 +19,9 @@ MINE, FILL_IN, ANYWAY = "mine", "fill-in", "anyway"
 KERNELS = "GPT2_KERNELS"
 
 
+LONGEST = 86_400  # seconds: a day, for a request or for the end of the server
+
+
 class CannotServe(Exception):
     """The server cannot be started; the message says what to do."""
 
@@ -49,10 +52,10 @@ class Options:
             raise CannotServe(f"--batch {self.batch} allows no request to run; give 1 or more")
         if self.queue < 0:
             raise CannotServe(f"--queue {self.queue} cannot be; give 0 or more")
-        if not self.time_limit > 0:
-            raise CannotServe(f"--time-limit {self.time_limit:g} leaves a request no time; give some seconds")
-        if not self.grace >= 0:
-            raise CannotServe(f"--grace {self.grace:g} cannot be; give 0 or more seconds")
+        if not 0 < self.time_limit <= LONGEST:
+            raise CannotServe(f"--time-limit {self.time_limit:g} cannot be; give a number above 0, up to {LONGEST} s")
+        if not 0 <= self.grace <= LONGEST:
+            raise CannotServe(f"--grace {self.grace:g} cannot be; give a number from 0 to {LONGEST} s")
 
 
 def check_version() -> None:

@@ -13,7 +13,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -118,7 +118,15 @@ Lived = AbstractAsyncContextManager[App]  # an application, as long as the proce
 class Server(uvicorn.Server):
     """Takes connections at a socket; ``Life`` looks after signals."""
 
-    def __init__(self, config: uvicorn.Config, taken: socket.socket) -> None:
+    def __init__(self, app: App, taken: socket.socket, idle_seconds: int) -> None:
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=LAST_SECONDS,
+            timeout_keep_alive=idle_seconds,
+        )
         super().__init__(config)
         self.taken = taken
 
@@ -130,6 +138,21 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave the signals alone."""
         yield
+
+
+def settings_of(options: Options) -> Any:
+    """Return MAX's settings, and let MAX log as they say."""
+    from max.serve.config import Settings
+    from max.serve.telemetry.common import configure_logging
+
+    settings = Settings(
+        MAX_SERVE_HOST=options.host,
+        MAX_SERVE_PORT=options.port,
+        MAX_SERVE_LOGS_CONSOLE_LEVEL="INFO" if options.verbose else "WARNING",
+        MODULAR_STRUCTURED_LOGGING=options.log_json,
+    )
+    configure_logging(settings)
+    return settings
 
 
 def model_of(settings: Any, folder: Path, name: str, options: Options) -> Callable[[], Lived]:
@@ -176,51 +199,40 @@ def serve(options: Options, keys: Keys | None, tell: Callable[[str], None]) -> N
         SystemExit: the server ended otherwise; status 1 if its model worker could not go on.
     """
     started = time.perf_counter()
-    taken = take_port(options.host, options.port)
-    check_device(options.device)
-    folder = checkpoint_folder(options.model)
-    name = folder.resolve().name if Path(options.model).is_dir() else str(options.model)
-    limits = read_limits(folder, name, options.batch + options.queue)
-    tell(f"MAX gets {name} ready; if it has not compiled this model before, that takes a few minutes")
-    metrics = Metrics()
-    meter = Meter(metrics)
-    prepare_server(meter)
-    from max.serve.config import Settings
-    from max.serve.telemetry.common import configure_logging
+    with take_port(options.host, options.port) as taken:
+        check_device(options.device)
+        folder = checkpoint_folder(options.model)
+        name = folder.resolve().name if Path(options.model).is_dir() else str(options.model)
+        limits = read_limits(folder, name, options.batch + options.queue)
+        tell(f"MAX gets {name} ready; if it has not compiled this model before, that takes a few minutes")
+        metrics = Metrics()
+        meter = Meter(metrics)
+        prepare_server(meter)
+        settings = settings_of(options)
+        standing, places = Standing(), Places(options.batch, options.queue)
+        metrics.watch(standing, places)
+        running = Running(standing, options.time_limit)
+        watching = Watching((metrics.add, logs.log_request), lambda: meter.batches().count, metrics.page)
+        app = stacked(running, standing, places, limits, keys, watching)
 
-    level = "INFO" if options.verbose else "WARNING"
-    settings = Settings(MAX_SERVE_LOGS_CONSOLE_LEVEL=level, MODULAR_STRUCTURED_LOGGING=options.log_json)
-    configure_logging(settings)
-    standing, places = Standing(), Places(options.batch, options.queue)
-    running = Running(standing, options.time_limit)
-    metrics.watch(standing, places)
-    watching = Watching((metrics.add, logs.log_request), lambda: meter.batches().count, metrics.page)
-    config = uvicorn.Config(
-        stacked(running, standing, places, limits, keys, watching),
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        timeout_graceful_shutdown=LAST_SECONDS,
-        timeout_keep_alive=settings.http_keepalive_timeout_s,
-    )
+        def ready() -> None:
+            where = f"at {address(taken)}/v1, where the model is called {name}; Ctrl-C ends it"
+            again = "again" if standing.restarts else f"after {time.perf_counter() - started:.0f} s"
+            tell(f"ready {again} {where}")
 
-    def ready() -> None:
-        seconds = time.perf_counter() - started
-        tell(f"ready after {seconds:.0f} s at {address(taken)}/v1, where the model is called {name}; Ctrl-C ends it")
+        model = model_of(settings, folder, name, options)
+        life = Life(standing, running, model, options.grace, options.restart, tell, ready)
+        server = Server(app, taken, settings.http_keepalive_timeout_s)
+        if status := uvloop.run(_live(life, server, _tick(started, standing))):
+            raise SystemExit(status)
 
-    life = Life(
-        standing, running, model_of(settings, folder, name, options), options.grace, options.restart, tell, ready
-    )
 
-    async def live() -> int:
-        ticking = asyncio.create_task(_tick(started, standing))
-        try:
-            return await life.live(Server(config, taken))
-        finally:
-            ticking.cancel()
-
-    if status := uvloop.run(live()):
-        raise SystemExit(status)
+async def _live(life: Life, server: Server, ticking: Coroutine[Any, Any, None]) -> int:
+    shown = asyncio.create_task(ticking)
+    try:
+        return await life.live(server)
+    finally:
+        shown.cancel()
 
 
 def address(taken: socket.socket) -> str:

@@ -6,6 +6,8 @@ import os
 
 import pytest
 
+from play.serve import prepare_keys
+from play.serving.environment import CannotServe, Options
 from play.serving.front import keys as keys_module
 from play.serving.front.admission import LARGEST_BODY, Places
 from play.serving.front.keys import Keys, NoKeys, is_loopback
@@ -278,6 +280,67 @@ def test_a_key_in_the_place_of_the_file_is_not_repeated(tmp_path):
 def test_a_file_that_cannot_be_read_is_named_as_such(tmp_path):
     with pytest.raises(NoKeys, match="cannot be read"):
         Keys(tmp_path, print)  # a folder: root may read everything else
+
+
+@pytest.mark.parametrize(
+    ("host", "named", "no_key", "said"),
+    [
+        ("0.0.0.0", False, False, "--host 0.0.0.0 lets other machines ask; give --api-key FILE"),
+        ("203.0.113.1", False, False, "or say --no-key if something in front of this server decides who may ask"),
+        ("127.0.0.1", True, True, "--api-key and --no-key exclude each other"),
+        ("127.0.0.1", "no-such-file", False, "--api-key wants a file with one key per line"),
+    ],
+)
+def test_a_server_for_others_needs_keys_or_that_it_is_said(file, host, named, no_key, said):
+    path = file if named is True else file.with_name(named) if named else None
+    with pytest.raises(CannotServe) as cannot:
+        prepare_keys(print, host, path, no_key)
+    assert said in str(cannot.value)
+    assert "no-such-file" not in str(cannot.value)
+
+
+def test_a_server_that_may_be_asked_says_how(file):
+    told = []
+    assert prepare_keys(told.append, "127.0.0.1", None, False) is None
+    assert prepare_keys(told.append, "0.0.0.0", None, True) is None
+    assert told == []
+    assert len(prepare_keys(told.append, "0.0.0.0", file, False)) == 2
+    assert told == ["a request needs one of 2 keys"]
+
+
+OPTIONS = {
+    "model": "moby-dick",
+    "host": "127.0.0.1",
+    "port": 8000,
+    "device": "cpu",
+    "batch": 1,
+    "queue": 0,
+    "time_limit": 0.5,
+    "grace": 0.0,
+    "restart": False,
+    "log_json": False,
+    "verbose": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("batch", 0, "--batch 0 allows no request to run; give 1 or more"),
+        ("queue", -1, "--queue -1 cannot be; give 0 or more"),
+        ("time_limit", 0.0, "--time-limit 0 cannot be; give a number above 0, up to 86400 s"),
+        ("time_limit", float("nan"), "--time-limit nan cannot be"),
+        ("time_limit", float("inf"), "--time-limit inf cannot be"),
+        ("grace", -0.5, "--grace -0.5 cannot be; give a number from 0 to 86400 s"),
+        ("grace", float("nan"), "--grace nan cannot be"),
+        ("grace", 1e300, "--grace 1e+300 cannot be"),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_named(name, value, said):
+    assert Options(**OPTIONS).batch == 1
+    with pytest.raises(CannotServe) as cannot:
+        Options(**OPTIONS | {name: value})
+    assert said in str(cannot.value)
 
 
 def test_keys_are_compared_all_and_in_constant_time(file, monkeypatch):

@@ -1,6 +1,7 @@
 """From the first signal to the exit status: a server drains, is ended, or ends because its model did."""
 
 import asyncio
+import dataclasses
 import json
 import os
 import signal
@@ -225,8 +226,7 @@ async def test_a_signal_while_the_model_gets_ready_ends_the_server():
         await asyncio.Event().wait()
         yield
 
-    object.__setattr__(server.life, "model", slow)
-    living = asyncio.create_task(server.life.live(server.listening))
+    living = asyncio.create_task(dataclasses.replace(server.life, model=slow).live(server.listening))
     await starting.wait()
     refused = await ask(server.app)
     assert (refused.status, refused.headers["retry-after"]) == (503, "5")
@@ -244,7 +244,6 @@ async def test_a_defect_is_not_taken_for_an_end():
         raise KeyError("a defect")
         yield
 
-    object.__setattr__(server.life, "model", defective)
     with pytest.raises(KeyError):
-        await server.life.live(server.listening)
+        await dataclasses.replace(server.life, model=defective).live(server.listening)
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
