@@ -77,6 +77,8 @@ class Restarting:
                         raise CannotStart(
                             f"the server ended with {self.process.returncode}: {self.said.read()[-2000:]}"
                         )
+                    if self.process.stdin:
+                        self.process.stdin.close()
                     self._launch()
                     started_again = True
                 if asyncio.get_running_loop().time() > limit:
@@ -91,11 +93,19 @@ class Restarting:
         """Let the server finish what it has, and wait for that."""
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
+        self._close()
 
     def kill(self) -> None:
         """Kill the server and all that it started."""
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self._close()
+
+    def _close(self) -> None:
+        self.said.close()
+        if self.process.stdin:
+            self.process.stdin.close()
 
 
 def _answers(address: str) -> bool:

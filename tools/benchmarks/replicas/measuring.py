@@ -5,6 +5,7 @@ Every part starts its own servers and says under what conditions it ran. ``--out
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
 import tempfile
@@ -323,4 +324,6 @@ def run(parts: Sequence[str], rounds: int, out: Path | None) -> None:
                 raise RuntimeError(f"{name} simulates with measured iterations; run the part `iterations` first")
             given = (times_of(result),) if name in FROM_ITERATIONS else ()
             result["parts"][name] = conditions(rounds) | PARTS[name](rounds, *given)
+            if out:
+                out.write_text(json.dumps(result, indent=2) + "\n")  # a later part may fail
     finish("\n\n".join(tables(result).values()), result, out)

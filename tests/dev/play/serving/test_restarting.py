@@ -82,8 +82,11 @@ asyncio.run(run())
 def test_a_server_that_cannot_start_says_why():
     async def run():
         kept = Restarting([sys.executable, "-c", "raise SystemExit('no such model')"])
-        with pytest.raises(CannotStart, match="the server ended with 1: no such model"):
-            await kept.until_ready()
+        try:
+            with pytest.raises(CannotStart, match="the server ended with 1: no such model"):
+                await kept.until_ready()
+        finally:
+            kept.kill()
 
     asyncio.run(run())
 
