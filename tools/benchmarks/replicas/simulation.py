@@ -167,7 +167,7 @@ def by_load(
     """Return a row for each number of replicas, rule and load: the median and the 99th percentile of the latency.
 
     A load is a share of what all replicas can answer. Few replicas are simulated for longer, so that every row has
-    some ten thousand requests.
+    some thousand requests.
     """
     from tools.benchmarks.replicas.load import percentile
 
@@ -176,14 +176,14 @@ def by_load(
         for rule in rules[count]:
             for load in loads:
                 rate = load * count * times.capacity(tokens)
-                warm = 5 * times.full(tokens)
+                warm = 3 * times.full(tokens)
                 took = latencies(
                     times,
                     replicas=count,
                     rate=rate,
                     tokens=tokens,
                     rule=rule,
-                    duration=warm + max(warm, 12_000 / rate),
+                    duration=warm + max(warm, 6_000 / rate),
                     warm=warm,
                 )
                 row = {"replicas": count, "rule": rule, "load": load, "requests": len(took)}
