@@ -46,7 +46,13 @@ class Server:
         command = [sys.executable, "-m", "checker", "serve", "--port", str(self.port), *arguments]
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - a pipe that nobody reads would fill up
         self.process = subprocess.Popen(
-            command, cwd=root, stdout=self.log, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            command,
+            cwd=root,
+            env=dict(os.environ),  # else a child gets what MAX sets behind the back of Python, where it is imported
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
         )
         self.client = openai.OpenAI(base_url=f"http://127.0.0.1:{self.port}/v1", api_key=key, max_retries=0)
         limit = time.monotonic() + START_SECONDS
