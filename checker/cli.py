@@ -356,8 +356,12 @@ def chat(**options: Any) -> None:
 @click.option("--time-limit", type=float, default=600, help="Seconds that a request may take.")
 @click.option("--grace", type=float, default=30, help="Seconds that running requests have after SIGTERM or Ctrl-C.")
 @click.option("--restart", is_flag=True, help="Start the model again if its process ends.")
+@click.option("--no-prefix-cache", is_flag=True, help="Compute every prompt anew, even if one began in the same way.")
 @click.option("--kernels", is_flag=True, help="Run linear layers by the kernel of play/kernels.")
 @quantize_option
+@click.option(
+    "--replicas", type=click.IntRange(1), default=1, help="How many servers share the requests, by Ray Serve."
+)
 @click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
 @click.option("--verbose", is_flag=True, help="Show MAX's own log.")
 def serve(**options: Any) -> None:

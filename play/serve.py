@@ -35,6 +35,7 @@ def serve(
     quantize: str | None,
     api_key: Path | None,
     no_key: bool,
+    replicas: int = 1,
     **options: Any,
 ) -> None:
     """Serve until a signal ends it, and ``tell`` how far along it is.
@@ -48,6 +49,7 @@ def serve(
         quantize: the format that matrices are rounded to, as in step 22; the texts may change.
         api_key: the file of keys, one of which a request needs.
         no_key: let other machines ask without a key.
+        replicas: how many servers share the requests; more than one run in Ray Serve, and this never returns.
         options: see :class:`play.serving.environment.Options`.
 
     Raises:
@@ -75,6 +77,11 @@ def serve(
             logs.write_json()
             tell = logs.say
         keys = prepare_keys(tell, chosen.host, api_key, no_key)
+        if replicas > 1:
+            from play.serving.replicas.start import serve_replicas
+
+            modules = {"mine": mine, "fill_in": fill_in, "anyway": anyway, "kernels": kernels}
+            serve_replicas(replicas, modules | {"api_key": api_key} | options, tell)
         if kernels:
             prepare_kernels(chosen.device)
         from play.serving.max import server

@@ -12,6 +12,7 @@ TOGETHER = (
     "test_benchmarks.py",
     "test_causal_attention.py",
     "test_graphs.py",
+    "test_haproxy.py",
     "test_linear.py",
     "test_option.py",
     "test_play.py",

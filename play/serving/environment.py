@@ -46,6 +46,7 @@ class Options:
     time_limit: float  # seconds that a request may take
     grace: float  # seconds that running requests have once a signal asks the server to end
     restart: bool  # start the model again when its process ends
+    no_prefix_cache: bool  # compute every prompt anew
     log_json: bool
     verbose: bool
 

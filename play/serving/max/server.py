@@ -168,6 +168,7 @@ def model_of(settings: Any, folder: Path, name: str, options: Options) -> Callab
         task=PipelineTask.TEXT_GENERATION,
         device_specs=[DeviceSpec.cpu() if options.device == "cpu" else DeviceSpec.accelerator()],
         max_batch_size=options.batch,
+        enable_prefix_caching=not options.no_prefix_cache,
         custom_architectures=[ARCHITECTURE],
     )
     PIPELINE_REGISTRY._import_custom_architectures([ARCHITECTURE])

@@ -43,6 +43,7 @@ OTHER_CHAPTERS = [
     "heads",
     "ablations",
     "modern",
+    "more_than_one",
     "sizes",
     "speed",
     "cheat_sheet",

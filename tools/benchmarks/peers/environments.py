@@ -1,20 +1,21 @@
 """The environments of the peers, each in a folder of its own under ``.peers/``, made when it is first needed.
 
-``requirements/peer-NAME.txt`` pins the packages of Python's, ``requirements/peer-llama.cpp/`` those of npm. Nothing is
-ever installed into the learner's environment.
+``requirements/peer-NAME.txt`` pins the packages of Python's, ``requirements/peer-llama.cpp/`` those of npm.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-from checker.course.paths import ROOT, relative_path
+from checker import environments
+from checker.course.paths import ROOT
+from checker.environments import CannotPrepare
+
+__all__ = ["CannotPrepare", "executable", "is_ready", "make", "pins", "root_of"]
 
 HOME = ROOT / ".peers"
 REQUIREMENTS = ROOT / "requirements"
@@ -26,10 +27,6 @@ LLAMA_PLATFORMS = {
 }
 
 
-class CannotPrepare(Exception):
-    """An environment could not be made; the message says why."""
-
-
 def root_of(peer: str) -> Path:
     """Return the folder of a peer's environment."""
     return HOME / peer
@@ -37,7 +34,7 @@ def root_of(peer: str) -> Path:
 
 def executable(peer: str) -> Path:
     """Return the program that runs a peer's code, its own Python, or node for what npm installs."""
-    return Path(shutil.which("node") or "node") if _of_npm(peer) else root_of(peer) / "bin" / "python"
+    return Path(shutil.which("node") or "node") if _of_npm(peer) else environments.python_of(root_of(peer))
 
 
 def _of_npm(peer: str) -> bool:
@@ -51,8 +48,7 @@ def pins(peer: str) -> Path:
 
 def is_ready(peer: str) -> bool:
     """Return whether a peer's environment has just what its pins say."""
-    stamp = root_of(peer) / "installed.txt"
-    return stamp.is_file() and stamp.read_text() == pins(peer).read_text()
+    return environments.is_ready(root_of(peer), pins(peer))
 
 
 def make(peer: str) -> None:
@@ -61,39 +57,15 @@ def make(peer: str) -> None:
     Raises:
         CannotPrepare: a program is missing, or the packages could not be installed.
     """
-    if is_ready(peer):
-        return
-    folder = root_of(peer)
-    print(f"Setting up {relative_path(folder)}, once.", file=sys.stderr, flush=True)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for command in _npm(peer, folder) if _of_npm(peer) else _pip(peer, folder):
-        try:
-            done = subprocess.run(command, cwd=folder, env=os.environ, check=False, stdout=subprocess.DEVNULL)
-        except FileNotFoundError as error:
-            raise CannotPrepare(f"{peer} needs {command[0]}, which is not installed here") from error
-        if done.returncode:
-            raise CannotPrepare(
-                f"the packages of {relative_path(pins(peer))} could not be installed; why is said above"
-            )
-    shutil.copy(pins(peer), folder / "installed.txt")
+    environments.make(root_of(peer), pins(peer), _npm(peer) if _of_npm(peer) else ())
 
 
-def _pip(peer: str, folder: Path) -> list[list[str]]:
-    install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-    return [
-        [sys.executable, "-m", "venv", str(folder)],
-        [*install, "--requirement", str(pins(peer))],
-    ]
-
-
-def _npm(peer: str, folder: Path) -> list[list[str]]:
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(REQUIREMENTS / f"peer-{peer}" / name, folder)
-    this = (sys.platform, platform.machine())
+def _npm(peer: str) -> list[list[str]]:
+    """Return the commands that install, of the binaries for all processors and GPUs, the one that is wanted."""
+    this, folder = (sys.platform, platform.machine()), REQUIREMENTS / f"peer-{peer}"
     if this not in LLAMA_PLATFORMS:
         raise CannotPrepare(f"{peer} has no binaries for {' '.join(this)}")
     ((name, version),) = json.loads((folder / "package.json").read_text())["dependencies"].items()
     binaries = f"@{name}/{LLAMA_PLATFORMS[this]}@{version}"
-    # Optional are the binaries for all processors and GPUs, of which one is wanted.
-    return [[*NPM, "install", "--no-save", "--omit=optional", "--ignore-scripts", binaries]]
+    copy = ["cp", str(folder / "package.json"), str(folder / "package-lock.json"), "."]
+    return [copy, [*NPM, "install", "--no-save", "--omit=optional", "--ignore-scripts", binaries]]

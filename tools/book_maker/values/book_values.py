@@ -67,6 +67,8 @@ __all__ = [
     "peers",
     "position_costs",
     "projections",
+    "replica_tables",
+    "replicas",
     "serve_defaults",
     "serving",
     "serving_table",
@@ -117,6 +119,8 @@ modern_speed = _json("tools/benchmarks/figures/modern.json")
 #: Tokens per second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
 serving = _json("tools/benchmarks/figures/serve.json")
 
+#: Two servers behind HAProxy, and the simulation of many, by part (``./run bench-replicas``).
+replicas = _json("tools/benchmarks/figures/replicas.json")["parts"]
 #: The options of ``./run serve`` as they are if nothing is said, and what it takes of a request's body.
 serve_defaults = {option.name: option.default for option in cli.main.commands["serve"].params}
 largest_body, body_seconds = LARGEST_BODY, BODY_SECONDS
@@ -233,6 +237,13 @@ def serving_table(model: str) -> str:
     from tools.benchmarks.serving import tables
 
     return tables(serving)[model]
+
+
+def replica_tables() -> dict[str, str]:
+    """Return the tables of ``./run bench-replicas`` by part."""
+    from tools.benchmarks.replicas.results import tables
+
+    return tables({"parts": replicas})
 
 
 def max_version() -> str:

@@ -318,6 +318,7 @@ OPTIONS = {
     "time_limit": 0.5,
     "grace": 0.0,
     "restart": False,
+    "no_prefix_cache": False,
     "log_json": False,
     "verbose": False,
 }
