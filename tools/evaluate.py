@@ -239,9 +239,9 @@ def record_writing(folder: Path, others: Sequence[Path], out: Path | None) -> No
     result = []
     for beginning, seed in BEGINNINGS:
         input_ids = encode(tokenizer, beginning, config)
-        options = {"top_k": 40, "rng": np.random.default_rng(seed), "n_positions": config.n_positions}
-        ids = generate_tokens(logits, input_ids, CHARACTERS // 2, 0.8, **options)[0, input_ids.shape[1] :]
-        text = tokenizer.decode(ids.tolist())[:CHARACTERS].rpartition(" ")[0]
+        rng, length = np.random.default_rng(seed), config.n_positions
+        ids = generate_tokens(logits, input_ids, CHARACTERS // 2, 0.8, top_k=40, rng=rng, n_positions=length)
+        text = tokenizer.decode(ids[0, input_ids.shape[1] :].tolist())[:CHARACTERS].rpartition(" ")[0]
         result.append({"beginning": beginning, "seed": seed, "text": text, **writing(text, known, read)})
         print(f"{beginning}{text}\n")
     rows = [row | {"new": len(row["invented"]), "copy": len(row["longest copy"])} for row in result]

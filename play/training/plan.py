@@ -104,8 +104,7 @@ class Plan:
     @classmethod
     def of(cls, values: dict[str, Any]) -> Plan:
         """Return the plan that :meth:`as_values` gave."""
-        paths = {name: tuple(values[name]) for name in ("texts", "also") if name in values}
-        return cls(**(values | paths))
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
 
 def options() -> list[tuple[str, Any, str]]:
