@@ -17,7 +17,6 @@ from pathlib import Path
 from checker.course.installed import installed_version
 from checker.course.paths import SMALL_MODEL
 from solutions.solution_01 import GPT2Config
-from solutions.solution_13 import read_config
 from tools.benchmarks.backends import PRODUCT, Workload
 from tools.benchmarks.comparison import COMPILED, HUGGING_FACE, MAX, Comparison, WrongOutput, checkpoint, once
 from tools.benchmarks.harness import (
@@ -36,7 +35,7 @@ from tools.benchmarks.harness import (
     say,
     table,
 )
-from tools.benchmarks.speed import forward_flops
+from tools.benchmarks.speed import forward_flops, read_sizes
 from tools.benchmarks.step import BFLOAT16
 
 SECONDS_PER_TURN = 2.0
@@ -90,7 +89,7 @@ def measure(compare: Comparison, folder: Path, size: Size, cold: Path | None) ->
 
     With an empty folder ``cold`` for what MAX compiles, also time the first step of a process that finds nothing there.
     """
-    config, tokens = read_config(folder), size.batch * size.length
+    config, tokens = read_sizes(folder), size.batch * size.length
     workload = Workload("step", "", size.batch, size.length)
     times, largest = compare.run(workload, *WAYS)
     row: Row = {"model": size.name, "tokens": tokens, "largest difference": float(f"{largest:.1e}")}

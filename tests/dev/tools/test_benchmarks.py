@@ -148,6 +148,12 @@ def test_a_step_costs_three_times_a_forward_pass():
     assert 6 * weights * 1024 < training.step_flops(config, 1, 1024) < 1.2 * 6 * weights * 1024
 
 
+def test_the_process_that_starts_the_others_does_not_import_max():
+    """MAX sets PYTHONEXECUTABLE to the python3 that it finds, and the processes begun after that are of that Python."""
+    code = "import sys, tools.benchmarks.training; sys.exit('max' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
 def trained(size, tokens, **more):
     """What one run of the benchmark of training has measured, of one size."""
     row = {"model": training.SIZES[size].name, "tokens": tokens, "MAX, tokens/s": 100.0 * tokens}
