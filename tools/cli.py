@@ -374,7 +374,7 @@ def lock() -> int:
 @click.option("--model", type=FOLDER, default=SMALL_MODEL, help="A folder in Hugging Face's layout.")
 def evaluate(model: Path) -> None:
     """Measure how well a GPT-2 predicts the held-out chapters of Moby Dick, beside an n-gram and xz"""
-    from tools.evaluate import record_evaluation
+    from tools.small_model.evaluate import record_evaluation
 
     record_evaluation(model)
 
@@ -383,7 +383,7 @@ def evaluate(model: Path) -> None:
 @click.argument("folder", type=FOLDER)
 def period_texts(folder: Path) -> None:
     """Fetch old prose to train on beside Moby Dick into a folder, by checksum"""
-    from tools.period_texts import fetch_all
+    from tools.small_model.period_texts import fetch_all
 
     try:
         fetch_all(folder, click.echo)
@@ -397,7 +397,7 @@ def period_texts(folder: Path) -> None:
 @click.option("--out", type=FILE, help="Write the texts and their figures as JSON.")
 def evaluate_writing(model: Path, also: tuple[Path, ...], out: Path | None) -> None:
     """Show what a GPT-2 writes after five fixed beginnings: invented words, repetition, the longest copy"""
-    from tools.evaluate import record_writing
+    from tools.small_model.evaluate import record_writing
 
     record_writing(model, also, out)
 

@@ -178,7 +178,7 @@ def failed(results: Result) -> str:
         for size, part in result["parts"].items()
         for way, why in part["failed"].items()
     ]
-    return "\n\n".join(found) or "Nothing failed."
+    return "\n\n".join(found) or "Each of them ran on every processor."
 
 
 def merge(before: Result, result: Result) -> Result:

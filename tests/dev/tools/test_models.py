@@ -47,7 +47,7 @@ READ = "The whale saw the ship, and the ship saw the whale."
     ],
 )
 def test_the_figures_of_a_text(text, invented, repeated, copy):
-    evaluate = pytest.importorskip("tools.evaluate")
+    evaluate = pytest.importorskip("tools.small_model.evaluate")
     assert evaluate.writing(text, set(evaluate.words_of(READ)), READ) == {
         "words": len(evaluate.words_of(text)),
         "invented": invented,

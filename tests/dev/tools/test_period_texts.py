@@ -12,8 +12,19 @@ import zlib
 import numpy as np
 import pytest
 
-from tools import period_texts
-from tools.period_texts import SOURCES, Source, austen, bible, decompress, fetch, fetch_all, members, presidents, unwrap
+from tools.small_model import period_texts
+from tools.small_model.period_texts import (
+    SOURCES,
+    Source,
+    austen,
+    bible,
+    decompress,
+    fetch,
+    fetch_all,
+    members,
+    presidents,
+    unwrap,
+)
 
 
 def compressed(data):
