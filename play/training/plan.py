@@ -104,7 +104,8 @@ class Plan:
     @classmethod
     def of(cls, values: dict[str, Any]) -> Plan:
         """Return the plan that :meth:`as_values` gave."""
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+        given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in values.items()}
+        return cls(**given)
 
 
 def options() -> list[tuple[str, Any, str]]:
