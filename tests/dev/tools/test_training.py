@@ -76,9 +76,9 @@ def test_a_whole_training_has_pytorchs_curve(tmp_path):
     assert (row["steps"], row["compared"]) == (240, 200)
     assert row["apart"] < 0.001
     assert row["MAX, bits"] == pytest.approx(row["PyTorch, bits"], abs=0.002)
-    assert row["MAX, bits"] < 3
-
     saved, _ = Folder(folder).load()
+    assert row["MAX, bits"] < 3.3 < saved.history.evaluations[0]["bits_per_byte"]
+
     with pytest.raises(ValueError, match=re.escape(f"{folder} has had 240 steps, and cannot be followed for 241")):
         follow(folder, 241)
     losses = [loss * (1.02 if step == 4 else 1) for step, loss in enumerate(saved.history.losses)]
