@@ -53,7 +53,9 @@ model_options = each(
 )
 plan_options = each(  # no defaults: a resumed training must know which were given
     *(
-        click.option(f"--{name}", type=type(default), show_default=str(default), help=about)
+        click.option(f"--{name}", is_flag=True, default=None, help=about)
+        if isinstance(default, bool)
+        else click.option(f"--{name}", type=type(default), show_default=str(default), help=about)
         for name, default, about in plan.options()
     )
 )
@@ -403,6 +405,7 @@ def ablate(**options: Any) -> None:
 
 @main.command()
 @click.option("--text", type=FILE, multiple=True, show_default="Moby Dick", help="A text to learn; may be repeated.")
+@click.option("--also", type=FILE, multiple=True, help="A text to learn beside it, and earlier; may be repeated.")
 @click.option("--steps", type=int, show_default=str(plan.Plan.steps), help="How many steps to take.")
 @click.option("--minutes", type=float, help="How long to train; timing a few steps sets their number.")
 @click.option("--out", type=FILE, show_default="my-gpt2", help="The folder to make.")

@@ -197,13 +197,21 @@ def bench_modern(only: list[str] | None, quick: bool, rounds: int, out: Path | N
 @main.command()
 @click.option("--only", type=Several(click.STRING), metavar="SIZES", help="Some, such as small,gpt2; default: all.")
 @click.option("--cold", is_flag=True, help="Also time a first step that has to compile everything.")
+@click.option("--follow", type=FOLDER, help="Instead, repeat the training of this folder in PyTorch, and compare.")
+@click.option("--steps", type=click.IntRange(min=1), help="With --follow, only its first steps.")
 @timed(rounds=5)
-def bench_train(only: list[str] | None, cold: bool, rounds: int, out: Path | None) -> None:
+def bench_train(
+    only: list[str] | None, cold: bool, follow: Path | None, steps: int | None, rounds: int, out: Path | None
+) -> None:
     """Time a step of training against PyTorch"""
-    from tools.benchmarks.training import SIZES, run
+    from tools.benchmarks.comparison import WrongOutput
+    from tools.benchmarks.training import SIZES, run, run_after
 
     refuse_unknown("size", only or [], SIZES)
-    run(only, cold, rounds, out)
+    try:
+        run_after(follow, steps, out) if follow else run(only, cold, rounds, out)
+    except (WrongOutput, RuntimeError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
 
 
 @main.command()
@@ -389,9 +397,32 @@ def lock() -> int:
 @click.option("--model", type=FOLDER, default=SMALL_MODEL, help="A folder in Hugging Face's layout.")
 def evaluate(model: Path) -> None:
     """Measure how well a GPT-2 predicts the held-out chapters of Moby Dick, beside an n-gram and xz"""
-    from tools.evaluate import record_evaluation
+    from tools.small_model.evaluate import record_evaluation
 
     record_evaluation(model)
+
+
+@main.command("period-texts")
+@click.argument("folder", type=FOLDER)
+def period_texts(folder: Path) -> None:
+    """Fetch old prose to train on beside Moby Dick into a folder, by checksum"""
+    from tools.small_model.period_texts import fetch_all
+
+    try:
+        fetch_all(folder, click.echo)
+    except OSError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.command("evaluate-writing")
+@click.option("--model", type=FOLDER, default=SMALL_MODEL, help="A folder in Hugging Face's layout.")
+@click.option("--also", type=FILE, multiple=True, help="A text it has read beside Moby Dick; may be repeated.")
+@click.option("--out", type=FILE, help="Write the texts and their figures as JSON.")
+def evaluate_writing(model: Path, also: tuple[Path, ...], out: Path | None) -> None:
+    """Show what a GPT-2 writes after five fixed beginnings: invented words, repetition, the longest copy"""
+    from tools.small_model.evaluate import record_writing
+
+    record_writing(model, also, out)
 
 
 @main.command("evaluate-small")

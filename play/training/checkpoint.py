@@ -137,7 +137,7 @@ class Folder:
         facts = {"plan": saved.plan.as_values(), "step": saved.step, **asdict(saved.history)}
         groups = {"weights": saved.weights, "means": saved.means, "squares": saved.squares}
         tensors = {f"{group}/{name}": array for group, of in groups.items() for name, array in of.items()}
-        model = _model_file(saved.weights)
+        model = _model_file(saved.plan, saved.weights)
         if best:  # first: a training resumed from the state before repeats the evaluation, and writes this again
             write(self.path / "best" / "model.safetensors", model)
         write(self.path / STATE, save(tensors, metadata={"training": json.dumps(facts)}))
@@ -173,8 +173,9 @@ class Folder:
         return saved, load_tokenizer(self.path)
 
 
-def _model_file(weights: Weights) -> bytes:
-    return save(in_hugging_faces_layout(weights), metadata={"format": "pt"})
+def _model_file(plan: Plan, weights: Weights) -> bytes:
+    stored = {name: array.astype(plan.dtype) for name, array in in_hugging_faces_layout(weights).items()}
+    return save(stored, metadata={"format": "pt"})
 
 
 def _write_model(folder: Path, plan: Plan, config: GPT2Config, tokenizer: Tokenizer, weights: Weights) -> None:
@@ -191,7 +192,7 @@ def _write_model(folder: Path, plan: Plan, config: GPT2Config, tokenizer: Tokeni
         "bos_token_id": end,
         "eos_token_id": end,
         "tie_word_embeddings": True,
-        "dtype": "float32",
+        "dtype": plan.dtype,
     }
     files = {
         "config.json": config_json,
@@ -205,4 +206,4 @@ def _write_model(folder: Path, plan: Plan, config: GPT2Config, tokenizer: Tokeni
     for name, content in files.items():
         write(folder / name, (json.dumps(content, indent=2) + "\n").encode())
     write(folder / "tokenizer.json", tokenizer.to_str(pretty=True).encode())
-    write(folder / "model.safetensors", _model_file(weights))
+    write(folder / "model.safetensors", _model_file(plan, weights))

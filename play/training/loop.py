@@ -19,7 +19,7 @@ from play.tokens import encode, end_of_text
 from play.training.checkpoint import Folder, Saved
 from play.training.graphs import Trainer
 from play.training.plan import History, Plan, in_words
-from play.training.windows import Windows, count_bytes
+from play.training.windows import Blend, Windows, count_bytes
 from solutions.solution_12 import stream_tokens
 from solutions.solution_16 import bits_per_byte
 from solutions.solution_20 import Batch, Progress, learning_rate, train
@@ -90,7 +90,7 @@ class Session:
     plan: Plan
     trainer: Trainer
     tokenizer: Tokenizer
-    windows: Windows
+    windows: Windows | Blend
     validation: list[tuple[np.ndarray, np.ndarray]]
     folder: Folder
     history: History

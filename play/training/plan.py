@@ -41,9 +41,14 @@ class Plan:
     accumulate: int = option(1, "Batches per step; their gradients are added up.")
     rate: float = option(2e-3, "The highest learning rate.")
     seed: int = option(0, "The seed of the first weights and of the order of the windows.")
+    share: float = option(
+        0.25, "With --also, the share of --text in all that is learned; it grows, from 0 to twice that."
+    )
+    half: bool = option(False, "Save the model in 16 bits per weight; the training itself keeps 32.")
     prompt: str = option("The", "How the samples begin.")
     steps: int = 1000
     texts: tuple[str, ...] = ()  # absolute paths; none is Moby Dick
+    also: tuple[str, ...] = ()  # absolute paths of what is learned beside them
 
     def __post_init__(self) -> None:
         least = dict(layers=1, heads=1, width=1, positions=2, vocab=257, batch=1, accumulate=1, seed=0, steps=2)
@@ -55,11 +60,30 @@ class Plan:
             raise ValueError(f"--width {self.width} is not a multiple of --heads {self.heads}; give one that is")
         if not 0 < self.rate < math.inf:
             raise ValueError(f"--rate {self.rate} is not a learning rate; give a number above 0, such as {Plan.rate}")
+        if not 0 < self.share <= 0.5:
+            raise ValueError(
+                f"--share {self.share} must be above 0 and at most 0.5, since twice that is the share at last"
+            )
 
     @property
     def warmup_steps(self) -> int:
         """The number of steps in which the learning rate rises."""
         return max(1, round(WARMUP * self.steps))
+
+    @property
+    def dtype(self) -> str:
+        """The type of the saved model's numbers."""
+        return "float16" if self.half else "float32"
+
+    @property
+    def windows(self) -> int:
+        """How many windows the whole training learns from; one that comes again counts again."""
+        return self.steps * self.accumulate * self.batch
+
+    def windows_of(self, step: int) -> list[range]:
+        """Return the numbers of the windows in each batch of a step; the first step is 1, and the first window 0."""
+        first = (step - 1) * self.accumulate * self.batch
+        return [range(at, at + self.batch) for at in range(first, first + self.accumulate * self.batch, self.batch)]
 
     def evaluates_after(self, step: int) -> bool:
         """Return whether the validation loss is measured after a step."""
@@ -80,7 +104,8 @@ class Plan:
     @classmethod
     def of(cls, values: dict[str, Any]) -> Plan:
         """Return the plan that :meth:`as_values` gave."""
-        return cls(**(values | {"texts": tuple(values["texts"])}))
+        given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in values.items()}
+        return cls(**given)
 
 
 def options() -> list[tuple[str, Any, str]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from checker.course.paths import SMALL_MODEL, relative_path
@@ -26,6 +26,7 @@ class Corpus:
     train: list[str]
     dev: list[str]
     test: list[str]
+    also: list[str] = field(default_factory=list)  # to learn too, but not to be measured by
 
 
 def moby_dick() -> dict[int, str]:
@@ -42,16 +43,19 @@ def moby_dick_corpus() -> Corpus:
     return Corpus(**parts)
 
 
-def read_corpus(files: Sequence[Path]) -> Corpus:
+def read_corpus(files: Sequence[Path], also: Sequence[Path] = ()) -> Corpus:
     """Return *Moby Dick*, or what these files hold: the last tenth of each is for validation, and none for a test.
+
+    Of the files in ``also``, nothing is held out.
 
     Raises:
         ValueError: a file is missing, is not text in UTF-8, or is too short to cut; the message names it.
     """
+    others = [read_text(file) for file in also]
     if not files:
-        return moby_dick_corpus()
+        return replace(moby_dick_corpus(), also=others)
     halves = [cut(read_text(file), file) for file in files]
-    return Corpus([first for first, _ in halves], [second for _, second in halves], [])
+    return Corpus([first for first, _ in halves], [second for _, second in halves], [], others)
 
 
 def cut(text: str, file: Path) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from play.training.texts import read_corpus
 
 if TYPE_CHECKING:  # at run time only after use_mine, which decides whose modules these import
     from play.training.graphs import Trainer
-    from play.training.windows import Windows
+    from play.training.windows import Blend, Windows
     from solutions.solution_01 import GPT2Config
 
 LAST_STEP = "step_20"  # training needs the steps up to this one
@@ -31,6 +31,7 @@ def train(
     tell: Callable[[str], None],
     *,
     text: tuple[Path, ...],
+    also: tuple[Path, ...] = (),
     steps: int | None,
     minutes: float | None,
     out: Path | None,
@@ -52,7 +53,7 @@ def train(
         OSError: the folder cannot be written.
     """
     given = {name: one for name, one in {**numbers, "steps": steps}.items() if one is not None}
-    check_options(given, text=text, minutes=minutes, out=out, resume=resume)
+    check_options(given, text=text, also=also, minutes=minutes, out=out, resume=resume)
     for words in use_mine(fill_in=fill_in, anyway=anyway, last=LAST_STEP) if mine else []:
         tell(words)
     from play.training.checkpoint import Folder
@@ -69,7 +70,8 @@ def train(
     else:
         folder.refuse_what_is_there()
         saved, tokenizer, history = None, None, History()
-        plan = Plan(**given, texts=tuple(str(file.absolute()) for file in text))
+        texts, others = (tuple(str(file.absolute()) for file in files) for files in (text, also))
+        plan = Plan(**given, texts=texts, also=others)
     read = read_material(plan, tokenizer)
     if saved and history.facts["text"] != read.digest:
         raise ValueError(
@@ -88,6 +90,7 @@ def train(
         if minutes is not None:
             per_step = session.seconds_per_step()
             plan = session.plan = replace(plan, steps=max(2, int(60 * minutes / per_step)))
+            session.windows = replace(session.windows, plan=plan)
             tell(f"a step takes {per_step:.2f} s, so {minutes:g} minutes are enough for {plan.steps:,} steps")
         history.facts = {
             "parameters": sum(array.size for array in trainer.weights.arrays.values()),
@@ -99,11 +102,15 @@ def train(
             "processor": processor(),
             "code": "steps" if mine else "solutions",
         }
-        times = plan.steps * session.tokens_per_step / read.tokens["train"]
+        read_in_all = plan.steps * session.tokens_per_step
+        times = (plan.share if also else 1) * read_in_all / read.tokens["train"]
         tell(
             f"{history.facts['parameters']:,} weights; {read.bytes['train']:,} bytes to learn are "
             f"{read.tokens['train']:,} tokens; {plan.steps:,} steps are {times:.1f} times the text"
         )
+        if also:
+            times = (1 - plan.share) * read_in_all / read.tokens["also"]
+            tell(f"and {times:.1f} times the other texts: {read.bytes['also']:,} bytes, {read.tokens['also']:,} tokens")
         folder.begin(plan, config, read.tokenizer, trainer.weights.arrays, history)
 
     if not session.run():
@@ -120,7 +127,13 @@ def train(
 
 
 def check_options(
-    given: dict[str, Any], *, text: tuple[Path, ...], minutes: float | None, out: Path | None, resume: Path | None
+    given: dict[str, Any],
+    *,
+    text: tuple[Path, ...],
+    also: tuple[Path, ...],
+    minutes: float | None,
+    out: Path | None,
+    resume: Path | None,
 ) -> None:
     """Refuse options that do not go together, or an impossible time.
 
@@ -128,10 +141,14 @@ def check_options(
         ValueError: the options do not; the message names them.
     """
     if resume:
-        others = given | {name: one for name, one in (("text", text), ("minutes", minutes), ("out", out)) if one}
+        others = given | {
+            name: one for name, one in dict(text=text, also=also, minutes=minutes, out=out).items() if one
+        }
         if others:
             there = ", ".join(f"--{name}" for name in others)
             raise ValueError(f"--resume continues with the options that {resume} was begun with; leave out {there}")
+    if "share" in given and not also:
+        raise ValueError("--share is that of --text among other texts; give those with --also")
     if "steps" in given and minutes is not None:
         raise ValueError("give --steps or --minutes, not both")
     if minutes is not None and not 0 < minutes < math.inf:
@@ -143,9 +160,9 @@ class Material:
     """What a training reads."""
 
     tokenizer: Tokenizer
-    windows: Windows
+    windows: Windows | Blend
     validation: list[tuple[np.ndarray, np.ndarray]]
-    bytes: dict[str, int]  # of the two parts of the text, train and validation
+    bytes: dict[str, int]  # of each part: train and validation, and what is learned beside them
     tokens: dict[str, int]
     digest: str  # of all tokens
 
@@ -156,18 +173,20 @@ def read_material(plan: Plan, tokenizer: Tokenizer | None) -> Material:
     Raises:
         ValueError: a text cannot be read, or is too short.
     """
-    from play.training.windows import Windows, learn_tokenizer, token_ids, validation_windows
+    from play.training.windows import Blend, Windows, learn_tokenizer, token_ids, validation_windows
 
-    corpus = read_corpus([Path(file) for file in plan.texts])
-    tokenizer = tokenizer or learn_tokenizer(corpus.train, plan.vocab)
-    learned, held_out = token_ids(tokenizer, corpus.train), token_ids(tokenizer, corpus.dev)
+    corpus = read_corpus([Path(file) for file in plan.texts], [Path(file) for file in plan.also])
+    tokenizer = tokenizer or learn_tokenizer(corpus.train + corpus.also, plan.vocab)
+    parts = {"train": corpus.train, "validation": corpus.dev, **({"also": corpus.also} if plan.also else {})}
+    ids = {part: token_ids(tokenizer, texts) for part, texts in parts.items()}
+    windows = Windows(ids["train"], plan)
     return Material(
         tokenizer,
-        Windows(learned, plan),
-        validation_windows(held_out, plan),
-        {"train": size(corpus.train), "validation": size(corpus.dev)},
-        {"train": len(learned), "validation": len(held_out)},
-        hashlib.sha256(learned.tobytes() + held_out.tobytes()).hexdigest(),
+        Blend(windows, Windows(ids["also"], plan), plan) if plan.also else windows,
+        validation_windows(ids["validation"], plan),
+        {part: size(texts) for part, texts in parts.items()},
+        {part: len(some) for part, some in ids.items()},
+        hashlib.sha256(b"".join(some.tobytes() for some in ids.values())).hexdigest(),
     )
 
 

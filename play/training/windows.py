@@ -77,15 +77,42 @@ class Windows:
         skipped = rng.integers(self.most_skipped + 1)
         return rng.permutation(skipped + np.arange(self.per_epoch) * (self.plan.positions - 1))
 
+    def read(self, numbers: np.ndarray) -> np.ndarray:  # [windows] -> [windows, positions]
+        """Return windows by their numbers, which go on from one epoch to the next."""
+        epochs = {number: self.epoch(number) for number in {*(numbers // self.per_epoch).tolist()}}
+        places = [epochs[number // self.per_epoch][number % self.per_epoch] for number in numbers.tolist()]
+        return self.tokens[np.array(places, np.int64)[:, None] + np.arange(self.plan.positions)]
+
     def batches(self, step: int) -> Iterator[np.ndarray]:  # -> accumulate times [batch, positions]
         """Yield the batches of a step; the first step is 1."""
-        size = self.plan.batch
-        first = (step - 1) * self.plan.accumulate * size
-        last = first + self.plan.accumulate * size
-        epochs = {number: self.epoch(number) for number in {one // self.per_epoch for one in range(first, last)}}
-        for at in range(first, last, size):
-            places = np.array([epochs[one // self.per_epoch][one % self.per_epoch] for one in range(at, at + size)])
-            yield self.tokens[places[:, None] + np.arange(self.plan.positions)]
+        for numbers in self.plan.windows_of(step):
+            yield self.read(np.array(numbers))
+
+
+@dataclass(frozen=True)
+class Blend:
+    """The windows of a text, among those of other texts: none at first, and more and more of them.
+
+    Their share grows in a straight line up to twice ``plan.share``, which is what it is on average.
+    """
+
+    text: Windows
+    others: Windows
+    plan: Plan
+
+    def of_the_text(self, first: np.ndarray) -> np.ndarray:  # [counts] -> [counts]
+        """Return how many of the first windows of the training are windows of the text."""
+        return (self.plan.share * first * first / self.plan.windows).astype(np.int64)
+
+    def batches(self, step: int) -> Iterator[np.ndarray]:  # -> accumulate times [batch, positions]
+        """Yield the batches of a step; the first step is 1."""
+        for numbers in map(np.array, self.plan.windows_of(step)):
+            before, after = self.of_the_text(numbers), self.of_the_text(numbers + 1)
+            is_text = before < after
+            batch = np.empty([len(numbers), self.plan.positions], np.int64)
+            batch[is_text] = self.text.read(before[is_text])
+            batch[~is_text] = self.others.read((numbers - before)[~is_text])
+            yield batch
 
 
 def validation_windows(tokens: np.ndarray, plan: Plan) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from play.training.plan import Plan
+    from play.training.train import Material
     from tools.benchmarks.backends import Call, Read, Workload
 
 RATE = 1e-4  # small, so that many steps on one batch stay far from learning it by heart
@@ -47,13 +50,7 @@ def torch_step(model: Any, workload: Workload) -> tuple[Call, Read]:
     """
     import torch
 
-    model.eval()  # without dropout
-    parameters = [parameter.requires_grad_() for parameter in model.parameters()]
-    groups: list[dict[str, Any]] = [
-        {"params": [one for one in parameters if one.dim() > 1], "weight_decay": WEIGHT_DECAY},
-        {"params": [one for one in parameters if one.dim() < 2], "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW(groups, lr=RATE, betas=BETAS, eps=EPSILON, fused=True)
+    optimizer = torch_optimizer(model)
     forward = torch.compile(model) if workload.way == "torch.compile" else model
     input_ids = torch.from_numpy(workload.token_ids(model.config.vocab_size))
 
@@ -62,12 +59,70 @@ def torch_step(model: Any, workload: Workload) -> tuple[Call, Read]:
             with torch.autocast("cpu", torch.bfloat16, enabled=workload.way == BFLOAT16):
                 loss = forward(input_ids, labels=input_ids, use_cache=False).loss
             loss.backward()
-            norm = torch.nn.utils.clip_grad_norm_(parameters, MAX_NORM)
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_NORM)
         optimizer.step()
         optimizer.zero_grad()
         return loss.item(), norm.item()
 
     return step, partial(two_steps, step)
+
+
+def torch_optimizer(model: Any) -> Any:
+    """Make a model ready to be trained without dropout, and return the fused AdamW, which decays matrices alone."""
+    import torch
+
+    model.eval()
+    parameters = [parameter.requires_grad_() for parameter in model.parameters()]
+    groups: list[dict[str, Any]] = [
+        {"params": [one for one in parameters if one.dim() > 1], "weight_decay": WEIGHT_DECAY},
+        {"params": [one for one in parameters if one.dim() < 2], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=RATE, betas=BETAS, eps=EPSILON, fused=True)
+
+
+def torch_training(plan: Plan, material: Material, last: int) -> Iterator[tuple[int, float, Callable[[], float]]]:
+    """Train as ``./run train`` does, in PyTorch: yield each step, its loss, and what measures the held-out text.
+
+    The first weights, the batches and the learning rates are those of the plan. The measure is in bits per byte.
+    """
+    import torch
+    from transformers import GPT2Config as TheirConfig
+    from transformers import GPT2LMHeadModel
+
+    from play.training.checkpoint import in_hugging_faces_layout
+    from play.training.graphs import config_of
+    from play.training.windows import NOT_COUNTED, count_bytes
+    from solutions.solution_16 import bits_per_byte
+    from solutions.solution_20 import initialize, learning_rate
+
+    config = config_of(plan, material.tokenizer.get_vocab_size())
+    model = GPT2LMHeadModel(TheirConfig(**asdict(config)))
+    first = in_hugging_faces_layout(initialize(config, plan.seed))
+    model.load_state_dict({name: torch.from_numpy(array) for name, array in first.items()}, strict=False)
+    optimizer = torch_optimizer(model)
+
+    def evaluate() -> float:
+        nats, count = 0.0, 0
+        with torch.inference_mode():
+            for ids, targets in material.validation:
+                logits, wanted = model(torch.from_numpy(ids)).logits.flatten(0, 1), torch.from_numpy(targets).flatten()
+                losses = torch.nn.functional.cross_entropy(logits, wanted, ignore_index=NOT_COUNTED, reduction="sum")
+                nats, count = nats + losses.item(), count + int((wanted != NOT_COUNTED).sum())
+        return bits_per_byte(nats / count, count, count_bytes(material.tokenizer, material.validation))
+
+    for step in range(1, last + 1):
+        optimizer.zero_grad()
+        total = 0.0
+        for ids in material.windows.batches(step):
+            input_ids = torch.from_numpy(ids)
+            loss = model(input_ids, labels=input_ids, use_cache=False).loss / plan.accumulate
+            loss.backward()
+            total += loss.item()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_NORM)
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(step, peak=plan.rate, warmup_steps=plan.warmup_steps, total_steps=plan.steps)
+        optimizer.step()
+        yield step, total, evaluate
 
 
 def two_steps(step: Callable[[], tuple[float, float]], first: tuple[float, float]) -> list[np.ndarray]:

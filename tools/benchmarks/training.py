@@ -1,25 +1,46 @@
 """Compare one step of training: this course's code in MAX, and PyTorch.
 
-Losses and norms of two steps are compared before anything is timed; a wrong one ends the run.
+Losses and norms of two steps are compared before anything is timed; a wrong one ends the run. The figures of every
+processor stay apart, and a size that is measured again replaces its own alone.
 """
 
 from __future__ import annotations
 
+import math
+import operator
 import statistics
 import tempfile
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from checker.course.installed import installed_version
 from checker.course.paths import SMALL_MODEL
 from solutions.solution_01 import GPT2Config
-from solutions.solution_13 import read_config
 from tools.benchmarks.backends import PRODUCT, Workload
-from tools.benchmarks.comparison import COMPILED, HUGGING_FACE, MAX, Comparison, checkpoint, once
-from tools.benchmarks.harness import Column, Result, Row, conditions, finish, milliseconds, ratio, say, table
-from tools.benchmarks.speed import forward_flops
+from tools.benchmarks.comparison import COMPILED, HUGGING_FACE, MAX, Comparison, WrongOutput, checkpoint, once
+from tools.benchmarks.harness import (
+    Column,
+    Result,
+    Row,
+    conditions,
+    finish,
+    instruction_sets,
+    key,
+    load,
+    merged,
+    milliseconds,
+    ratio,
+    read,
+    say,
+    table,
+)
+from tools.benchmarks.speed import forward_flops, read_sizes
 from tools.benchmarks.step import BFLOAT16
 
 SECONDS_PER_TURN = 2.0
+COMPARED = 200  # steps at the beginning of a training, whose losses PyTorch must have as well
+LOSS_APART, BITS_APART = 0.01, 0.02  # at most: of a loss, as a share; of the bits per byte of the held-out text
 COLD = f"{MAX}, seconds to the first step, nothing compiled"
 WAYS = (MAX, HUGGING_FACE, COMPILED, BFLOAT16)
 COLUMNS = (
@@ -35,6 +56,13 @@ COLUMNS = (
     Column("memory in GB: MAX", f"{MAX}, GB", ".1f", rule="--:"),
     Column("PyTorch", f"{HUGGING_FACE}, GB", ".1f", rule="--:"),
     Column("seconds to compile and take a step", COLD, ".0f", rule="--:"),
+)
+CURVES = (
+    Column("steps", "steps", ","),
+    Column("losses compared", "compared"),
+    Column("at most apart", "apart", ".3%"),
+    Column("bits per byte at last, MAX", "MAX, bits", ".4f"),
+    Column("PyTorch", "PyTorch, bits", ".4f"),
 )
 
 
@@ -61,7 +89,7 @@ def measure(compare: Comparison, folder: Path, size: Size, cold: Path | None) ->
 
     With an empty folder ``cold`` for what MAX compiles, also time the first step of a process that finds nothing there.
     """
-    config, tokens = read_config(folder), size.batch * size.length
+    config, tokens = read_sizes(folder), size.batch * size.length
     workload = Workload("step", "", size.batch, size.length)
     times, largest = compare.run(workload, *WAYS)
     row: Row = {"model": size.name, "tokens": tokens, "largest difference": float(f"{largest:.1e}")}
@@ -93,25 +121,102 @@ def alone(compare: Comparison, workload: Workload, name: str) -> Row:
     return {f"{name}, ms": milliseconds(times)}
 
 
+# ---------------------------------------------------------------- the same training in PyTorch
+
+
+def follow(folder: Path, steps: int | None) -> Row:
+    """Repeat a training, or its first steps, in PyTorch: the same first weights, batches, and learning rates.
+
+    Returns:
+        How far the losses of the first :data:`COMPARED` steps are apart, and the bits per byte of the held-out text.
+
+    Raises:
+        ValueError: this is not the folder of a training, or it has had fewer steps.
+        WrongOutput: the two learn differently.
+    """
+    from play.training.checkpoint import Folder
+    from play.training.train import read_material
+    from tools.benchmarks.step import torch_training
+
+    saved, tokenizer = Folder(folder).load()
+    last = steps or saved.step
+    if last > saved.step:
+        raise ValueError(f"{folder} has had {saved.step:,} steps, and cannot be followed for {last:,}")
+    ours = {one["step"]: one["bits_per_byte"] for one in saved.history.evaluations}
+    compared, far, bits = 0, 0.0, (math.nan, math.nan)
+    for step, loss, evaluate in torch_training(saved.plan, read_material(saved.plan, tokenizer), last):
+        mine = saved.history.losses[step - 1]
+        if step <= COMPARED:
+            compared, far = step, max(far, abs(loss / mine - 1))
+        if step in ours:
+            bits = ours[step], evaluate()
+            say(f"  step {step:,}: loss {mine:.4f} and {loss:.4f}, bits per byte {bits[0]:.4f} and {bits[1]:.4f}")
+    if far > LOSS_APART or abs(bits[0] - bits[1]) > BITS_APART:
+        raise WrongOutput(f"PyTorch learns differently: losses {far:.2%} apart, bits per byte {bits[0]} and {bits[1]}")
+    return {"steps": last, "compared": compared, "apart": far, "MAX, bits": bits[0], "PyTorch, bits": bits[1]}
+
+
+# ---------------------------------------------------------------- the whole
+
+
 def as_markdown(result: Result) -> str:
-    """Return the figures as a table; a column without a figure in any row is left out."""
-    rows = result["sizes"]
+    """Return the figures of one processor as a table; a column without a figure in any row is left out."""
+    rows = [part["row"] for name in SIZES if (part := result["parts"].get(name))]
     return table([column for column in COLUMNS if any(column.key in row for row in rows)], rows)
 
 
+def by_processor(results: Result) -> str:
+    """Return the tables of all processors below one another."""
+    return "\n\n".join(f"**{name}**\n\n{as_markdown(result)}" for name, result in results.items())
+
+
+def failed(results: Result) -> str:
+    """Return the log of everything that could not be timed, as Markdown."""
+    found = [
+        f"{SIZES[size].name}, {way}, on {name} failed:\n\n```text\n{why.strip()}\n```"
+        for name, result in results.items()
+        for size, part in result["parts"].items()
+        for way, why in part["failed"].items()
+    ]
+    return "\n\n".join(found) or "Each of them ran on every processor."
+
+
+def merge(before: Result, result: Result) -> Result:
+    """Return the figures of all processors, with those of one more run; a size that was measured again is replaced."""
+    return merged(before, result, operator.or_)
+
+
 def run(only: list[str] | None, cold: bool, rounds: int, out: Path | None) -> None:
-    """Time a step of every size, and print a table."""
-    result: Result = conditions(rounds) | {"sizes": [], "failed": {}}
+    """Time a step of every size, print a table, and put the figures beside those of other processors.
+
+    Raises:
+        WrongOutput: a step computes something else than PyTorch's.
+        RuntimeError: one of the two could not run something.
+    """
+    result: Result = conditions(rounds) | {"instruction sets": instruction_sets(), "parts": {}}
     for name in only or SIZES:
         size = SIZES[name]
         say(f"{size.name}, {size.batch} x {size.length} tokens")
-        with checkpoint(size.folder) as folder, tempfile.TemporaryDirectory() as scratch:
-            compare = Comparison(folder, Path(scratch), rounds, SECONDS_PER_TURN)
-            try:
-                result["versions"] = [compare.ours.ask("about")["version"], compare.theirs.ask("about")["version"]]
-                empty = Path(scratch) / "nothing" if cold else None
-                result["sizes"].append(measure(compare, folder, size, empty))
-                result["failed"] |= {f"{size.name}, {way}": why for way, why in compare.failed.items()}
-            finally:
-                compare.close()
-    finish(as_markdown(result), result, out)
+        with (
+            checkpoint(size.folder) as folder,
+            tempfile.TemporaryDirectory() as scratch,
+            closing(Comparison(folder, Path(scratch), rounds, SECONDS_PER_TURN)) as compare,
+        ):
+            theirs = compare.theirs.ask("about")["version"]
+            result["versions"] = {"max": f"MAX {installed_version()}", "hugging-face": theirs}
+            empty = Path(scratch) / "nothing" if cold else None
+            part = {"rounds": rounds, "load": load(), "row": measure(compare, folder, size, empty)}
+            result["parts"][name] = part | {"failed": compare.failed}
+    results = merge(read(out) if out else {}, result)
+    finish(as_markdown(results[key()]), results, out)
+
+
+def run_after(folder: Path, steps: int | None, out: Path | None) -> None:
+    """Repeat a training in PyTorch, and print how far apart the two are.
+
+    Raises:
+        ValueError: this is not the folder of a training, or it has had fewer steps.
+        WrongOutput: the two learn differently.
+    """
+    row = follow(folder, steps)
+    finish(table(CURVES, [row]), row, out)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import subprocess
 import sys
 
@@ -10,12 +11,11 @@ import pytest
 
 from checker.course.paths import ROOT
 from solutions.solution_01 import GPT2Config
-from tools.benchmarks import harness
+from tools.benchmarks import harness, training
 from tools.benchmarks.backends import Workload
 from tools.benchmarks.comparison import Comparison, WrongOutput, check_output
 from tools.benchmarks.speed import Plan, as_markdown, forward, forward_flops, tables
 from tools.benchmarks.step import RATE, torch_step
-from tools.benchmarks.training import step_flops
 from tools.book_maker.figures import growth
 
 torch = pytest.importorskip("torch")
@@ -143,9 +143,42 @@ def test_a_step_in_max_is_pytorchs(checkpoints, tmp_path):
 
 def test_a_step_costs_three_times_a_forward_pass():
     config = GPT2Config()
-    assert step_flops(config, 2, 5) == 6 * forward_flops(config, 5)
+    assert training.step_flops(config, 2, 5) == 6 * forward_flops(config, 5)
     weights = 12 * 12 * 768**2 + 50257 * 768
-    assert 6 * weights * 1024 < step_flops(config, 1, 1024) < 1.2 * 6 * weights * 1024
+    assert 6 * weights * 1024 < training.step_flops(config, 1, 1024) < 1.2 * 6 * weights * 1024
+
+
+def test_the_process_that_starts_the_others_does_not_import_max():
+    """MAX sets PYTHONEXECUTABLE to the python3 that it finds, and the processes begun after that are of that Python."""
+    code = "import sys, tools.benchmarks.training; sys.exit('max' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def trained(size, tokens, **more):
+    """What one run of the benchmark of training has measured, of one size."""
+    row = {"model": training.SIZES[size].name, "tokens": tokens, "MAX, tokens/s": 100.0 * tokens}
+    part = {"rounds": 3, "load": 0.1, "row": row | more, "failed": {}}
+    head = {"machine": "m", "instruction sets": ["AVX2"], "versions": {"max": "MAX 1"}}
+    return head | {"parts": {size: part}}
+
+
+def test_the_figures_of_training_stay_apart_by_processor_and_by_size(monkeypatch):
+    results = {}
+    for name, result in (("one", trained("small", 7)), ("one", trained("gpt2", 9)), ("two", trained("gpt2", 5))):
+        monkeypatch.setattr(harness, "key", lambda name=name: name)
+        results = training.merge(results, result)
+    assert {name: list(result["parts"]) for name, result in results.items()} == {
+        "one": ["small", "gpt2"],
+        "two": ["gpt2"],
+    }
+    results["two"]["parts"]["gpt2"]["failed"]["torch.compile"] = "no compiler\n"
+    shown = training.by_processor(results)
+    assert [line for line in shown.splitlines() if line.startswith("**")] == ["**one**", "**two**"]
+    assert re.findall(r"\| (\d+) \| (\d+) \|", shown) == [("7", "700"), ("9", "900"), ("5", "500")]
+    assert "GB" not in shown
+    assert training.failed(results) == "GPT-2 small, torch.compile, on two failed:\n\n```text\nno compiler\n```"
+    del results["two"]
+    assert training.failed(results) == "Each of them ran on every processor."
 
 
 def test_a_part_that_does_not_exist_is_named_before_anything_runs():

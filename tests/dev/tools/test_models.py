@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 from safetensors.numpy import load_file
 
 from checker.course.paths import SMALL_MODEL
@@ -30,3 +31,26 @@ def test_it_predicts_better_than_a_5_gram_and_xz():
     bits = EVALUATION["test bits per byte"]
     assert bits["this model"] < bits["interpolated 5-gram"]
     assert bits["this model"] < min(value for name, value in bits.items() if name.startswith("xz"))
+
+
+READ = "The whale saw the ship, and the ship saw the whale."
+
+
+@pytest.mark.parametrize(
+    ("text", "invented", "repeated", "copy"),
+    [
+        ("Thewhale saw The ship, and", ["thewhale"], 0.0, "he ship, and"),
+        ("the ship the ship the ship the ship", [], 1 - 2 / 5, " the ship "),
+        ("a b", ["a", "b"], 0.0, "a"),
+        ("", [], 0.0, ""),
+        (READ, [], 0.0, READ),
+    ],
+)
+def test_the_figures_of_a_text(text, invented, repeated, copy):
+    evaluate = pytest.importorskip("tools.small_model.evaluate")
+    assert evaluate.writing(text, set(evaluate.words_of(READ)), READ) == {
+        "words": len(evaluate.words_of(text)),
+        "invented": invented,
+        "repeated": round(repeated, 3),
+        "longest copy": copy,
+    }

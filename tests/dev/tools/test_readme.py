@@ -44,6 +44,8 @@ NOT_IN_CI = {
     "mutants": "takes hours; test_mutants.py makes and grades some",
     "evaluate": "takes minutes; test_models.py compares what it recorded",
     "evaluate-small": "compiles for minutes; test_small_weights.py compares what it recorded",
+    "evaluate-writing": "prints what a model writes; test_models.py compares the figures of texts",
+    "period-texts": "downloads 11 MB; test_period_texts.py unpacks what it makes itself",
     "train": "compiles for minutes; test_loop.py trains a model of NumPy, and ./run nightly a small one from end to end",
     "try-max": "builds another environment and compiles everything in it",
     "kernels": "grades what test_checks.py grades, and writes the file that it compares",

@@ -78,6 +78,8 @@ __all__ = [
     "small_weights_table",
     "speed",
     "speed_table",
+    "step_speed",
+    "step_tables",
     "steps",
     "token_flops",
     "tolerance",
@@ -113,6 +115,9 @@ small_weights = json.loads((ROOT / "models/moby-dick/quantized.json").read_text(
 #: The kernels in Mojo, the ladder to them, and what the machine can do, by processor (``./run bench-kernels``).
 kernels = _json("tools/benchmarks/figures/kernels.json")
 
+#: A step of training beside PyTorch's, by processor (``./run bench-train``).
+step_speed = _json("tools/benchmarks/figures/train.json")
+
 #: A block of GPT-2 small beside those of newer models (``./run bench-modern``).
 modern_speed = _json("tools/benchmarks/figures/modern.json")
 
@@ -125,7 +130,7 @@ replicas = _json("tools/benchmarks/figures/replicas.json")["parts"]
 serve_defaults = {option.name: option.default for option in cli.main.commands["serve"].params}
 largest_body, body_seconds = LARGEST_BODY, BODY_SECONDS
 
-#: How well the small model of this course reads (``tools/evaluate.py``).
+#: How well the small model of this course reads (``tools/small_model/evaluate.py``).
 evaluation = _json("models/moby-dick/evaluation.json")
 
 #: The small model's configuration.
@@ -230,6 +235,13 @@ def kernel_tables() -> Any:
     from tools.benchmarks.kernels import timing
 
     return timing
+
+
+def step_tables() -> Any:
+    """Return what makes the tables of ``./run bench-train``."""
+    from tools.benchmarks import training
+
+    return training
 
 
 def serving_table(model: str) -> str:

@@ -5,6 +5,7 @@ import errno
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -101,15 +102,40 @@ def test_this_course_loads_it(folder, weights, place):
     load_pretrained(folder.path / place)
 
 
+def test_a_model_of_16_bits_is_half_as_large_and_nearly_the_same_and_the_training_loses_nothing(
+    tmp_path, tokenizer, weights
+):
+    from safetensors.numpy import load_file
+
+    from solutions.solution_13 import convert_checkpoint, read_checkpoint
+
+    folder = Folder(tmp_path / "half")
+    folder.begin(replace(PLAN, half=True), CONFIG, tokenizer, weights, history(0))
+    wanted = replace(saved(4, weights), plan=replace(PLAN, half=True))
+    folder.save(wanted, best=True)
+    same(folder.load()[0].weights, wanted.weights)
+    for place in (folder.path, folder.path / "best"):
+        assert {array.dtype.name for array in load_file(place / "model.safetensors").values()} == {"float16"}
+        assert json.loads((place / "config.json").read_text())["dtype"] == "float16"
+        found = convert_checkpoint(read_checkpoint(place))
+        for name, array in wanted.weights.items():
+            np.testing.assert_allclose(found[name], array, rtol=2**-11, atol=2**-25)
+
+
 @pytest.mark.slow
-def test_hugging_face_loads_it_and_computes_the_same(folder, weights):
+@pytest.mark.parametrize("half", [False, True])
+def test_hugging_face_loads_it_and_computes_the_same(tmp_path, tokenizer, weights, half):
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     from checker.max_adapter.runtime import lazily, prepare, tensor
     from solutions.solution_13 import load_pretrained
 
     prepare()
+    folder = Folder(tmp_path / "training")
+    folder.begin(replace(PLAN, half=half), CONFIG, tokenizer, weights, history(0))
     model, told = transformers.GPT2LMHeadModel.from_pretrained(folder.path, output_loading_info=True)
     assert not any(told.values()), told
+    assert model.dtype == (torch.float16 if half else torch.float32)
+    model = model.float()
     ids = np.array([[0, 5, 259, 7, 7]])
     with lazily():
         logits = load_pretrained(folder.path)(tensor(ids))

