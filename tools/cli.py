@@ -335,11 +335,12 @@ def kernels(steps: tuple[Step, ...]) -> int:
 
 
 @main.command()
-def pairs() -> None:
-    """Make two mistakes at once in every step, and count how often both are named"""
+@click.argument("steps", nargs=-1, type=StepName())
+def pairs(steps: tuple[Step, ...]) -> None:
+    """Make two mistakes at once, and count how often both are named: 07 …, or all"""
     from tools.surveys.pairs import record
 
-    record()
+    record(steps or steps_in_python())
 
 
 @main.command()

@@ -1,23 +1,26 @@
 """Survey two mistakes at once, and a mistake in a right answer that is written differently: are they named correctly?
 
-``./run pairs`` writes the table, ``tests/dev/session/pairs.md``.
+``./run pairs`` keeps the counts in ``tests/dev/session/pairs.json``, and writes the table beside them, ``pairs.md``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from checker.course.attempts import Edits, edited, load_attempts, places
 from checker.course.paths import TESTS, relative_path
+from checker.course.progress import digest
 from checker.course.steps import Step, steps_in_python
 from tools.benchmarks.harness import Column, table
 from tools.surveys.survey import Surveyed, survey
 
 TABLE = TESTS / "dev" / "session" / "pairs.md"
+COUNTS = TABLE.with_suffix(".json")
 MOST = 150  # pairs per step
 SEED = 1
 
@@ -45,7 +48,7 @@ alternative's edits.
 
 {table}
 
-{total}
+{total} {older}
 
 ## Not as it should be
 
@@ -65,6 +68,7 @@ class Tally:
     named: int = 0
     misnamed: int = 0
     wrong: list[str] = field(default_factory=list)
+    of: str = ""  # a name for the solution, the claims and the attempts that were counted
 
 
 def pairs_of(step: Step, count: int = MOST, seed: int = SEED) -> Pairs:
@@ -141,25 +145,48 @@ def _listed(names: Sequence[str]) -> str:
     return " | ".join(names) or "nothing"
 
 
-def record() -> None:
-    """Count for every step, and write the table."""
-    tallies = {}
-    for step in steps_in_python():
-        tallies[step] = tally(step)
-        print(f"{step.task}: {vars(tallies[step])}", flush=True)
+def state_of(step: Step) -> str:
+    """Return a name for all that the counts of a step depend on."""
+    return digest(*(file.read_text() for file in (step.solution_file, step.check_file, step.attempts_file)))
+
+
+def record(steps: Sequence[Step]) -> None:
+    """Count for some steps, one after the other; after each, keep the counts and write the table of all."""
+    for step in steps:
+        counted = tally(step)
+        counted.of = state_of(step)
+        print(f"{step.task}: {vars(counted)}", flush=True)
+        counts = json.loads(COUNTS.read_text()) | {step.task: asdict(counted)}
+        COUNTS.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n")
+        TABLE.write_text(as_markdown({task: Tally(**one) for task, one in counts.items()}))
+    print(relative_path(TABLE))
+
+
+def as_markdown(tallies: Mapping[str, Tally]) -> str:
+    """Return the page of all counts, by task, in the order of the course."""
+    steps = [step for step in steps_in_python() if step.task in tallies]
     several = sum(
         len(places(step.solution_file.read_text(), edits)) != 1
-        for step in steps_in_python()
+        for step in steps
         for edits in load_attempts(step).mistakes.values()
     )
-    total = {column.key: sum(getattr(one, column.key) for one in tallies.values()) for column in COLUMNS[1:]}
-    text = ABOUT.format(
+    total = {column.key: sum(getattr(tallies[step.task], column.key) for step in steps) for column in COLUMNS[1:]}
+    older = [step.task for step in steps if tallies[step.task].of != state_of(step)]
+    missing = [step.task for step in steps_in_python() if step.task not in tallies]
+    return ABOUT.format(
         most=MOST,
         several=several,
-        table=table(COLUMNS, [{"step": step.task, **vars(one)} for step, one in tallies.items()]),
-        total=f"Both named: {total['both'] / total['pairs']:.1%} of {total['pairs']} pairs. Another mistake named: "
-        f"{total['misnamed'] / total['rewrites']:.1%} of {total['rewrites']} alternatives with a mistake.",
-        listed="\n".join(line for one in tallies.values() for line in one.wrong) or "Nothing.",
+        table=table(COLUMNS, [{"step": step.task, **vars(tallies[step.task])} for step in steps]),
+        total=f"Both named: {total['both'] / max(total['pairs'], 1):.1%} of {total['pairs']} pairs. "
+        f"Another mistake named: {total['misnamed'] / max(total['rewrites'], 1):.1%} of {total['rewrites']} "
+        "alternatives with a mistake.",
+        older=" ".join(
+            f"{words}: {', '.join(tasks)}."
+            for words, tasks in (
+                ("Changed since they were counted", older),
+                ("Not counted yet", missing),
+            )
+            if tasks
+        ),
+        listed="\n".join(line for step in steps for line in tallies[step.task].wrong) or "Nothing.",
     )
-    TABLE.write_text(text)
-    print(relative_path(TABLE))
