@@ -53,6 +53,10 @@ class ServedByMax(ServedGPT2):
         super().__init__(config)
         self.params = params
 
+    def compute_with(self, model: MaxGPT2LMHeadModel) -> None:
+        """Take the modules of another model, whose matrices are rounded."""
+        self.transformer, self.lm_head = model.transformer, model.lm_head
+
     def forward(  # type: ignore[override]
         self, tokens: Tensor, logits_wanted: Tensor, row_offsets: Tensor, *cache: Tensor
     ) -> ModuleV3Outputs:  # [tokens], [1], [batch + 1], MAX's cache -> [batch, vocab]
@@ -150,7 +154,7 @@ class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
         if KERNELS in os.environ:
             with_linear(model)
         if self.rounded:
-            model.transformer, model.lm_head = self.rounded.transformer, self.rounded.lm_head
+            model.compute_with(self.rounded)
         model.to(self.devices[0])
         return model
 

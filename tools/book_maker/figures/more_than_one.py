@@ -12,12 +12,20 @@ FIGURES = ROOT / "tools" / "benchmarks" / "figures" / "replicas.json"
 COUNTS: dict[int, Kind] = {1: "bad", 2: "query", 10: "key", 100: "value", 1000: "good"}
 RULES: dict[str, Kind] = {"random": "bad", "better of two": "query", "fewest requests": "good"}
 CLIENTS, BALANCER, SERVER = 86, 150, 150
+STEPS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)  # milliseconds between two marks of an axis
+MOST_STEPS = 6
 
 
 def _parts() -> dict[str, Any]:
     parts = json.loads(FIGURES.read_text())["parts"]
     assert isinstance(parts, dict)
     return parts
+
+
+def marks(highest: float) -> range:
+    """Return a few round numbers of milliseconds, from 0 to one that is not below the highest."""
+    step = next(step for step in STEPS if highest <= MOST_STEPS * step)
+    return range(0, step * (1 + int(highest // step)) + 1, step)
 
 
 def who_decides() -> str:
@@ -45,17 +53,17 @@ def latency() -> str:
     part = _parts()["simulated"]
     times = [1000 * row["p99"] for row in part["rows"]]
     loads = sorted({row["load"] for row in part["rows"]})
-    top = 100 * (1 + int(sorted(times)[-3] // 100))
+    y_ticks = marks(sorted(times)[-3])
     drawn = []
     for x, title, kinds in ((52.0, "p99, ms", COUNTS), (372.0, "1000 replicas, p99, ms", RULES)):
-        plot = Plot(x, 46, 236, 200, (0, 1), (0, top))
+        plot = Plot(x, 46, 236, 200, (0, 1), (0, y_ticks[-1]))
         ticks = [(0, "0"), (0.5, "half"), (1, "full")]
-        drawn += [plot.axes(x_ticks=ticks, y_ticks=range(0, top + 1, 100), x_label="load")]
+        drawn += [plot.axes(x_ticks=ticks, y_ticks=y_ticks, x_label="load")]
         drawn += [text(x, 26, title, anchor="start", size="small", bold=True)]
         for at, (name, kind) in enumerate(kinds.items()):
             key, other = ("replicas", ("rule", "fewest requests")) if kinds is COUNTS else ("rule", ("replicas", 1000))
             rows = [row for row in part["rows"] if row[key] == name and row[other[0]] == other[1]]
-            points = [(row["load"], 1000 * row["p99"]) for row in rows if 1000 * row["p99"] <= top]
+            points = [(row["load"], 1000 * row["p99"]) for row in rows if 1000 * row["p99"] <= y_ticks[-1]]
             drawn += [plot.curve(*zip(*points, strict=True), kind=kind)]
             y = 64 + 20 * at
             drawn += [line(x + 12, y, x + 34, y, kind=kind)]
@@ -71,9 +79,9 @@ def two() -> str:
     times = [
         1000 * row[f"{who} {what}"] for row in rows for who in ("measured", "simulated") for what in ("median", "p95")
     ]
-    top = 100 * (1 + int(max(times) // 100))
-    plot = Plot(52, 46, 330, 200, (0, 1), (0, top))
-    drawn = [plot.axes(x_ticks=[(0, "0"), (0.5, "half"), (1, "full")], y_ticks=range(0, top + 1, 100), x_label="load")]
+    y_ticks = marks(max(times))
+    plot = Plot(52, 46, 330, 200, (0, 1), (0, y_ticks[-1]))
+    drawn = [plot.axes(x_ticks=[(0, "0"), (0.5, "half"), (1, "full")], y_ticks=y_ticks, x_label="load")]
     drawn += [text(52, 26, "ms", anchor="start", size="small", bold=True)]
     loads = [row["load"] for row in rows]
     kinds: dict[str, Kind] = {"median": "query", "p95": "key"}
