@@ -187,7 +187,7 @@ def record_evaluation(folder: Path) -> None:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, in small letters."""
+    """Return the words of a text in lower case."""
     return re.findall(r"[a-z]+", text.lower())
 
 
