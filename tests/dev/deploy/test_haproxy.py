@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from play.serving.replicas.restarting import free_port
 from tests.dev.deploy.fake_server import text_of
 from tools.benchmarks.replicas import faults, processes
 from tools.benchmarks.replicas.load import Request, closed_loop
@@ -16,7 +17,6 @@ from tools.benchmarks.replicas.processes import (
     NEED_HAPROXY,
     Process,
     balancer,
-    free_port,
     running,
     server,
     status,

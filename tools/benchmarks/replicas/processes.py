@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ import psutil
 from checker import environments
 from checker.course.paths import ROOT, SMALL_MODEL
 from play.serving.replicas import start
+from play.serving.replicas.restarting import free_port
 from tools.benchmarks.harness import task_arguments
 
 CONFIGURATION = ROOT / "deploy" / "haproxy" / "haproxy.cfg"
@@ -35,12 +35,6 @@ END_SECONDS = 60
 
 class DoesNotStart(Exception):
     """A process ended or was not ready in time; the message has its last words."""
-
-
-def free_port() -> int:
-    """Return a port that nobody uses now."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
 
 
 def status(port: int, path: str) -> int:
