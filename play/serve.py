@@ -80,7 +80,7 @@ def serve(
         if replicas > 1:
             from play.serving.replicas.start import serve_replicas
 
-            modules = {"mine": mine, "fill_in": fill_in, "anyway": anyway, "kernels": kernels}
+            modules = {"mine": mine, "fill_in": fill_in, "anyway": anyway, "kernels": kernels, "quantize": quantize}
             serve_replicas(replicas, modules | {"api_key": api_key} | options, tell)
         if kernels:
             prepare_kernels(chosen.device)

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from checker import environments
 from checker.course.paths import ROOT
+from play import serve
 from play.serving.replicas import restarting, start
 from play.serving.replicas.restarting import CannotStart, Restarting
 from tests.dev.deploy.fake_server import text_of
@@ -181,3 +183,21 @@ def test_by_night_a_model_that_cannot_be_served_is_said():
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 2
     assert "tests has no readable config.json" in run.stderr
+
+
+def test_each_server_of_several_is_started_with_the_choices_of_all(monkeypatch):
+    given = {}
+
+    def never_returns(count, options, tell):
+        given.update(options, replicas=count)
+        raise SystemExit(0)
+
+    monkeypatch.setattr(start, "serve_replicas", never_returns)
+    monkeypatch.setattr(serve, "check_version", lambda: None)
+    monkeypatch.setattr(serve, "Options", lambda **options: SimpleNamespace(log_json=False, **options))
+    monkeypatch.setenv(serve.QUANTIZE, "")  # so that it is as before when this test ends
+    choices = dict(mine=False, fill_in=False, anyway=False, kernels=False, quantize="Q4_0", api_key=None, no_key=False)
+    with pytest.raises(SystemExit):
+        serve.serve(print, **choices, replicas=2, device="cpu", host="127.0.0.1", port=8000)
+    assert "--quantize Q4_0" in " ".join(start.as_arguments(given))
+    assert given["replicas"] == 2
