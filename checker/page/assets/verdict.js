@@ -1,6 +1,8 @@
 // The verdict, line by line as it comes. Whatever a learner's code prints is shown as text.
 import { make } from '/page/dom.js';
 
+const TOGETHER = 100; // milliseconds that a row may wait for others
+
 export class Verdict {
     constructor(box, goTo) {
         this.box = box;
@@ -15,6 +17,9 @@ export class Verdict {
         this.toShow = ''; // the function whose numbers can be shown
         this.words = ''; // the verdict in short
         this.last = null;
+        this.waiting = [];
+        clearTimeout(this.drawing);
+        this.drawing = null;
     }
 
     begin() {
@@ -24,7 +29,25 @@ export class Verdict {
         this.box.append(this.log, this.progress);
     }
 
-    hear({ event, ...told }) {
+    /** Take a record; rows after the first are drawn a few at a time, since drawing slows the check down. */
+    hear(record) {
+        if (record.event == 'row' && this.log.hasChildNodes()) {
+            this.waiting.push(record);
+            this.drawing ??= setTimeout(() => this.draw(), TOGETHER);
+        } else {
+            this.draw();
+            this.tell(record);
+        }
+    }
+
+    /** Draw what waits. */
+    draw() {
+        clearTimeout(this.drawing);
+        this.drawing = null;
+        this.waiting.splice(0).forEach(record => this.tell(record));
+    }
+
+    tell({ event, ...told }) {
         this[event]?.(told);
     }
 
