@@ -82,7 +82,7 @@ def test_each_hook_is_removed_by_one_of_these():
     "broken",
     [
         "from checker.max_adapter import kernels; kernels.RECORDED_KERNELS = None",
-        "from checker.max_adapter import kernels; kernels.cache_path = None",
+        pytest.param("from checker.max_adapter import kernels; kernels.cache_path = None", marks=pytest.mark.nightly),
     ],
 )
 def test_recorded_kernels_that_cannot_be_loaded_are_compiled_as_max_does(broken):

@@ -1,7 +1,12 @@
-"""Attention in Mojo against NumPy in double precision: every length, past tokens, padding, batches and odd sizes."""
+"""Attention in Mojo against NumPy in double precision: every length, past tokens, padding, batches and odd sizes.
+
+MAX compiles for over a minute for it, so it runs by night. By day, ``test_option.py`` compares what models write.
+"""
 
 import numpy as np
 import pytest
+
+pytestmark = pytest.mark.nightly
 
 SHAPES = {(12, 64): "GPT-2's heads", (3, 5): "heads that no register divides", (2, 24): "whole registers and a rest"}
 LENGTHS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 97, 128, 200, 333, 513, 1024)

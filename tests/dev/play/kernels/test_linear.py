@@ -1,7 +1,12 @@
-"""The linear layer in Mojo against NumPy in double precision: few rows, more rows, and sizes that no register divides."""
+"""The linear layer in Mojo against NumPy in double precision: few rows, more rows, and sizes that no register divides.
+
+MAX compiles for two minutes for it, so it runs by night. By day, ``test_option.py`` compares what models write.
+"""
 
 import numpy as np
 import pytest
+
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")
