@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from play.modules import use_mine
+from play.own_steps import use_mine
 
 
 def show_attention(

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from play.modules import ROUNDING, use_mine
+from play.own_steps import ROUNDING, use_mine
 
 if TYPE_CHECKING:  # at run time only after use_mine, which decides whose modules the engine imports
     from play.engine import Settings, Writer

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from play.modules import use_mine
+from play.own_steps import use_mine
 
 
 def ablate(

@@ -2,5 +2,5 @@
 
 It takes a chapter and the choice between the reader's step and the solution; it returns what each block prints.
 The command line and the book's maker import it; it imports ``checker.course``, ``checker.max_adapter`` and
-``play.modules``.
+``play.own_steps``.
 """

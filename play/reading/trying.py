@@ -13,7 +13,7 @@ from checker.course.languages import PYTHON
 from checker.course.paths import ROOT, relative_path
 from checker.course.steps import all_steps
 from checker.session.printer import Printer
-from play.modules import use_step
+from play.own_steps import use_step
 from play.reading.blocks import Block, blocks_of, need_max, run
 
 CHAPTERS = ROOT / "book" / "src"

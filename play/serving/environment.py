@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checker.course.installed import needed_version
-from play.modules import ROUNDING, use_mine
+from play.own_steps import ROUNDING, use_mine
 
 #: In the environment of the server and of the processes that it starts: whose modules run, if not the reference's.
 MODULES = "GPT2_MODULES"

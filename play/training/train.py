@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 
 from checker import interrupts
 from checker.session.waiting import telling_of_compiling
-from play.modules import use_mine
+from play.own_steps import use_mine
 from play.training.plan import CURVE, OUT, History, Plan, in_words
 from play.training.texts import read_corpus
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from checker.course.steps import all_steps
 from checker.interrupts import end_with_the_parent
-from play.modules import use_steps
+from play.own_steps import use_steps
 
 
 def main(descriptor: int, names: list[str]) -> None:
