@@ -83,6 +83,11 @@ class Lines:
         self.moving("")
 
 
+def resuming(folder: Folder, history: History) -> str:
+    """Return the command that continues the training in a folder, with the code that it was begun with."""
+    return f"./run train --resume {folder.path}" + (" --mine" if history.facts.get("code") == "steps" else "")
+
+
 @dataclass
 class Session:
     """One training, from its beginning or from wherever it was saved."""
@@ -138,10 +143,22 @@ class Session:
                     raise FloatingPointError(f"the loss of step {progress.step} is {progress.loss}")
                 yield progress
         except FloatingPointError as error:
-            raise Diverged(
-                f"{error}, so the weights have left what float32 can hold. {self.folder.path} holds step "
-                f"{self.saved_step}. Begin again in another --out with a lower --rate than {self.plan.rate}"
-            ) from error
+            raise self.diverged(str(error)) from error
+
+    def diverged(self, why: str) -> Diverged:
+        """Return what to raise, with what the folder holds and what to do."""
+        there, another = "", ""
+        if self.folder.path.exists():
+            there, another = f"{self.folder.path} holds step {self.saved_step}. ", " in another --out"
+        return Diverged(
+            f"{why}, so the weights have left what float32 can hold. {there}Begin again{another} with a lower --rate "
+            f"than {self.plan.rate}"
+        )
+
+    @property
+    def resuming(self) -> str:
+        """The command that continues this training."""
+        return resuming(self.folder, self.history)
 
     def seconds_per_step(self) -> float:
         """Return how long a step takes, from timing a few whose effect is discarded."""
@@ -209,8 +226,15 @@ class Session:
         return float(np.mean(self.history.losses[before:]))
 
     def evaluate(self, *, best_is_saved: bool = False) -> dict[str, float]:
-        """Measure the loss of the held-out text, and save; return what was found."""
+        """Measure the loss of the held-out text, and save; return what was found.
+
+        Raises:
+            Diverged: the loss is not a finite number; nothing is saved.
+            CannotSave: the save failed.
+        """
         loss, count = self.trainer.loss(self.validation)
+        if not math.isfinite(loss):
+            raise self.diverged(f"after step {self.trainer.state.step} the validation loss is {loss}")
         found = {
             "step": self.trainer.state.step,
             "loss": loss,
@@ -224,8 +248,10 @@ class Session:
         """Save.
 
         Raises:
+            Diverged: a weight is not a finite number; the last save stays.
             CannotSave: the disk is full, say.
         """
+        self.refuse_weights_that_are_not_finite()
         trainer = self.trainer
         arrays = trainer.weights.arrays, trainer.means.arrays, trainer.squares.arrays
         try:
@@ -233,12 +259,22 @@ class Session:
         except OSError as error:
             raise CannotSave(
                 f"step {trainer.state.step} could not be saved ({error.strerror}), and {self.folder.path} holds step "
-                f"{self.saved_step}. Make room, then continue with `./run train --resume {self.folder.path}`"
+                f"{self.saved_step}. Make room, then continue with `{self.resuming}`"
             ) from error
         self.saved_step, self.saved_at = trainer.state.step, time.monotonic()
 
+    def refuse_weights_that_are_not_finite(self) -> None:
+        """Raise :class:`Diverged` if the last update spoiled a weight, although the loss before it was finite."""
+        if not all(np.isfinite(array).all() for array in self.trainer.weights.arrays.values()):
+            raise self.diverged(f"after step {self.trainer.state.step} some weights are not numbers")
+
     def sample(self, seed: int) -> str:
-        """Return what the model writes now: the prompt and what follows it."""
+        """Return what the model writes now: the prompt and what follows it.
+
+        Raises:
+            Diverged: a weight is not a finite number.
+        """
+        self.refuse_weights_that_are_not_finite()
         input_ids = encode(self.tokenizer, self.plan.prompt, self.trainer.config)
         stream = stream_tokens(
             self.trainer.logits,

@@ -58,14 +58,17 @@ def train(
         tell(words)
     from play.training.checkpoint import Folder
     from play.training.graphs import config_of
-    from play.training.loop import Session
+    from play.training.loop import Session, resuming
 
     # What to do; whatever is wrong with it is reported before anything is compiled.
     folder = Folder(resume or out or OUT)
     if resume:
         saved, tokenizer = folder.load()
         plan, history = saved.plan, saved.history
+        if history.facts.get("code") == "steps" and not mine:
+            raise ValueError(f"{resume} was begun with your own steps; continue with `{resuming(folder, history)}`")
         if saved.step >= plan.steps:
+            folder.save(saved, best=False)  # what the last save wrote after the state may be missing
             raise ValueError(f"{resume} is done: it has had all {plan.steps} steps. {advice(folder.path, plan)}")
     else:
         folder.refuse_what_is_there()
@@ -115,7 +118,7 @@ def train(
 
     if not session.run():
         step = f"{trainer.state.step:,} of {plan.steps:,}"
-        tell(f"stopped after step {step}, which is saved; `./run train --resume {folder.path}` continues it")
+        tell(f"stopped after step {step}, which is saved; `{session.resuming}` continues it")
         return False
     best = history.best
     tell(

@@ -4,6 +4,7 @@ import errno
 import math
 import os
 import re
+import shutil
 import signal
 from dataclasses import replace
 
@@ -15,7 +16,8 @@ from play.training.checkpoint import Folder
 from play.training.graphs import Trainer
 from play.training.loop import CannotSave, Diverged, Session
 from play.training.memory import shared
-from play.training.plan import History, Plan, in_words
+from play.training.plan import History, Plan, in_words, options
+from play.training.train import train
 from play.training.windows import Windows, learn_tokenizer, token_ids, validation_windows
 from solutions.solution_01 import GPT2Config
 from solutions.solution_20 import TrainingState, initialize
@@ -243,6 +245,64 @@ def test_a_loss_that_is_no_number_is_said_and_the_last_save_stays(begin):
     saved, _ = session.folder.load()
     assert saved.step == 12
     assert all(np.isfinite(array).all() for array in saved.weights.values())
+
+
+def test_weights_that_are_no_numbers_are_not_saved(begin):
+    """The last update spoils a weight: the loss that is printed was finite, and the validation loss is not."""
+    session = begin()
+    update = session.trainer.update
+
+    def spoiled(*inputs):
+        norm = update(*inputs)
+        if session.trainer.state.step == PLAN.steps:
+            session.trainer.weights.arrays[WTE][0, 0] = math.nan
+        return norm
+
+    session.trainer.update = spoiled
+    with pytest.raises(Diverged, match=f"after step {PLAN.steps} .* holds step {PLAN.steps - 1}"):
+        session.run()
+    with pytest.raises(Diverged, match=f"after step {PLAN.steps} some weights are not numbers"):
+        session.save()
+    saved, _ = session.folder.load()
+    assert saved.step == PLAN.steps - 1
+    assert all(np.isfinite(array).all() for array in saved.weights.values())
+
+
+def test_a_rate_that_is_too_high_is_said_before_there_is_a_folder(begin):
+    session = begin()
+    shutil.rmtree(session.folder.path)
+    session.trainer.update = lambda *inputs: np.float32(math.inf)
+    with pytest.raises(Diverged, match=r"can hold\. Begin again with a lower --rate than 0\.5$"):
+        session.seconds_per_step()
+
+
+def test_what_the_last_save_lacks_is_written_by_resuming(begin):
+    session = begin()
+    session.run()
+    there = {file: file.read_bytes() for file in session.folder.path.iterdir() if file.is_file()}
+    (session.folder.path / "model.safetensors").write_bytes(b"older")
+    (session.folder.path / "loss.svg").unlink()
+    with pytest.raises(ValueError, match="is done"):
+        resume(session.folder.path)
+    assert {file: file.read_bytes() for file in session.folder.path.iterdir() if file.is_file()} == there
+
+
+def test_a_training_of_ones_own_steps_does_not_go_on_with_the_solutions(begin):
+    session = begin()
+    session.history.facts["code"] = "steps"
+    stop_after(session, 3)
+    command = f"./run train --resume {session.folder.path} --mine"
+    assert session.resuming == command
+    with pytest.raises(ValueError, match="was begun with your own steps") as refused:
+        resume(session.folder.path)
+    assert f"`{command}`" in str(refused.value)
+
+
+def resume(path):
+    """``./run train --resume``, without other options."""
+    numbers = dict.fromkeys(name for name, _, _ in options())
+    nothing = dict(text=(), also=(), steps=None, minutes=None, out=None, mine=False, fill_in=False, anyway=False)
+    return train(lambda words: None, resume=path, **nothing, **numbers)
 
 
 def test_gradients_that_are_no_numbers_are_said(begin):
