@@ -36,7 +36,7 @@ from play.serving.max.metering import Meter
 from play.serving.metrics import Metrics
 from play.serving.validation import ModelLimits
 from play.tokens import load_tokenizer
-from solutions.solution_13 import checkpoint_folder, read_config
+from solutions.solution_13 import checkpoint_files, checkpoint_folder, read_config
 
 ARCHITECTURE = f"{ROOT}:play.serving.max.architecture"
 LAST_SECONDS = 3  # in which the last answers reach clients, once all requests have ended
@@ -164,6 +164,8 @@ def model_of(settings: Any, folder: Path, name: str, options: Options) -> Callab
 
     arguments = PipelineArgs.from_flat_kwargs(
         model_path=str(folder),
+        weight_path=checkpoint_files(folder),  # step 13 reads them: whatever they are stored as,
+        quantization_encoding="float32",  # the model gets float32
         served_model_name=name,
         task=PipelineTask.TEXT_GENERATION,
         device_specs=[DeviceSpec.cpu() if options.device == "cpu" else DeviceSpec.accelerator()],
