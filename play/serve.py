@@ -68,14 +68,14 @@ def serve(
             os.environ[QUANTIZE] = quantize
         if mine:
             os.environ[MODULES] = " ".join([MINE, *[FILL_IN] * fill_in, *[ANYWAY] * anyway])
-        for words in choose_modules():
-            tell(words)
         chosen = Options(**options)
         if chosen.log_json:
             from play.serving import logs
 
             logs.write_json()
             tell = logs.say
+        for words in choose_modules():
+            tell(words)
         keys = prepare_keys(tell, chosen.host, api_key, no_key)
         if replicas > 1:
             from play.serving.replicas.start import serve_replicas

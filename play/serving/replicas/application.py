@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import shlex
 import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -124,7 +125,7 @@ def build(options: dict[str, Any]) -> serve.Application:
         logging_config=QUIET,
         ray_actor_options={"num_cpus": 0, "num_gpus": float(options.get("gpus", 0))},
     )
-    return deployment.bind(command.split() if isinstance(command, str) else list(command))
+    return deployment.bind(shlex.split(command) if isinstance(command, str) else list(command))
 
 
 async def _until_asked_to_end() -> None:
