@@ -396,11 +396,12 @@ def lock() -> int:
 
 @main.command()
 @click.option("--model", type=FOLDER, default=SMALL_MODEL, help="A folder in Hugging Face's layout.")
-def evaluate(model: Path) -> None:
+@click.option("--also", type=FILE, multiple=True, help="A text it has read beside Moby Dick; may be repeated.")
+def evaluate(model: Path, also: tuple[Path, ...]) -> None:
     """Measure how well a GPT-2 predicts the held-out chapters of Moby Dick, beside an n-gram and xz"""
     from tools.small_model.evaluate import record_evaluation
 
-    record_evaluation(model)
+    record_evaluation(model, also)
 
 
 @main.command("period-texts")

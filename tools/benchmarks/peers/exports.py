@@ -33,7 +33,7 @@ def loaded(folder: Path) -> Any:
     """Return Hugging Face's model of a checkpoint."""
     from transformers import GPT2LMHeadModel
 
-    return GPT2LMHeadModel.from_pretrained(folder).eval()
+    return GPT2LMHeadModel.from_pretrained(folder, dtype="float32").eval()
 
 
 # ---------------------------------------------------------------- CTranslate2
