@@ -13,7 +13,9 @@ from play.ablation.held_out import chapters
 
 EVALUATION = json.loads((SMALL_MODEL / "evaluation.json").read_text())
 RECORDED = json.loads((SMALL_MODEL / "ablations.json").read_text())
-IDS = np.random.default_rng(0).integers(0, 1024, (2, 37))
+CONFIG = json.loads((SMALL_MODEL / "config.json").read_text())
+HEAD_DIM = CONFIG["n_embd"] // CONFIG["n_head"]
+IDS = np.random.default_rng(0).integers(0, 4096, (2, 37))
 LAYER, HEAD = 3, 1
 
 
@@ -84,7 +86,7 @@ def test_every_token_is_predicted_once_from_as_much_as_there_is(stride):
     from play.tokens import load_tokenizer
     from solutions.solution_01 import GPT2Config
 
-    tokenizer, config = load_tokenizer(SMALL_MODEL), GPT2Config(vocab_size=1024, n_positions=7, n_embd=6, n_head=2)
+    tokenizer, config = load_tokenizer(SMALL_MODEL), GPT2Config(vocab_size=4096, n_positions=7, n_embd=6, n_head=2)
     texts = ["Call me Ishmael. Some years ago, never mind", "a", "whale, ho!"]
     text = read(texts, tokenizer, config, stride)
     assert text.bytes == sum(map(len, texts))
@@ -105,10 +107,10 @@ def test_every_token_is_predicted_once_from_as_much_as_there_is(stride):
 
 
 def test_a_stride_that_makes_no_sense_is_said():
-    for stride in ("0", "257"):
+    for stride in ("0", "513"):
         run = ablate("--stride", stride)
         assert run.returncode == 2
-        assert f"stride = {stride} is impossible; give 1 to n_positions = 256" in run.stderr
+        assert f"stride = {stride} is impossible; give 1 to n_positions = 512" in run.stderr
         assert "Traceback" not in run.stderr
 
 
@@ -129,7 +131,9 @@ def theirs():
     """Hugging Face's model, which the function that is given may spoil: the logarithms of its probabilities."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
-    original = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL, attn_implementation="eager").eval()
+    original = transformers.GPT2LMHeadModel.from_pretrained(
+        SMALL_MODEL, dtype="float32", attn_implementation="eager"
+    ).eval()
 
     def log_probabilities(spoil=lambda model: None, **inputs):
         model = copy.deepcopy(original)
@@ -234,7 +238,7 @@ SPOILED = {
     "normalization: none": without_norms,
     "activation: exact GELU": with_activation("gelu"),
     "activation: none": with_activation("linear"),
-    "attention: no scale": with_scale(32**0.5),
+    "attention: no scale": with_scale(HEAD_DIM**0.5),
     "attention: even weights": with_scale(0),
     "attention: none": lambda model: silent(*(block.attn.c_proj for block in model.transformer.h)),
     "feed-forward: none": lambda model: silent(*(block.mlp.c_proj for block in model.transformer.h)),
@@ -326,7 +330,7 @@ def test_the_recorded_figures_are_what_is_measured_now(measure):
 
 @pytest.mark.nightly  # the page's own transcript runs the command every time
 def test_what_is_printed_is_what_is_written(tmp_path):
-    done = ablate("--stride", "256", "--out", tmp_path / "figures.json")
+    done = ablate("--stride", "512", "--out", tmp_path / "figures.json")
     assert done.returncode == 0, done.stderr
     written = json.loads((tmp_path / "figures.json").read_text())
     assert written["nothing"] == pytest.approx(RECORDED["nothing"], abs=0.02)
@@ -345,7 +349,7 @@ def test_the_figures_support_the_sentences_of_the_page():
     assert more("attention: none") < min(more("attention: even weights"), more("attention: no scale"))
     assert more("positions: none") < more("positions: backward")
     others = layers[:, 1].sum() + layers[1:, 2].sum()
-    assert layers[0, 2] > layers[0, 0] > others
+    assert layers[0, 0] > layers[0, 2] > others
     assert heads.max() < 0.1 * more("attention: none")
     assert (heads < 0).any()
     assert heads.sum() < more("attention: none")
