@@ -15,7 +15,8 @@ from tests.dev.axe import complaints
 
 TEXT = (
     "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse, "
-    "I thought I would sail about a little."
+    "I thought I would sail about a little and see the watery part of the world. It is a way I have of driving off the "
+    "spleen, and regulating the circulation. Whenever I find myself growing grim about the mouth, I go to sea."
 )
 
 
@@ -49,13 +50,15 @@ def test_the_weights_are_hugging_faces(read):
     from checker.course.paths import SMALL_MODEL
     from play.tokens import load_tokenizer
 
-    model = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL, attn_implementation="eager").eval()
+    model = transformers.GPT2LMHeadModel.from_pretrained(
+        SMALL_MODEL, dtype="float32", attn_implementation="eager"
+    ).eval()
     ids = load_tokenizer(SMALL_MODEL).encode(TEXT).ids
     assert len(ids) > model.config.n_embd // model.config.n_head, "the text is to need more than one piece"
     with torch.no_grad():
         theirs = model(torch.tensor([ids]), output_attentions=True).attentions
     wanted = np.stack([layer[0].numpy() for layer in theirs])
-    np.testing.assert_allclose(read.weights, wanted, atol=5e-6)
+    np.testing.assert_allclose(read.weights, wanted, atol=2e-5)
 
 
 def test_rows_sum_to_one_and_nobody_sees_the_future(read):
@@ -165,7 +168,7 @@ def test_a_single_token_and_odd_characters_are_drawn(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--layer", "9"), "there is no layer 9, head 0: there are layers 0 to 4, with heads 0 to 5"),
+        (("--layer", "9"), "there is no layer 9, head 0: there are layers 0 to 4, with heads 0 to 3"),
         (("--model", "tests"), "tests has no tokenizer.json"),
         (("--out", "no/such/folder/page.html"), "No such file or directory"),
     ],
@@ -180,7 +183,7 @@ def test_what_cannot_be_done_is_said(arguments, said):
 def test_a_text_that_is_too_long_is_refused():
     run = attention("word " * 600)
     assert run.returncode == 2
-    assert "256" in run.stderr
+    assert "512" in run.stderr
 
 
 @pytest.mark.slow

@@ -187,7 +187,7 @@ def test_a_token_that_the_model_does_not_know_is_said_and_chat_goes_on(tmp_path)
     model = ("--model", with_tokenizer(tmp_path, another_token), "--max-new-tokens", "3")
     run = generate("Call <unknown>", *model)
     assert (run.returncode, run.stdout) == (2, "")
-    assert "is not in the vocabulary of vocab_size = 1024 tokens" in run.stderr
+    assert "is not in the vocabulary of vocab_size = 4096 tokens" in run.stderr
     run = generate(*model, stdin="Call <unknown>\nThe whale\n\n", command="chat")
     assert run.returncode == 0
     assert "is not in the vocabulary" in run.stderr
@@ -208,7 +208,7 @@ def without_cache(engine):
 def theirs():
     transformers = pytest.importorskip("transformers")
 
-    return transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL).eval()
+    return transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL, dtype="float32").eval()
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 import psutil
 import pytest
 
-from checker.course.paths import ROOT
+from checker.course.paths import ROOT, SMALL_MODEL
 from play.serving import environment
 from play.serving.front.admission import LARGEST_BODY
 
@@ -30,6 +30,8 @@ pytestmark = pytest.mark.slow
 START_SECONDS = 900  # MAX compiles the model and its sampler where it has not before
 END_SECONDS = 20  # a text of 250 tokens, beside other tests, and the end of the process that runs the model
 MODEL, KEY = "moby-dick", "a-key-of-nobody-else"
+CONFIG = json.loads((SMALL_MODEL / "config.json").read_text())
+CONTEXT, VOCABULARY = CONFIG["n_positions"], CONFIG["vocab_size"]
 LONG = "It was a clear steel-blue day. The firmaments of air and sea were hardly separable in that azure. " * 4
 PROMPTS = [
     f"{who} {what}" for who in ("The whale", "Captain Ahab", "Queequeg", "A", "Call", "No man", "In the sea", "Now")
@@ -200,18 +202,18 @@ def test_token_ids_are_a_prompt_too(server):
 
 
 def test_the_context_can_be_filled_to_the_last_token(server):
-    answer = server.complete([5] * 200, max_tokens=56)
-    assert answer.usage.total_tokens == 256
+    answer = server.complete([5] * (CONTEXT - 56), max_tokens=56)
+    assert answer.usage.total_tokens == CONTEXT
 
 
 def test_without_max_tokens_the_text_ends_with_the_context(server):
-    answer = server.client.completions.create(model=MODEL, prompt=[5] * 240, temperature=0)
-    assert answer.usage.total_tokens == 256
+    answer = server.client.completions.create(model=MODEL, prompt=[5] * (CONTEXT - 16), temperature=0)
+    assert answer.usage.total_tokens == CONTEXT
 
 
 def test_the_model_is_listed(server):
     (model,) = server.client.models.list().data
-    assert (model.id, model.max_model_len) == (MODEL, 256)
+    assert (model.id, model.max_model_len) == (MODEL, CONTEXT)
 
 
 def test_32_clients_at_once_get_what_each_gets_alone(server):
@@ -233,11 +235,11 @@ def test_a_client_that_goes_away_leaves_room_for_the_others(server):
     ("request_", "status", "said"),
     [
         ({"prompt": ""}, 400, 'prompt = "" must be a text, token ids, or a list of either, each of at least one token'),
-        ({"prompt": [5] * 256}, 400, "the prompt has 256 tokens and 16 more are asked for"),
-        ({"prompt": "whale " * 300}, 400, "the model's context has 256"),
-        ({"prompt": [1024]}, 400, "token id 1024 is not in the vocabulary of 1024 tokens"),
+        ({"prompt": [5] * CONTEXT}, 400, f"the prompt has {CONTEXT} tokens and 16 more are asked for"),
+        ({"prompt": "whale " * (CONTEXT + 50)}, 400, f"the model's context has {CONTEXT}"),
+        ({"prompt": [VOCABULARY]}, 400, f"token id {VOCABULARY} is not in the vocabulary of {VOCABULARY} tokens"),
         ({"model": "gpt-5"}, 404, 'model = "gpt-5" must be "moby-dick", which is served here'),
-        ({"max_tokens": -1}, 400, "max_tokens = -1 must be a whole number from 1 to 256"),
+        ({"max_tokens": -1}, 400, f"max_tokens = -1 must be a whole number from 1 to {CONTEXT}"),
         ({"max_tokens": 10**9}, 400, "max_tokens = 1000000000 must be"),
         ({"temperature": -0.5}, 400, "temperature = -0.5 must be a number from 0 to 2"),
         ({"n": 3, "seed": 1}, 400, "send one request per seed"),
@@ -354,7 +356,7 @@ def test_the_figures_are_those_of_the_requests(server):
     assert grown["gpt2_batch_size_sum"] == 60  # each pass gives a token for each text of its batch
     assert 40 <= grown["gpt2_batch_size_count"] <= 60
     assert (after["gpt2_ready"], after["gpt2_texts_running"], after["gpt2_texts_waiting"]) == (1, 0, 0)
-    assert (after["gpt2_cache_pages"], after["gpt2_cache_pages_used"]) == (64, 0)  # 32 contexts of two pages
+    assert (after["gpt2_cache_pages"], after["gpt2_cache_pages_used"]) == (32 * CONTEXT // 128, 0)
 
 
 @pytest.mark.nightly

@@ -55,14 +55,20 @@ def files(tmp_path_factory, config, weights):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_whole_model_has_llama_cpps_bytes(weights, format):
-    """Where a number is halfway between two steps, or a float's last digit from it, either step is right."""
+    """Where a number is halfway between two steps, or a float's last digit from it, either step is right.
+
+    Numbers that were saved as float16 are halfway more often than others. What "halfway" means shifts with the scale,
+    which is stored as float16: by 127 times its last half digit, 0.06 of a step.
+    """
     kind = gguf.GGMLQuantizationType[format]
     for name, array in weights.items():
         if format_of(name, array, format) == format:
             ours, theirs = quantize(array, format), gguf.quantize(array, kind)
-            assert (ours != theirs).mean() < 1e-4, name
-            error = np.abs(numbers_of(Stored(ours, format)) - gguf.dequantize(theirs, kind))
-            assert error.max() <= 1.01 * np.abs(array).max() / (127 if format == "Q8_0" else 8), name
+            assert (ours != theirs).mean() < 1e-3, name
+            of_ours, of_theirs = numbers_of(Stored(ours, format)), gguf.dequantize(theirs, kind)
+            step = np.abs(array).max() / (127 if format == "Q8_0" else 8)
+            assert np.abs(of_ours - of_theirs).max() <= 1.01 * step, name
+            assert np.abs(np.abs(of_ours - array) - np.abs(of_theirs - array)).max() <= 0.07 * step, name
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -133,7 +139,7 @@ def test_weights_of_another_shape_or_name_are_all_named(config, weights):
     stored = quantize_weights(weights, "Q4_0")
     del stored["transformer.ln_f.bias"]
     stored["transformer.wpe.weight"] = Stored(np.ones((3, config.n_embd), np.float32), "F32")
-    stored["transformer.h.0.mlp.c_fc.weight"] = Stored(quantize(np.ones((768, 96), np.float32), "Q4_0"), "Q4_0")
+    stored["transformer.h.0.mlp.c_fc.weight"] = Stored(quantize(np.ones((64, 96), np.float32), "Q4_0"), "Q4_0")
     stored["rope.weight"] = Stored(np.ones(3, np.float32), "F32")
     with pytest.raises(ValueError, match="the checkpoint does not fit the model") as raised:
         model_of(config, stored)
@@ -141,7 +147,7 @@ def test_weights_of_another_shape_or_name_are_all_named(config, weights):
         "transformer.ln_f.bias is missing",
         "rope.weight is unknown",
         f"transformer.wpe.weight is (3, {config.n_embd}), not ({config.n_positions}, {config.n_embd})",
-        "transformer.h.0.mlp.c_fc.weight is (768, 96), not (768, 192)",
+        f"transformer.h.0.mlp.c_fc.weight is (64, 96), not ({config.n_inner}, {config.n_embd})",
     ):
         assert said in str(raised.value)
 

@@ -52,7 +52,8 @@ def _sinusoids(places: int, width: int) -> np.ndarray:  # -> [places, width]
 
 def likeness() -> str:
     """Draw the mean cosine of two places against their distance: learned, and by formula."""
-    learned = load_file(ROOT / "models" / "moby-dick" / "model.safetensors")["transformer.wpe.weight"]
+    stored = load_file(ROOT / "models" / "moby-dick" / "model.safetensors")
+    learned = stored["transformer.wpe.weight"].astype(np.float32)
     apart = np.arange(1, FARTHEST + 1)
     by_formula = _likeness(_sinusoids(*learned.shape))
     ours = _likeness(learned)

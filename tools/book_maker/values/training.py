@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from checker.course.paths import ROOT, relative_path
+from checker.course.paths import ROOT, SMALL_MODEL, relative_path
 from play.training.plan import History, Plan, in_words
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import parameters
@@ -84,9 +85,43 @@ def table(rows: int = 8) -> str:
 
 
 def samples() -> str:
-    """Return what the model wrote at several moments, each as a quotation that contains no markup."""
-    found = []
-    for one in history.samples:
-        lines = re.sub(r"([\\`*_<>#|\[\]{}$~])", r"\\\1", one["text"]).splitlines()
-        found.append(f"After step {one['step']:,}:\n\n" + "\n".join(f"> {line}".rstrip() for line in lines))
-    return "\n\n".join(found)
+    """Return what the model wrote at several moments."""
+    return "\n\n".join(f"After step {one['step']:,}:\n\n{_quoted(one['text'])}" for one in history.samples)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a quotation that contains no markup."""
+    lines = re.sub(r"([\\`*_<>#|\[\]{}$~])", r"\\\1", text).splitlines()
+    return "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+# ---------------------------------------------------------------- the model in the box
+
+#: What it wrote after a few beginnings (``./run evaluate-writing``).
+writing: list[dict[str, Any]] = json.loads((SMALL_MODEL / "writing.json").read_text())
+
+#: The same of the model that was in the box before, and how well that predicted.
+before: dict[str, Any] = json.loads((SMALL_MODEL / "before.json").read_text())
+bits_before: float = before["test bits per byte"]
+
+#: The figures of a text, and how they are shown.
+FIGURES: dict[str, Callable[[Any], object]] = {
+    "words": str,
+    "invented": len,
+    "repeated": "{:.0%}".format,
+    "longest copy": len,
+}
+
+
+def written() -> str:
+    """Return what the model in the box wrote after each beginning."""
+    return "\n\n".join(_quoted(f"{one['beginning']}{one['text']} …") for one in writing)
+
+
+def writing_table() -> str:
+    """Return the figures of these texts, each after that of the model before, as the rows of a table."""
+    lines = ["| after | words | invented | repeated runs | longest copy |", "|---|--:|--:|--:|--:|"]
+    for old, new in zip(before["writing"], writing, strict=True):
+        cells = [new["beginning"], *(f"{show(old[name])} → {show(new[name])}" for name, show in FIGURES.items())]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from checker.course.paths import ROOT
+from checker.course.steps import all_steps
 from play.training.checkpoint import STATE, Folder
 from play.training.plan import Plan
-from play.training.train import train
+from play.training.train import LAST_STEP, train
 
 SIZES = dict(layers=1, heads=2, width=16, positions=16, vocab=289, batch=4)
 TINY = [f"--{name}={size}" for name, size in SIZES.items()]
@@ -193,6 +194,67 @@ def test_after_ctrl_c_it_goes_on_bit_for_bit(whole, text, tmp_path):
     again = run("--resume", parts)
     assert again.returncode == 2
     assert f"{parts} is done: it has had all 60 steps" in again.stderr
+
+
+@pytest.mark.nightly
+def test_minutes_become_a_number_of_steps_that_is_kept(text, tmp_path):
+    """The number is in the plan, so going on does not measure again."""
+    folder = tmp_path / "timed"
+    arguments = ["--text", text, *TINY, "--minutes", 0.02, "--out", folder]
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    steps = int(re.search(r"so 0\.02 minutes are enough for ([\d,]+) steps", done.stderr)[1].replace(",", ""))
+    saved, _ = Folder(folder).load()
+    assert (saved.plan.steps, saved.step, len(saved.history.losses)) == (steps, steps, steps)
+    assert f"it has had all {steps} steps" in run("--resume", folder).stderr
+
+
+@pytest.mark.nightly
+def test_a_text_that_has_changed_is_not_gone_on_with(text, tmp_path):
+    file, folder = tmp_path / "text.txt", tmp_path / "begun"
+    file.write_bytes(text.read_bytes())
+    begun = run("--text", file, *TINY, "--steps", 2, "--out", folder)
+    assert begun.returncode == 0, begun.stderr
+    saved, _ = Folder(folder).load()
+    saved.step = 1
+    Folder(folder).save(saved, best=False)
+    file.write_text(file.read_text() + "A new line.\n" * 40)
+    done = run("--resume", folder)
+    assert done.returncode == 2
+    assert f"the text has changed since {folder} was begun; restore it" in done.stderr
+
+
+@pytest.mark.nightly
+def test_ones_own_steps_train_the_same_model(whole, text, course, tmp_path):
+    folder, _ = whole
+    for step in all_steps():
+        if step.name.startswith("step") and step.name <= LAST_STEP:
+            course.write(step.task)
+    mine = tmp_path / "mine"
+    arguments = ["--text", text, *TINY, "--accumulate", 2, "--steps", 60, "--out", mine, "--mine"]
+    done = subprocess.run(
+        command(*arguments), capture_output=True, timeout=1800, check=False, **(surroundings() | {"cwd": course.root})
+    )
+    assert done.returncode == 0, done.stderr
+    assert (mine / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
+    assert json.loads((mine / "training.json").read_text())["facts"]["code"] == "steps"
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "arguments", [("generate", "the whale", "--max-new-tokens", "5"), ("attention", "the", "--text")]
+)
+def test_the_commands_read_the_folder(whole, arguments):
+    folder, _ = whole
+    done = subprocess.run(
+        [sys.executable, "-m", "checker", *arguments, "--model", str(folder / "best")],
+        capture_output=True,
+        timeout=1800,
+        check=False,
+        **surroundings(),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
 
 
 @pytest.mark.nightly
