@@ -32,6 +32,10 @@ STATE = "training.safetensors"
 UNFINISHED = ".unfinished"  # ends the name of what is being written
 
 
+class CannotSave(ValueError):
+    """A save failed; the message says what the folder holds."""
+
+
 @dataclass
 class Saved:
     """What a training is resumed from."""
@@ -110,7 +114,7 @@ class Folder:
         """Make the folder with everything that belongs in it, all at once.
 
         Raises:
-            OSError: it cannot be written; then nothing is left.
+            CannotSave: the disk is full, say; then nothing is left.
         """
         whole = self.path.absolute()
         made = whole.with_name(whole.name + UNFINISHED)
@@ -123,9 +127,12 @@ class Folder:
             zeros = {name: np.zeros_like(array) for name, array in weights.items()}
             unfinished.save(Saved(plan, history, 0, weights, zeros, zeros), best=False)
             made.replace(self.path)
-        except OSError:
+        except OSError as error:
             shutil.rmtree(made, ignore_errors=True)
-            raise
+            raise CannotSave(
+                f"{self.path} could not be made ({error.strerror}), and nothing of it is left. Make room there, or "
+                "give another --out, and start again"
+            ) from error
         _sync(self.path.parent)
 
     def save(self, saved: Saved, *, best: bool) -> None:

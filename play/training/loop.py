@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 
 from checker.max_adapter.runtime import tensor
 from play.tokens import encode, end_of_text
-from play.training.checkpoint import Folder, Saved
+from play.training.checkpoint import CannotSave, Folder, Saved
 from play.training.graphs import Trainer
 from play.training.plan import History, Plan, in_words
 from play.training.windows import Blend, Windows, count_bytes
@@ -33,10 +33,6 @@ HEADER = f"{'step':>7}  {'loss':>7}  {'validation':>10}  {'bits per byte':>13}  
 
 class Diverged(ValueError):
     """The loss is no longer a number; the message says what to try."""
-
-
-class CannotSave(ValueError):
-    """A save failed; the message says what the folder holds."""
 
 
 class Interrupt:

@@ -50,7 +50,6 @@ def train(
         NotWritten: steps are not complete, and the reference may not stand in.
         WasRefused: a check said no to a step, which may not run anyway.
         ValueError: an option, a text or a folder cannot be used, the loss is not a number, or a save failed.
-        OSError: the folder cannot be written.
     """
     given = {name: one for name, one in {**numbers, "steps": steps}.items() if one is not None}
     check_options(given, text=text, also=also, minutes=minutes, out=out, resume=resume)

@@ -12,7 +12,7 @@ import pytest
 
 from checker.course.paths import ROOT
 from play.training import checkpoint
-from play.training.checkpoint import STATE, Folder, Saved
+from play.training.checkpoint import STATE, CannotSave, Folder, Saved
 from play.training.curve import as_svg
 from play.training.plan import History, Plan
 from play.training.windows import learn_tokenizer
@@ -206,7 +206,9 @@ def test_a_folder_that_cannot_be_made_whole_is_not_made(tmp_path, tokenizer, wei
         file.write_bytes(data)
 
     monkeypatch.setattr(checkpoint, "write", fail)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(
+        CannotSave, match=r"new could not be made \(No space left on device\), and nothing of it is left"
+    ):
         Folder(tmp_path / "new").begin(PLAN, CONFIG, tokenizer, weights, history(0))
     assert list(tmp_path.iterdir()) == []
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from play.training import loop
-from play.training.checkpoint import Folder
+from play.training.checkpoint import CannotSave, Folder
 from play.training.graphs import Trainer
-from play.training.loop import CannotSave, Diverged, Session
+from play.training.loop import Diverged, Session
 from play.training.memory import shared
 from play.training.plan import History, Plan, in_words, options
 from play.training.train import train
