@@ -81,7 +81,7 @@ def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int
     """Return the learning rate of a step; the first is step 1.
 
     It rises in a straight line to ``peak`` at ``warmup_steps``, then falls along half a cosine to 0 at ``total_steps``,
-    and stays there. Without a warm-up, ``warmup_steps`` is 0.
+    which is later, and stays there. Without a warm-up, ``warmup_steps`` is 0.
     """
     # TODO: Up to the end of the warm-up a fraction of peak; after it, half of peak times (1 + cosine). (4 lines)
     raise NotImplementedError

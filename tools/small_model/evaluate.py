@@ -9,7 +9,7 @@ import json
 import lzma
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -224,6 +224,23 @@ def longest_copy(text: str, read: str) -> str:
     return longest
 
 
+def written(folder: Path) -> Iterator[str]:
+    """Yield what a model, in Hugging Face's layout, writes after each of :data:`BEGINNINGS`, up to the last space."""
+    disable_progress_bar()
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32").eval()
+    tokenizer, config = load_tokenizer(folder), read_config(folder)
+
+    def logits(input_ids: np.ndarray) -> np.ndarray:
+        with torch.inference_mode():
+            return model(torch.from_numpy(input_ids)).logits.numpy()
+
+    for beginning, seed in BEGINNINGS:
+        input_ids = encode(tokenizer, beginning, config)
+        rng, length = np.random.default_rng(seed), config.n_positions
+        ids = generate_tokens(logits, input_ids, CHARACTERS // 2, 0.8, top_k=40, rng=rng, n_positions=length)
+        yield tokenizer.decode(ids[0, input_ids.shape[1] :].tolist())[:CHARACTERS].rpartition(" ")[0]
+
+
 def record_writing(folder: Path, others: Sequence[Path], out: Path | None) -> None:
     """Have a model write after each of :data:`BEGINNINGS`; print the texts with their figures.
 
@@ -232,22 +249,10 @@ def record_writing(folder: Path, others: Sequence[Path], out: Path | None) -> No
         others: texts that it has read beside *Moby Dick*.
         out: where the figures go.
     """
-    disable_progress_bar()
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32").eval()
-    tokenizer, config = load_tokenizer(folder), read_config(folder)
     read = "\n".join(read_text(file) for file in (MOBY_DICK, *others))
     known = set(words_of(read))
-
-    def logits(input_ids: np.ndarray) -> np.ndarray:
-        with torch.inference_mode():
-            return model(torch.from_numpy(input_ids)).logits.numpy()
-
     result = []
-    for beginning, seed in BEGINNINGS:
-        input_ids = encode(tokenizer, beginning, config)
-        rng, length = np.random.default_rng(seed), config.n_positions
-        ids = generate_tokens(logits, input_ids, CHARACTERS // 2, 0.8, top_k=40, rng=rng, n_positions=length)
-        text = tokenizer.decode(ids[0, input_ids.shape[1] :].tolist())[:CHARACTERS].rpartition(" ")[0]
+    for (beginning, seed), text in zip(BEGINNINGS, written(folder), strict=True):
         result.append({"beginning": beginning, "seed": seed, "text": text, **writing(text, known, read)})
         print(f"{beginning}{text}\n")
     rows = [row | {"new": len(row["invented"]), "copy": len(row["longest copy"])} for row in result]

@@ -38,6 +38,14 @@ def test_what_it_writes_is_recorded_after_the_fixed_beginnings():
             assert {name: one[name] for name in found} == found
 
 
+@pytest.mark.nightly
+def test_what_is_recorded_is_what_it_writes():
+    evaluate = pytest.importorskip("tools.small_model.evaluate")
+    recorded = json.loads((SMALL_MODEL / "writing.json").read_text())
+    now = evaluate.written(SMALL_MODEL)
+    assert [next(now), next(now)] == [one["text"] for one in recorded[:2]]
+
+
 def test_it_predicts_better_than_a_5_gram_and_xz():
     bits = EVALUATION["test bits per byte"]
     assert bits["this model"] < bits["interpolated 5-gram"]
