@@ -20,7 +20,8 @@ from tools.book_maker.values.book_values import config
 from tools.book_maker.values.recording import RECORDED, file_of, read
 
 PHONE, DESK = WIDTHS
-MOST_COMPRESSED = 150_000  # bytes of all that is recorded
+MOST_COMPRESSED = 250_000  # bytes of all that is recorded; nine tenths are logits
+HEADS = config.n_layer * config.n_head
 MINUS = "\N{MINUS SIGN}"
 SOON = 5_000  # milliseconds
 FIRST = 60_000  # for the process that answers: it imports MAX
@@ -62,9 +63,9 @@ def test_the_recorded_attention_is_the_models(reader):
     for text in read("attention")["texts"]:
         now, length = reader.attention({"text": text["text"]}), len(text["tokens"])
         assert text["tokens"] == now["tokens"]
-        scores, weights = (unpacked(text["scores"], -1, length, length), unpacked(text["weights"], 30, -1))
+        scores, weights = (unpacked(text["scores"], -1, length, length), unpacked(text["weights"], HEADS, -1))
         np.testing.assert_allclose(scores, unpacked(now["scores"], -1, length, length), atol=1e-3)
-        np.testing.assert_allclose(weights, unpacked(now["weights"], 30, -1), atol=1e-4)
+        np.testing.assert_allclose(weights, unpacked(now["weights"], HEADS, -1), atol=1e-4)
         allowed = np.tril(np.ones((length, length), bool))
         powers = np.where(allowed, np.exp(scores), 0)
         of_scores = powers / powers.sum(axis=-1, keepdims=True)
@@ -223,7 +224,7 @@ def test_sampling_shows_what_step_12_computes(open_widget, temperature, slot, to
     assert float(shown[-1][2][:-1]) == pytest.approx(100 * plain[order[12:]].sum(), abs=0.06)
     left = (now > 0).sum()
     words = widget.locator(".summary").inner_text()
-    assert ("all 1,024 tokens" in words) if left == 1024 else (f"keeps {left}" in words)
+    assert (f"all {config.vocab_size:,} tokens" in words) if left == config.vocab_size else (f"keeps {left}" in words)
 
 
 def test_draws_follow_the_probabilities_and_the_greedy_token_needs_none(open_widget):
@@ -248,9 +249,9 @@ def test_attention_shows_scores_the_mask_and_weights_and_keys_move(open_widget, 
     widget, recorded = open_widget("attention"), read("attention")
     text = recorded["texts"][0]
     length = len(text["tokens"])
-    scores = unpacked(text["scores"], 5, 6, length, length)
+    scores = unpacked(text["scores"], config.n_layer, config.n_head, length, length)
     weights = np.zeros_like(scores)
-    weights[..., *np.tril_indices(length)] = unpacked(text["weights"], 5, 6, -1)
+    weights[..., *np.tril_indices(length)] = unpacked(text["weights"], config.n_layer, config.n_head, -1)
 
     def check(layer, head, query):
         for key, row in enumerate(rows(widget)):
@@ -262,7 +263,7 @@ def test_attention_shows_scores_the_mask_and_weights_and_keys_move(open_widget, 
 
     check(recorded["layer"], recorded["head"], length // 2)
     heads = widget.get_by_role("listbox", name="Heads")
-    assert heads.get_by_role("option").count() == 30
+    assert heads.get_by_role("option").count() == HEADS
     heads.get_by_role("option", name="layer 1, head 2").click()
     phone.keyboard.press("ArrowDown")
     phone.keyboard.press("ArrowRight")
