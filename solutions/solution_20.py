@@ -105,8 +105,8 @@ def clip_by_global_norm(gradients: Gradients, max_norm: float) -> tuple[Gradient
     Returns:
         The gradients, and the length that they had together, [].
     """
-    # Square and sum each, sum those, take the root; then a factor of at most 1 for all. (4 lines)
-    squares = [F.sum(gradient * gradient, axis=None).reshape([]) for gradient in gradients.values()]
+    # Square each, sum its rows, then all; sum those, take the root; then a factor of at most 1 for all. (4 lines)
+    squares = [F.sum(F.sum(gradient * gradient, axis=-1), axis=None).reshape([]) for gradient in gradients.values()]
     norm = F.sqrt(sum(squares[1:], squares[0]))
     factor = max_norm / F.max(norm, max_norm)
     return {name: gradient * factor for name, gradient in gradients.items()}, norm

@@ -93,7 +93,7 @@ def clip_by_global_norm(gradients: Gradients, max_norm: float) -> tuple[Gradient
     Returns:
         The gradients, and the length that they had together, [].
     """
-    # TODO: Square and sum each, sum those, take the root; then a factor of at most 1 for all. (4 lines)
+    # TODO: Square each, sum its rows, then all; sum those, take the root; then a factor of at most 1 for all. (4 lines)
     raise NotImplementedError
 
 

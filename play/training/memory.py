@@ -20,13 +20,14 @@ from solutions.solution_13 import Weights
 from solutions.solution_18 import Gradients
 
 ALIGNED = 16  # float32 numbers: every view begins at a multiple of 64 bytes
+ROW = 1024  # numbers: a norm is that of sums of rows, in each of which float32 loses little
 
 MATRICES, VECTORS = "matrices", "vectors"  # what decays, and what does not
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Arrays by name, which are parts of the two ``wholes``, of shapes [numbers, 1] and [numbers]."""
+    """Arrays by name, which are parts of the two ``wholes``, of shapes [rows, ROW] and [numbers]."""
 
     arrays: Weights
     wholes: Weights
@@ -67,10 +68,12 @@ def shared(shapes: Mapping[str, tuple[int, ...]]) -> Shared:
             if (len(shape) > 1) == (kind == MATRICES):
                 places[name] = size
                 size += -(-int(np.prod(shape)) // ALIGNED) * ALIGNED
+        if kind == MATRICES:
+            size = -(-size // ROW) * ROW  # the zeros at the end stay zeros
         room = np.zeros(size + ALIGNED, np.float32)
         start = -room.ctypes.data // room.itemsize % ALIGNED
         whole = room[start : start + size]
-        wholes[kind] = whole[:, None] if kind == MATRICES else whole
+        wholes[kind] = whole.reshape(-1, ROW) if kind == MATRICES else whole
         for name, place in places.items():
             arrays[name] = whole[place : place + int(np.prod(shapes[name]))].reshape(shapes[name])
     return Shared({name: arrays[name] for name in shapes}, wholes)

@@ -8,7 +8,9 @@ RISING = "if step <= warmup_steps:"
 RISE = "return peak * step / warmup_steps"
 DONE = "done = min(1.0, (step - warmup_steps) / (total_steps - warmup_steps))"
 FALL = "return peak * (1 + math.cos(math.pi * done)) / 2"
-SQUARES = "squares = [F.sum(gradient * gradient, axis=None).reshape([]) for gradient in gradients.values()]"
+SQUARES = (
+    "squares = [F.sum(F.sum(gradient * gradient, axis=-1), axis=None).reshape([]) for gradient in gradients.values()]"
+)
 NORM = "norm = F.sqrt(sum(squares[1:], squares[0]))"
 FACTOR = "factor = max_norm / F.max(norm, max_norm)"
 CLIPPED = "return {name: gradient * factor for name, gradient in gradients.items()}, norm"
@@ -339,6 +341,9 @@ ALTERNATIVES = {
         DONE: "if step >= total_steps:\n        return 0.0\n    done = (step - warmup_steps) / (total_steps - warmup_steps)"
     },
     "a sum that begins with 0": {NORM: "norm = F.sqrt(sum(squares))"},
+    "all squares of a gradient in one sum": {
+        SQUARES: "squares = [F.sum(gradient * gradient, axis=None).reshape([]) for gradient in gradients.values()]"
+    },
     "the squares as powers, added in a loop": {
         SQUARES: "total = 0.0\n    for gradient in gradients.values():\n        total = total + F.sum(gradient**2, axis=None).squeeze(0)",
         NORM: "norm = F.sqrt(total)",

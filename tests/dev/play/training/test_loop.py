@@ -15,7 +15,7 @@ from play.training import loop
 from play.training.checkpoint import CannotSave, Folder
 from play.training.graphs import Trainer
 from play.training.loop import Diverged, Session
-from play.training.memory import shared
+from play.training.memory import ROW, shared
 from play.training.plan import History, Plan, in_words, options
 from play.training.train import train
 from play.training.windows import Windows, learn_tokenizer, token_ids, validation_windows
@@ -396,7 +396,7 @@ def test_wholes_and_arrays_are_the_same_memory():
         array[...] = number
         assert array.ctypes.data % 64 == 0
     assert (made.wholes["matrices"].sum(), made.wholes["vectors"].sum()) == (15 + 8 * 3, 5 * 2 + 4)
-    assert made.wholes["matrices"].shape[1:] == (1,)
+    assert made.wholes["matrices"].shape == (1, ROW)
     made.wholes["vectors"][...] = 7
     assert (made.arrays["b"] == 7).all()
     assert (made.arrays["a"] == 1).all()
@@ -428,7 +428,7 @@ def test_an_update_of_the_wholes_is_that_of_every_weight():
         ]
 
     def placed(found):
-        """The numbers of all arrays in the order of the wholes: matrices first, each padded to a multiple of 16."""
+        """The numbers of all arrays in the order of the wholes: matrices first, padded as they are."""
         group = shared(shapes)
         at = 0
         for array in group.arrays.values():

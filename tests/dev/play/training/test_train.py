@@ -288,3 +288,20 @@ def test_the_steps_are_those_of_step_20_run_without_a_compiler(whole):
         rate = step_20.learning_rate(step, peak=plan.rate, warmup_steps=plan.warmup_steps, total_steps=plan.steps)
         loss, _ = step_20.train_step(state, batches, rate, accumulate, update)
         assert saved.history.losses[step - 1] == pytest.approx(loss, abs=2e-5)
+
+
+@pytest.mark.parametrize("shape", [(50_257, 64), (3 * 768, 768), (100_000,)])
+def test_the_norm_of_many_numbers_loses_nothing(shape):
+    """One sum of three million squares loses a thousandth of them in float32, and more of more."""
+    from checker.max_adapter.runtime import lazily, prepare
+    from play.training.memory import shared
+    from solutions.solution_20 import clip_by_global_norm
+
+    prepare()
+    sums = shared({"one": shape, "other": (3,)})
+    numbers = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+    sums.fill({"one": numbers, "other": np.zeros(3, np.float32)})
+    for gradients in (sums.tensors(), sums.whole_tensors()):
+        with lazily():
+            _, norm = clip_by_global_norm(gradients, 1.0)
+        assert norm.item() == pytest.approx(np.linalg.norm(numbers.astype(np.float64)), rel=2e-5)
