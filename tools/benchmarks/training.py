@@ -1,7 +1,7 @@
 """Compare one step of training: this course's code in MAX, and PyTorch.
 
-Losses and norms of two steps are compared before anything is timed; a wrong one ends the run. The figures of every
-processor stay apart, and a size that is measured again replaces its own alone.
+Losses of two steps, and the norm of the first, are compared before anything is timed; a wrong one ends the run. The
+figures of every processor stay apart, and a size that is measured again replaces its own alone.
 """
 
 from __future__ import annotations
