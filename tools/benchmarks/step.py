@@ -128,9 +128,9 @@ def torch_training(plan: Plan, material: Material, last: int) -> Iterator[tuple[
 def two_steps(step: Callable[[], tuple[float, float]], first: tuple[float, float]) -> list[np.ndarray]:
     """Return the loss of a step, that of the next, which tells whether the first was right, and the first one's norm.
 
-    The norm counts a hundredth: in 32 bits PyTorch's own norm of GPT-2 small's gradients is off by almost a thousandth. The next
-    step's norm is no measure. AdamW's first update of a weight has the size of the rate and the sign of the gradient,
-    and gradients near zero have the sign that rounding gives them.
+    The norm counts a hundredth: in 32 bits PyTorch's own norm of GPT-2 small's gradients is off by almost a thousandth.
+    The next step's norm is no measure. AdamW's first update of a weight has the size of the rate and the sign of the
+    gradient, and gradients near zero have the sign that rounding gives them.
     """
     loss, norm = first
     return [np.array([loss, step()[0], norm / 100], np.float64)]
