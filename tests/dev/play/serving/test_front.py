@@ -639,3 +639,22 @@ async def test_a_model_that_has_stopped_is_not_ready_while_texts_wait(monkeypatc
     assert await status() == 200
     server.model.go.set()
     await task
+
+
+async def test_a_model_that_just_got_a_text_after_a_pause_without_probes_has_not_stopped(monkeypatch):
+    server = Server()
+    now = 0.0
+    monkeypatch.setattr("play.serving.front.probes.time.monotonic", lambda: now)
+    assert (await ask(server.app, None, path="/ready")).status == 200
+    now += 2 * STUCK_SECONDS  # in which nobody asks for anything
+    server.model.go.clear()
+    task, _ = server.start()
+    await until(lambda: server.places.taken == 1)
+    now += 1
+    assert (await ask(server.app, None, path="/ready")).status == 200
+    now += STUCK_SECONDS
+    ready = await ask(server.app, None, path="/ready")
+    assert ready.status == 503
+    assert "has run nothing for 301 s" in json.loads(ready.body)["why"]
+    server.model.go.set()
+    await task
