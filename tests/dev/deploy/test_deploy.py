@@ -102,6 +102,14 @@ def test_what_is_not_copied_does_not_even_reach_the_build():
     assert sorted(taken) == sorted(copied())
 
 
+def test_the_file_of_keys_is_made_readable_for_the_user_of_the_container_and_nobody_else():
+    (line,) = re.findall(r"^# +(sudo chown .+)$", (DEPLOY / "compose.yaml").read_text(), re.M)
+    keys = read(DEPLOY / "compose.yaml")["secrets"]["api-keys"]["file"]
+    file = f"deploy/{keys.removeprefix('./')}"
+    (user,) = re.findall(r"useradd --uid (\d+)", CONTAINERFILE)
+    assert line == f"sudo chown {user} {file} && sudo chmod 400 {file}"
+
+
 def test_nothing_runs_as_root():
     (user,) = re.findall(r"useradd --uid (\d+)", CONTAINERFILE)
     assert re.search(rf"^USER {user}$", CONTAINERFILE, re.M)
