@@ -67,6 +67,7 @@ __all__ = [
     "peers",
     "position_costs",
     "projections",
+    "replica_agreement",
     "replica_tables",
     "replicas",
     "serve_defaults",
@@ -256,6 +257,13 @@ def replica_tables() -> dict[str, str]:
     from tools.benchmarks.replicas.results import tables
 
     return tables({"parts": replicas})
+
+
+def replica_agreement() -> dict[str, str]:
+    """Return how many times the simulated median and 95th percentile the measured ones are, as ``0.8 to 1.2``."""
+    from tools.benchmarks.replicas.results import agreement
+
+    return {what: f"{least:.1f} to {most:.1f}" for what, (least, most) in agreement(replicas["two"]).items()}
 
 
 def max_version() -> str:
