@@ -23,6 +23,7 @@ from checker.course.blanks import blanks_of
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
 from checker.numeric.tolerance import TOLERANCE
+from play.serving.environment import WAITING_MB
 from play.serving.front.admission import BODY_SECONDS, LARGEST_BODY
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import (
@@ -85,6 +86,7 @@ __all__ = [
     "token_flops",
     "tolerance",
     "training",
+    "waiting_mb",
 ]
 
 
@@ -130,6 +132,7 @@ replicas = _json("tools/benchmarks/figures/replicas.json")["parts"]
 #: The options of ``./run serve`` as they are if nothing is said, and what it takes of a request's body.
 serve_defaults = {option.name: option.default for option in cli.main.commands["serve"].params}
 largest_body, body_seconds = LARGEST_BODY, BODY_SECONDS
+waiting_mb = WAITING_MB
 
 #: How well the small model of this course reads (``tools/small_model/evaluate.py``).
 evaluation = _json("models/moby-dick/evaluation.json")
