@@ -25,6 +25,7 @@ from checker.course.steps import find_step
 from checker.numeric.tolerance import TOLERANCE
 from play.serving.environment import WAITING_MB
 from play.serving.front.admission import BODY_SECONDS, LARGEST_BODY
+from play.serving.replicas.restarting import SILENT_SECONDS
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import (
     attention_flops,
@@ -75,6 +76,7 @@ __all__ = [
     "serving",
     "serving_table",
     "share",
+    "silent_seconds",
     "sizes",
     "small_weights",
     "small_weights_table",
@@ -132,7 +134,7 @@ replicas = _json("tools/benchmarks/figures/replicas.json")["parts"]
 #: The options of ``./run serve`` as they are if nothing is said, and what it takes of a request's body.
 serve_defaults = {option.name: option.default for option in cli.main.commands["serve"].params}
 largest_body, body_seconds = LARGEST_BODY, BODY_SECONDS
-waiting_mb = WAITING_MB
+silent_seconds, waiting_mb = SILENT_SECONDS, WAITING_MB
 
 #: How well the small model of this course reads (``tools/small_model/evaluate.py``).
 evaluation = _json("models/moby-dick/evaluation.json")
