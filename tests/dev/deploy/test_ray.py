@@ -256,6 +256,12 @@ def test_the_file_for_a_cluster_finds_the_code_wherever_ray_was_started(tmp_path
         made.wait_until_ready()
         (answer,) = closed_loop(port, [Request("whale", 3)], 1)
         assert answer.text == text_of("whale", 3)
+        servers = servers_in(made, [*FAKE, "--no-key"])
+        assert len(servers) == 2
+    limit = time.monotonic() + 20
+    while any(map(lives, servers)):
+        assert time.monotonic() < limit, "the servers outlived Ray"
+        time.sleep(0.1)
 
 
 # ---------------------------------------------------------------- the course's own server, with the model in the box
