@@ -22,6 +22,8 @@ KERNELS = "GPT2_KERNELS"
 QUANTIZE = "GPT2_QUANTIZE"
 
 
+#: At most, of a text that waits, in all processes of a server; ``tests/dev/play/test_serve.py`` measures it.
+WAITING_MB = 0.25
 LONGEST = 86_400  # seconds: a day, for a request or for the end of the server
 
 
@@ -42,7 +44,7 @@ class Options:
     port: int
     device: str
     batch: int  # texts that run at once
-    queue: int  # texts that wait
+    queue: int  # texts that wait; each takes less than WAITING_MB
     time_limit: float  # seconds that a request may take
     grace: float  # seconds that running requests have once a signal asks the server to end
     restart: bool  # start the model again when its process ends

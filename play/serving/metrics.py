@@ -40,11 +40,15 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         self.requests = Counter(
-            "gpt2_requests", "Requests that have ended, by path and status.", ["path", "status"], registry=registry
+            "gpt2_requests",
+            "Requests that have ended, by path and status; a stream that failed has that of its error, 499 is a client "
+            "that left.",
+            ["path", "status"],
+            registry=registry,
         )
         self.ended = Counter("gpt2_requests_ended_early", "Requests that the server ended.", registry=registry)
         self.request_seconds = Histogram(
-            "gpt2_request_seconds", "How long a completion took.", registry=registry, buckets=LONG
+            "gpt2_request_seconds", "How long a complete completion took.", registry=registry, buckets=LONG
         )
         self.prompt_tokens = Counter("gpt2_prompt_tokens", "Tokens of prompts.", registry=registry)
         self.generated_tokens = Counter("gpt2_generated_tokens", "Tokens that were generated.", registry=registry)
@@ -104,9 +108,9 @@ class Metrics:
     def add(self, record: Record) -> None:
         """Count a request that has ended."""
         path = record.path if record.path in PATHS else "other"
-        self.requests.labels(path, str(record.status)).inc()
+        self.requests.labels(path, str(record.outcome)).inc()
         self.ended.inc(bool(record.ended))
-        if record.texts and record.status == 200:
+        if record.texts and record.outcome == 200:
             self.request_seconds.observe(record.seconds)
 
     def page(self) -> tuple[bytes, str]:

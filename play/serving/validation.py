@@ -18,6 +18,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 LONGEST_VALUE = 80  # characters of a value that a message repeats
 MOST_CHOICES = 128  # texts that one request may ask for
 MOST_STOPS = 16  # MAX looks for each of them after every token
+LONGEST_STOP = 128  # characters; a text keeps its stops while it waits, and many may wait
+MOST_STOP_TOKENS = 128
 SEED_OF_ZERO = 1 << 62  # MAX takes seed 0 for no seed at all
 NOT_OFFERED = {"echo": False, "logprobs": None, "suffix": None, "best_of": 1, "logit_bias": None}
 WITHOUT_EFFECT = {  # MAX takes any other value and ignores it: its sampler is compiled without them, min_p on a CPU
@@ -74,8 +76,9 @@ def _only(value: float) -> tuple[Any, str]:
     return Annotated[float | None, Field(ge=value, le=value)], f"{value} or left out; nothing else is offered here"
 
 
-Stop = Annotated[str, Field(min_length=1)]
+Stop = Annotated[str, Field(min_length=1, max_length=LONGEST_STOP)]
 Stops = Stop | Annotated[list[Stop], Field(max_length=MOST_STOPS)] | None
+StopTokens = Annotated[list[int], Field(max_length=MOST_STOP_TOKENS)] | None
 STREAM_OPTIONS = '{"include_usage": true}, or left out, and only with "stream": true'
 
 
@@ -93,8 +96,8 @@ def completion_request(limits: ModelLimits) -> type[BaseModel]:
         "top_k": _number(int, -1, limits.vocab_size),
         "seed": _number(int, 0, 2**63 - 1),
         "n": _number(int, 1, min(MOST_CHOICES, limits.most_choices)),
-        "stop": (Stops, f"a text, or a list of at most {MOST_STOPS} texts, each of at least one character"),
-        "stop_token_ids": (list[int] | None, "a list of token ids"),
+        "stop": (Stops, f"a text, or a list of at most {MOST_STOPS} texts, each of 1 to {LONGEST_STOP} characters"),
+        "stop_token_ids": (StopTokens, f"a list of at most {MOST_STOP_TOKENS} token ids"),
         "stream": (bool | None, "true or false"),
         "stream_options": (dict[Literal["include_usage"], bool] | None, STREAM_OPTIONS),
         "ignore_eos": (bool | None, "true or false"),

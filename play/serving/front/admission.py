@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import time
+
 from play.serving.front.answers import CLOSE, SOON, App, Receive, Scope, Send, refuse, retry_after
 from play.serving.front.recording import CURRENT
 from play.serving.front.standing import Standing
@@ -22,6 +24,7 @@ class Places:
     def __init__(self, batch: int, queue: int) -> None:
         self.batch, self.queue = batch, queue
         self.taken = 0
+        self.busy_since = 0.0  # by time.monotonic(): since then, there has always been a text
 
     @property
     def running(self) -> int:
@@ -36,6 +39,16 @@ class Places:
     def fit(self, texts: int) -> bool:
         """Return whether so many more can be taken."""
         return self.taken + texts <= self.batch + self.queue
+
+    def take(self, texts: int) -> None:
+        """Take places for so many more texts."""
+        if not self.taken:
+            self.busy_since = time.monotonic()
+        self.taken += texts
+
+    def give_back(self, texts: int) -> None:
+        """Free the places of so many texts."""
+        self.taken -= texts
 
 
 class Admission:
@@ -61,8 +74,8 @@ class Admission:
         if not self.places.fit(texts):
             why = f"{self.places.running} texts run and {self.places.waiting} wait, and no more are taken; ask again"
             return await refuse(send, 429, why, [retry_after(SOON)])
-        self.places.taken += texts
+        self.places.take(texts)
         try:
             await self.app(scope, receive, send)
         finally:
-            self.places.taken -= texts
+            self.places.give_back(texts)

@@ -64,6 +64,8 @@ class Probes:
         now, batches = time.monotonic(), self.batches()
         if batches != self.seen or not self.places.taken:
             self.seen, self.seen_at = batches, now
-        if (seconds := now - self.seen_at) <= STUCK_SECONDS:
+        # If nobody probed for a while, `seen_at` is older than the texts that are here now.
+        seconds = now - max(self.seen_at, self.places.busy_since)
+        if seconds <= STUCK_SECONDS:
             return None
         return f"the model has run nothing for {seconds:.0f} s, and texts wait", LATER

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from play.serving.front.answers import App, Message, Receive, Scope, Send, header
 
 ID = b"x-request-id"
+CLIENT_LEFT = 499  # as nginx counts a request whose client went away first
 MAY_BE_AN_ID = re.compile(rb"[\w.:=+/-]{1,128}", re.ASCII)  # nothing that could end a line of a log, or a header
 
 
@@ -25,13 +26,22 @@ class Record:
     began: float = field(default_factory=time.monotonic)
     status: int = 0  # of the answer; 0 if the client went away before there was one
     seconds: float = 0.0  # until the answer was complete, or the client had gone
-    complete: bool = False  # the answer was sent to its end
+    complete: bool = False  # the answer was sent to its end, and the client was there
+    left: bool = False  # somebody noticed that the client had gone before that
     texts: int = 0  # how many the request asks for
     prompt_tokens: int = 0
     generated_tokens: int = 0
     first_token: float | None = None  # seconds until the first token was there
     ended: str = ""  # why the request was ended before its time
+    error: int = 0  # the status that this has; a stream has begun with another one
     model_id: str = ""  # the id that MAX gave it, which MAX's own log has
+
+    @property
+    def outcome(self) -> int:
+        """The status by which the request is counted, whatever its answer began with."""
+        if self.error:
+            return self.error
+        return self.status if self.complete else CLIENT_LEFT
 
 
 #: The record of the request that is being answered; in the tasks that MAX starts for it, too.
@@ -56,6 +66,11 @@ class Recording:
         record = Record(_id_of(scope), scope["method"], scope["path"])
         CURRENT.set(record)  # for this task alone: each request has its own
 
+        async def receiving() -> Message:
+            message = await receive()
+            record.left |= message["type"] == "http.disconnect" and not record.complete
+            return message
+
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 record.status = message["status"]
@@ -63,10 +78,14 @@ class Recording:
                 kept = [pair for pair in message.get("headers", []) if pair[0].lower() != ID]
                 message = {**message, "headers": [*kept, (ID, record.id.encode())]}
             await send(message)
-            record.complete = message["type"] == "http.response.body" and not message.get("more_body")
+            last = message["type"] == "http.response.body" and not message.get("more_body")
+            record.complete = last and not record.left
 
         try:
-            await self.app(scope, receive, sending)
+            await self.app(scope, receiving, sending)
+        except Exception:
+            record.error = 0 if record.left else 500  # so the server answers, or cuts off what has begun
+            raise
         finally:
             record.seconds = time.monotonic() - record.began
             for listener in self.listeners:

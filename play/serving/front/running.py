@@ -76,7 +76,8 @@ class Running:
         finally:
             self.runs.discard(run)
         if run.clock.expired() and not run.finished:
-            CURRENT.get().ended = run.why
+            record = CURRENT.get()
+            record.ended, record.error = run.why, run.status
             await _say(run, send)
 
 

@@ -14,9 +14,15 @@ from play.serving.environment import CannotServe
 HOME = ROOT / ".ray"
 PINS = ROOT / "requirements" / "ray.txt"
 APPLICATION = "play.serving.replicas.application"
-OURS = ("host", "port")  # of all replicas together
-#: Ray reports nothing to its makers.
-ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(ROOT)}
+OURS = ("host", "port", "grace")  # of all replicas together
+ENVIRONMENT = {
+    "PYTHONPATH": str(ROOT),
+    "RAY_DEDUP_LOGS": "0",  # a line of one server's log is not left out because another said the same
+    "RAY_DISABLE_WORKER_LOG_PREFIX": "1",  # a replica says itself which it is
+    "RAY_ROTATION_BACKUP_COUNT": "1",
+    "RAY_ROTATION_MAX_BYTES": str(64 << 20),  # of each file in which Ray keeps a log
+    "RAY_USAGE_STATS_ENABLED": "0",  # Ray reports nothing to its makers
+}
 
 
 def serve_replicas(replicas: int, options: Mapping[str, Any], tell: Callable[[str], None]) -> None:
@@ -24,7 +30,8 @@ def serve_replicas(replicas: int, options: Mapping[str, Any], tell: Callable[[st
 
     Args:
         replicas: how many servers.
-        options: of one server, by the names of their parameters. Ray takes the host and the port.
+        options: of one server, by the names of their parameters. Ray takes the host and the port; it gives every server
+            the grace.
         tell: tells the user how far along it is.
 
     Raises:

@@ -2,9 +2,11 @@
 
     python fake_server.py --port PORT
 
-Its text is made of the prompt, token by token, so that a test knows what is right.
+Its text is made of the prompt, token by token, so that a test knows what is right. The prompt ``echo`` gets its own
+headers back, and two cookies.
 """
 
+import argparse
 import asyncio
 import json
 import signal
@@ -13,6 +15,7 @@ import sys
 import uvicorn
 
 SECONDS_PER_TOKEN = 0.001
+LAST_SECONDS = 1.0  # from a signal on, in which the balancer learns of it
 draining = False
 running = 0
 
@@ -48,12 +51,16 @@ async def app(scope, receive, send):
         request = await body_of(receive)
         running += 1
         try:
-            await complete(request, send)
+            await complete(request, send, scope["headers"])
         finally:
             running -= 1
 
 
-async def complete(request, send):
+async def complete(request, send, headers):
+    if request["prompt"] == "echo":
+        lines = [f"{name.decode()}: {value.decode()}" for name, value in headers]
+        cookies = [(b"set-cookie", b"a=1"), (b"set-cookie", b"b=2")]
+        return await answer(send, 200, json.dumps(lines).encode(), headers=cookies)
     text = text_of(request["prompt"], request["max_tokens"])
     if not request["stream"]:
         await asyncio.sleep(SECONDS_PER_TOKEN * request["max_tokens"])
@@ -67,22 +74,30 @@ async def complete(request, send):
     await send({"type": "http.response.body", "body": b"data: [DONE]\n\n"})
 
 
-async def main(port):
+async def main(port, host, grace):
     global draining
-    config = uvicorn.Config(app, port=port, log_level="warning", lifespan="off")
+    config = uvicorn.Config(app, host=host, port=port, log_level="warning", lifespan="off")
     server = uvicorn.Server(config)
     server.capture_signals = __import__("contextlib").nullcontext  # signals are ours
-    ended = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+    ended, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, ended.set)
+    print(f"a fake server at {port}", file=sys.stderr, flush=True)
     serving = asyncio.create_task(server.serve())
     await ended.wait()
     draining = True
-    await asyncio.sleep(1)  # in which the balancer learns of it
-    while running:
+    limit = loop.time() + grace
+    await asyncio.sleep(LAST_SECONDS)
+    while running and loop.time() < limit:
         await asyncio.sleep(0.01)
-    server.should_exit = True
+    server.should_exit, server.force_exit = True, bool(running)
     await serving
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[2])))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--grace", type=float, default=60)
+    parser.add_argument("--no-key", action="store_true")
+    given = parser.parse_args()
+    asyncio.run(main(given.port, given.host, given.grace))

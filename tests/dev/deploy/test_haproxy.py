@@ -1,9 +1,12 @@
 """HAProxy as ``deploy/haproxy`` configures it, before servers without a model; by night, before the course's own."""
 
 import os
+import socket
 import subprocess
 import sys
+import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -34,9 +37,9 @@ TOKENS = 20
 REQUESTS = 600  # by day; by night, and before real servers, they are as many as the book says
 
 
-def fake_server():
-    port = free_port()
-    return Process([sys.executable, str(FAKE), "--port", str(port)], port)
+def fake_server(*options, port=None):
+    port = port or free_port()
+    return Process([sys.executable, str(FAKE), "--port", str(port), *options], port)
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +136,68 @@ def test_a_frozen_server_is_taken_out_by_its_probe(haproxy, replicas):
     assert got.wrong == []
     assert got.longest < 10, "a client waited for nothing"
     until_both_answer(haproxy)
+
+
+def test_a_session_goes_on_while_its_server_is_restarted(haproxy, replicas):
+    sessions = [{"X-Session-Id": f"visitor {number}"} for number in range(16)]
+    asked = [Request(prompt, TOKENS, stream, session) for prompt in PROMPTS for stream in (False, True) for session in sessions]  # fmt: skip
+    wanted = {one.prompt: text_of(one.prompt, TOKENS) for one in asked}
+    placed = {one.request.headers["X-Session-Id"]: one.server for one in closed_loop(haproxy.port, asked[:16], 8)}
+    assert set(placed.values()) == set(NAMES)
+    got = faults.happens(haproxy.port, asked, wanted, faults.restart(replicas[0]), clients=16)
+    assert [one.error for one in got.failed] == []
+    assert got.wrong == []
+    moved = [one for one in got.answers if placed[one.request.headers["X-Session-Id"]] != one.server]
+    assert {one.server for one in moved if one.started < got.moment + got.seconds} == {NAMES[1]}
+    until_both_answer(haproxy)
+
+
+@contextmanager
+def names(addresses):
+    """A name server that says what ``addresses`` has at the moment, and yields its port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+
+        def answer():
+            while (asked := taken.recvfrom(512))[0]:
+                query, client = asked
+                end = query.index(b"\0", 12) + 5  # of the name, the type and the class
+                name = query[13 : 13 + query[12]].decode()
+                found = query[end - 4 : end - 2] == b"\0\x01" and name in addresses  # type A
+                record = b"\xc0\x0c\0\x01\0\x01" + bytes(4) + b"\0\x04" + socket.inet_aton(addresses[name])
+                head = query[:2] + b"\x81\x80\0\x01" + bytes([0, found]) + bytes(4)
+                taken.sendto(head + query[12:end] + record * found, client)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield taken.getsockname()[1]
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
+            last.sendto(b"", taken.getsockname())
+        thread.join()
+
+
+def test_a_server_that_comes_back_at_another_address_is_found(tmp_path):
+    addresses, port, file = {"replica-1": "127.0.0.1"}, free_port(), tmp_path / "haproxy.cfg"
+    with names(addresses) as name_server:
+        configured = CONFIGURATION.read_text()
+        assert configured.count("parse-resolv-conf") == 1
+        file.write_text(configured.replace("parse-resolv-conf", f"nameserver test 127.0.0.1:{name_server}"))
+        environment = {"REPLICA_1": f"replica-1.test:{free_port()}", "REPLICA_2": f"127.0.0.1:{free_port()}"}
+        server = fake_server(port=int(environment["REPLICA_1"].partition(":")[2]))
+        before = Process(
+            [processes.haproxy(), "-db", "-f", str(file)],
+            port,
+            environment=environment | {"BIND": f"127.0.0.1:{port}"},
+        )
+        with running(before, server):
+            before.wait_until_ready()
+            server.end()
+            wait_for(lambda: status(port, "/ready") == 503)
+            addresses["replica-1"] = "127.0.0.2"
+            again = fake_server("--host", "127.0.0.2", port=server.port)
+            with running(again):
+                wait_for(lambda: status(port, "/ready") == 200)
+                assert answered_by(port) == {"replica-1"}
 
 
 def test_what_haproxy_answers_itself(haproxy, replicas):

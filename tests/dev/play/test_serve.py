@@ -19,9 +19,12 @@ from contextlib import ExitStack
 import psutil
 import pytest
 
+from checker.cli import main
 from checker.course.paths import ROOT, SMALL_MODEL
 from play.serving import environment
+from play.serving.environment import WAITING_MB
 from play.serving.front.admission import LARGEST_BODY
+from play.serving.validation import LONGEST_STOP, MOST_STOP_TOKENS, MOST_STOPS
 
 openai = pytest.importorskip("openai")
 
@@ -31,6 +34,7 @@ START_SECONDS = 900  # MAX compiles the model and its sampler where it has not b
 END_SECONDS = 20  # a text of 250 tokens, beside other tests, and the end of the process that runs the model
 MODEL, KEY = "moby-dick", "a-key-of-nobody-else"
 CONFIG = json.loads((SMALL_MODEL / "config.json").read_text())
+QUEUE = next(option.default for option in main.commands["serve"].params if option.name == "queue")
 CONTEXT, VOCABULARY = CONFIG["n_positions"], CONFIG["vocab_size"]
 LONG = "It was a clear steel-blue day. The firmaments of air and sea were hardly separable in that azure. " * 4
 PROMPTS = [
@@ -281,7 +285,7 @@ def test_what_is_no_request_is_said(server, body, path, status, said):
     "fields",
     [
         {"stop": [], "stream_options": {"include_usage": True}, "stream": True},
-        {"ignore_eos": True, "stop": ["zzz"] * 16, "stop_token_ids": [0], "min_tokens": 0},
+        {"ignore_eos": True, "stop": ["z" * 128] * 16, "stop_token_ids": [0] * 128, "min_tokens": 0},
         {"top_k": 1024, "top_p": 1.0, "user": "Ahab", "temperature": 2.0, "return_token_ids": True},
         {"prompt": ["Call me"] * 128, "max_tokens": 1},
     ],
@@ -357,6 +361,40 @@ def test_the_figures_are_those_of_the_requests(server):
     assert 40 <= grown["gpt2_batch_size_count"] <= 60
     assert (after["gpt2_ready"], after["gpt2_texts_running"], after["gpt2_texts_waiting"]) == (1, 0, 0)
     assert (after["gpt2_cache_pages"], after["gpt2_cache_pages_used"]) == (32 * CONTEXT // 128, 0)
+
+
+@pytest.mark.nightly
+def test_a_full_queue_fits_into_memory(start):
+    waiting = QUEUE
+    server = start("--batch", "1", "--queue", str(waiting + 95))
+    made = psutil.Process(server.process.pid)
+
+    def memory():  # MB
+        return sum(one.memory_info().rss for one in [made, *made.children(recursive=True)]) / 1e6
+
+    def send(**fields):
+        """Send a request whose body is as long as it may be, and do not read its answer."""
+        body = json.dumps({"model": MODEL, "temperature": 0} | fields).encode()
+        asking = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+        head = f"POST /v1/completions HTTP/1.1\r\nhost: here\r\ncontent-length: {LARGEST_BODY}\r\n\r\n"
+        asking.sendall(head.encode() + body + b" " * (LARGEST_BODY - len(body)))
+        return asking
+
+    largest = {"prompt": [5] * (CONTEXT - 16), "max_tokens": 16}
+    largest |= {"stop": ["\N{WHALE}" * LONGEST_STOP] * MOST_STOPS, "stop_token_ids": [7] * MOST_STOP_TOKENS}
+    with ExitStack() as stack:
+        for _ in range(8):  # what is there once, however many come
+            assert send(**largest).recv(1 << 16).startswith(b"HTTP/1.1 200")
+        send(prompt="Call me", n=96, max_tokens=CONTEXT - 8)  # nothing else runs meanwhile
+        before = memory()
+        for _ in range(waiting):
+            send(**largest)
+        limit = time.monotonic() + 60
+        while server.figures()["gpt2_texts_waiting"] < waiting:
+            assert time.monotonic() < limit, "they do not come to wait"
+            time.sleep(0.1)
+        assert memory() - before < WAITING_MB * waiting
+        server.end(signal.SIGKILL)
 
 
 @pytest.mark.nightly

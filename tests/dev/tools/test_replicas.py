@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from tools.benchmarks.replicas import results
 from tools.benchmarks.replicas.load import Client, Request, closed_loop, for_seconds, open_loop, percentile
 
 simulation = pytest.importorskip("tools.benchmarks.replicas.simulation")
@@ -151,6 +152,12 @@ def test_an_open_loop_does_not_wait_for_answers(port):
 def test_a_percentile_is_one_of_the_values():
     values = [5.0, 1.0, 4.0, 2.0, 3.0]
     assert [percentile(values, share) for share in (0, 0.2, 0.21, 0.5, 0.99, 1)] == [1, 1, 2, 3, 5, 5]
+
+
+def test_how_far_the_simulation_is_from_the_measurement_is_a_quotient_for_each_of_both():
+    times = ("measured median", "simulated median", "measured p95", "simulated p95")
+    rows = [dict(zip(times, row, strict=True)) for row in ((1.0, 2.0, 3.0, 1.0), (3.0, 2.0, 1.0, 1.0))]
+    assert results.agreement({"rows": rows}) == {"median": (0.5, 1.5), "p95": (1.0, 3.0)}
 
 
 # ---------------------------------------------------------------- the simulation

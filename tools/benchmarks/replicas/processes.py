@@ -57,6 +57,7 @@ class Process:
         ready: the path at which it answers 200 once it is ready.
         environment: what it finds in its environment beside what is there.
         cores: on which it runs, if not on all.
+        folder: in which it runs.
     """
 
     def __init__(
@@ -67,9 +68,10 @@ class Process:
         ready: str = "/ready",
         environment: Mapping[str, str] | None = None,
         cores: Sequence[int] = (),
+        folder: Path = ROOT,
     ) -> None:
         self.command, self.port, self.ready = list(command), port, ready
-        self.environment, self.cores = dict(environment or {}), list(cores)
+        self.environment, self.cores, self.folder = dict(environment or {}), list(cores), folder
         self.log: IO[str] | None = None
         self.launch()
 
@@ -89,7 +91,7 @@ class Process:
         pin = ["taskset", "--cpu-list", ",".join(map(str, self.cores))] if self.cores else []
         self.process = subprocess.Popen(
             [*pin, *self.command],
-            cwd=ROOT,
+            cwd=self.folder,
             env=os.environ | self.environment,
             stdout=self.log,
             stderr=self.log,

@@ -14,6 +14,18 @@ def tables(result: Result) -> dict[str, str]:
     return {name: make(result["parts"][name]) for name, make in makers.items() if name in result["parts"]}
 
 
+def agreement(part: Result) -> dict[str, tuple[float, float]]:
+    """Return how many times the simulated latency the measured one is, at the least and at the most of all loads.
+
+    Args:
+        part: ``two``, where both are.
+    """
+    quotients = {
+        what: [row[f"measured {what}"] / row[f"simulated {what}"] for row in part["rows"]] for what in ("median", "p95")
+    }
+    return {what: (min(found), max(found)) for what, found in quotients.items()}
+
+
 def _of_iterations(part: Result) -> str:
     columns = [Column("requests in the batch", "batch", rule="--:")]
     columns += [

@@ -23,7 +23,9 @@ from checker.course.blanks import blanks_of
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
 from checker.numeric.tolerance import TOLERANCE
+from play.serving.environment import WAITING_MB
 from play.serving.front.admission import BODY_SECONDS, LARGEST_BODY
+from play.serving.replicas.restarting import SILENT_SECONDS
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import (
     attention_flops,
@@ -67,12 +69,14 @@ __all__ = [
     "peers",
     "position_costs",
     "projections",
+    "replica_agreement",
     "replica_tables",
     "replicas",
     "serve_defaults",
     "serving",
     "serving_table",
     "share",
+    "silent_seconds",
     "sizes",
     "small_weights",
     "small_weights_table",
@@ -84,6 +88,7 @@ __all__ = [
     "token_flops",
     "tolerance",
     "training",
+    "waiting_mb",
 ]
 
 
@@ -129,6 +134,7 @@ replicas = _json("tools/benchmarks/figures/replicas.json")["parts"]
 #: The options of ``./run serve`` as they are if nothing is said, and what it takes of a request's body.
 serve_defaults = {option.name: option.default for option in cli.main.commands["serve"].params}
 largest_body, body_seconds = LARGEST_BODY, BODY_SECONDS
+silent_seconds, waiting_mb = SILENT_SECONDS, WAITING_MB
 
 #: How well the small model of this course reads (``tools/small_model/evaluate.py``).
 evaluation = _json("models/moby-dick/evaluation.json")
@@ -256,6 +262,13 @@ def replica_tables() -> dict[str, str]:
     from tools.benchmarks.replicas.results import tables
 
     return tables({"parts": replicas})
+
+
+def replica_agreement() -> dict[str, str]:
+    """Return how many times the simulated median and 95th percentile the measured ones are, as ``0.8 to 1.2``."""
+    from tools.benchmarks.replicas.results import agreement
+
+    return {what: f"{least:.1f} to {most:.1f}" for what, (least, most) in agreement(replicas["two"]).items()}
 
 
 def max_version() -> str:

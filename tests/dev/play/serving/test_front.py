@@ -138,7 +138,7 @@ async def test_a_client_that_goes_away_in_the_middle_of_its_body_is_forgotten():
     server = Server()
     answer = await ask(server.app, b"", pieces=[b'{"prompt"', None])
     assert answer.status == 0
-    assert [record.status for record in server.records] == [0]
+    assert [(record.status, record.outcome) for record in server.records] == [(0, 499)]
     assert server.model.asked == []
 
 
@@ -436,7 +436,7 @@ async def test_a_request_that_takes_too_long_is_told_so():
     answer = await ask(server.app)
     assert (answer.status, answer.complete) == (504, True)
     assert answer.message.startswith("the request took longer than 0.01 s")
-    assert server.records[0].ended == answer.message
+    assert (server.records[0].ended, server.records[0].outcome) == (answer.message, 504)
     assert server.places.taken == 0
 
 
@@ -450,6 +450,27 @@ async def test_a_stream_that_takes_too_long_ends_with_an_error_event():
     error = json.loads(last.removeprefix("data: "))["error"]
     assert (error["code"], error["type"]) == ("504", "api_error")
     assert "took longer than 0.01 s" in error["message"]
+    assert (server.records[0].status, server.records[0].outcome) == (200, 504)
+
+
+async def test_a_stream_whose_client_leaves_is_not_complete_even_if_the_model_writes_to_the_end():
+    server = Server()
+
+    async def writes_on(scope, receive, send):
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        await send({"type": "http.response.body", "body": b"data: one\n\n", "more_body": True})
+        assert (await receive())["type"] == "http.disconnect"
+        await send({"type": "http.response.body", "body": b""})  # which a server takes, and sends nowhere
+
+    async def leaving(scope, receive, send):
+        messages = [{"type": "http.disconnect"}, await receive()]
+        await server.app(scope, lambda: asyncio.sleep(0, messages.pop()), send)
+
+    server.standing.open(writes_on)
+    await ask(leaving, TEXT | {"stream": True})
+    (record,) = server.records
+    assert (record.status, record.complete, record.outcome) == (200, False, 499)
 
 
 async def test_when_the_model_ends_every_request_is_told():
@@ -637,5 +658,24 @@ async def test_a_model_that_has_stopped_is_not_ready_while_texts_wait(monkeypatc
     assert await status() == 503
     server.batches += 1
     assert await status() == 200
+    server.model.go.set()
+    await task
+
+
+async def test_a_model_that_just_got_a_text_after_a_pause_without_probes_has_not_stopped(monkeypatch):
+    server = Server()
+    now = 0.0
+    monkeypatch.setattr("play.serving.front.probes.time.monotonic", lambda: now)
+    assert (await ask(server.app, None, path="/ready")).status == 200
+    now += 2 * STUCK_SECONDS  # in which nobody asks for anything
+    server.model.go.clear()
+    task, _ = server.start()
+    await until(lambda: server.places.taken == 1)
+    now += 1
+    assert (await ask(server.app, None, path="/ready")).status == 200
+    now += STUCK_SECONDS
+    ready = await ask(server.app, None, path="/ready")
+    assert ready.status == 503
+    assert "has run nothing for 301 s" in json.loads(ready.body)["why"]
     server.model.go.set()
     await task

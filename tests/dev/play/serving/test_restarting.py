@@ -1,8 +1,9 @@
-"""A replica's server is started, waited for, and started again; by night, Ray Serve does that with two of them."""
+"""A replica's server is started, looked after, and started again; ``tests/dev/deploy/test_ray.py`` has two in Ray."""
 
 import asyncio
 import contextlib
-import os
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -12,13 +13,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from checker import environments
-from checker.course.paths import ROOT
 from play import serve
 from play.serving.replicas import restarting, start
 from play.serving.replicas.restarting import CannotStart, Restarting
 from tests.dev.deploy.fake_server import text_of
-from tools.benchmarks.replicas import faults, processes
 from tools.benchmarks.replicas.load import Request, closed_loop
 
 FAKE = [sys.executable, str(Path(__file__).parents[2] / "deploy" / "fake_server.py")]
@@ -30,8 +28,9 @@ def lives(process):
     return False
 
 
-def server_of(kept):
-    (child,) = psutil.Process(kept.process.pid).children()
+def server_of(keeper):
+    """The process that answers, beside the one that looks whether the replica is there."""
+    (child,) = [one for one in psutil.Process(keeper).children() if one.cmdline()[: len(FAKE)] == FAKE]
     return child
 
 
@@ -40,26 +39,95 @@ def answer(kept):
     return one
 
 
-def test_a_server_that_was_killed_is_started_again():
-    async def run():
-        kept = Restarting(FAKE)
-        try:
+@contextlib.asynccontextmanager
+async def kept_server(command=FAKE, **options):
+    kept = Restarting(command, **options)
+    try:
+        yield kept
+    finally:
+        kept.kill()
+
+
+async def until_another(kept, first):
+    async with asyncio.timeout(20):
+        while kept.process.pid == first:
+            await asyncio.sleep(0.02)
+        await kept.until_ready()
+
+
+@pytest.mark.anyio
+async def test_a_server_that_was_killed_is_started_again():
+    async with kept_server() as kept:
+        await kept.until_ready()
+        assert answer(kept).text == text_of("whale", 3)
+        first = kept.process.pid
+        server_of(kept.process.pid).kill()
+        kept.process.wait()
+        assert not await kept.is_ready()
+        kept.check()  # Ray asks this, and is answered at once: a server that starts again is well
+        await asyncio.gather(*(kept.until_ready() for _ in range(5)))  # all of them wait for one
+        assert kept.process.pid != first
+        assert answer(kept).right
+        kept.check()
+
+
+@pytest.mark.anyio
+async def test_a_server_that_does_not_answer_is_killed_and_started_again(monkeypatch, capsys):
+    monkeypatch.setattr(restarting, "SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(restarting, "PROBE_SECONDS", 0.2)
+    async with kept_server() as kept:
+        await kept.until_ready()
+        first, frozen = kept.process.pid, server_of(kept.process.pid)
+        frozen.suspend()
+        await until_another(kept, first)
+        assert not lives(frozen)
+        assert answer(kept).right
+    assert re.search(r"serve: the server has not answered for \d+ s; it is started again", capsys.readouterr().err)
+
+
+@pytest.mark.anyio
+async def test_a_server_that_was_ready_and_is_not_for_too_long_is_started_again(monkeypatch):
+    monkeypatch.setattr(restarting, "NOT_READY_SECONDS", 0.2)
+    async with kept_server() as kept:
+        await kept.until_ready()
+        first = kept.process.pid
+        server_of(kept.process.pid).terminate()  # it drains for a second
+        kept.check()
+        await until_another(kept, first)
+        assert answer(kept).right
+
+
+@pytest.mark.anyio
+async def test_a_server_that_drains_finishes_what_it_has_and_is_not_started_again():
+    async with kept_server() as kept:
+        await kept.until_ready()
+        text = asyncio.create_task(asyncio.to_thread(closed_loop, kept.port, [Request("whale", 1500)], 1))
+        await asyncio.sleep(0.2)
+        draining = asyncio.create_task(kept.drain())
+        await asyncio.sleep(0.2)
+        with pytest.raises(CannotStart, match="has been asked to end"):
             await kept.until_ready()
-            assert answer(kept).text == text_of("whale", 3)
-            first = kept.process.pid
-            server_of(kept).kill()
-            kept.process.wait()
-            assert not await kept.is_ready()
-            await asyncio.gather(*(kept.until_ready() for _ in range(5)))  # all of them wait for one
-            assert kept.process.pid != first
-            assert answer(kept).right
-        finally:
-            kept.end()
-
-    asyncio.run(run())
+        await draining
+        ((one,), _) = await asyncio.gather(text, asyncio.sleep(2 * restarting.LOOK_SECONDS))
+        assert one.text == text_of("whale", 1500)
+        assert kept.process.returncode == 0
+        assert kept.keeping.done()
+        kept.check()
 
 
-def test_a_server_ends_with_its_replica():
+@pytest.mark.anyio
+async def test_what_a_server_says_goes_on_to_standard_error_and_is_not_kept(capsys):
+    lines = restarting.LAST_LINES + 20
+    code = f"for number in range({lines}): print('line', number)"
+    async with kept_server([sys.executable, "-c", code], prefix="[one] ") as kept:
+        with pytest.raises(CannotStart, match=f"line {lines - 1}\n"):
+            await kept.until_ready()
+        assert len(kept.said) == restarting.LAST_LINES
+    assert re.findall(r"\[one\] line (\d+)\n", capsys.readouterr().err) == [str(number) for number in range(lines)]
+
+
+@pytest.mark.parametrize("keeper_first", [False, True])  # as Ray does, which kills the children of its workers
+def test_a_server_ends_with_its_replica(keeper_first):
     code = f"""
 import asyncio
 from play.serving.replicas.restarting import Restarting
@@ -73,7 +141,10 @@ asyncio.run(run())
     replica = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     with replica:
         keeper = psutil.Process(int(replica.stdout.readline()))
-        (server,) = keeper.children()
+        server = server_of(keeper.pid)
+        if keeper_first:
+            replica.send_signal(signal.SIGSTOP)
+            keeper.kill()
         replica.kill()
     limit = time.monotonic() + 10
     while lives(server) or lives(keeper):
@@ -81,108 +152,26 @@ asyncio.run(run())
         time.sleep(0.05)
 
 
-def test_a_server_that_cannot_start_says_why():
-    async def run():
-        kept = Restarting([sys.executable, "-c", "raise SystemExit('no such model')"])
-        try:
-            with pytest.raises(CannotStart, match="the server ended with 1: no such model"):
-                await kept.until_ready()
-        finally:
-            kept.kill()
-
-    asyncio.run(run())
+@pytest.mark.anyio
+async def test_a_server_that_cannot_start_says_why():
+    async with kept_server([sys.executable, "-c", "raise SystemExit('no such model')"]) as kept:
+        with pytest.raises(CannotStart, match="the server ended with 1: no such model"):
+            await kept.until_ready()
+        with pytest.raises(CannotStart, match="no such model"):
+            kept.check()
 
 
-def test_a_server_that_is_never_ready_is_not_waited_for_without_end(monkeypatch):
+@pytest.mark.anyio
+async def test_a_server_that_is_never_ready_is_not_waited_for_without_end(monkeypatch):
     monkeypatch.setattr(restarting, "START_SECONDS", 0.2)
-
-    async def run():
-        kept = Restarting([sys.executable, "-c", "import time; time.sleep(60)"])
-        try:
-            with pytest.raises(CannotStart, match="is not ready after"):
-                await kept.until_ready()
-        finally:
-            kept.kill()
-
-    asyncio.run(run())
+    async with kept_server([sys.executable, "-c", "import time; time.sleep(60)"]) as kept:
+        with pytest.raises(CannotStart, match="is not ready after"):
+            await kept.until_ready()
 
 
 def test_options_become_the_words_of_a_command_line():
     options = {"model": Path("a b"), "port": 8000, "time_limit": 1.5, "log_json": True, "mine": False, "api_key": None}
     assert start.as_arguments(options) == ["--model", "a b", "--port", "8000", "--time-limit", "1.5", "--log-json"]
-
-
-# ---------------------------------------------------------------- Ray Serve
-
-
-@pytest.fixture(scope="module")
-def in_ray():
-    environments.make(start.HOME, start.PINS)
-    line = [str(environments.python_of(start.HOME)), "-m", start.APPLICATION, "--replicas", "2", "--port"]
-    port = processes.free_port()
-    made = processes.Process([*line, str(port), "--", *FAKE], port, environment=start.ENVIRONMENT)
-    with processes.running(made):
-        made.wait_until_ready()
-        yield made
-        assert made.end() == 0
-
-
-def servers_in(ray):
-    line = FAKE[1]
-    return [one for one in psutil.process_iter(["cmdline"]) if (one.info["cmdline"] or [])[1:2] == [line]]
-
-
-def seen(ray, fault):
-    asked = faults.requests(["whale", "ship", "sea"], 20)
-    wanted = {one.prompt: text_of(one.prompt, 20) for one in asked}
-    return faults.happens(ray.port, asked, wanted, fault)
-
-
-@pytest.mark.nightly
-def test_by_night_no_request_fails_in_ray_while_a_server_is_restarted(in_ray):
-    got = seen(in_ray, lambda: servers_in(in_ray)[0].terminate())
-    assert [one.error for one in got.failed] == []
-    assert got.wrong == []
-
-
-@pytest.mark.nightly
-def test_by_night_a_killed_server_in_ray_ends_its_streams_with_an_error_event(in_ray):
-    got = seen(in_ray, lambda: servers_in(in_ray)[0].kill())
-    assert 0 < len(got.failed) <= faults.CLIENTS
-    assert {one.error.partition(":")[0] for one in got.failed} == {"error event"}
-    assert got.wrong == []
-
-
-@pytest.mark.nightly
-def test_by_night_ray_takes_the_file_for_a_cluster():
-    environments.make(start.HOME, start.PINS)
-    code = """
-import sys, yaml
-from ray.serve.schema import ServeDeploySchema
-from play.serving.replicas.application import build
-(application,) = ServeDeploySchema(**yaml.safe_load(sys.stdin)).applications
-assert application.import_path == "play.serving.replicas.application:build"
-print(build(application.args))
-"""
-    run = subprocess.run(
-        [str(environments.python_of(start.HOME)), "-c", code],
-        env=os.environ | start.ENVIRONMENT,
-        input=(ROOT / "deploy" / "ray" / "serve.yaml").read_text(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    assert "Application" in run.stdout
-
-
-@pytest.mark.nightly
-def test_by_night_a_model_that_cannot_be_served_is_said():
-    environments.make(start.HOME, start.PINS)
-    command = [sys.executable, "-m", "checker", "serve", "--replicas", "2", "--port", "0", "--model", "tests"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert run.returncode == 2
-    assert "tests has no readable config.json" in run.stderr
 
 
 def test_each_server_of_several_is_started_with_the_choices_of_all(monkeypatch):

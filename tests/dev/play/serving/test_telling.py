@@ -35,8 +35,9 @@ def series(metrics):
 
 def test_a_request_is_counted_by_path_and_status(metrics):
     for path, status in (("/v1/completions", 200), ("/v1/completions", 429), ("/../../etc", 404), ("/x" * 9999, 404)):
-        metrics.add(Record("id", "POST", path, status=status, seconds=0.2, texts=1))
-    metrics.add(Record("id", "POST", "/v1/completions", status=503, seconds=0.2, texts=1, ended="the model ended"))
+        metrics.add(Record("id", "POST", path, status=status, seconds=0.2, texts=1, complete=True))
+    ended = dict(texts=1, ended="the model ended", error=503)
+    metrics.add(Record("id", "POST", "/v1/completions", status=503, seconds=0.2, complete=True, **ended))
     found = series(metrics)
     requests = {labels: value for (name, *labels), value in found.items() for labels in [tuple(labels)] if name == "gpt2_requests_total"}  # fmt: skip
     completions = {("/v1/completions", status): 1 for status in ("200", "429", "503")}
@@ -45,6 +46,18 @@ def test_a_request_is_counted_by_path_and_status(metrics):
     assert found["gpt2_request_seconds_count",] == 1  # a refusal takes no time
     assert found["gpt2_request_seconds_bucket", "0.1"] == 0
     assert found["gpt2_request_seconds_bucket", "0.25"] == 1
+
+
+def test_a_stream_that_ended_early_is_not_counted_as_a_completion(metrics):
+    stream = dict(id="id", method="POST", path="/v1/completions", status=200, texts=1, seconds=9.0)
+    metrics.add(Record(**stream, complete=True, ended="it took too long", error=504))  # its last event says so
+    metrics.add(Record(**stream))  # the client left
+    metrics.add(Record(**stream | {"status": 0}))  # the client left before the answer began
+    found = series(metrics)
+    counted = {name[2]: value for name, value in found.items() if name[0] == "gpt2_requests_total"}
+    assert counted == {"504": 1, "499": 2}
+    assert found["gpt2_request_seconds_count",] == 0
+    assert found["gpt2_requests_ended_early_total",] == 1
 
 
 def test_the_figures_of_a_moment_are_looked_up(metrics):
