@@ -6,6 +6,7 @@ Every part starts its own servers and says under what conditions it ran. ``--out
 from __future__ import annotations
 
 import json
+import os
 import random
 import statistics
 import tempfile
@@ -31,6 +32,7 @@ PROMPT_CLIENTS = 8  # that ask for one token each, to measure what a prompt cost
 KINDS = ((1, True), (8, True), (32, True), (32, False))  # of clients: how many, and whether they ask for streams
 BATCHES = (1, 2, 4, 8, 16, 32)  # clients of one server; the last is the largest batch that it runs
 SECONDS = 1.0  # of each turn
+LONG_SECONDS = 4.0  # of one that is compared with another; 32 texts at once take half a second
 FAULT_TOKENS = 16  # of each request while a server fails
 RATES = (0.2, 0.4, 0.6, 0.8)  # shares of what two servers on one processor can answer
 OPEN_SECONDS = 8.0
@@ -47,9 +49,9 @@ def asked(stream: bool = False) -> list[Request]:
 
 
 @contextmanager
-def served(count: int, folder: Path = SMALL_MODEL, *options: str) -> Iterator[list[Process]]:
-    """Run so many servers, warm."""
-    servers = [server(folder, *options) for _ in range(count)]
+def served(count: int, folder: Path = SMALL_MODEL, *options: str, cores: Sequence[int] = ()) -> Iterator[list[Process]]:
+    """Run so many servers, warm; on some processors, if not on all."""
+    servers = [server(folder, *options, cores=cores) for _ in range(count)]
     with running(*servers):
         for one in servers:
             one.wait_until_ready()
@@ -127,9 +129,26 @@ def times_of(result: Result) -> simulation.Times:
     return simulation.Times(tuple(batches), tokens, prompt)
 
 
+@contextmanager
+def one_kept() -> Iterator[list[int]]:
+    """Keep this process, and what it starts, to the last processor, and yield the others: those of a server.
+
+    With one processor, or where processes cannot be kept to some, all share all.
+    """
+    all_of_them = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    if len(all_of_them) < 2:
+        yield []
+        return
+    os.sched_setaffinity(0, all_of_them[-1:])
+    try:
+        yield all_of_them[:-1]
+    finally:
+        os.sched_setaffinity(0, all_of_them)
+
+
 def cost(rounds: int) -> Result:
-    """Compare one server with the same server behind HAProxy."""
-    with served(1) as (alone,), balanced(alone) as before:
+    """Compare one server with the same server behind HAProxy, which has a processor of its own, with the clients."""
+    with one_kept() as others, served(1, cores=others) as (alone,), balanced(alone) as before:
         rows = _compared({"alone": alone.port, "behind HAProxy": before.port}, rounds)
         work = _processor_share(before, alone)
         return {"rows": rows, "work": work, "memory, MB": {"server": alone.memory(), "HAProxy": before.memory()}}
@@ -166,7 +185,7 @@ def _compared(ports: Mapping[str, int], rounds: int) -> list[dict[str, Any]]:
 
     def measure(way: tuple[int, bool, str]) -> float:
         clients, stream, name = way
-        answers = for_seconds(ports[name], asked(stream), clients, SECONDS)
+        answers = for_seconds(ports[name], asked(stream), clients, LONG_SECONDS)
         found.setdefault(way, []).extend(answers)
         return rate(answers)
 
