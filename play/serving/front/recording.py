@@ -13,6 +13,7 @@ from play.serving.front.answers import App, Message, Receive, Scope, Send, heade
 
 ID = b"x-request-id"
 CLIENT_LEFT = 499  # as nginx counts a request whose client went away first
+LAST_EVENT = b"data: [DONE]"  # of a stream; a client that has it may hang up
 MAY_BE_AN_ID = re.compile(rb"[\w.:=+/-]{1,128}", re.ASCII)  # nothing that could end a line of a log, or a header
 
 
@@ -77,14 +78,15 @@ class Recording:
                 record.model_id = (header(message, ID) or b"").decode("latin-1")
                 kept = [pair for pair in message.get("headers", []) if pair[0].lower() != ID]
                 message = {**message, "headers": [*kept, (ID, record.id.encode())]}
+            elif not record.left:  # before it is sent: the client may hang up at once
+                record.complete |= not message.get("more_body") or message.get("body", b"").rstrip().endswith(LAST_EVENT)
             await send(message)
-            last = message["type"] == "http.response.body" and not message.get("more_body")
-            record.complete = last and not record.left
 
         try:
             await self.app(scope, receiving, sending)
         except Exception:
-            record.error = 0 if record.left else 500  # so the server answers, or cuts off what has begun
+            if not (record.left or record.complete):
+                record.error = 500  # so the server answers, or cuts off what has begun
             raise
         finally:
             record.seconds = time.monotonic() - record.began

@@ -1,6 +1,7 @@
 """What stands in front of the model: each request passes it in one order, and each gets an answer."""
 
 import asyncio
+import contextlib
 import json
 import os
 
@@ -471,6 +472,32 @@ async def test_a_stream_whose_client_leaves_is_not_complete_even_if_the_model_wr
     await ask(leaving, TEXT | {"stream": True})
     (record,) = server.records
     assert (record.status, record.complete, record.outcome) == (200, False, 499)
+
+
+@pytest.mark.parametrize("cancels", [False, True])
+async def test_a_client_that_hangs_up_on_the_last_event_has_all_of_its_stream(cancels):
+    """OpenAI's does. The application notices, and ends its answer or not."""
+    server = Server()
+
+    async def streams(scope, receive, send):
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        await send({"type": "http.response.body", "body": b"data: one\n\n", "more_body": True})
+        await send({"type": "http.response.body", "body": b"data: [DONE]\r\n\r\n", "more_body": True})
+        assert (await receive())["type"] == "http.disconnect"
+        if cancels:
+            raise ConnectionError("nobody reads this")
+        await send({"type": "http.response.body", "body": b""})
+
+    async def hanging_up(scope, receive, send):
+        messages = [{"type": "http.disconnect"}, await receive()]
+        with contextlib.suppress(ConnectionError):
+            await server.app(scope, lambda: asyncio.sleep(0, messages.pop()), send)
+
+    server.standing.open(streams)
+    await ask(hanging_up, TEXT | {"stream": True})
+    (record,) = server.records
+    assert (record.status, record.complete, record.outcome) == (200, True, 200)
 
 
 async def test_when_the_model_ends_every_request_is_told():
