@@ -79,7 +79,8 @@ class Recording:
                 kept = [pair for pair in message.get("headers", []) if pair[0].lower() != ID]
                 message = {**message, "headers": [*kept, (ID, record.id.encode())]}
             elif not record.left:  # before it is sent: the client may hang up at once
-                record.complete |= not message.get("more_body") or message.get("body", b"").rstrip().endswith(LAST_EVENT)
+                last = not message.get("more_body") or message.get("body", b"").rstrip().endswith(LAST_EVENT)
+                record.complete |= last
             await send(message)
 
         try:
