@@ -219,7 +219,7 @@ def test_clipped(step):
     for max_norm in (1.0, 0.3):
         gradients, _ = clipped(step, GRADIENTS, max_norm)
         right = {name: (one * (max_norm / LENGTH)).astype(np.float32) for name, one in GRADIENTS.items()}
-        same(gradients, right, f"with max_norm = {max_norm}, the gradients", whose="they must be")
+        same(gradients, right, f"with max_norm = {max_norm}, the gradients", whose="the right number")
 
 
 @about("clip_by_global_norm")
@@ -228,7 +228,7 @@ def test_short_gradients(step):
     for factor in (0.5, 0.0):
         short = {name: np.float32(factor) * one for name, one in GRADIENTS.items()}
         gradients, _ = clipped(step, short, 2.5)
-        same(gradients, short, "the gradients that are short enough", whose="they must be")
+        same(gradients, short, "the gradients that are short enough", whose="the right number")
 
 
 @about("decay")
@@ -329,7 +329,7 @@ def test_sums(step):
             step.add_gradients(given, of, how_many)
     right = {name: (1 + one.sum(axis=0)).astype(np.float32) for name, one in zip(names, singles, strict=True)}
     in_place(kept, given, {name: np.ones_like(one) for name, one in right.items()}, "sums")
-    same(kept, right, "the sums", whose="they must be")
+    same(kept, right, "the sums", whose="the right number")
 
 
 def in_place(kept, given, before, what):
@@ -383,8 +383,10 @@ def test_sums_are_zero_again(step, optimizer):
     given = scalars(0.1, 1, 2)
     with lazily():
         step.Update(optimizer, 1.0)(*given, state.weights, dict(kept), state.means, state.squares)
-    same(kept, {name: np.zeros_like(one) for name, one in sums.items()}, "the sums afterwards", whose="they must be")
-    same({"gain": state.weights["gain"]}, {"gain": weights["gain"]}, "the weights", whose="they must be")
+    same(
+        kept, {name: np.zeros_like(one) for name, one in sums.items()}, "the sums afterwards", whose="the right number"
+    )
+    same({"gain": state.weights["gain"]}, {"gain": weights["gain"]}, "the weights", whose="the right number")
 
 
 class Stub:
