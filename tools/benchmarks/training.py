@@ -167,6 +167,11 @@ def as_markdown(result: Result) -> str:
     return table([column for column in COLUMNS if any(column.key in row for row in rows)], rows)
 
 
+def as_curve(row: Row) -> str:
+    """Return how far a training in PyTorch was from this course's, as a table."""
+    return table(CURVES, [row])
+
+
 def by_processor(results: Result) -> str:
     """Return the tables of all processors below one another."""
     return "\n\n".join(f"**{name}**\n\n{as_markdown(result)}" for name, result in results.items())
@@ -221,4 +226,4 @@ def run_after(folder: Path, steps: int | None, out: Path | None) -> None:
         WrongOutput: the two learn differently.
     """
     row = follow(folder, steps)
-    finish(table(CURVES, [row]), row, out)
+    finish(as_curve(row), row, out)

@@ -49,6 +49,7 @@ __all__ = [
     "decode_bytes",
     "environment_gb",
     "evaluation",
+    "followed",
     "head_share",
     "kernel_tables",
     "kernels",
@@ -122,6 +123,9 @@ kernels = _json("tools/benchmarks/figures/kernels.json")
 
 #: A step of training beside PyTorch's, by processor (``./run bench-train``).
 step_speed = _json("tools/benchmarks/figures/train.json")
+
+#: The first steps of the model in the box once more in PyTorch (``./run bench-train --follow FOLDER --steps 600``).
+followed = _json("tools/benchmarks/figures/follow.json")
 
 #: A block of GPT-2 small beside those of newer models (``./run bench-modern``).
 modern_speed = _json("tools/benchmarks/figures/modern.json")
