@@ -1,7 +1,7 @@
 """Step 19, the whole model backward: what is claimed.
 
 PyTorch's gradients of Hugging Face's GPT-2 were recorded, of the whole model and of its parts, all on the awkward
-configuration (batch 2, length 7, width 15, 4 blocks). The modules that are gone back through are the solutions'.
+configuration with two blocks (batch 2, length 7, width 15). The modules that are gone back through are the solutions'.
 """
 
 import functools
@@ -22,7 +22,6 @@ from checker.numeric.references import seeded_weights
 from checker.numeric.tolerance import TOLERANCE
 from solutions.solution_01 import GPT2Config
 from solutions.solution_04 import GPT2MLP
-from solutions.solution_10 import GPT2Model
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 IGNORED = -100
@@ -43,29 +42,23 @@ def model(config, reference):
 
 
 @pytest.fixture(scope="module")
-def shallow(config, reference):
-    """Its first block alone, with embeddings and head: enough where depth does not matter."""
-    return build(MaxGPT2LMHeadModel, replace(config, n_layer=1), weights=first_blocks(reference.weights, 1))
+def one_block(config, reference):
+    """Its first block alone, with embeddings and head: enough to compile."""
+    weights = {name: array for name, array in reference.weights.items() if not name.startswith("transformer.h.1.")}
+    return build(MaxGPT2LMHeadModel, replace(config, n_layer=1), weights=weights)
 
 
 @pytest.fixture(scope="module")
-def two_blocks(config, reference):
-    """Step 10's model with the first two blocks."""
-    weights = first_blocks(reference.weights, 2)
-    inner = {name.removeprefix("transformer."): array for name, array in weights.items() if name != HEAD}
-    return build(GPT2Model, replace(config, n_layer=2), weights=inner)
+def without_blocks(config, reference):
+    """The model without its blocks: only tables, norm and head, which is enough for what labels do."""
+    weights = {name: array for name, array in reference.weights.items() if not name.startswith("transformer.h.")}
+    return build(MaxGPT2LMHeadModel, replace(config, n_layer=0), weights=weights)
 
 
 @pytest.fixture(scope="module")
 def recorded_batch(step, model, reference):
     """What returns the loss and the gradients of the recorded batch; computed once for all claims."""
     return functools.cache(lambda: loss_and_gradients(step, model, reference["input"], reference["labels"]))
-
-
-def first_blocks(weights, count):
-    """The weights of a model, without those of later blocks than the first few."""
-    layers = {name: int(name.split(".")[2]) for name in weights if name.startswith("transformer.h.")}
-    return {name: array for name, array in weights.items() if layers.get(name, 0) < count}
 
 
 def in_a_checkpoint(weights):
@@ -225,11 +218,11 @@ def test_block(step, model, reference):
 
 
 @about("residual_stream")
-def test_states(step, two_blocks, reference):
-    """It returns what each block takes, and last what the last block returns: Hugging Face's, of two blocks."""
-    states = call(step.residual_stream, two_blocks, reference["input"])
+def test_states(step, model, reference):
+    """It returns what each block takes, and last what the last block returns: Hugging Face's."""
+    states = call(step.residual_stream, model.transformer, reference["input"])
     require(isinstance(states, list | tuple), f"residual_stream returns {article(type(states).__name__)}, not a list.")
-    wanted = len(two_blocks.h) + 1
+    wanted = len(model.transformer.h) + 1
     sentence = f"It returns {len(states)} states, and must return {wanted} for {wanted - 1} blocks."
     require(len(states) == wanted, sentence, np.array(len(states)))
     for at, state in enumerate(states):
@@ -253,12 +246,12 @@ def test_head(step, model, reference):
 
 
 @about("blocks_backward")
-def test_blocks(step, two_blocks, reference):
+def test_blocks(step, model, reference):
     """Through two blocks, the gradient of what the first took, and those of all 24 parameters by name, are PyTorch's."""
-    names = [name for name in shapes_of(two_blocks) if name.startswith("h.")]
+    names = [name for name in shapes_of(model.transformer) if name.startswith("h.")]
     middle = reference["stack_middle"]
     states = [tensor(state) for state in (reference["stack_input"], middle, middle + 1)]
-    grad_input, gradients = backward(step.blocks_backward, reference["stack_grad"], states, two_blocks, names)
+    grad_input, gradients = backward(step.blocks_backward, reference["stack_grad"], states, model.transformer, names)
     for name in reversed(names):
         with comparing(name, reference[f"stack/{name}/gradient"]) as how:
             equal(gradients[name], reference[f"stack/{name}/gradient"], **how)
@@ -308,7 +301,7 @@ def test_loss(recorded_batch, reference):
 
 @about("gpt2_loss_and_gradients")
 def test_gradients(recorded_batch, reference):
-    """All 52 gradients are PyTorch's, by the names of a checkpoint; they are compared from the loss backward."""
+    """All 28 gradients are PyTorch's, by the names of a checkpoint; they are compared from the loss backward."""
     _, gradients = recorded_batch()
     for name, gradient in gradients.items():
         with comparing(name, reference[f"model/{name}/gradient"]) as how:
@@ -338,16 +331,16 @@ def test_directions(recorded_batch, reference):
 
 
 @about("gpt2_loss_and_gradients")
-def test_what_is_ignored(step, shallow, reference):
+def test_what_is_ignored(step, without_blocks, reference):
     """A row whose labels are all ignored changes nothing, nor does a last token that nobody has to predict."""
     input_ids = np.concatenate([reference["input"], [[30, 2, 7, 11, 2, 0, 9]]])
     input_ids[1, -1] = 8  # its label is ignored, and no token comes after it
     labels = np.concatenate([reference["labels"], np.full((1, 7), IGNORED)])
-    loss, gradients = loss_and_gradients(step, shallow, input_ids, labels)
-    equal(loss, reference["shallow_loss"], what="the loss")
+    loss, gradients = loss_and_gradients(step, without_blocks, input_ids, labels)
+    equal(loss, reference["blockless_loss"], what="the loss")
     for name, gradient in gradients.items():
-        with comparing(name, reference[f"shallow/{name}/gradient"]) as how:
-            equal(gradient, reference[f"shallow/{name}/gradient"], **how)
+        with comparing(name, reference[f"blockless/{name}/gradient"]) as how:
+            equal(gradient, reference[f"blockless/{name}/gradient"], **how)
 
 
 @pytest.mark.drawn
@@ -372,8 +365,8 @@ def test_other_widths(step, answer, draw):
 @pytest.mark.drawn
 @about("gpt2_loss_and_gradients")
 def test_other_numbers(step, answer, draw):
-    """A configuration, here of one block, weights, token ids and labels drawn anew, are right as well."""
-    config = replace(GPT2Config(**draw.settings()), n_layer=1)
+    """A configuration, here without blocks, weights, token ids and labels drawn anew, are right as well."""
+    config = replace(GPT2Config(**draw.settings()), n_layer=0)
     draw.said["n_layer"] = config.n_layer
     batch, seq = draw.whole("batch", 1, 4), draw.whole("seq", 2, 8)
     input_ids, ignored = draw.ids(config.vocab_size, batch, seq), draw.coins(batch, seq)
@@ -402,13 +395,13 @@ class LossAndGradients(Module):
 
 @pytest.mark.compiled
 @about("compiled")
-def test_compiled(step, shallow, reference, device):
+def test_compiled(step, one_block, reference, device):
     """One graph with symbolic batch and length returns the loss and every gradient of a model with one block."""
-    names = list(reversed(in_a_checkpoint(shapes_of(shallow))))
-    trained, types = LossAndGradients(step, shallow, names), (DType.int64, DType.int64)
+    names = list(reversed(in_a_checkpoint(shapes_of(one_block))))
+    trained, types = LossAndGradients(step, one_block, names), (DType.int64, DType.int64)
     graph = compiled(trained, ["batch", "seq"], ["batch", "seq"], device=device, dtype=types)
     loss, *gradients = graph(reference["input"], reference["labels"])
-    equal(loss, reference["shallow_loss"], what=f"the compiled loss on {device}")
+    equal(loss, reference["one_block_loss"], what=f"the compiled loss on {device}")
     for name, gradient in zip(names, gradients, strict=True):
-        with comparing(f"{name}, compiled on {device}", reference[f"shallow/{name}/gradient"]) as how:
-            equal(gradient, reference[f"shallow/{name}/gradient"], **how)
+        with comparing(f"{name}, compiled on {device}", reference[f"one_block/{name}/gradient"]) as how:
+            equal(gradient, reference[f"one_block/{name}/gradient"], **how)
