@@ -175,6 +175,22 @@ def all_work(*, checks_only: bool) -> list[Work]:
     return [GRAPHS, WRITING, KERNELS, LATER]
 
 
+def compile_all(works: Sequence[Work], jobs: int, warming: Warming) -> None:
+    """Carry out ``works``, and say what failed."""
+    for work, said in carry_out(works, jobs, warming):
+        warming.printer.line(f"  {work.what}: this failed, so MAX compiles them when they are needed. It said:")
+        warming.printer.line(said)
+
+
+def compile_missing() -> None:
+    """Compile what the checks and the model that writes need and this machine does not have: seconds if it has all."""
+    works, printer = [GRAPHS, WRITING, KERNELS, LATER], Printer()
+    printer.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
+    warming = Warming(printer, works, [])
+    with warming.bar:
+        compile_all(works, os.cpu_count() or 1, warming)
+
+
 def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = False, report: bool = False) -> int:
     """Warm up the named steps, or everything; return the exit status, 1 if a solution was refused.
 
@@ -190,9 +206,7 @@ def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = Fals
     printer.line("Ctrl-C stops it; the next run continues from there.")
     warming, wrong = Warming(printer, works, steps), set[Step]()
     with warming.bar:
-        for work, said in carry_out(works, jobs, warming):
-            printer.line(f"  {work.what}: this failed, so MAX compiles them when they are needed. It said:")
-            printer.line(said)
+        compile_all(works, jobs, warming)
         warming.running(["the checks of the solutions"])
         for step, event in check_all(steps, jobs, all_compiled=bool(named)):
             started.setdefault(step, time.perf_counter())

@@ -40,6 +40,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: {meaning}")
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before all tests run side by side, compile once what each of them would compile for itself."""
+    option, chosen = session.config.option, session.config.invocation_params.args
+    if hasattr(session.config, "workerinput") or not getattr(option, "numprocesses", None) or option.collectonly:
+        return
+    if not option.keyword and not option.markexpr and not any(os.path.exists(one.partition("::")[0]) for one in chosen):
+        from checker.warm import compile_missing
+
+        compile_missing()
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Let ``-k s07`` find all that is about step 07: its claims, and what is done for every step."""
     for kind, number in re.findall(r"(step|warmup)_(\d\d)\b", item.nodeid):
@@ -49,7 +60,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what was not asked for."""
     fast, nightly = config.getoption("fast", False), config.getoption("nightly", False)
-    names = ["slow", "nightly"] if fast else [] if nightly else ["nightly"]
+    names = ["slow", "compiled", "nightly"] if fast else [] if nightly else ["nightly"]
     left_out = [item for item in items if any(map(item.get_closest_marker, names))]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)

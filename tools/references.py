@@ -450,7 +450,7 @@ def gradient_of(tensor: torch.Tensor) -> Array:
 
 
 def step_19() -> Record:
-    """Record the gradients of a model of two blocks and of its parts, and how fast the loss changes in three directions.
+    """Record the gradients of a model of two blocks, and of its parts, and how its loss changes in three directions.
 
     Two are enough for an order, and MAX builds and runs their graph in half the time of four. Labels are ignored as in
     step 16. The gradient of ``wte`` is recorded as a whole, and again for a head that is not tied.
