@@ -21,7 +21,8 @@ TOGETHER = (
 PAGES = "test_book_browser.py"  # here one worker runs all tests of a page, which is the first parameter
 
 LEFT_OUT = {
-    "slow": "./run test --fast leaves it out: a server, a browser, a live Hugging Face, all that the book shows, compiling",
+    "slow": "./run test --fast leaves it out: servers, browsers, PyTorch, all that the book shows, compiling, whole models, "
+    "and commands that start MAX again and again",
     "nightly": "./run nightly alone runs it: minutes for one test",
 }
 

@@ -126,10 +126,12 @@ class Life:
 def _signals() -> Iterator[asyncio.Queue[int]]:
     """Put the signals that come into a queue, while this is open."""
     loop, came = asyncio.get_running_loop(), asyncio.Queue[int]()
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     for number in SIGNALS:
         loop.add_signal_handler(number, came.put_nowait, int(number))
     try:
         yield came
     finally:
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)  # which leaves Python's own handler, with which MAX is slow
+            signal.signal(number, handler)

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -78,6 +79,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = [dict(report.user_properties) for report in terminalreporter.stats.get("skipped", ())]
     for why, count in Counter(properties[LEFT_OUT] for properties in skipped if LEFT_OUT in properties).items():
         terminalreporter.write_line(f"{count} tests that look at pages were left out: {why}", yellow=True)
+
+
+@pytest.fixture(autouse=True)
+def _handler_of_ctrl_c() -> Iterator[None]:
+    """Refuse a test that leaves another handler of Ctrl-C: with Python's own, MAX takes a hundred times as long."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    assert signal.getsignal(signal.SIGINT) is before or before is signal.default_int_handler
 
 
 @pytest.fixture(scope="session")

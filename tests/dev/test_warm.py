@@ -14,6 +14,8 @@ from checker.warm import GRAPHS, SERVING, Warming, Work, carry_out
 from play.serving.environment import CannotServe
 from tests.dev.terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 QUICK, OTHER = Work("one that is quick", ("this",), 1), Work("another", ("keyword",), 1)
 FAILING = Work("one that fails", ("no_such_module",), 1)
 ENDLESS = Work("one that does not end", ("http.server", "0"), 1)

@@ -8,6 +8,8 @@ import pytest
 
 from checker.course.steps import find_step
 
+pytestmark = pytest.mark.slow
+
 RIGHT, WRONG = "    return query @ ", "    return 2 * query @ "  # in warm-up 01
 NOTHING = "lambda *arguments, **options: None"
 TRUE = "lambda *arguments, **options: True"

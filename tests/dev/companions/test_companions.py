@@ -77,6 +77,7 @@ def test_every_call_gives_one_hint_more(told):
     assert (first.returncode, second.returncode) == (0, 0)
 
 
+@pytest.mark.slow
 def test_the_last_hint_is_asked_for(told):
     run(told, "hint", "w01")
     run(told, "hint", "w01")
@@ -167,6 +168,7 @@ def states(course):
     return {line[1]: line[2] for line in lines if line}
 
 
+@pytest.mark.slow
 def test_every_state_of_a_step(course):
     assert states(course) == {step.task: "untouched" for step in all_steps()}
     course.write("w01")
@@ -227,6 +229,7 @@ def test_a_yes_without_compiling_says_so_and_is_kept_as_that(course):
     assert states(course)["s02"] == "done"  # it was compiled before, and has not changed
 
 
+@pytest.mark.slow
 def test_what_is_right_so_far_or_has_no_verdict_is_no_no(course):
     course.fill("w01", "softmax")
     assert "Right so far." in course.check("w01").stdout
@@ -243,6 +246,7 @@ def test_what_an_earlier_version_kept_is_no_loss(told):
     assert run(told, "hint", "w01").stdout.startswith("Hint 2")
 
 
+@pytest.mark.slow
 def test_the_next_step_is_the_one_being_worked_on_or_comes_after_the_last_done(course):
     course.write("s02")
     course.check("s02", "--no-compile")
@@ -257,6 +261,7 @@ def test_a_no_makes_nothing_done(course):
     assert states(course)["w01"] == "in progress (4 of 4 blanks, last check: no)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"hints": 3, "yes": {}}', '{"hints": {"a": "b"}, "yes": {}}'])
 def test_damaged_progress_is_as_good_as_none(told, content):
     kept = told.root / ".course" / "progress.json"
@@ -300,6 +305,7 @@ def kept_of(course, step):
     return [path.read_bytes() for path in sorted((course.root / "steps").glob(f"{find_step(step).name}.kept-*.py"))]
 
 
+@pytest.mark.slow
 def test_reset_keeps_the_file_and_begins_anew(told):
     path = told.root / "steps" / "warmup_01.py"
     told.write("w01")
@@ -330,6 +336,7 @@ def test_resets_in_the_same_second_lose_nothing(tmp_path, monkeypatch):
     assert all(copy.match("*.kept-*.py") for copy in kept)
 
 
+@pytest.mark.slow
 def test_reset_keeps_whatever_there_is(course):
     path = course.root / "steps" / "step_07.py"
     for content in (
@@ -348,6 +355,7 @@ def test_reset_keeps_whatever_there_is(course):
     assert "steps/step_07.py is missing and will be written anew." in missing.stdout
 
 
+@pytest.mark.slow
 def test_reset_asks_at_a_terminal(course):
     course.write("w01")
     course.fill("s07", "_attn")
@@ -385,6 +393,7 @@ OWN_WAY = {
 }
 
 
+@pytest.mark.slow
 def test_compare_waits_for_a_yes(course):
     course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": "return query @ key.swapaxes(-1, -2)"})
     early = run(course, "compare", "w01")
@@ -423,6 +432,7 @@ def test_compare_does_not_mind_comments_and_layout(course):
     assert shown.stdout == "Every blank of steps/step_07.py is written as in solutions/solution_07.py.\n"
 
 
+@pytest.mark.slow
 def test_compare_of_what_is_missing(course):
     shown = run(course, "compare", "07", "--anyway")  # nothing is written yet
     assert "raise NotImplementedError" in shown.stdout

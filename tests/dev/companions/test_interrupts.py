@@ -18,6 +18,8 @@ from checker import interrupts
 from checker.course.paths import ROOT
 from tests.dev.terminal import ended
 
+pytestmark = pytest.mark.slow
+
 IGNORING = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")  # starts its arguments with Ctrl-C ignored
 
 #: Tasks and their modules, what they say when they are well under way, and the last that they say after Ctrl-C.

@@ -17,6 +17,8 @@ from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from tests.dev.terminal import Terminal, ended
 
+pytestmark = pytest.mark.slow
+
 READY = "q quit"  # the last line when a verdict is complete
 WRONG = {"return query @ ": "return 2 * query @ "}
 RIGHT = find_step("w01").solution_file.read_text()

@@ -9,6 +9,8 @@ from checker.course.steps import find_step
 from checker.diagnosis.explanation import Diagnosis
 from checker.diagnosis.mistakes import Outcome
 
+pytestmark = pytest.mark.slow
+
 SOURCE_FORM = """\
 import numpy as np
 

@@ -21,6 +21,8 @@ from checker.grading.submission import NoSubmission, take
 from checker.grading.workplace import CourseChanged, Workplace
 from tests.dev.terminal import ended
 
+pytestmark = pytest.mark.slow
+
 SCHEMAS = [
     json.loads((ROOT / "checker" / folder / f"{name}.schema.json").read_text())
     for folder, name in (("grading", "grades"), ("session", "verdict"))

@@ -3,9 +3,13 @@
 import json
 import re
 
+import pytest
+
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
 from checker.grading.problems import Problem, for_editors, for_github, problems_of
+
+pytestmark = pytest.mark.slow
 
 MISTAKE = "The heads are merged without being transposed back"
 TASKS = json.loads((ROOT / ".vscode" / "tasks.json").read_text())["tasks"]

@@ -11,6 +11,8 @@ import pytest
 from checker.course.paths import ROOT
 from checker.max_adapter import runtime
 
+pytestmark = pytest.mark.slow
+
 #: What another MAX might lack → the hook that does not fit it then.
 LACKING = {
     "from max._interpreter_ops import gc_compile; del gc_compile.registered_families": "kernels",

@@ -9,6 +9,8 @@ from checker.mojo import building
 from checker.mojo.library import StillToWrite, compiled, load_kernel
 from checker.mojo.messages import KernelRefused
 
+pytestmark = pytest.mark.slow
+
 STEP = Step("step_21")
 SOLUTION = STEP.solution_file.read_text()
 

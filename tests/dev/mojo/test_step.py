@@ -7,6 +7,8 @@ import pytest
 from checker.course.skeletons import expected
 from checker.course.steps import Step
 
+pytestmark = pytest.mark.slow
+
 STEP = Step("step_21")
 KEYS = "dot(query, keys[k * d : (k + 1) * d])"
 

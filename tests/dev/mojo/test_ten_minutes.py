@@ -7,6 +7,8 @@ from mojo.run import subprocess_run_mojo
 
 from tools.book_maker.chapters import SRC, fences
 
+pytestmark = pytest.mark.slow
+
 CHAPTER = "mojo.md"
 FENCES = fences(CHAPTER, (SRC / CHAPTER).read_text())
 PROGRAMS = [(program, printed) for program, printed in pairwise(FENCES) if program.info == "mojo"]

@@ -13,6 +13,8 @@ from checker.course.steps import find_step
 from checker.page import model
 from checker.page.model import Model, NoAnswer
 
+pytestmark = pytest.mark.slow
+
 ECHO = "for line in sys.stdin: tell(json.dumps({'asked': json.loads(line), 'steps told': sys.argv[2:], 'by': os.getpid()}))"
 BAD = {
     "it ends": "sys.exit(3)",

@@ -19,6 +19,8 @@ from tools.book_maker.values.arithmetic import cache_bytes, decode_bytes
 from tools.book_maker.values.book_values import config
 from tools.book_maker.values.recording import RECORDED, file_of, read
 
+pytestmark = pytest.mark.slow
+
 PHONE, DESK = WIDTHS
 MOST_COMPRESSED = 250_000  # bytes of all that is recorded; nine tenths are logits
 HEADS = config.n_layer * config.n_head

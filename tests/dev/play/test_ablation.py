@@ -11,6 +11,8 @@ import pytest
 from checker.course.paths import ROOT, SMALL_MODEL
 from play.ablation.held_out import chapters
 
+pytestmark = pytest.mark.slow
+
 EVALUATION = json.loads((SMALL_MODEL / "evaluation.json").read_text())
 RECORDED = json.loads((SMALL_MODEL / "ablations.json").read_text())
 CONFIG = json.loads((SMALL_MODEL / "config.json").read_text())

@@ -13,6 +13,8 @@ from checker.course.paths import ROOT
 from checker.course.steps import all_steps
 from tests.dev.axe import complaints
 
+pytestmark = pytest.mark.slow
+
 TEXT = (
     "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse, "
     "I thought I would sail about a little and see the watery part of the world. It is a way I have of driving off the "

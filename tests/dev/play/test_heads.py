@@ -6,6 +6,8 @@ import pytest
 from tools.book_maker.values import head_measurements as heads
 from tools.book_maker.values.head_measurements import Reading, measured, measured_evenly
 
+pytestmark = pytest.mark.slow
+
 IDS = np.array([[5, 6, 7, 5, 6, 8], [1, 1, 2, 3, 2, 4]])
 LENGTH = IDS.shape[1]
 

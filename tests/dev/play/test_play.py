@@ -11,6 +11,8 @@ import pytest
 from checker.course.paths import ROOT, SMALL_MODEL
 from checker.course.steps import all_steps
 
+pytestmark = pytest.mark.slow
+
 STEPS = [step for step in all_steps() if step.name.startswith("step")]
 PROMPTS = (
     "Call me", "The whale", "Captain Ahab", "It was", "There she blows!", "In the sea", "Queequeg", "Once more", "A", "The",

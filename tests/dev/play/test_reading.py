@@ -41,6 +41,7 @@ def test_a_chapter_that_is_not_there_is_refused():
         find_chapter("poems")
 
 
+@pytest.mark.slow
 def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
     shutil.copytree(CHAPTERS, course.root / "book" / "src", dirs_exist_ok=True)
 
@@ -59,6 +60,7 @@ def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
     assert "OSError: mine" in failed.stderr
 
 
+@pytest.mark.slow
 def test_what_is_printed_is_what_the_book_shows():
     said = subprocess.run(
         [sys.executable, "-m", "checker", "try", "08", "--solution"],

@@ -121,6 +121,7 @@ def test_what_every_mistake_answers_is_recorded(step: Step):
     assert recorded.keys() == load_attempts(step).mistakes.keys()
 
 
+@pytest.mark.slow
 @several_blanks
 def test_two_mistakes_at_once_are_both_named(step: Step, pytestconfig):
     """Pairs drawn by lot, each mistake in a function of its own; ``./run pairs`` counts many more."""
@@ -216,6 +217,7 @@ def test_the_solution_is_accepted_as_a_learners_file(step: Step, course):
     assert f"Compare with solutions/{step.solution_file.name}" in run.stdout
 
 
+@pytest.mark.slow
 @several_blanks
 def test_every_blank_alone_is_tried_and_nothing_else_is_a_yes(step: Step, course):
     blanks = blanks_of(step)

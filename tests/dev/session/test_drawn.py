@@ -6,6 +6,8 @@ from checker.course.attempts import edited, load_attempts
 from checker.course.steps import Step, all_steps
 from tools.surveys.survey import subjects_of, survey
 
+pytestmark = pytest.mark.slow
+
 SEEDS = 1000
 LARGE = ("step_10", "step_11", "step_14", "step_15")  # whole models
 DRAWS = 2

@@ -11,6 +11,8 @@ import pytest
 
 from tests.dev.terminal import ended
 
+pytestmark = pytest.mark.slow
+
 FAKE = "Yes (0.1 s). Compare with solutions/solution_07.py."
 
 HOSTILE_AT_IMPORT = {

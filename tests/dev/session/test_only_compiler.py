@@ -6,6 +6,8 @@ from checker.course.steps import Step, steps_in_python, uses_max
 from checker.max_adapter import runtime
 from tools.surveys import compiling
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("step", [step for step in steps_in_python() if uses_max(step)], ids=lambda step: step.name)

@@ -55,6 +55,7 @@ def test_a_yes_without_the_compiled_verdict_is_not_complete(course):
     assert (verdict["verdict"], verdict["complete"], verdict["file"]) == ("yes", False, "solutions/solution_02.py")
 
 
+@pytest.mark.slow
 def test_a_mistake_is_named_at_its_line_and_has_numbers_to_show(course):
     course.spoil("w05", MISTAKE)
     verdict, status = checked(course)

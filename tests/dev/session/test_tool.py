@@ -72,6 +72,7 @@ def test_steps_are_found_by_what_people_type(text):
     assert find_step(text).name == "step_07"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value"), [("PYTEST_ADDOPTS", "--collect-only --junitxml=told.xml"), ("PYTEST_PLUGINS", "no_such_plugin")]
 )
@@ -120,6 +121,7 @@ def test_an_error_while_importing_is_shown_with_its_line(course):
     assert "    line 5: import maths" in run.stdout
 
 
+@pytest.mark.slow
 def test_an_error_while_running_is_shown_with_its_line(course):
     course.write("s07", edits={"weights @ value": "weights @ valeu"})
     run = course.check("s07")
@@ -127,6 +129,7 @@ def test_an_error_while_running_is_shown_with_its_line(course):
     assert f"    line {course.line_of('s07', 'valeu')}: return weights @ valeu" in run.stdout
 
 
+@pytest.mark.slow
 def test_a_call_with_wrong_arguments_is_answered_with_the_signature_and_one_no_is_enough(course):
     call = "LayerNorm(hidden_size, config.layer_norm_epsilon)"
     course.write("s09", edits={"LayerNorm(hidden_size, eps=config.layer_norm_epsilon)": call})
@@ -137,6 +140,7 @@ def test_a_call_with_wrong_arguments_is_answered_with_the_signature_and_one_no_i
     assert "The signature is LayerNorm(dim, *, eps=1e-05)." in " ".join(run.stdout.split())
 
 
+@pytest.mark.slow
 def test_what_cannot_be_built_waits_for_init(course):
     course.write("s07", edits={"3 * self.embed_dim)\n": "3 * self.embed_dim, bias=False)\n"})
     run = course.check("s07", "--no-compile")
@@ -145,6 +149,7 @@ def test_what_cannot_be_built_waits_for_init(course):
     assert "  waits     forward       waits until __init__ works\n" in run.stdout
 
 
+@pytest.mark.slow
 def test_a_blank_that_another_fails_in_is_waited_for(course):
     course.write("s12", edits={"if temperature < 0:": "if temprature < 0:"})
     run = course.check("s12")
@@ -153,6 +158,7 @@ def test_a_blank_that_another_fails_in_is_waited_for(course):
     assert run.stdout.count("waits until check_settings works") == 3
 
 
+@pytest.mark.slow
 def test_what_the_learner_prints_is_set_apart(course):
     course.write(
         "s07",
@@ -163,6 +169,7 @@ def test_what_the_learner_prints_is_set_apart(course):
     assert run.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_blank_left_raising_below_its_code_is_pointed_out(course):
     course.fill("s07", "_split_heads")
     path = course.root / "steps" / "step_07.py"
@@ -185,6 +192,7 @@ def test_blanks_turn_green_one_by_one(course):
         assert [line.split()[1] for line in run.stdout.splitlines() if line.startswith("  yes")].count(label) >= 1
 
 
+@pytest.mark.slow
 def test_two_mistakes_are_both_named(course):
     course.write(
         "s07",
@@ -199,12 +207,14 @@ def test_two_mistakes_are_both_named(course):
     assert "_attn: The scores are not scaled" in run.stdout
 
 
+@pytest.mark.slow
 def test_a_mistake_nobody_foresaw_is_described_by_its_pattern(course):
     course.write("s07", edits={"return self.c_proj(attn_output)": "return 1.25 * self.c_proj(attn_output)"})
     run = course.check("s07")
     assert "Everything is off by one factor: yours is 1.25 times Hugging Face's." in run.stdout
 
 
+@pytest.mark.slow
 def test_the_numbers_are_shown_side_by_side(course):
     course.write(
         "w01", edits={"return query @ np.swapaxes(key, -2, -1)": "return 1.1 * (query @ np.swapaxes(key, -2, -1))"}
@@ -274,6 +284,7 @@ def test_skeletons_keep_a_copy_of_anything_else(course):
     assert path.is_file()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_a_sentence(course):
     course.write("s07", edits={"        weights = F.softmax(scores)": "        while True: pass"})
     command = [sys.executable, "-m", "checker", "s07"]
@@ -291,6 +302,7 @@ def test_ctrl_c_ends_with_a_sentence(course):
     assert errors == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edits", "said"),
     [
@@ -332,6 +344,7 @@ def test_the_calls_that_led_to_an_error_are_told(course):
     assert f"    line {line}: if temperature.real() < 0:\n    called with temperature=" in said
 
 
+@pytest.mark.slow
 def test_a_check_leaves_the_folders_of_other_pytest_sessions_alone(course, tmp_path, monkeypatch):
     """pytest removes old ones when it ends; a check that waited for that, after its last claim, seemed to hang."""
     shared = tmp_path / "shared"

@@ -10,6 +10,8 @@ import pytest
 
 from checker.course.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 SOLUTION = '''\
 """Step 98: doubling, which this test has made up."""
 

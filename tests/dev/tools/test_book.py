@@ -376,6 +376,7 @@ def test_the_page_on_speed_has_every_processor_on_which_the_peers_were_timed():
 # ---------------------------------------------------------------- pages
 
 
+@pytest.mark.slow
 @every_chapter
 def test_every_link_leads_somewhere(chapter, built, book):
     page = built[f"{chapter[:-3]}.html"]

@@ -17,6 +17,8 @@ from tools.modern import timing
 from tools.modern.building import STEPS, diff, load, text_of
 from tools.modern.variants import VARIANTS
 
+pytestmark = pytest.mark.slow
+
 prepare()
 
 WIDTH, HEADS, KV_HEADS, INNER, LENGTH, BATCH = 24, 6, 2, 40, 7, 2

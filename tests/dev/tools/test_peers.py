@@ -164,6 +164,7 @@ def test_what_cannot_be_installed_is_said_and_tried_again(tmp_path, monkeypatch)
     assert subprocess.run([environments.executable("x"), "-c", ""], check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_an_export_that_fails_leaves_the_end_of_its_log(tmp_path, monkeypatch):
     monkeypatch.setattr(environments, "executable", lambda peer: sys.executable)
     why = models.export("gguf-F32", tmp_path)  # without a checkpoint

@@ -107,6 +107,7 @@ def said(course):
     return in_one_line(course.check(STEP).stdout)
 
 
+@pytest.mark.slow
 def test_the_picture_is_what_the_check_says(said):
     drawn = [element.text for element in ElementTree.parse(PICTURE).iter(f"{SVG}text")]
     assert in_one_line(" ".join(drawn)) == f"$ ./run {STEP} {said}", "If that is right: ./run readme-picture"

@@ -29,6 +29,8 @@ from tools.benchmarks import quantized
 from tools.benchmarks.peers.catalog import LLAMA_CPP
 from tools.benchmarks.peers.environments import executable, is_ready, root_of
 
+pytestmark = pytest.mark.slow
+
 FORMATS = ("Q8_0", "Q4_0")
 SURELY_THE_SAME = 8  # tokens; llama.cpp rounds inputs, too, which another token may follow from
 

@@ -86,6 +86,7 @@ def test_the_command_writes_the_same_text():
     assert kernels.stdout == plain.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", [("--no-cache",), ("--device", "gpu")])
 def test_where_they_do_not_run_is_said(option):
     done = run("generate", "Call me", "--kernels", *option)

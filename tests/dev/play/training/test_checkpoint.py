@@ -308,6 +308,7 @@ print(counts)
 """
 
 
+@pytest.mark.slow
 def test_a_training_that_is_killed_at_any_moment_of_a_save_can_be_loaded(tmp_path):
     """At every single one: before and after each file is opened, half written, written, synced and renamed."""
     done = subprocess.run(
