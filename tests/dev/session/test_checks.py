@@ -190,6 +190,7 @@ def test_a_subject_that_ends_hangs_or_patches_does_not_spoil_the_rest(course, se
     }
 
 
+@pytest.mark.slow
 @every_step
 def test_the_untouched_skeleton_is_refused_at_once(step: Step, course):
     run = course.check(step.task)

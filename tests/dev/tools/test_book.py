@@ -392,6 +392,7 @@ def test_every_link_leads_somewhere(chapter, built, book):
             assert unquote(parts.fragment) in built[path].ids, f"{link}: there is no such heading"
 
 
+@pytest.mark.slow
 @every_chapter
 def test_no_two_places_of_a_page_have_the_same_anchor(chapter, built):
     ids = built[f"{chapter[:-3]}.html"].ids
