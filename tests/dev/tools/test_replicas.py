@@ -64,6 +64,14 @@ class Fickle(BaseHTTPRequestHandler):
     def forget_the_end(self, request):
         self.events('{"choices": [{"text": "a"}]}')
 
+    def die_after_the_end(self, request):
+        self.send_response(200)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        events = b'data: {"choices": [{"text": "ab"}]}\n\ndata: [DONE]\n\n'
+        self.wfile.write(f"{len(events):x}\r\n".encode() + events + b"\r\n")  # and no empty chunk, the last one
+        self.close_connection = True
+
     def tell_an_error(self, request):
         self.events('{"choices": [{"text": "a"}]}', '{"error": {"message": "the model is gone"}}')
 
@@ -116,6 +124,12 @@ def test_what_is_not_all_of_the_text_has_failed(port, prompt, stream, said):
         assert not answer.right
         assert said in answer.error
         assert client.ask(Request("answer")).right  # the next one is not spoiled
+
+
+def test_a_server_that_dies_after_the_last_event_has_answered_and_its_connection_is_not_used_again(port):
+    with closing(Client(port)) as client:
+        assert client.ask(Request("die after the end", stream=True)).text == "ab"
+        assert client.ask(Request("answer")).error == ""
 
 
 def test_a_server_that_is_not_there_has_failed_too():

@@ -6,6 +6,7 @@ would: text without the closing ``[DONE]``, and text with an error event, are fa
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import itertools
 import json
@@ -74,7 +75,7 @@ class Client:
             got.read(response)
         except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
             got.error = f"{type(error).__name__}: {error}"
-        if got.error or response is None or not response.isclosed():
+        if got.error or response is None or not got.whole:
             self.close(response)  # what is left of this answer must not become the next one's
         return got.answer()
 
@@ -91,19 +92,22 @@ class _Getting:
     def __init__(self, request: Request) -> None:
         self.request, self.started = request, time.monotonic()
         self.first, self.status, self.server, self.text, self.error = math.nan, 0, "", "", ""
+        self.whole = False  # whether the body has come to its end, so that another request may follow
 
     def read(self, response: http.client.HTTPResponse) -> None:
         """Read the body of a response."""
+        if self.request.stream and response.status == 200:
+            return self._read_stream(response)
+        body, self.whole = response.read(), True
         if response.status != 200:
-            self.error = f"status {response.status}: {_message(response.read())}"
-        elif not self.request.stream:
-            self.text = json.loads(response.read())["choices"][0]["text"]
+            self.error = f"status {response.status}: {_message(body)}"
         else:
-            self._read_stream(response)
+            self.text = json.loads(body)["choices"][0]["text"]
 
     def _read_stream(self, response: http.client.HTTPResponse) -> None:
+        """Read events to the end of the body; after ``[DONE]`` the text is right, even if the server is gone then."""
         self.error = "the stream ended without [DONE]"
-        for line in response:
+        for line in self._lines(response):
             event = line.decode().strip().removeprefix("data:").strip()
             if event == "[DONE]":
                 self.error = ""
@@ -111,10 +115,18 @@ class _Getting:
                 told = json.loads(event)
                 if "error" in told:
                     self.error = f"error event: {_message(event.encode())}"
-                    response.read()
                     return
                 self.text += told["choices"][0]["text"] if told["choices"] else ""
                 self.first = time.monotonic() - self.started if math.isnan(self.first) else self.first
+
+    def _lines(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
+        """Yield what comes, line by line; iterating over the response would take a broken body for a whole one."""
+        begun = b""
+        with contextlib.suppress(http.client.IncompleteRead, ConnectionError):
+            while piece := response.read1():
+                *lines, begun = (begun + piece).split(b"\n")
+                yield from lines
+            self.whole = response.isclosed() or response.length == 0
 
     def answer(self) -> Answer:
         """Return it, now that it has ended."""
