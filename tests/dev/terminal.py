@@ -66,6 +66,14 @@ class Terminal(pexpect.spawn):
         self.wait()
         return str(self.before)
 
+    def close(self, force: bool = True) -> None:
+        """Close the terminal, and wait for the end of its program, which on a busy machine takes more than a moment."""
+        try:
+            super().close(force)
+        except pexpect.ExceptionPexpect:  # it has been sent SIGKILL, and was still there a tenth of a second later
+            self.wait()
+            super().close(force)
+
     def settings(self) -> list[object]:
         """Return how the terminal treats keys: whether it waits for whole lines, whether it shows them."""
         return termios.tcgetattr(self.child_fd)
