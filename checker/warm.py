@@ -70,6 +70,8 @@ LATER = Work("the kernels of the later steps", ("checker.claims.staging", "kerne
 GRAPHS = Work("the graphs of the solutions", ("checker.claims.staging", "graphs"), 125)
 WRITING = Work("the model that writes", ("play.staging", "writing"), 65)
 SERVING = Work("the model that is served", ("play.staging", "serving"), 75)
+UNSERVED = [GRAPHS, WRITING, KERNELS, LATER]  # all but the server's, the longest first
+BEGINNING = "MAX compiles what is missing, and keeps it; the first time takes a few minutes."
 
 
 class Warming:
@@ -171,8 +173,8 @@ def all_work(*, checks_only: bool) -> list[Work]:
         return [GRAPHS, KERNELS, LATER]
     with suppress(CannotServe):
         check_version()
-        return [GRAPHS, SERVING, WRITING, KERNELS, LATER]
-    return [GRAPHS, WRITING, KERNELS, LATER]
+        return [GRAPHS, SERVING, *UNSERVED[1:]]
+    return UNSERVED
 
 
 def compile_all(works: Sequence[Work], jobs: int, warming: Warming) -> None:
@@ -184,11 +186,11 @@ def compile_all(works: Sequence[Work], jobs: int, warming: Warming) -> None:
 
 def compile_missing() -> None:
     """Compile what the checks and the model that writes need and this machine does not have: seconds if it has all."""
-    works, printer = [GRAPHS, WRITING, KERNELS, LATER], Printer()
-    printer.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
-    warming = Warming(printer, works, [])
+    printer = Printer()
+    printer.line(BEGINNING)
+    warming = Warming(printer, UNSERVED, [])
     with warming.bar:
-        compile_all(works, os.cpu_count() or 1, warming)
+        compile_all(UNSERVED, os.cpu_count() or 1, warming)
 
 
 def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = False, report: bool = False) -> int:
@@ -202,7 +204,7 @@ def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = Fals
     """
     steps, works = named or all_steps(), [] if named else all_work(checks_only=checks_only)
     jobs, printer, started = jobs or os.cpu_count() or 1, Printer(), dict[Step, float]()
-    printer.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
+    printer.line(BEGINNING)
     printer.line("Ctrl-C stops it; the next run continues from there.")
     warming, wrong = Warming(printer, works, steps), set[Step]()
     with warming.bar:

@@ -43,10 +43,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Before all tests run side by side, compile once what each of them would compile for itself."""
-    option, chosen = session.config.option, session.config.invocation_params.args
-    if hasattr(session.config, "workerinput") or not getattr(option, "numprocesses", None) or option.collectonly:
-        return
-    if not option.keyword and not option.markexpr and not any(os.path.exists(one.partition("::")[0]) for one in chosen):
+    config, option = session.config, session.config.option
+    alone = not getattr(option, "numprocesses", None) or hasattr(config, "workerinput") or option.collectonly
+    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword and not option.markexpr
+    if everything and not alone:
         from checker.warm import compile_missing
 
         compile_missing()

@@ -54,10 +54,10 @@ def below(weights: Record, prefix: str) -> Record:
     return {name.removeprefix(prefix): array for name, array in weights.items() if name.startswith(prefix)}
 
 
-def recorded(weights: Record) -> Record:
+def recorded(weights: Record, sizes: dict[str, Any] = AWKWARD) -> Record:
     """Return what every file has: the weights and the configuration."""
     record = {f"weights/{name}": array for name, array in weights.items()}
-    return record | {f"config/{name}": np.array(value) for name, value in AWKWARD.items()}
+    return record | {f"config/{name}": np.array(value) for name, value in sizes.items()}
 
 
 @torch.no_grad()
@@ -472,8 +472,7 @@ def step_19() -> Record:
     for tensor in kept:
         tensor.retain_grad()
     output.loss.backward()
-    record = recorded(weights) | {f"config/{name}": np.array(value) for name, value in sizes.items()}
-    record |= {"input": input_ids, "labels": labels, "loss": output.loss.detach().numpy()}
+    record = recorded(weights, sizes) | {"input": input_ids, "labels": labels, "loss": output.loss.detach().numpy()}
     record["states"] = torch.stack(states).detach().numpy()
     record["states_gradient"] = np.stack([gradient_of(state) for state in states])
     record["logits_gradient"] = gradient_of(output.logits)
