@@ -16,7 +16,7 @@ from types import CodeType
 from checker.course.attempts import edited, load_attempts, mistakes_in_python, places
 from checker.course.blanks import blanks_of, unwritten
 from checker.course.languages import PYTHON
-from checker.course.languages.python import functions
+from checker.course.languages.python import calls, functions
 from checker.course.steps import Step
 from checker.diagnosis.answers import read_answers
 from checker.diagnosis.grafting import compile_grafted, graft, same_code
@@ -121,7 +121,7 @@ class Diagnosis:
         answered = {one.claim for one in explained}
         for claim, outcome in refused.items():
             if claim not in answered:
-                waited_for = [label for label in blamed if label != outcome.about] or list(blamed)
+                waited_for = alone.called_by(outcome.about, blamed)
                 explained.append(_waits(claim, outcome.about, waited_for))
         return explained
 
@@ -170,6 +170,7 @@ class Alone:
     Attributes:
         missing: the labels of those that are still to write.
         changed: the labels of those whose code differs from the solution's.
+        calls: what each may call.
         only_functions_differ: whether everything else is the solution's: imports, helpers, constants.
         doubtful: claims that failed when they were judged, but not only because of the function that they are about.
     """
@@ -184,6 +185,7 @@ class Alone:
         self.changed = {
             label for label, name in diagnosis.functions.items() if not same_code(mine.get(name), theirs[name])
         }
+        self.calls = calls(tree)
         self.only_functions_differ = same_code(self._grafted(diagnosis.functions), solution)
         self.missing = {one.blank.label for one in unwritten(source, diagnosis.solution)}
         self.doubtful: dict[str, Outcome] = {}
@@ -212,6 +214,13 @@ class Alone:
                     self.doubtful[claim] = found[label][claim]
                     found[label][claim] = one
         return found
+
+    def called_by(self, label: str, wrong: Collection[str]) -> list[str]:
+        """Return those of the ``wrong`` functions that one calls; if it is seen to call none, all but itself."""
+        names = self.diagnosis.functions
+        others = [one for one in wrong if one != label]
+        called = self.calls.get(names.get(label, ""), set())
+        return [one for one in others if names.get(one) in called] or others or list(wrong)
 
     def try_(
         self, replaced: Mapping[str, Collection[str]], claims: Mapping[str, Collection[str]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from checker.course.languages.language import Function, Unreadable
 
@@ -22,6 +23,34 @@ def functions(tree: ast.Module) -> dict[str, FunctionNode]:
 
     visit(tree, "")
     return found
+
+
+def calls(tree: ast.Module) -> dict[str, set[str]]:
+    """Return which functions of a module each of them may call, itself or through others, by qualified name.
+
+    Names decide: who mentions a class may call all of its methods, and a method needs the object that was made first.
+    """
+    found = functions(tree)
+    called = {name: _mentioned(name, node, found) for name, node in found.items()}
+    for through in found:
+        for name in found:
+            if through in called[name]:
+                called[name] |= called[through]
+    return called
+
+
+def _mentioned(caller: str, node: FunctionNode, found: Iterable[str]) -> set[str]:
+    """Return the functions among ``found`` that one function calls itself."""
+    own_class = caller.rpartition(".")[0]
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    attributes = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+    mentioned = set()
+    for name in found:
+        owner, _, last = name.rpartition(".")
+        makes = owner == own_class and last in ("__init__", "__post_init__")
+        if (owner in names or last in attributes or makes) if owner else last in names:
+            mentioned.add(name)
+    return mentioned - {caller}
 
 
 class Python:

@@ -1,9 +1,12 @@
 """What is read of a file in Mojo without its compiler: its functions, what is still to write, what it means."""
 
+import ast
+
 import pytest
 
 from checker.course.blanks import blanks_of, find_blanks, skeleton, unwritten
 from checker.course.languages import MOJO, PYTHON, Unreadable
+from checker.course.languages.python import calls
 from checker.course.steps import all_steps
 
 SOLUTION = '''"""Step 98: a kernel, of a kind.
@@ -130,3 +133,28 @@ def test_every_step_has_a_language():
     written = {step.language.name: step for step in all_steps()}
     assert written.keys() == {PYTHON.name, MOJO.name}
     assert [len(blanks_of(step)) > 0 for step in written.values()] == [True, True]
+
+
+CALLING = """
+def one(x): return x
+def two(x): return [one(item) for item in x.four]
+def three(x): return sorted(x, key=two)
+class Box:
+    def __init__(self): self.size = one(1)
+    def forward(self): return self._inner()
+    def _inner(self): return 2
+def four(): return Box()
+"""
+
+
+def test_who_calls_whom_itself_or_through_others():
+    box = {"Box.__init__", "Box.forward", "Box._inner"}
+    assert calls(ast.parse(CALLING)) == {
+        "one": set(),
+        "two": {"one"},
+        "three": {"one", "two"},
+        "Box.__init__": {"one"},
+        "Box.forward": {"Box._inner", "Box.__init__", "one"},
+        "Box._inner": {"Box.__init__", "one"},
+        "four": {"one", *box},
+    }

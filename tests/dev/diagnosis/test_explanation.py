@@ -94,6 +94,16 @@ def test_what_only_follows_from_another_function_waits_for_it(course):
     assert "waits until attention_scores works" in said(run)
 
 
+def test_what_follows_waits_for_what_it_calls_and_not_for_all_that_is_wrong(course):
+    nearest = {"return min(counts, key=lambda pair: (-counts[pair], pair), default=None)": "return max(counts)"}
+    last_first = {"first = min(known, key=lambda pair": "first = max(known, key=lambda pair"}
+    course.write("w06", edits=nearest | last_first)
+    run = course.check("w06")
+    assert {("no", "most_frequent"), ("no", "encode_word")} <= rows(run.stdout)
+    waiting = re.findall(r"^  waits +(\w+) +(.+)$", run.stdout, re.MULTILINE)
+    assert {*waiting} == {("learn", "waits until most_frequent works"), ("encode", "waits until encode_word works")}
+
+
 def test_two_wrong_functions_are_both_explained_and_the_first_is_said(course):
     step = find_step("w01")
     mistakes = load_attempts(step).mistakes
