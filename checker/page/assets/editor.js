@@ -13,7 +13,7 @@ export async function makeEditor(box, label, hears) {
 async function codeMirror(box, label, hears) {
     const [
         { EditorState, RangeSetBuilder, StateEffect, StateField, Transaction },
-        { Decoration, EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers },
+        { Decoration, EditorView, highlightActiveLine, keymap, lineNumbers },
         { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory },
         { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting },
         { pythonLanguage },
@@ -56,7 +56,6 @@ async function codeMirror(box, label, hears) {
                 keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]), // Escape frees Tab for two seconds
                 lineNumbers(),
                 history(),
-                drawSelection(),
                 highlightActiveLine(),
                 bracketMatching(),
                 indentOnInput(),

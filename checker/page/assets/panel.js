@@ -149,7 +149,12 @@ export class Panel {
     /** Follow the file on disk. */
     async look() {
         if (!document.hidden && !this.busy && !this.conflict) await this.safely(() => this.follow());
-        setTimeout(() => this.look(), LOOK);
+        this.lookLater();
+    }
+
+    lookLater() {
+        clearTimeout(this.looking);
+        this.looking = setTimeout(() => this.look(), LOOK);
     }
 
     async follow() {
@@ -205,16 +210,17 @@ export class Panel {
 
     async check(show = '') {
         this.checking?.abort();
+        this.lookLater(); // what a look costs, the check would wait for
         const checking = this.checking = new AbortController();
-        this.verdict.begin();
-        this.editor.mark([]);
-        this.showButton.hidden = true;
-        this.say('');
         if (!await this.save() || checking.signal.aborted) return;
         const text = this.editor.text;
+        const asked = ask(`${this.path}/check`, { method: 'POST', body: { show }, signal: checking.signal });
+        this.verdict.begin(); // after asking, since drawing takes time
+        this.editor.mark([]);
+        this.showButton.hidden = true;
         this.say('Checking.');
         try {
-            const { body } = await ask(`${this.path}/check`, { method: 'POST', body: { show }, signal: checking.signal });
+            const { body } = await asked;
             for await (const record of records(body)) this.verdict.hear(record);
         } catch (error) {
             if (error.name != 'AbortError') throw error;

@@ -1,7 +1,7 @@
 // The verdict, line by line as it comes. Whatever a learner's code prints is shown as text.
 import { make } from '/page/dom.js';
 
-const TOGETHER = 100; // milliseconds that a row may wait for others
+const TOGETHER = 200; // milliseconds that a row may wait for others
 
 export class Verdict {
     constructor(box, goTo) {
@@ -12,6 +12,7 @@ export class Verdict {
 
     clear() {
         this.box.replaceChildren();
+        this.box.style.minHeight = '';
         delete this.box.dataset.verdict;
         this.marks = []; // lines to mark, each with its sentence, from the top
         this.toShow = ''; // the function whose numbers can be shown
@@ -23,7 +24,9 @@ export class Verdict {
     }
 
     begin() {
+        const height = this.box.offsetHeight;
         this.clear();
+        this.box.style.minHeight = `${height}px`; // what follows need not move, and be drawn again, row by row
         this.log = make('div', { role: 'log', 'aria-label': 'Verdict' });
         this.progress = make('p', { class: 'progress', hidden: true });
         this.box.append(this.log, this.progress);
@@ -87,13 +90,18 @@ export class Verdict {
 
     ended() {
         this.words = 'A newer check has ended this one.';
-        this.progress.hidden = true;
+        this.end();
     }
 
     verdict({ verdict, seconds }) {
         this.words = `${verdict[0].toUpperCase()}${verdict.slice(1)} (${seconds.toFixed(1)} s).`;
-        this.progress.hidden = true;
+        this.end();
         this.box.dataset.verdict = verdict;
+    }
+
+    end() {
+        this.progress.hidden = true;
+        this.box.style.minHeight = '';
     }
 
     /** Return the element that records of one kind go into as long as no other comes. */

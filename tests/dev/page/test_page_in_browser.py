@@ -120,6 +120,25 @@ def test_a_step_is_solved_on_the_page(window, site, task):
     window.locator(f"#mdbook-sidebar a[href$='{url(task)}']", has_text="done").wait_for()
 
 
+def test_nothing_moves_while_a_step_is_checked_again(window, site):
+    """What moves is drawn anew many times a second, and the check waits for that."""
+    panel = open_step(window, site, "w05")
+    check(panel)
+    below = panel.evaluate_handle("panel => panel.nextElementSibling")
+    window.evaluate(
+        """below => {
+            window.places = new Set();
+            new MutationObserver(() => places.add(below.offsetTop))
+                .observe(document.querySelector('section.panel .verdict'), { childList: true, subtree: true });
+        }""",
+        below,
+    )
+    check(panel)
+    assert window.evaluate("places.size") == 1
+    panel.locator(".cm-content").click()
+    assert window.evaluate("document.getAnimations().length") == 0
+
+
 def test_the_first_page_says_where_to_go_on(window, site):
     site.course.write("w01")
     site.check("warmup_01")

@@ -73,6 +73,7 @@ class Server:
     def __exit__(self, *_):
         if self.group_lives():
             os.killpg(self.process.pid, signal.SIGKILL)
+        self.client.close()
         self.output()
 
     def answers(self):
