@@ -223,6 +223,7 @@ export class Panel {
             const { body } = await asked;
             for await (const record of records(body)) this.verdict.hear(record);
         } catch (error) {
+            this.verdict.end(); // no verdict comes any more
             if (error.name != 'AbortError') throw error;
             return;
         }

@@ -99,6 +99,7 @@ export class Verdict {
         this.box.dataset.verdict = verdict;
     }
 
+    /** Leave nothing behind that waits for a verdict. */
     end() {
         this.progress.hidden = true;
         this.box.style.minHeight = '';
