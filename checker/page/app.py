@@ -37,6 +37,7 @@ from checker.session.recording import Record
 
 ASSETS = Path(__file__).with_name("assets")
 JSON_LINES = "application/x-ndjson"
+FILE_VERSION = "File-Version"  # the header of an answer that says which version of the learner's file it saved
 Answer = dict[str, Any]
 
 
@@ -137,19 +138,16 @@ class Book:
     async def save(self, request: Request) -> Response:
         """Save the learner's file in place of the version that the page began from."""
         step, asked = _step(request), await _body(request)
-        text, replaces = asked.get("text"), asked.get("replaces")
-        if not isinstance(text, str) or not isinstance(replaces, str):
-            raise HTTPException(400, "a save needs a text, and the version that it replaces")
-        request.state.text = text
-        saved = await run_in_threadpool(files.save, step, text, replaces)
-        return JSONResponse({"version": saved.version})
+        version = await _save(request, step, asked)
+        return JSONResponse({"version": version}, headers={FILE_VERSION: version})
 
     async def check(self, request: Request) -> Response:
-        """Check the file on disk, and answer with records as they come; leaving ends it."""
+        """Save the text that comes with it, check the file on disk, and answer with records; leaving ends it."""
         step, asked = _step(request), await _body(request)
         show = asked.get("show", "")
         if show and show not in (blank.label for blank in blanks_of(step)):
             raise HTTPException(400, f"there is no function {show!r} to show")
+        saved = {FILE_VERSION: await _save(request, step, asked)} if "text" in asked else None
         loop, records = asyncio.get_running_loop(), asyncio.Queue[Record]()
 
         def tell(record: Record) -> None:
@@ -169,7 +167,7 @@ class Book:
             finally:
                 running.leave()
 
-        return StreamingResponse(lines(), media_type=JSON_LINES)
+        return StreamingResponse(lines(), media_type=JSON_LINES, headers=saved)
 
     async def answer(self, do: Callable[[Step, Answer], Answer], request: Request) -> Response:
         """Answer with what a function returns that may wait."""
@@ -242,6 +240,15 @@ async def _body(request: Request) -> Answer:
     if not isinstance(asked, dict):
         raise HTTPException(400, "the body must be a JSON object")
     return asked
+
+
+async def _save(request: Request, step: Step, asked: Answer) -> str:
+    """Save a text in place of the version that the page began from; return its own version."""
+    text, replaces = asked.get("text"), asked.get("replaces")
+    if not isinstance(text, str) or not isinstance(replaces, str):
+        raise HTTPException(400, "a save needs a text, and the version that it replaces")
+    request.state.text = text  # should there be a conflict
+    return (await run_in_threadpool(files.save, step, text, replaces)).version
 
 
 def as_answer(file: files.File) -> Answer:

@@ -16,7 +16,7 @@ export class Panel {
         this.path = `steps/${this.step}`;
         this.draftName = `book-draft:${this.step}`;
         this.undoName = `book-undo:${this.step}`;
-        this.busy = false; // a save or a reset is on its way
+        this.sending = null; // a request that may change the file is on its way, until this is done
         this.hasDraft = false; // the draft that the browser keeps is this tab's
         this.conflict = null; // the file as it is on disk, while a reader has to choose
     }
@@ -27,8 +27,8 @@ export class Panel {
         this.build();
         this.editor = await makeEditor(this.box, `Your ${this.name}`, {
             changed: () => this.changed(),
-            check: () => this.check(),
-            save: () => this.save(),
+            check: () => this.safely(() => this.check()),
+            save: () => this.safely(() => this.save()),
         });
         const draft = JSON.parse(localStorage.getItem(this.draftName) ?? 'null');
         this.verdict = new Verdict(this.result, line => this.editor.goTo(line));
@@ -107,15 +107,15 @@ export class Panel {
 
     changed() {
         if (!this.editor || this.saved === undefined) return;
-        if (this.isDirty) {
-            this.hasDraft = true;
-            localStorage.setItem(this.draftName, JSON.stringify({ text: this.editor.text, began: this.version }));
-            this.say(NOT_SAVED);
-        } else {
-            if (this.hasDraft) localStorage.removeItem(this.draftName);
-            this.hasDraft = false;
-            this.say('');
-        }
+        this.keepDraft();
+        this.say(this.isDirty ? NOT_SAVED : '');
+    }
+
+    /** Have the browser keep what is not saved, and nothing else. */
+    keepDraft() {
+        if (this.isDirty) localStorage.setItem(this.draftName, JSON.stringify({ text: this.editor.text, began: this.version }));
+        else if (this.hasDraft) localStorage.removeItem(this.draftName);
+        this.hasDraft = this.isDirty;
     }
 
     /** Go on with a draft; if the file is no longer the version that it began from, the reader has to choose. */
@@ -126,29 +126,46 @@ export class Panel {
     }
 
     async save() {
-        if (this.conflict) return this.chooser.querySelector('button').focus(), false;
-        if (!this.isDirty) return true;
-        const text = this.editor.text;
-        this.busy = true;
+        while (this.sending) await this.sending;
+        if (!this.conflict && !this.isDirty) return true;
+        const answer = await this.send(this.path, {}, { method: 'PUT' });
+        if (answer) this.say(SAVED);
+        return Boolean(answer);
+    }
+
+    /**
+     * Send a request with the text, if that is not saved, and the version that it replaces. One is sent at a time, since
+     * the answer says which version the next one replaces. Return the answer; none if the reader has to choose first.
+     */
+    async send(path, body, { method = 'POST', signal } = {}) {
+        while (this.sending) await this.sending;
+        if (this.mustChoose()) return null;
+        let sent;
+        this.sending = new Promise(done => { sent = done; });
+        const { text } = this.editor;
+        const change = { ...this.isDirty && { text }, replaces: this.version };
         try {
-            const { version } = await get(this.path, { method: 'PUT', body: { text, replaces: this.version } });
-            this.accept({ text, version });
-            this.changed();
-            this.say(SAVED);
-            this.forgetUndo();
-            return true;
+            const answer = await ask(path, { method, body: { ...body, ...change }, signal });
+            const version = answer.headers.get('File-Version');
+            if (version) { // it was saved
+                this.accept({ text, version });
+                this.keepDraft();
+                this.forgetUndo();
+            }
+            return answer;
         } catch (error) {
             if (!(error instanceof Refusal && error.status == 412)) throw error;
             this.choose(error.answer);
-            return false;
+            return null;
         } finally {
-            this.busy = false;
+            this.sending = null;
+            sent();
         }
     }
 
     /** Follow the file on disk. */
     async look() {
-        if (!document.hidden && !this.busy && !this.conflict) await this.safely(() => this.follow());
+        if (!document.hidden && !this.sending && !this.conflict) await this.safely(() => this.follow());
         this.lookLater();
     }
 
@@ -160,7 +177,7 @@ export class Panel {
     async follow() {
         const known = this.version;
         const file = await get(`${this.path}?known=${known}`);
-        if (this.busy || this.conflict || known != this.version) return; // it is another one by now
+        if (this.sending || this.conflict || known != this.version) return; // it is another one by now
         if (file.words != this.words) {
             this.words = file.words;
             await showStandings();
@@ -194,6 +211,12 @@ export class Panel {
         this.say('');
     }
 
+    /** Return whether the reader has to choose before anything else, and lead there. */
+    mustChoose() {
+        if (this.conflict) this.chooser.querySelector('button').focus();
+        return Boolean(this.conflict);
+    }
+
     decide(mine) {
         const file = this.conflict;
         this.conflict = null;
@@ -209,23 +232,28 @@ export class Panel {
     // ------------------------------------------------------------ the check
 
     async check(show = '') {
-        this.checking?.abort();
         this.lookLater(); // what a look costs, the check would wait for
-        const checking = this.checking = new AbortController();
-        if (!await this.save() || checking.signal.aborted) return;
-        const text = this.editor.text;
-        const asked = ask(`${this.path}/check`, { method: 'POST', body: { show }, signal: checking.signal });
+        while (this.sending) await this.sending; // a check that is saving is not to be stopped
+        if (this.mustChoose()) return;
+        this.checking?.abort();
+        const { signal } = this.checking = new AbortController();
+        const { text } = this.editor;
+        const asked = this.send(`${this.path}/check`, { show }, { signal });
         this.verdict.begin(); // after asking, since drawing takes time
         this.editor.mark([]);
         this.showButton.hidden = true;
         this.say('Checking.');
         try {
-            const { body } = await asked;
-            for await (const record of records(body)) this.verdict.hear(record);
+            const answer = await asked;
+            if (!answer) return this.verdict.end();
+            for await (const record of records(answer.body)) {
+                if (signal.aborted) return; // the verdict is a newer check's by now
+                this.verdict.hear(record);
+            }
         } catch (error) {
-            this.verdict.end(); // no verdict comes any more
-            if (error.name != 'AbortError') throw error;
-            return;
+            if (signal.aborted) return;
+            this.verdict.end(); // none comes any more
+            throw error;
         }
         this.say(this.verdict.words);
         this.showButton.hidden = !this.verdict.toShow;
@@ -284,24 +312,18 @@ export class Panel {
     async resetNow() {
         if (!await this.save()) return;
         const before = this.saved;
-        this.busy = true;
-        try {
-            const now = await post(`${this.path}/reset`, { replaces: this.version });
-            this.accept(now);
-            this.editor.put(now.text);
-            this.editor.mark([]);
-            this.verdict.clear();
-            this.help.replaceChildren();
-            sessionStorage.setItem(this.undoName, JSON.stringify({ text: before, version: now.version }));
-            this.offerUndo();
-            this.changed();
-            this.say(now.kept ? `Your file is kept as ${now.kept}.` : 'This is the skeleton.');
-        } catch (error) {
-            if (!(error instanceof Refusal && error.status == 412)) throw error;
-            this.choose(error.answer);
-        } finally {
-            this.busy = false;
-        }
+        const answer = await this.send(`${this.path}/reset`);
+        if (!answer) return;
+        const now = await answer.json();
+        this.accept(now);
+        this.editor.put(now.text);
+        this.editor.mark([]);
+        this.verdict.clear();
+        this.help.replaceChildren();
+        sessionStorage.setItem(this.undoName, JSON.stringify({ text: before, version: now.version }));
+        this.offerUndo();
+        this.changed();
+        this.say(now.kept ? `Your file is kept as ${now.kept}.` : 'This is the skeleton.');
         await showStandings();
     }
 

@@ -270,6 +270,7 @@ def test_a_link_is_neither_read_nor_written(site, file, tmp_path):
         for path, body, method in (
             (STEP, None, "GET"),
             (STEP, {"text": "", "replaces": version}, "PUT"),
+            (f"{STEP}/check", {"text": "", "replaces": version}, "POST"),
             (f"{STEP}/reset", {}, "POST"),
         ):
             status, said = site.ask(path, body, method)
@@ -350,6 +351,16 @@ def test_the_check_of_the_page_says_what_the_terminal_says(site, file):
         assert f"{one['about']}: {one['sentence']}" in flat
     in_json = json.loads(site.course.check("w05", "--json", "--seed", str(verdict["seed"])).stdout)
     assert {**in_json, "seconds": 0, "said": 0} == {**verdict, "seconds": 0, "said": 0}
+
+
+def test_a_check_saves_the_text_that_comes_with_it(site, file):
+    version = site.get(STEP)["version"]
+    assert site.check("warmup_05", {"text": "nothing = 1\n", "replaces": version})[-1]["verdict"] == "no"
+    assert file.read_text() == "nothing = 1\n"
+    file.write_text("theirs = 1\n")
+    for text, status in (("mine = 1\n", 412), (1, 400)):
+        assert site.ask(f"{STEP}/check", {"text": text, "replaces": version}, "POST")[0] == status
+    assert file.read_text() == "theirs = 1\n"
 
 
 def test_a_newer_check_ends_the_older(site, file):

@@ -134,9 +134,41 @@ def test_nothing_moves_while_a_step_is_checked_again(window, site):
         below,
     )
     check(panel)
+    for _ in range(2):  # the newer ends the older
+        panel.locator(".cm-content").press("Control+Enter")
+    said(panel, re.compile(r"^No "), VERDICT)
     assert window.evaluate("places.size") == 1
     panel.locator(".cm-content").click()
     assert window.evaluate("document.getAnimations().length") == 0
+
+
+def test_what_is_written_while_a_check_saves_is_checked_next(window, site):
+    """The next save waits for the answer to the one before, which says the version that it is to replace."""
+    panel = open_step(window, site, "w05")
+    window.route("**/check", lambda route: route.fulfill(response=route.fetch()))  # when the check is over
+    put(panel, "first = 1\n")
+    for typed in ("", "second = 2\n", "third = 3\n"):
+        window.keyboard.insert_text(typed)
+        with window.expect_request("**/check"):
+            window.keyboard.press("Control+Enter")
+    said(panel, re.compile(r"^No "), VERDICT)
+    assert site.path("w05").read_text() == "first = 1\nsecond = 2\nthird = 3\n"
+    assert panel.get_by_role("alert").count() == 0
+    window.unroute("**/check")
+
+
+@pytest.mark.parametrize("answer", [None, {"status": 409, "json": {"error": "The disk is full."}}])
+def test_a_check_without_a_verdict_leaves_nothing_that_waits_for_one(window, site, answer):
+    panel = open_step(window, site, "w05")
+    check(panel)
+    window.route("**/check", lambda route: route.fulfill(**answer) if answer else route.abort())
+    panel.locator(".cm-content").press("Control+Enter")
+    said(panel, "The disk is full." if answer else "The server does not answer.")
+    assert panel.locator(".progress").is_hidden()
+    assert panel.locator(".verdict").evaluate("verdict => verdict.style.minHeight") == ""
+    window.unroute("**/check")
+    assert check(panel).startswith("No")
+    window.wrong.clear()  # the answers that did not come
 
 
 def test_the_first_page_says_where_to_go_on(window, site):
