@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import re
 
@@ -48,7 +49,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword and not option.markexpr
     if everything and not alone:
         from checker.warm import compile_missing
+        from tools.course_copy import PROGRAMS
 
+        for program in PROGRAMS:  # into bytecode, for every copy of the course
+            compileall.compile_dir(program, quiet=1)
         compile_missing()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -15,19 +16,11 @@ from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 
-PARTS = (
-    "checker",
-    "models",
-    "play",
-    "solutions",
-    "steps",
-    "tests",
-    "tools",
-    "pixi.toml",
-    "pyproject.toml",
-    "requirements",
-    "run",
-)
+PROGRAMS = ("checker", "play", "tools")  # copied with their bytecode, so that nothing in a copy compiles them again
+PARTS = (*PROGRAMS, "models", "solutions", "steps", "tests", "pixi.toml", "pyproject.toml", "requirements", "run")
+LEFT_OUT = ("dev", "*.kept-*")
+
+untouched = functools.cache(expected)  # the skeleton of a step; nothing changes the solutions meanwhile
 
 
 class Course:
@@ -39,7 +32,8 @@ class Course:
         for part in PARTS:
             source = ROOT / part
             if source.is_dir():
-                shutil.copytree(source, root / part, ignore=shutil.ignore_patterns("__pycache__", "dev", "*.kept-*"))
+                left_out = LEFT_OUT if part in PROGRAMS else (*LEFT_OUT, "__pycache__")
+                shutil.copytree(source, root / part, ignore=shutil.ignore_patterns(*left_out))
             else:
                 shutil.copy2(source, root / part)
         self.reset()
@@ -50,7 +44,7 @@ class Course:
             path.unlink()
         shutil.rmtree(self.root / ".course", ignore_errors=True)
         for step in all_steps():
-            self.write(step.task, expected(step))
+            self.write(step.task, untouched(step))
 
     def write(self, step: str, source: str | None = None, edits: dict[str, str] | None = None) -> None:
         """Put ``source``, or the edited solution, where the learner's file of a step is."""
