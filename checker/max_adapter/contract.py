@@ -238,17 +238,17 @@ def _diagnosis(expression: str) -> str:
     return "a diagnosis" if message.startswith("Matmul: ") and "Diagnostics" not in message else message
 
 
-def _softmax(axis: str) -> str:
+def _refusal(expression: str) -> str:
     from max.experimental import functional as F
     from max.experimental.nn import Module
 
     from checker.max_adapter import graphs
 
-    class Softmax(Module[[Any], Any]):
+    class Evaluating(Module[[Any], Any]):
         def forward(self, x: Any) -> Any:
-            return F.softmax(x, axis=int(axis))
+            return eval(expression, {"F": F, "x": x})
 
-    return "refused" if graphs.refused_by_the_compiler(_staged(Softmax())) else "compiled"
+    return "refused" if graphs.refused_by_the_compiler(_staged(Evaluating())) else "compiled"
 
 
 @cache
@@ -379,6 +379,11 @@ CONTRACT = (
         },
     ),
     *_names(
+        KERNELS,
+        "a row that is looked up by unsigned numbers is compiled when it is met",
+        {"max._core.dialects.mo.GatherOp": "class", "max._core.dialects.mo.GatherNdOp": "class"},
+    ),
+    *_names(
         "checker/max_adapter/cache_files.py",
         "kernels and graphs are compiled one by one",
         {"max._core.engine.max_cache_dir": "callable", "max._core.__version__": "str"},
@@ -434,8 +439,15 @@ CONTRACT = (
         },
     ),
     *(Entry(expression, "advice", MESSAGES, "a learner gets no advice on it", _advice) for expression in PROVOKED),
-    Entry("-2", "refused", GRAPHS, "a softmax over axis -2 is a yes that the compiler takes back", _softmax),
-    Entry("-1", "compiled", GRAPHS, "no softmax is a yes before it is compiled", _softmax),
+    *(
+        Entry(expression, said, GRAPHS, because, _refusal)
+        for expression, said, because in (
+            ("F.softmax(x, axis=-2)", "refused", "a softmax over axis -2 is a yes that the compiler takes back"),
+            ("F.softmax(x, axis=-1)", "compiled", "no softmax is a yes before it is compiled"),
+            ("F.sum(x > 0, axis=1)", "refused", "a sum of booleans is a yes that the compiler takes back"),
+            ("F.sum(x, axis=1)", "compiled", "no sum is a yes before it is compiled"),
+        )
+    ),
     Entry(IMPOSSIBLE, "a diagnosis", MESSAGES, "a learner reads MAX's internals", _diagnosis),
     *_names(
         CACHE,

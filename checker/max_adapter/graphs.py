@@ -44,7 +44,10 @@ REFUSED_BY_THE_COMPILER = {
     r"reduce\.softmax\(%\w+\) \[axis = -(?!1\b)": (
         "MAX compiles no softmax over a negative axis other than -1. Count the axis from the front: with four axes, "
         "-2 is axis 2."
-    )
+    ),
+    r"reduce\.add\(%\w+\) \[axis = \d+\] : \(!mo\.tensor<\[[^\]]*\], bool>": (
+        "MAX compiles no sum of booleans. Make numbers of them first: `.cast(DType.float32)`."
+    ),
 }
 
 #: At the end of MAX's text of a graph that slices or reshapes; it rises each time that the text is asked for.

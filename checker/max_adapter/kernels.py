@@ -2,13 +2,14 @@
 
 MAX's interpreter compiles a kernel when an operation first needs it, and most of that time is the same whatever the
 kernel is: one by one they take many times as long as all at once. Which ones the checks need is recorded, step by step,
-in ``tests/references/kernels.json``; what the pages of the book need besides is in it too, as ``book``. Another kernel,
-which a learner's own way of writing may need, is compiled when it is met, as MAX does.
+in ``tests/references/kernels.json``; what the pages of the book and the known habits need besides is in it too, as
+``book`` and ``habits``. Another kernel, which a learner's own way of writing may need, is compiled when it is met.
 
 Every check loads its kernels anew. Those of the steps that build the model are in a file of their own, which is loaded
 in a quarter of the time that one file of all would take.
 
-For products with weights in blocks, the interpreter has no kernel: :func:`install_products` computes them in NumPy.
+For products with weights in blocks, the interpreter has no kernel: :func:`install_products` computes them in NumPy. Nor
+has it one that looks up rows by unsigned numbers: :func:`install_gathers` makes them signed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from max.driver import CPU, Buffer
+from max.dtype import DType
 from max.graph import Graph, Module
 
 from checker.course.paths import RECORDED_KERNELS
@@ -44,12 +46,12 @@ class _Noting(dict[str, Any]):
 
 
 def recorded() -> dict[str, list[str]]:
-    """Return the kernels that each check needs, by the name of the step; under ``book``, what its pages add."""
+    """Return the kernels that each check needs, by the name of the step; ``book`` and ``habits`` add some."""
     return json.loads(RECORDED_KERNELS.read_text())
 
 
 def groups() -> dict[str, set[str]]:
-    """Return the recorded kernels by file: of the ``model``, and those that ``later`` steps and the book add."""
+    """Return the recorded kernels by file: of the ``model``, and those that all others add as ``later``."""
     used = recorded()
     model = {kernel for name in used if name.startswith("step") and name <= LAST_OF_MODEL for kernel in used[name]}
     return {"model": model, "later": {kernel for kernels in used.values() for kernel in kernels} - model}
@@ -177,3 +179,28 @@ def install_products(lost: Callable[[Exception], None]) -> None:
     _interpreter._is_interpretable_custom = is_product_or_known
     KernelLibrary.verify_custom_op = verify  # type: ignore[method-assign, assignment]
     register(mo.CustomOp)(run)
+
+
+def install_gathers(lost: Callable[[Exception], None]) -> None:
+    """Let MAX's interpreter look up rows by any whole numbers, such as the uint32 offsets of step 15's requests.
+
+    It has kernels for int32 and int64 alone. MAX would compile each graph that looks something up by others.
+
+    Raises:
+        AttributeError, ImportError, KeyError: this MAX has no such place to hook into; nothing is changed.
+    """
+    from max._core.dialects import mo
+    from max._interpreter_ops import handlers
+
+    def by_signed(run: Callable[[Any, Sequence[Any]], Sequence[Any]]) -> Callable[[Any, Sequence[Any]], Sequence[Any]]:
+        def run_by_signed(op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+            rows, numbers = inputs
+            if numbers.dtype not in (DType.int32, DType.int64):
+                numbers = Buffer.from_numpy(numbers.to_numpy().astype(np.int64))
+            return run(op, [rows, numbers])
+
+        return run_by_signed
+
+    made = {op: by_signed(handlers._MO_OP_HANDLERS[op]) for op in (mo.GatherOp, mo.GatherNdOp)}
+    for op, run in made.items():
+        handlers.register_op_handler(op)(run)

@@ -143,6 +143,11 @@ HOOKS = (
         kernels.install_products,
         "a product with weights in blocks is compiled when it is met: the first checks of step 22 take a minute longer",
     ),
+    Hook(
+        "gathers",
+        kernels.install_gathers,
+        "a row that is looked up by unsigned numbers is compiled when it is met, which takes minutes in step 15",
+    ),
     Hook("inputs", inputs.install, "steps 10 to 15 take up to 50% longer"),
     Hook("interrupts", take_interrupts, "every operation takes many times as long"),
 )

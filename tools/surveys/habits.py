@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from checker.course.attempts import edited, load_attempts
 from checker.course.languages import PYTHON
 from checker.course.steps import Step
-from tools.surveys.survey import Surveyed, survey
+from tools.surveys.survey import Surveyed, Tell, survey
 
 MOST_ROUNDS = 5
 INSTEAD = re.compile(r"^(?:line (\d+): .*\n)? *write(?: in line (\d+))?: (.+)$", re.MULTILINE)
@@ -25,8 +25,14 @@ class Followed:
     problem: str = "it is still not accepted after the last line allowed"
 
 
-def follow(step: Step, names: Collection[str]) -> Iterator[Followed]:
-    """Write a step with each of the habits ``names``, and then what the check says to write instead."""
+def follow(step: Step, names: Collection[str], tell: Tell = lambda event: None) -> Iterator[Followed]:
+    """Write a step with each of the habits ``names``, and then what the check says to write instead.
+
+    Args:
+        step: the step.
+        names: those of the habits.
+        tell: gets every event of the surveys.
+    """
     if step.language is not PYTHON:
         yield from _follow_compiler(step, names)
         return
@@ -37,7 +43,7 @@ def follow(step: Step, names: Collection[str]) -> Iterator[Followed]:
     left = dict(sources)
     for _ in range(MOST_ROUNDS):
         subjects = {name: {solution: source} for name, source in left.items()}
-        for surveyed in survey(step, subjects) if subjects else ():
+        for surveyed in survey(step, subjects, tell) if subjects else ():
             name = surveyed.name
             if surveyed.accepted:
                 followed[name].problem = "" if followed[name].told else "it was accepted as it is"

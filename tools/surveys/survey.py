@@ -154,9 +154,9 @@ def survey(
 def record(steps: Iterable[Step]) -> int:
     """Survey steps; record kernels and answers. Return the exit status, 1 if a check got something wrong.
 
-    What is recorded of other steps, and of the book, stays, unless they are gone.
+    What is recorded of other steps, of habits and of the book, stays, unless they are gone.
     """
-    known = {"book", *(step.name for step in all_steps())}
+    known = {"book", "habits", *(step.name for step in all_steps())}
     used = {name: kernels for name, kernels in json.loads(RECORD.read_text()).items() if name in known}
     wrong = 0
 

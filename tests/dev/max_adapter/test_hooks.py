@@ -21,7 +21,8 @@ LACKING = {
     "from max.engine import InferenceSession; del InferenceSession.compile_reusing_mefs": "graphs",
     "from max.experimental import executor; del executor.InterpreterExecutor": "interpreter",
     "from max import _interpreter; del _interpreter._is_interpretable_custom": "products",
-    "from max._interpreter_ops import handlers; del handlers._MO_OP_HANDLERS": "products",
+    "from max.graph import KernelLibrary; del KernelLibrary.verify_custom_op": "products",
+    "from max._interpreter_ops.handlers import _MO_OP_HANDLERS as known, mo; del known[mo.GatherNdOp]": "gathers",
     "import signal; signal.signal = lambda number: None": "interrupts",
     "import importlib.util; importlib.util.find_spec = lambda name: None": "imports",
     "from max.experimental import _passes; _passes.add_input = lambda graph: None": "inputs",
@@ -70,9 +71,16 @@ def test_a_hook_that_does_not_fit_is_said_once(lacking, hook):
     assert notice.endswith("The verdict is the same.")
 
 
-def test_two_hooks_that_lack_the_same_place_are_both_said():
-    found = notices("sys.modules['max._interpreter_ops'] = None", "")
-    assert [re.match("The hook for ([a-z]+) does not fit", notice)[1] for notice in found] == ["kernels", "products"]
+@pytest.mark.parametrize(
+    ("lacking", "hooks"),
+    [
+        ("sys.modules['max._interpreter_ops'] = None", ["kernels", "products", "gathers"]),
+        ("from max._interpreter_ops import handlers; del handlers._MO_OP_HANDLERS", ["products", "gathers"]),
+    ],
+)
+def test_hooks_that_lack_the_same_place_are_all_said(lacking, hooks):
+    found = notices(lacking, "")
+    assert [re.match("The hook for ([a-z]+) does not fit", notice)[1] for notice in found] == hooks
 
 
 def test_each_hook_is_removed_by_one_of_these():

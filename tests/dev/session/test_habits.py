@@ -6,6 +6,7 @@ import pytest
 
 from checker.course.attempts import load_attempts
 from checker.course.steps import all_steps
+from checker.events import Compiling, Event
 from tools.surveys.habits import follow
 
 AT_LEAST_OF_A_STEP, AT_LEAST = 3, 150
@@ -28,7 +29,11 @@ def test_there_are_many():
 def test_what_the_check_tells_to_write_leads_to_a_yes(step, pytestconfig):
     option, habits = pytestconfig.option, list(load_attempts(step).habits)
     drawn = habits if option.nightly else random.Random(f"{option.seed} {step.name}").sample(habits, DRAWN)
-    assert {one.name: one.problem for one in follow(step, drawn)} == dict.fromkeys(drawn, "")
+    told: list[Event] = []
+    assert {one.name: one.problem for one in follow(step, drawn, told.append)} == dict.fromkeys(drawn, "")
+    compiled = {event.what for event in told if isinstance(event, Compiling)}
+    alone = {what for what in compiled if not what.endswith("kernels that the checks use")}
+    assert not alone, "who has such a habit waits for the compiler; add the kernels to kernels.json as `habits`"
 
 
 @pytest.mark.slow
