@@ -44,7 +44,11 @@ Way = TypeVar("Way", bound=Hashable)
 
 
 def conditions(rounds: int) -> Result:
-    """Return the head of every result: the machine, its load before anything is timed, and how many rounds."""
+    """Return the head of every result: the machine, its load before anything is timed, and how many rounds.
+
+    From now on, processes keep the bytecode of what they have compiled, as they do for a learner.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     return {"machine": machine(), "load": load(), "rounds": rounds}
 
 

@@ -49,6 +49,7 @@ class Restarting:
     def __init__(self, command: Sequence[str], prefix: str = "") -> None:
         self.command, self.prefix = list(command), prefix
         self.draining = False
+        self.was_ready: subprocess.Popen[str] | None = None  # the last process that somebody saw ready
         self.looking = asyncio.Lock()
         self._launch()
         self.keeping = asyncio.create_task(self._keep())
@@ -77,7 +78,11 @@ class Restarting:
 
     async def is_ready(self) -> bool:
         """Return whether the server takes requests."""
-        return await asyncio.to_thread(_status, f"{self.address}/ready") == 200
+        process = self.process
+        if await asyncio.to_thread(_status, f"{self.address}/ready") != 200:
+            return False
+        self.was_ready = process
+        return True
 
     def check(self) -> None:
         """Say at once whether the server can be used, now or once it has started again.
@@ -118,7 +123,7 @@ class Restarting:
 
     async def _get_ready(self) -> None:
         limit = asyncio.get_running_loop().time() + START_SECONDS
-        while not (self.draining or await self.is_ready()):
+        while not (self.draining or self.was_ready is self.process or await self.is_ready()):
             if (code := self.process.poll()) is not None:
                 self.passing_on.join(PROBE_SECONDS)
                 raise CannotStart(f"the server ended with {code}: {''.join(self.said)[-2000:]}")

@@ -101,6 +101,19 @@ async def test_a_server_that_was_ready_and_is_not_for_too_long_is_started_again(
 
 
 @pytest.mark.anyio
+async def test_a_server_that_ends_as_soon_as_it_was_ready_is_started_again(monkeypatch):
+    """Whoever asked was told that it is ready, although the server's keeper has not looked since."""
+    monkeypatch.setattr(restarting, "LOOK_SECONDS", 2)
+    async with kept_server() as kept:
+        while not await kept.is_ready():
+            await asyncio.sleep(0.02)
+        first = kept.process.pid
+        server_of(first).kill()
+        await until_another(kept, first)
+        await kept.until_ready()
+
+
+@pytest.mark.anyio
 async def test_a_server_that_drains_finishes_what_it_has_and_is_not_started_again():
     async with kept_server() as kept:
         await kept.until_ready()
