@@ -52,7 +52,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         from tools.course_copy import PROGRAMS
 
         for program in PROGRAMS:  # into bytecode, for every copy of the course
-            compileall.compile_dir(program, quiet=1)
+            compileall.compile_dir(config.rootpath / program, quiet=1)
         compile_missing()
 
 
