@@ -102,7 +102,7 @@ async def test_a_server_that_was_ready_and_is_not_for_too_long_is_started_again(
 
 @pytest.mark.anyio
 async def test_a_server_that_ends_as_soon_as_it_was_ready_is_started_again(monkeypatch):
-    """Whoever asked was told that it is ready, although the server's keeper has not looked since."""
+    """The test has seen it ready, and its keeper has not."""
     monkeypatch.setattr(restarting, "LOOK_SECONDS", 2)
     async with kept_server() as kept:
         while not await kept.is_ready():
