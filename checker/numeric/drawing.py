@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -64,10 +65,10 @@ class Draw:
         """Return float32 weights, by name."""
         return seeded_weights(shapes, self.seed)
 
-    def settings(self) -> dict[str, int | float]:
+    def settings(self, least_width: int = 2) -> dict[str, int | float]:
         """Return the settings of a small GPT-2, by the names of ``GPT2Config``."""
         heads, layers = self.whole("n_head", 1, 6), self.whole("n_layer", 1, 2)
-        width = heads * self.whole("n_embd / n_head", 2, 8)
+        width = heads * self.whole("n_embd / n_head", max(2, math.ceil(least_width / heads)), 8)
         del self.said["n_embd / n_head"]
         self.said["n_embd"] = width
         return {
