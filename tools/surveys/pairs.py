@@ -48,7 +48,7 @@ alternative's edits.
 
 {table}
 
-{total} {older}
+{total}{older}
 
 ## Not as it should be
 
@@ -180,8 +180,8 @@ def as_markdown(tallies: Mapping[str, Tally]) -> str:
         total=f"Both named: {total['both'] / max(total['pairs'], 1):.1%} of {total['pairs']} pairs. "
         f"Another mistake named: {total['misnamed'] / max(total['rewrites'], 1):.1%} of {total['rewrites']} "
         "alternatives with a mistake.",
-        older=" ".join(
-            f"{words}: {', '.join(tasks)}."
+        older="".join(
+            f" {words}: {', '.join(tasks)}."
             for words, tasks in (
                 ("Changed since they were counted", older),
                 ("Not counted yet", missing),
