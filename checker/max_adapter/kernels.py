@@ -19,6 +19,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -192,15 +193,12 @@ def install_gathers(lost: Callable[[Exception], None]) -> None:
     from max._core.dialects import mo
     from max._interpreter_ops import handlers
 
-    def by_signed(run: Callable[[Any, Sequence[Any]], Sequence[Any]]) -> Callable[[Any, Sequence[Any]], Sequence[Any]]:
-        def run_by_signed(op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-            rows, numbers = inputs
-            if numbers.dtype not in (DType.int32, DType.int64):
-                numbers = Buffer.from_numpy(numbers.to_numpy().astype(np.int64))
-            return run(op, [rows, numbers])
+    for op in (mo.GatherOp, mo.GatherNdOp):
+        handlers.register_op_handler(op)(partial(_by_signed, handlers._MO_OP_HANDLERS[op]))
 
-        return run_by_signed
 
-    made = {op: by_signed(handlers._MO_OP_HANDLERS[op]) for op in (mo.GatherOp, mo.GatherNdOp)}
-    for op, run in made.items():
-        handlers.register_op_handler(op)(run)
+def _by_signed(run: Callable[[Any, Sequence[Any]], Sequence[Any]], op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+    rows, numbers = inputs
+    if numbers.dtype not in (DType.int32, DType.int64):
+        numbers = Buffer.from_numpy(numbers.to_numpy().astype(np.int64))
+    return run(op, [rows, numbers])

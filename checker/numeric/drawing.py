@@ -66,7 +66,12 @@ class Draw:
         return seeded_weights(shapes, self.seed)
 
     def settings(self, least_width: int = 2) -> dict[str, int | float]:
-        """Return the settings of a small GPT-2, by the names of ``GPT2Config``."""
+        """Return the settings of a small GPT-2, by the names of ``GPT2Config``.
+
+        Args:
+            least_width: the least ``n_embd`` that may be drawn. A layer norm of two channels gives 1 and -1 whatever
+                they are, so gradients through it are rounding alone.
+        """
         heads, layers = self.whole("n_head", 1, 6), self.whole("n_layer", 1, 2)
         width = heads * self.whole("n_embd / n_head", max(2, math.ceil(least_width / heads)), 8)
         del self.said["n_embd / n_head"]

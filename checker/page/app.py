@@ -138,8 +138,7 @@ class Book:
     async def save(self, request: Request) -> Response:
         """Save the learner's file in place of the version that the page began from."""
         step, asked = _step(request), await _body(request)
-        version = await _save(request, step, asked)
-        return JSONResponse({"version": version}, headers={FILE_VERSION: version})
+        return Response(status_code=204, headers=await _save(request, step, asked))
 
     async def check(self, request: Request) -> Response:
         """Save the text that comes with it, check the file on disk, and answer with records; leaving ends it."""
@@ -147,7 +146,7 @@ class Book:
         show = asked.get("show", "")
         if show and show not in (blank.label for blank in blanks_of(step)):
             raise HTTPException(400, f"there is no function {show!r} to show")
-        saved = {FILE_VERSION: await _save(request, step, asked)} if "text" in asked else None
+        saved = await _save(request, step, asked) if "text" in asked else None
         loop, records = asyncio.get_running_loop(), asyncio.Queue[Record]()
 
         def tell(record: Record) -> None:
@@ -242,13 +241,13 @@ async def _body(request: Request) -> Answer:
     return asked
 
 
-async def _save(request: Request, step: Step, asked: Answer) -> str:
-    """Save a text in place of the version that the page began from; return its own version."""
+async def _save(request: Request, step: Step, asked: Answer) -> dict[str, str]:
+    """Save a text in place of the version that the page began from; return the header with its own version."""
     text, replaces = asked.get("text"), asked.get("replaces")
     if not isinstance(text, str) or not isinstance(replaces, str):
         raise HTTPException(400, "a save needs a text, and the version that it replaces")
     request.state.text = text  # should there be a conflict
-    return (await run_in_threadpool(files.save, step, text, replaces)).version
+    return {FILE_VERSION: (await run_in_threadpool(files.save, step, text, replaces)).version}
 
 
 def as_answer(file: files.File) -> Answer:

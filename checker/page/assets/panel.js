@@ -125,8 +125,12 @@ export class Panel {
         if (began != file.version) this.safely(() => this.ask());
     }
 
-    async save() {
+    async nothingIsSent() {
         while (this.sending) await this.sending;
+    }
+
+    async save() {
+        await this.nothingIsSent();
         if (!this.conflict && !this.isDirty) return true;
         const answer = await this.send(this.path, {}, { method: 'PUT' });
         if (answer) this.say(SAVED);
@@ -138,7 +142,7 @@ export class Panel {
      * the answer says which version the next one replaces. Return the answer; none if the reader has to choose first.
      */
     async send(path, body, { method = 'POST', signal } = {}) {
-        while (this.sending) await this.sending;
+        await this.nothingIsSent();
         if (this.mustChoose()) return null;
         let sent;
         this.sending = new Promise(done => { sent = done; });
@@ -233,7 +237,7 @@ export class Panel {
 
     async check(show = '') {
         this.lookLater(); // what a look costs, the check would wait for
-        while (this.sending) await this.sending; // a check that is saving is not to be stopped
+        await this.nothingIsSent(); // a check that is saving is not to be stopped
         if (this.mustChoose()) return;
         this.checking?.abort();
         const { signal } = this.checking = new AbortController();
