@@ -16,12 +16,19 @@
     tell();
 
     // What scrolls sideways can be reached by Tab, and its arrow keys scroll it instead of turning the page. A table or
-    // a figure that scrolls is a region with a name; book.css then says so to the eye.
+    // a figure that scrolls is a region with a name; book.css then says so to the eye. Tables of one benchmark have the
+    // same heads, and each has its processor above it, alone in a bold line.
     const scrolls = box => box.scrollWidth > box.clientWidth;
+    const titleOf = box => {
+        const above = box.previousElementSibling;
+        return above?.matches('p:has(> strong:only-child)') && above.textContent === above.firstElementChild.textContent
+            ? [above.textContent] : [];
+    };
     const nameOf = box => {
         const svg = box.querySelector('svg');
         if (svg) return `Figure: ${svg.querySelector('title').textContent}`;
-        return `Table: ${[...box.querySelectorAll('th')].map(head => head.textContent.trim()).filter(Boolean).join(', ')}`;
+        const heads = [...box.querySelectorAll('th')].map(head => head.textContent.trim()).filter(Boolean);
+        return `Table: ${[...titleOf(box), ...heads].join(', ')}`;
     };
     const reach = new ResizeObserver(sized => sized.forEach(({ target }) => {
         const named = target.matches('.table-wrapper, .drawing');
