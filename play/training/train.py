@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import platform
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from checker import interrupts
+from checker.processor import processor_name
 from checker.session.waiting import telling_of_compiling
 from play.own_steps import use_mine
 from play.training.plan import CURVE, OUT, History, Plan, in_words
@@ -101,7 +101,7 @@ def train(
             "tokens": read.tokens,
             "text": read.digest,
             "compile_seconds": compile_seconds,
-            "processor": processor(),
+            "processor": processor_name(),
             "code": "steps" if mine else "solutions",
         }
         read_in_all = plan.steps * session.tokens_per_step
@@ -224,11 +224,3 @@ def advice(folder: Path, plan: Any) -> str:
 def size(texts: list[str]) -> int:
     """Return the number of bytes, in UTF-8."""
     return sum(len(text.encode()) for text in texts)
-
-
-def processor() -> str:
-    """Return the name of the processor, if the system tells it."""
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text().splitlines() if told.is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()

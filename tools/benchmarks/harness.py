@@ -21,22 +21,8 @@ from typing import Any, TypeVar
 
 import psutil
 
+from checker.processor import instruction_sets, processor_name
 from checker.tasks import tasks
-
-#: Words for the flags that a system gives, the widest first.
-INSTRUCTION_SETS = {
-    "AVX-512": "avx512f",
-    "AVX2": "avx2",
-    "NEON": "asimd",
-    "SVE": "sve",
-    "AVX-512 VNNI": "avx512_vnni",
-    "AVX VNNI": "avx_vnni",
-    "AVX-512 BF16": "avx512_bf16",
-    "AMX BF16": "amx_bf16",
-    "AMX INT8": "amx_int8",
-    "I8MM": "i8mm",
-    "BF16": "bf16",
-}
 
 Result = dict[str, Any]
 Row = dict[str, Any]
@@ -54,9 +40,7 @@ def conditions(rounds: int) -> Result:
 
 def machine() -> str:
     """Return the processor, its architecture and cores, and Python's version in words."""
-    from play.training.train import processor  # what a peer's own environment cannot import, and has no need for
-
-    return f"{processor()}, {platform.machine()}, {cores()} cores, Python {platform.python_version()}"
+    return f"{processor_name()}, {platform.machine()}, {cores()} cores, Python {platform.python_version()}"
 
 
 def cores() -> int:
@@ -64,19 +48,9 @@ def cores() -> int:
     return psutil.cpu_count(logical=False) or 1
 
 
-def instruction_sets() -> list[str]:
-    """Return the instructions of this processor that decide how fast products are, as far as the system tells them."""
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text().splitlines() if told.is_file() else []
-    flags = {flag for line in lines if line.startswith(("flags", "Features")) for flag in line.split()}
-    return [name for name, flag in INSTRUCTION_SETS.items() if flag in flags]
-
-
 def key() -> str:
     """Return what figures are kept under: the processor, its widest instructions, and its cores."""
-    from play.training.train import processor  # as above
-
-    return ", ".join([processor(), *instruction_sets()[:1], f"{cores()} cores"])
+    return ", ".join([processor_name(), *instruction_sets()[:1], f"{cores()} cores"])
 
 
 def load() -> float:

@@ -18,6 +18,7 @@ import numpy as np
 
 from checker.course.installed import installed_version
 from checker.course.paths import SMALL_MODEL
+from checker.processor import instruction_sets
 from solutions.solution_01 import GPT2Config
 from tools.benchmarks.backends import PRODUCT, Workload
 from tools.benchmarks.comparison import COMPILED, HUGGING_FACE, MAX, Comparison, WrongOutput, checkpoint, once
@@ -27,7 +28,6 @@ from tools.benchmarks.harness import (
     Row,
     conditions,
     finish,
-    instruction_sets,
     key,
     load,
     merged,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import psutil
 
+from checker.processor import instruction_sets
 from tools.benchmarks.backends import Workload
 from tools.benchmarks.comparison import LONGEST_LOG, Worker, first_result
 from tools.benchmarks.harness import (
@@ -23,7 +24,6 @@ from tools.benchmarks.harness import (
     Row,
     conditions,
     finish,
-    instruction_sets,
     key,
     milliseconds,
     read,

@@ -1,0 +1,72 @@
+"""The processor of this machine in words: what a record of measured times is kept under."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+CPUINFO = Path("/proc/cpuinfo")  # Linux's
+
+#: Words for the flags that a system gives, the widest first.
+INSTRUCTION_SETS = {
+    "AVX-512": "avx512f",
+    "AVX2": "avx2",
+    "NEON": "asimd",
+    "SVE": "sve",
+    "AVX-512 VNNI": "avx512_vnni",
+    "AVX VNNI": "avx_vnni",
+    "AVX-512 BF16": "avx512_bf16",
+    "AMX BF16": "amx_bf16",
+    "AMX INT8": "amx_int8",
+    "I8MM": "i8mm",
+    "BF16": "bf16",
+}
+
+#: Generations by vendor, family and models, for a cloud hides the model's number from the name. Sources: AMD's and
+#: Intel's lists of models, as in Linux, ``arch/x86/kernel/cpu/amd.c`` and ``arch/x86/include/asm/intel-family.h``.
+GENERATIONS = {
+    "AuthenticAMD": {
+        23: [("Zen 1", range(0x10, 0x30)), ("Zen 2", range(0x30, 0x100))],
+        25: [("Zen 4", (*range(0x10, 0x20), *range(0x60, 0xB0))), ("Zen 3", range(0x100))],
+        26: [("Zen 5", range(0x100))],
+    },
+    "GenuineIntel": {
+        6: [
+            ("Skylake to Cooper Lake", [0x55]),
+            ("Ice Lake", [0x6A, 0x6C]),
+            ("Sapphire Rapids", [0x8F]),
+            ("Emerald Rapids", [0xCF]),
+            ("Granite Rapids", [0xAD, 0xAE]),
+        ],
+    },
+}
+
+
+def processor_name(cpuinfo: Path = CPUINFO) -> str:
+    """Return the name of the processor and its generation, as far as the system tells them: ``AMD EPYC (Zen 4)``."""
+    told = _first_of_each(cpuinfo)
+    name = told.get("model name") or platform.processor() or platform.machine()
+    generation = _generation(told)
+    return f"{name} ({generation})" if generation else name
+
+
+def instruction_sets(cpuinfo: Path = CPUINFO) -> list[str]:
+    """Return the instructions of this processor that decide how fast products are, as far as the system tells them."""
+    told = _first_of_each(cpuinfo)
+    flags = f"{told.get('flags', '')} {told.get('Features', '')}".split()
+    return [name for name, flag in INSTRUCTION_SETS.items() if flag in flags]
+
+
+def _first_of_each(cpuinfo: Path) -> dict[str, str]:
+    """Return what the system tells about the first core, by name."""
+    first, _, _ = (cpuinfo.read_text() if cpuinfo.is_file() else "").partition("\n\n")
+    pairs = (line.partition(":") for line in first.splitlines())
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _generation(told: dict[str, str]) -> str | None:
+    family, model = told.get("cpu family", ""), told.get("model", "")
+    if not (family.isdigit() and model.isdigit()):
+        return None
+    known = GENERATIONS.get(told.get("vendor_id", ""), {}).get(int(family), [])
+    return next((name for name, models in known if int(model) in models), None)
