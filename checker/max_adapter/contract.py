@@ -305,12 +305,6 @@ IN_MOJO = {
         "max.gpu.host.DeviceContext",
         "max.runtime.asyncrt.parallelism_level",
     ),
-    f"{KERNELS_IN_MOJO}/linear.mojo": (
-        "layout.Coord",
-        "layout.TileTensor",
-        "layout.row_major",
-        "linalg.matmul.matmul",
-    ),
     f"{KERNELS_IN_MOJO}/gpu.mojo": ("max.gpu.global_idx",),
 }
 
@@ -427,6 +421,11 @@ CONTRACT = (
             "max.experimental.executor.CompilingExecutor.execute": "(graph, inputs)",
             "max.experimental.executor.UnsupportedGraphError": "class",
         },
+    ),
+    *_names(
+        RUNTIME,
+        "one of MAX's threads keeps an eighth of a core busy",
+        {"max.engine.Model": "class", "max.engine.Model._execute_device_tensors": "callable"},
     ),
     *_names(
         RUNTIME,

@@ -1,8 +1,8 @@
 """Prepare MAX for the checks and for the finished model; convert arrays, choose devices, tell of compiling.
 
 :func:`prepare` is called once by each entry point that runs MAX; nothing is patched by an import. It sets what
-grading is (float32 on the CPU), and then hooks into MAX at seven places, which only buy speed (:data:`HOOKS`). Where
-MAX no longer has the place, or a hook fails later, checks run as MAX does by itself: slower, but just as right;
+grading is (float32 on the CPU), and then hooks into MAX at several places, which only buy speed (:data:`HOOKS`).
+Where MAX no longer has the place, or a hook fails later, checks run as MAX does by itself: slower, but just as right;
 :data:`notices` says so, once per hook.
 
 All :data:`listeners` are told what MAX has to compile, and how long that took.
@@ -10,6 +10,7 @@ All :data:`listeners` are told what MAX has to compile, and how long that took.
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import re
 import signal
@@ -73,6 +74,40 @@ def take_interrupts(lost: Lost) -> None:
     on_main_thread = threading.current_thread() is threading.main_thread()  # no other may, and no other needs to
     if on_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
+
+
+SET_TIMER_SLACK = 29  # Linux's PR_SET_TIMERSLACK
+SLACK = 10_000_000  # nanoseconds
+
+
+def let_threads_sleep(lost: Lost) -> None:
+    """Let the thread that MAX starts at its first execution sleep for as long as there is nothing for it to do.
+
+    It writes MAX's log, and looks for something to write every tenth of a millisecond. That takes an eighth of a core
+    even when nothing runs, and on two cores everything that MAX computes takes up to a quarter longer. Linux lets a
+    wait that has a limit end late, by the "timer slack" of its thread, and a thread takes it over from the one that
+    starts it. So the first execution of a process has a large one, and the caller has its own again afterwards.
+    """
+    from max.engine import Model
+
+    execute = Model._execute_device_tensors
+    if sys.platform != "linux":
+        return
+    prctl = ctypes.CDLL(None).prctl
+    first = True
+
+    def first_with_slack(model: Model, arguments: Any) -> Any:
+        nonlocal first
+        if not first:
+            return execute(model, arguments)
+        first = False
+        prctl(SET_TIMER_SLACK, ctypes.c_ulong(SLACK), 0, 0, 0)
+        try:
+            return execute(model, arguments)
+        finally:
+            prctl(SET_TIMER_SLACK, ctypes.c_ulong(0), 0, 0, 0)  # zero stands for what the thread began with
+
+    setattr(Model, "_execute_device_tensors", first_with_slack)  # noqa: B010 (a type checker takes it for a constant)
 
 
 def interpret(lost: Lost) -> None:
@@ -149,6 +184,7 @@ HOOKS = (
         "a row that is looked up by unsigned numbers is compiled when it is met, which takes minutes in step 15",
     ),
     Hook("inputs", inputs.install, "steps 10 to 15 take up to 50% longer"),
+    Hook("sleep", let_threads_sleep, "one of MAX's threads keeps an eighth of a core busy: everything takes longer"),
     Hook("interrupts", take_interrupts, "every operation takes many times as long"),
 )
 

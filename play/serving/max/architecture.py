@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +36,7 @@ from max.pipelines.lib.interfaces.arch_config import ArchConfigWithKVCache, Arch
 from max.pipelines.lib.interfaces.batch_processor import ModuleV3SingleReplicaBatchProcessor
 from max.pipelines.modeling.types import PipelineTask
 
+from checker.max_adapter.runtime import let_threads_sleep
 from play.kernels.modules import with_linear
 from play.kernels.operations import loaded
 from play.serving.environment import KERNELS, QUANTIZE
@@ -160,6 +161,8 @@ class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
 
     def load_model(self) -> Callable[..., ModuleV3Outputs]:
         """Build and compile the model; with the kernels in reach, if it calls them."""
+        with suppress(AttributeError):  # in a MAX that has no such place
+            let_threads_sleep(print)
         with loaded() if KERNELS in os.environ else nullcontext():
             compiled: Callable[..., ModuleV3Outputs] = super().load_model()
         return compiled

@@ -1,6 +1,8 @@
 """MAX as the checks run it."""
 
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from max.experimental.nn import Linear
 
 from checker.claims import Refusal
 from checker.claims.modules import build, run, run_for
+from checker.course.paths import ROOT
 from checker.max_adapter import kernels, runtime
 from checker.max_adapter.runtime import open_device
 
@@ -39,6 +42,31 @@ def test_ctrl_c_has_a_handler_of_ours():
     assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+IDLE = """
+import ctypes, pathlib, re, time
+from checker.max_adapter import runtime
+runtime.prepare()
+slack = ctypes.CDLL(None).prctl(30, 0, 0, 0, 0)
+runtime.start_threads()
+def wakeups():
+    told = (task.read_text() for task in pathlib.Path("/proc/self/task").glob("*/status"))
+    return sum(int(re.search(r"^voluntary_ctxt_switches:\\s+(\\d+)", text, re.M)[1]) for text in told)
+before = wakeups()
+time.sleep(0.5)
+print(wakeups() - before, slack == ctypes.CDLL(None).prctl(30, 0, 0, 0, 0))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the threads of this system cannot be told to sleep longer")
+def test_the_threads_of_max_sleep_while_nothing_runs_and_only_they():
+    """MAX alone wakes up two to three thousand times in that half second."""
+    said = subprocess.run([sys.executable, "-c", IDLE], cwd=ROOT, capture_output=True, text=True, check=True)
+    wakeups, as_before = said.stdout.split()
+    assert int(wakeups) < 300
+    assert as_before == "True"
 
 
 def test_weights_without_a_place_are_refused():
