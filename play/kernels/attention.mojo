@@ -10,9 +10,8 @@ blocks of keys and of queries as in Dao et al., "FlashAttention" (2022).
 from std.math import iota, sqrt
 from std.memory import stack_allocation
 
-from .vectors import LOG2_E, ROWS, VECTORS, WIDTH, Floats, Vector, exp2, log2_of, transpose
+from .vectors import BLOCK, LOG2_E, ROWS, WIDTH, Floats, Vector, exp2, log2_of, sums_of_products, transpose, turn_rows
 
-comptime BLOCK = VECTORS * WIDTH  # queries
 comptime KEYS = 64  # per step of the online softmax
 comptime MASKED = Float32(-1e30)  # a score that no other is below; finite, so that differences are numbers
 
@@ -23,18 +22,12 @@ def score_tile[depth: Int, keys: Int, lanes: Int, masked: Bool](
 ):  # [depth, BLOCK], [keys, depth] -> [keys, BLOCK]
     """Compute the scores of some keys, and the highest of each query so far.
 
-    If ``masked``, the first key has a number, and lane i of the first register may look at keys with a lower one than i.
+    If ``masked``, the first key has a number, and lane i of the first register may look at keys up to number i.
     """
-    var sums = Array[Vector, keys * lanes](fill=0)
-    for i in range(depth):
-        comptime for j in range(keys):
-            var one = Vector(key.unsafe_load(j * depth + i))
-            comptime for lane in range(lanes):
-                var queries = query.unsafe_load[width=WIDTH](i * BLOCK + lane * WIDTH)
-                sums[j * lanes + lane] = one.fma(queries, sums[j * lanes + lane])
+    var sums = sums_of_products[keys, lanes](query, key, depth, depth)
     comptime for j in range(keys):
         comptime if masked:
-            var visible = iota[DType.int32, WIDTH]().gt(Int32(number + j))
+            var visible = iota[DType.int32, WIDTH]().ge(Int32(number + j))
             sums[j * lanes] = visible.select(sums[j * lanes], MASKED)
         comptime for lane in range(lanes):
             highest[lane] = max(highest[lane], sums[j * lanes + lane])
@@ -97,7 +90,7 @@ def step[depth: Int, lanes: Int, masked: Bool](
         comptime for lane in range(lanes):
             var weight = exp2(scores.unsafe_load[width=WIDTH](k * BLOCK + lane * WIDTH) - now[lane])
             comptime if masked and lane == 0:
-                weight = iota[DType.int32, WIDTH]().gt(Int32(number + k)).select(weight, 0)
+                weight = iota[DType.int32, WIDTH]().ge(Int32(number + k)).select(weight, 0)
             sums[lane] += weight
             scores.unsafe_store(k * BLOCK + lane * WIDTH, weight)
     comptime for lane in range(lanes):
@@ -110,25 +103,6 @@ def step[depth: Int, lanes: Int, masked: Bool](
     comptime if rest:
         comptime dim = depth - rest
         value_tile[depth, rest, lanes](scores, value.unsafe_offset(dim), count, result.unsafe_offset(dim * BLOCK), correction)
-
-
-@always_inline
-def load_queries[depth: Int, lanes: Int](query: Floats, stride: Int, rows: Int, block: Floats):
-    """Turn [rows, depth], ``stride`` apart, into [depth, BLOCK], scaled so that exp2 of a score is what is wanted."""
-    comptime scale = Float32(LOG2_E / sqrt(Float64(depth)))
-    comptime for lane in range(lanes):
-        comptime for tile in range(depth // WIDTH):
-            var numbers = Array[Vector, WIDTH](fill=0)
-            comptime for i in range(WIDTH):
-                var row = min(lane * WIDTH + i, rows - 1)
-                numbers[i] = query.unsafe_load[width=WIDTH](row * stride + tile * WIDTH) * scale
-            transpose(numbers)
-            comptime for i in range(WIDTH):
-                block.unsafe_store((tile * WIDTH + i) * BLOCK + lane * WIDTH, numbers[i])
-        for dim in range(depth // WIDTH * WIDTH, depth):
-            for i in range(WIDTH):
-                var row = min(lane * WIDTH + i, rows - 1)
-                block.unsafe_store(dim * BLOCK + lane * WIDTH + i, query.unsafe_load(row * stride + dim) * scale)
 
 
 @always_inline
@@ -176,7 +150,8 @@ def attend_block[depth: Int, lanes: Int](
     var scores = stack_allocation[KEYS * BLOCK, Float32, alignment=64]()
     var highest = stack_allocation[BLOCK, Float32, alignment=64]()
     var total = stack_allocation[BLOCK, Float32, alignment=64]()
-    load_queries[depth, lanes](query, query_stride, rows, block)
+    comptime scale = Float32(LOG2_E / sqrt(Float64(depth)))  # so that exp2 of a score is what is wanted
+    turn_rows[lanes](query, query_stride, rows, depth, scale, block)
     comptime for lane in range(lanes):
         highest.unsafe_store(lane * WIDTH, Vector(MASKED))
         total.unsafe_store(lane * WIDTH, Vector(0))
@@ -184,14 +159,14 @@ def attend_block[depth: Int, lanes: Int](
             result.unsafe_store(dim * BLOCK + lane * WIDTH, Vector(0))
 
     var k = start
-    while k <= position:  # keys that all queries may look at
-        var count = min(KEYS, position + 1 - k)
+    while k < position:  # keys before all queries
+        var count = min(KEYS, position - k)
         step[depth, lanes, False](
             block, key.unsafe_offset(k * depth), value.unsafe_offset(k * depth), count, 0, scores, result, highest, total
         )
         k += count
     comptime for lane in range(lanes):  # WIDTH keys for the registers from this one on; of this one, for some lanes
-        var first = position + 1 + lane * WIDTH
+        var first = position + lane * WIDTH
         var end = min(first + WIDTH, position + rows)
         var number = max(start - first, 0)
         var key_now = first + number
@@ -210,37 +185,54 @@ def attend_block[depth: Int, lanes: Int](
     store_results[depth, lanes](block=result, highest=highest, total=total, output=output, stride=out_stride, rows=rows)
 
 
-@no_inline
+@always_inline
 def attend_row[depth: Int](
     query: Floats, key: Floats, key_stride: Int, value: Floats, value_stride: Int, start: Int, end: Int, output: Floats
 ):  # [depth], twice [end, depth] -> [depth]
-    """Let one query attend to the keys from ``start`` up to ``end``: a lane is a number of the head, or a key."""
+    """Let one query attend to the keys from ``start`` up to ``end``."""
+    comptime width = divisor(depth)
+    comptime half = max(1, width // 2)
+    if end - start <= half:
+        attend_row[depth, half](query, key, key_stride, value, value_stride, start, end, output)
+    else:
+        attend_row[depth, width](query, key, key_stride, value, value_stride, start, end, output)
+
+
+@no_inline
+def attend_row[depth: Int, keys: Int](
+    query: Floats, key: Floats, key_stride: Int, value: Floats, value_stride: Int, start: Int, end: Int, output: Floats
+):  # [depth], twice [end, depth] -> [depth]
+    """Let one query attend to the keys from ``start`` up to ``end``, ``keys`` in a step.
+
+    A lane is a number of the head where keys and values are read, and a key between them.
+    """
     comptime width = divisor(depth)
     comptime parts = depth // width
     comptime Part = SIMD[DType.float32, width]
+    comptime Keys = SIMD[DType.float32, keys]
     comptime scale = Float32(LOG2_E / sqrt(Float64(depth)))
     var queries = Array[Part, parts](fill=0)
     var result = Array[Part, parts](fill=0)
     comptime for part in range(parts):
         queries[part] = query.unsafe_load[width=width](part * width) * scale
-    var highest = Part(MASKED)
-    var total = Part(0)  # lane by lane
-    for k in range(start, end, width):
-        var sums = Array[Part, width](fill=0)
-        comptime for j in range(width):
+    var highest = Keys(MASKED)
+    var total = Keys(0)  # lane by lane
+    for k in range(start, end, keys):
+        var sums = Array[Part, keys](fill=0)
+        comptime for j in range(keys):
             var row = key.unsafe_offset(min(k + j, end - 1) * key_stride)
             comptime for part in range(parts):
                 sums[j] = row.unsafe_load[width=width](part * width).fma(queries[part], sums[j])
-        var visible = iota[DType.int32, width]().lt(Int32(end - k))
+        var visible = iota[DType.int32, keys]().lt(Int32(end - k))
         var scores = visible.select(sums_of_rows(sums), MASKED)
-        var now = max(highest, Part(scores.reduce_max()))
+        var now = max(highest, Keys(scores.reduce_max()))
         var correction = exp2(highest - now)
         highest = now
         var weights = visible.select(exp2(scores - now), 0)
         total = total.fma(correction, weights)
         comptime for part in range(parts):
-            result[part] *= correction
-        comptime for j in range(width):
+            result[part] *= correction[0]
+        comptime for j in range(keys):
             var row = value.unsafe_offset(min(k + j, end - 1) * value_stride)
             comptime for part in range(parts):
                 result[part] = row.unsafe_load[width=width](part * width).fma(Part(weights[j]), result[part])
@@ -250,15 +242,21 @@ def attend_row[depth: Int](
 
 
 @always_inline
-def sums_of_rows[width: Int](rows: Array[SIMD[DType.float32, width], width]) -> SIMD[DType.float32, width]:
-    """Add up each of ``width`` rows; every round adds neighbors, which leaves half as many rows."""
-    var left = rows.copy()
-    comptime rounds = log2_of(width)
-    comptime for turn in range(rounds):
-        comptime for i in range(width >> (turn + 1)):
+def sums_of_rows[width: Int, rows: Int](numbers: Array[SIMD[DType.float32, width], rows]) -> SIMD[DType.float32, rows]:
+    """Add up each of the rows; both sizes are powers of two, and no row is shorter than there are rows."""
+    comptime if rows < width:  # halves on top of each other
+        comptime half = width // 2
+        var folded = Array[SIMD[DType.float32, half], rows](fill=0)
+        comptime for i in range(rows):
+            folded[i] = numbers[i].slice[half, offset=0]() + numbers[i].slice[half, offset=half]()
+        return sums_of_rows(folded)
+    var left = numbers.copy()
+    comptime rounds = log2_of(rows)
+    comptime for turn in range(rounds):  # neighbors are added, which leaves half as many rows
+        comptime for i in range(rows >> (turn + 1)):
             var both = left[2 * i].join(left[2 * i + 1]).deinterleave()
             left[i] = rebind[SIMD[DType.float32, width]](both[0] + both[1])
-    return left[0]
+    return rebind[SIMD[DType.float32, rows]](left[0])
 
 
 def divisor(depth: Int) -> Int:

@@ -2,8 +2,8 @@
 
 from max.algorithm import sync_parallelize
 
-from .attention import BLOCK, attend_block, attend_row
-from .vectors import VECTORS, WIDTH, Floats
+from .attention import attend_block, attend_row
+from .vectors import BLOCK, VECTORS, WIDTH, Floats
 
 comptime FEW = 8  # queries: for up to as many, a lane is better used for a number of the head than for a query
 comptime TINY = 1 << 18  # multiplications: to wake other threads takes longer than to do so many

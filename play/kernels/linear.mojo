@@ -1,15 +1,14 @@
-"""A linear layer. For few rows, as a cache leaves them, all of its time goes into reading the weights once.
+"""A linear layer. For few rows, as a cache leaves them, all of its time goes into reading the weights once; for more,
+``products.mojo`` has it.
 
 Every core then reads its own rows of the weights, a few side by side, from one end to the other, and multiplies what it
 has read by all rows of x while it is in a register.
 """
 
-from layout import Coord, TileTensor, row_major
-from linalg.matmul import matmul
 from max.algorithm import sync_parallelize
-from std.utils.coord import coord_to_index_list
 from std.sys.intrinsics import prefetch
 
+from .products import many_rows
 from .vectors import WIDTH, Floats, Vector
 
 comptime MOST = 8  # rows of x
@@ -66,32 +65,10 @@ def few_rows[rows: Int](
 
 def linear(
     x: Floats, weight: Floats, bias: Floats, rows: Int, size: Int, count: Int, output: Floats, workers: Int
-) raises:  # [rows, size], [count, size], [count] -> [rows, count]
-    """Compute x @ weight.T + bias; with more than MOST rows, by MAX's own product."""
+):  # [rows, size], [count, size], [count] -> [rows, count]
+    """Compute x @ weight.T + bias."""
     comptime for some in range(1, MOST + 1):
         if rows == some:
             few_rows[some](x, weight, bias, size, count, output, workers)
     if rows > MOST:
-        product(x, weight, bias, rows, size, count, output)
-
-
-def product(
-    x: Floats, weight: Floats, bias: Floats, rows: Int, size: Int, count: Int, output: Floats
-) raises:  # [rows, size], [count, size], [count] -> [rows, count]
-    """Call MAX's product; the bias is added to each piece of the result before it is stored."""
-
-    @__parameter
-    @always_inline
-    def add_bias[
-        dtype: DType, width: SIMDLength, *, alignment: Int = 1
-    ](position: Coord, value: SIMD[dtype, width]) capturing -> None:
-        var at = coord_to_index_list(position)
-        var sum = value.cast[DType.float32]() + bias.unsafe_load[width=width](at[1])
-        output.unsafe_store(at[0] * count + at[1], sum)
-
-    matmul[transpose_b=True, target="cpu", elementwise_lambda_fn=add_bias](
-        TileTensor(output, row_major(Coord(rows, count))),
-        TileTensor(x, row_major(Coord(rows, size))),
-        TileTensor(weight, row_major(Coord(count, size))),
-        None,
-    )
+        many_rows(x, weight, bias, rows, size, count, output, workers)

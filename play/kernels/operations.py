@@ -21,7 +21,6 @@ from checker.max_adapter.cache_files import cache_path
 
 FOLDER = Path(__file__).parent
 LONGEST = 300  # characters of what Mojo says
-MOST_ROWS = 8  # for which ``linear`` reads the weights once; with more, MAX's own product is called
 
 
 class NoKernels(ValueError):
@@ -137,7 +136,7 @@ def cached_attention(
 def linear(
     x: Tensor, weight: Tensor, bias: Tensor
 ) -> Tensor:  # [batch, seq, in], [out, in], [out] -> [batch, seq, out]
-    """Compute ``x @ weight.T + bias``; for at most MOST_ROWS rows in the time that reading the weights takes.
+    """Compute ``x @ weight.T + bias``; for at most 8 rows in about the time that reading the weights takes.
 
     Raises:
         ValueError: shapes or types do not fit together.

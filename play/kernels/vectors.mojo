@@ -1,4 +1,4 @@
-"""What both kernels are made of: a vector register, the tile that fits the registers, 2**x, and a transposition."""
+"""What all kernels are made of: a vector register, the tile that fits the registers, 2**x, and a transposition."""
 
 from std.memory import bitcast
 from std.sys.info import CompilationTarget, simd_width_of
@@ -11,6 +11,7 @@ comptime Floats = Pointer[Float32, MutUntrackedOrigin]
 comptime MANY_REGISTERS = CompilationTarget.has_avx512f() or CompilationTarget.has_neon()  # 32 of them, else 16
 comptime ROWS = 8 if MANY_REGISTERS else 6
 comptime VECTORS = 3 if MANY_REGISTERS else 2
+comptime BLOCK = VECTORS * WIDTH  # rows that were turned: a lane of a register is a row
 
 comptime LOG2_E = 1.4426950408889634
 
@@ -34,6 +35,39 @@ def exp2[width: Int](x: SIMD[DType.float32, width]) -> SIMD[DType.float32, width
     power = power.fma(fraction, 1)
     var exponent = bitcast[DType.int32, width](shifted) << 23
     return bitcast[DType.float32, width](bitcast[DType.int32, width](power) + exponent)
+
+
+@always_inline
+def sums_of_products[count: Int, lanes: Int](
+    turned: Floats, others: Floats, stride: Int, depth: Int
+) -> Array[Vector, count * lanes]:  # [depth, BLOCK], [count, depth] -> [count, lanes * WIDTH]
+    """Multiply ``count`` rows, ``stride`` apart, by ``lanes`` registers of rows that were turned; the tile of sums."""
+    var sums = Array[Vector, count * lanes](fill=0)
+    for i in range(depth):
+        comptime for j in range(count):
+            var one = Vector(others.unsafe_load(j * stride + i))
+            comptime for lane in range(lanes):
+                var numbers = turned.unsafe_load[width=WIDTH](i * BLOCK + lane * WIDTH)
+                sums[j * lanes + lane] = one.fma(numbers, sums[j * lanes + lane])
+    return sums^
+
+
+@always_inline
+def turn_rows[lanes: Int](source: Floats, stride: Int, rows: Int, depth: Int, factor: Float32, target: Floats):
+    """Turn [rows, depth], ``stride`` apart, into [depth, BLOCK], times a factor; lanes without a row repeat the last."""
+    comptime for lane in range(lanes):
+        for tile in range(0, depth // WIDTH * WIDTH, WIDTH):
+            var numbers = Array[Vector, WIDTH](fill=0)
+            comptime for i in range(WIDTH):
+                var row = min(lane * WIDTH + i, rows - 1)
+                numbers[i] = source.unsafe_load[width=WIDTH](row * stride + tile) * factor
+            transpose(numbers)
+            comptime for i in range(WIDTH):
+                target.unsafe_store((tile + i) * BLOCK + lane * WIDTH, numbers[i])
+        for dim in range(depth // WIDTH * WIDTH, depth):
+            for i in range(WIDTH):
+                var row = min(lane * WIDTH + i, rows - 1)
+                target.unsafe_store(dim * BLOCK + lane * WIDTH + i, source.unsafe_load(row * stride + dim) * factor)
 
 
 @always_inline

@@ -34,9 +34,9 @@ TAUGHT, NAIVE, TUNED = "taught.mojo", "naive.mojo", "tuned.mojo"
 #: The tuned kernel where even few multiplications wake the other threads, and with the exponential of Mojo's library.
 ALWAYS_PARALLEL: Edits = {"comptime TINY = 1 << 18": "comptime TINY = 0"}
 LIBRARYS_EXP: Edits = {
-    "LOG2_E, ROWS, VECTORS, WIDTH, Floats, Vector, exp2, log2_of": "ROWS, VECTORS, WIDTH, Floats, Vector, log2_of",
+    "BLOCK, LOG2_E, ROWS, WIDTH, Floats, Vector, exp2, log2_of": "BLOCK, ROWS, WIDTH, Floats, Vector, log2_of",
     "from std.math import iota, sqrt": "from std.math import exp as exp2, iota, sqrt",
-    "comptime BLOCK =": "comptime LOG2_E = 1.0\ncomptime BLOCK =",
+    "comptime KEYS =": "comptime LOG2_E = 1.0\ncomptime KEYS =",
 }
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checker.course.installed import installed_version
+from checker.processor import instruction_sets
 from tools.benchmarks.backends import READING, Workload
 from tools.benchmarks.comparison import HUGGING_FACE, MAX, Comparison, checkpoint
 from tools.benchmarks.harness import (
@@ -23,7 +24,6 @@ from tools.benchmarks.harness import (
     Row,
     conditions,
     finish,
-    instruction_sets,
     key,
     load,
     merged,

@@ -1,41 +1,28 @@
-"""The linear layer in Mojo against NumPy in double precision: few rows, more rows, and sizes that no register divides.
+"""The linear layer in Mojo against NumPy in double precision: few rows, many, and sizes that no register divides."""
 
-MAX compiles for two minutes for it, so it runs by night. By day, ``test_option.py`` compares what models write.
-"""
-
-import numpy as np
 import pytest
 
-pytestmark = pytest.mark.nightly
+from tests.dev.play.kernels.libraries import check_linear, library
+
+pytestmark = pytest.mark.slow  # Mojo compiles for some seconds
 
 
 @pytest.fixture(scope="module")
-def layer():
-    """The operation with symbolic sizes, compiled once, as a function of arrays."""
-    from max.dtype import DType
-    from max.experimental.nn import Module
-    from max.experimental.tensor import Tensor
-    from max.graph import DeviceRef, TensorType
-
-    from checker.max_adapter.runtime import prepare
-    from play.kernels.operations import linear, loaded
-
-    class Layer(Module):
-        def forward(self, x, weight, bias):
-            return linear(x, weight, bias)
-
-    prepare()
-    shapes = ["batch", "seq", "in"], ["out", "in"], ["out"]
-    with loaded():
-        run = Layer().compile(*(TensorType(DType.float32, shape, DeviceRef.CPU()) for shape in shapes))
-    return lambda *arrays: np.from_dlpack(run(*map(Tensor.from_dlpack, arrays)))
+def linear(tmp_path_factory):
+    return library("linear", tmp_path_factory.mktemp("linear"))
 
 
-@pytest.mark.parametrize("rows", [(1, 1), (1, 2), (3, 1), (2, 2), (1, 5), (6, 1), (7, 1), (2, 4), (3, 3), (2, 40)])
-@pytest.mark.parametrize(("size", "outputs"), [(768, 2304), (5, 3), (17, 50), (33, 1), (64, 7)])
-def test_every_number_of_rows(layer, rows, size, outputs):
-    generator = np.random.default_rng(size)
-    shapes = (*rows, size), (outputs, size), (outputs,)
-    x, weight, bias = (generator.standard_normal(shape).astype(np.float32) for shape in shapes)
-    wanted = x.astype(np.float64) @ weight.astype(np.float64).T + bias
-    np.testing.assert_allclose(layer(x, weight, bias), wanted, rtol=0, atol=1e-6 * size)
+FEW = (1, 2, 3, 4, 5, 6, 7, 8)
+MANY = (9, 15, 16, 17, 33, 48, 49, 80, 96, 97, 144, 145, 200, 300)  # around what blocks of 16 to 144 rows hold
+
+
+@pytest.mark.parametrize("rows", [*FEW, *MANY])
+@pytest.mark.parametrize(("size", "outputs"), [(768, 2304), (5, 3), (17, 50), (33, 1), (64, 7), (16, 16), (24, 49)])
+def test_every_number_of_rows(linear, rows, size, outputs):
+    check_linear(linear, rows, size, outputs)
+
+
+@pytest.mark.parametrize("rows", [9, 64, 150])
+@pytest.mark.parametrize("size", [767, 768, 769, 1536, 1600, 3072])
+def test_rows_that_are_longer_than_what_the_cache_takes_at_once(linear, rows, size):
+    check_linear(linear, rows, size, 70)
