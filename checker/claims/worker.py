@@ -221,8 +221,9 @@ def prepare_ahead(step: Step, compiling: Compiles) -> None:
 def rest() -> None:
     """Stop this process until the parent wakes it with a job.
 
-    Once MAX has run an operation, one of its threads looks for work about a thousand times per second, which takes 7%
-    of a core for as long as the process waits.
+    Once MAX has run an operation, one of its threads looks for work again and again. Where the hook "sleep" of
+    ``max_adapter/runtime.py`` cannot make it wait (on macOS), that takes a tenth of a core for as long as the process
+    waits.
     """
     if not select.select([sys.stdin], [], [], 0)[0]:
         os.kill(os.getpid(), signal.SIGSTOP)

@@ -6,7 +6,7 @@ from max.gpu.host import DeviceContext
 from max.runtime.asyncrt import parallelism_level
 
 from .linear import linear
-from .heads import Heads, attend, store
+from .heads import Heads, Store, attend
 from .vectors import Floats
 
 
@@ -111,8 +111,9 @@ struct CachedCausalAttention:
         var heads = output.shape()[2] // depth
         var seq = output.shape()[1]
         var before = Int(past.unsafe_ptr().unsafe_load(0))
-        store[depth](third[depth](joined, 1), heads_of(keys), batch, heads, seq, before)
-        store[depth](third[depth](joined, 2), heads_of(values), batch, heads, seq, before)
+        var new = Store[depth](
+            third[depth](joined, 1), third[depth](joined, 2), heads_of(keys), heads_of(values), seq, before
+        )
         attend[depth](
             third[depth](joined, 0),
             heads_of(keys),
@@ -124,6 +125,7 @@ struct CachedCausalAttention:
             seq,
             before + seq,
             parallelism_level(None),
+            new,
         )
 
 

@@ -23,6 +23,30 @@ struct Heads(TrivialRegisterPassable):
         return self.data.unsafe_offset(batch * self.batch + head * self.head)
 
 
+@fieldwise_init
+struct Store[depth: Int](TrivialRegisterPassable):
+    """Keys and values of new tokens, which belong behind those of the ``past`` tokens in a cache."""
+
+    var new_key: Heads
+    var new_value: Heads
+    var key: Heads
+    var value: Heads
+    var seq: Int
+    var past: Int
+
+    @always_inline
+    def __call__(self, batch: Int, head: Int):
+        """Copy those of one head."""
+        self.copy(self.new_key.of(batch, head), self.new_key.row, self.key.of(batch, head), self.key.row)
+        self.copy(self.new_value.of(batch, head), self.new_value.row, self.value.of(batch, head), self.value.row)
+
+    @always_inline
+    def copy(self, source: Floats, source_stride: Int, target: Floats, target_stride: Int):
+        copy_rows[Self.depth](
+            source, source_stride, target.unsafe_offset(self.past * target_stride), target_stride, self.seq
+        )
+
+
 def attend[depth: Int](
     query: Heads,
     key: Heads,
@@ -34,17 +58,27 @@ def attend[depth: Int](
     seq: Int,
     total: Int,
     workers: Int,
+    first: Optional[Store[depth]] = None,
 ):  # [batch, head, seq, depth], twice [batch, head, total, depth], [batch] -> [batch, head, seq, depth]
-    """Let the last ``seq`` of ``total`` tokens attend to all before them, and to themselves."""
+    """Let the last ``seq`` of ``total`` tokens attend to all before them, and to themselves.
+
+    What is to be stored ``first`` is stored by the core that then reads it.
+    """
     var blocks = (seq + BLOCK - 1) // BLOCK
     var size = (seq + blocks * WIDTH - 1) // (blocks * WIDTH) * WIDTH  # of a block: all alike, and of whole registers
     blocks = (seq + size - 1) // size
     var parts = 1 if seq <= FEW else min(blocks, (2 * workers + batch * heads - 1) // (batch * heads))
 
+    if first and parts > 1:  # several tasks read what one of them would store
+        for index in range(batch * heads):
+            first.value()(index // heads, index % heads)
+
     def task(index: Int) {imm}:
         var part = index % parts
         var head = index // parts % heads
         var row = index // parts // heads
+        if first and parts == 1:
+            first.value()(row, head)
         var start = max(Int(starts.unsafe_load(row)), 0)
         if seq <= FEW:
             for i in range(seq):
@@ -98,13 +132,6 @@ def side_by_side[depth: Int](rows: Heads, batch: Int, head: Int, count: Int, mut
     var data = copies.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin]()
     copy_rows[depth](first, rows.row, data, depth, count)
     return data
-
-
-def store[depth: Int](new: Heads, cache: Heads, batch: Int, heads: Int, seq: Int, past: Int):
-    """Copy the keys or values of ``seq`` tokens behind those of the ``past`` tokens before."""
-    for row in range(batch):
-        for head in range(heads):
-            copy_rows[depth](new.of(row, head), new.row, cache.of(row, head).unsafe_offset(past * cache.row), cache.row, seq)
 
 
 @always_inline

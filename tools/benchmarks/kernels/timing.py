@@ -171,7 +171,7 @@ COLUMNS = {
     ],
     "forward": [
         Column("tokens", "length"),
-        Column("with the kernel, ms", f"{KERNELS}, ms", ".1f"),
+        Column("with kernels, ms", f"{KERNELS}, ms", ".1f"),
         Column("without, ms", f"{MAX}, ms", ".1f"),
         Column("Hugging Face, ms", f"{HUGGING_FACE}, ms", ".1f"),
         Column("without / with", "MAX / kernels", ".2f"),
