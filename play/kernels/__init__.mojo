@@ -5,6 +5,7 @@ from extensibility import _MutableInputTensor as MutableInputTensor
 from max.gpu.host import DeviceContext
 from max.runtime.asyncrt import parallelism_level
 
+from .gpu import attend_on_gpu
 from .linear import linear
 from .heads import Heads, Store, attend
 from .vectors import Floats
@@ -49,6 +50,20 @@ struct CausalAttention:
         starts: InputTensor[dtype=DType.int32, rank=1, ...],
         ctx: DeviceContext,
     ) raises:
+        comptime if target == "gpu":
+            attend_on_gpu[depth](
+                query.unsafe_ptr().unsafe_origin_cast[MutAnyOrigin](),
+                key.unsafe_ptr().unsafe_origin_cast[MutAnyOrigin](),
+                value.unsafe_ptr().unsafe_origin_cast[MutAnyOrigin](),
+                starts.unsafe_ptr().unsafe_origin_cast[MutAnyOrigin](),
+                output.unsafe_ptr().unsafe_origin_cast[MutAnyOrigin](),
+                query.shape()[0],
+                query.shape()[1],
+                query.shape()[2],
+                key.shape()[2],
+                ctx,
+            )
+            return
         attend[depth](
             heads_of(query),
             heads_of(key),

@@ -1,6 +1,7 @@
 """The operations that are written in Mojo, as functions of tensors; a shape that does not fit is refused here.
 
-They run inside a graph that is compiled while :func:`loaded` is open, on the CPU, in float32.
+They run inside a graph that is compiled while :func:`loaded` is open, in float32, on the CPU; :func:`causal_attention` also
+runs on a GPU, by a kernel that nobody has tuned.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from checker.max_adapter.cache_files import cache_path
 
 FOLDER = Path(__file__).parent
 LONGEST = 300  # characters of what Mojo says
+CPU = DeviceRef.CPU()
 
 
 class NoKernels(ValueError):
@@ -91,7 +93,8 @@ def causal_attention(
         raise ValueError(f"query is {_shape(query)} and key {_shape(key)}; they may differ in the third axis alone")
     _starts(starts, batch)
     output = [batch, seq, heads * depth]
-    return _run("causal_attention", [query, key, value, starts], output, depth=int(depth))
+    device = DeviceRef.from_device(query.device)
+    return _run("causal_attention", [query, key, value, starts], output, device, depth=int(depth))
 
 
 def joined_attention(
@@ -153,10 +156,15 @@ def linear(
 
 
 def _run(
-    name: str, values: Sequence[Any], output: Sequence[Any], *, inplace: bool = False, **parameters: int
+    name: str,
+    values: Sequence[Any],
+    output: Sequence[Any],
+    device: DeviceRef = CPU,
+    *,
+    inplace: bool = False,
+    **parameters: int,
 ) -> Tensor:
     run = F.inplace_custom if inplace else F.custom
-    device = DeviceRef.CPU()
     types = [TensorType(DType.float32, output, device=device)]
     return run(name, device, values, types, parameters=parameters or None)[0]
 
