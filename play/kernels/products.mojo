@@ -21,19 +21,9 @@ comptime PIECES = 2  # for each core, as for few rows
 def many_rows(
     x: Floats, weight: Floats, bias: Floats, rows: Int, size: Int, count: Int, output: Floats, workers: Int
 ):  # [rows, size], [count, size], [count] -> [rows, count]
-    """Compute x @ weight.T + bias."""
+    """Compute x @ weight.T + bias; every core takes its own outputs."""
     var blocks = (rows + BLOCK - 1) // BLOCK
-    var block = (rows + blocks * WIDTH - 1) // (blocks * WIDTH) * WIDTH  # all alike, and of whole registers
-    comptime for lanes in range(1, VECTORS + 1):
-        if block == lanes * WIDTH:
-            in_blocks[lanes](x, weight, bias, rows, size, count, output, workers)
-
-
-def in_blocks[lanes: Int](
-    x: Floats, weight: Floats, bias: Floats, rows: Int, size: Int, count: Int, output: Floats, workers: Int
-):  # [rows, size], [count, size], [count] -> [rows, count]
-    """Compute x @ weight.T + bias in blocks of ``lanes`` registers of rows; every core takes its own outputs."""
-    comptime block = lanes * WIDTH
+    var block = (rows + blocks * WIDTH - 1) // (blocks * WIDTH) * WIDTH  # all alike, but for the last, of whole registers
     var panels = (count + PANEL - 1) // PANEL
     var pieces = min(PIECES * workers, panels)
     var longest = min(DEEP, size)
@@ -47,29 +37,29 @@ def in_blocks[lanes: Int](
             for first in range(0, size, DEEP):
                 var depth = min(DEEP, size - first)
                 for row in range(top, end, block):
-                    turn_rows[lanes](
-                        x.unsafe_offset(row * size + first),
-                        size,
-                        min(block, end - row),
-                        depth,
-                        1,
-                        turned.unsafe_offset((row - top) // block * longest * BLOCK),
-                    )
+                    var some = min(block, end - row)
+                    var target = turned.unsafe_offset((row - top) // block * longest * BLOCK)
+                    comptime for lanes in range(1, VECTORS + 1):
+                        if (some + WIDTH - 1) // WIDTH == lanes:
+                            turn_rows[lanes](x.unsafe_offset(row * size + first), size, some, depth, 1, target)
                 for panel in range(index * panels // pieces, (index + 1) * panels // pieces):
-                    var some = panel * PANEL
+                    var output_number = panel * PANEL
                     for row in range(top, end, block):
-                        add_panel[lanes](
-                            turned.unsafe_offset((row - top) // block * longest * BLOCK),
-                            weight.unsafe_offset(some * size + first),
-                            size,
-                            depth,
-                            bias.unsafe_offset(some),
-                            first == 0,
-                            output.unsafe_offset(row * count + some),
-                            count,
-                            min(block, end - row),
-                            min(PANEL, count - some),
-                        )
+                        var some = min(block, end - row)
+                        comptime for lanes in range(1, VECTORS + 1):
+                            if (some + WIDTH - 1) // WIDTH == lanes:
+                                add_panel[lanes](
+                                    turned.unsafe_offset((row - top) // block * longest * BLOCK),
+                                    weight.unsafe_offset(output_number * size + first),
+                                    size,
+                                    depth,
+                                    bias.unsafe_offset(output_number),
+                                    first == 0,
+                                    output.unsafe_offset(row * count + output_number),
+                                    count,
+                                    some,
+                                    min(PANEL, count - output_number),
+                                )
         _ = memory^
 
     sync_parallelize(task, pieces)
