@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Container
 from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")  # Linux's
@@ -24,7 +25,7 @@ INSTRUCTION_SETS = {
 
 #: Generations by vendor, family and models, for a cloud hides the model's number from the name. Sources: AMD's and
 #: Intel's lists of models, as in Linux, ``arch/x86/kernel/cpu/amd.c`` and ``arch/x86/include/asm/intel-family.h``.
-GENERATIONS = {
+GENERATIONS: dict[str, dict[int, list[tuple[str, Container[int]]]]] = {
     "AuthenticAMD": {
         23: [("Zen 1", range(0x10, 0x30)), ("Zen 2", range(0x30, 0x100))],
         25: [("Zen 4", (*range(0x10, 0x20), *range(0x60, 0xB0))), ("Zen 3", range(0x100))],

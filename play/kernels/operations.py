@@ -1,7 +1,7 @@
 """The operations that are written in Mojo, as functions of tensors; a shape that does not fit is refused here.
 
-They run inside a graph that is compiled while :func:`loaded` is open, in float32, on the CPU; :func:`causal_attention` also
-runs on a GPU, by a kernel that nobody has tuned.
+They run inside a graph that is compiled while :func:`loaded` is open, in float32, on the CPU. :func:`causal_attention`
+also runs on a GPU, by a kernel that nobody has tuned.
 """
 
 from __future__ import annotations
