@@ -23,7 +23,7 @@ INSTRUCTION_SETS = {
     "BF16": "bf16",
 }
 
-#: Generations by vendor, family and models, for a cloud hides the model's number from the name. Sources: AMD's and
+#: Generations by vendor, family and models, because a cloud hides the model from the name. Sources: AMD's and
 #: Intel's lists of models, as in Linux, ``arch/x86/kernel/cpu/amd.c`` and ``arch/x86/include/asm/intel-family.h``.
 GENERATIONS: dict[str, dict[int, list[tuple[str, Container[int]]]]] = {
     "AuthenticAMD": {
