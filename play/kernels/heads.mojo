@@ -58,27 +58,27 @@ def attend[depth: Int](
     seq: Int,
     total: Int,
     workers: Int,
-    first: Optional[Store[depth]] = None,
+    new: Optional[Store[depth]] = None,
 ):  # [batch, head, seq, depth], twice [batch, head, total, depth], [batch] -> [batch, head, seq, depth]
     """Let the last ``seq`` of ``total`` tokens attend to all before them, and to themselves.
 
-    What is to be stored ``first`` is stored by the core that then reads it.
+    If keys and values are ``new``, each core first stores those that it then reads.
     """
     var blocks = (seq + BLOCK - 1) // BLOCK
     var size = (seq + blocks * WIDTH - 1) // (blocks * WIDTH) * WIDTH  # of a block: all alike, and of whole registers
     blocks = (seq + size - 1) // size
     var parts = 1 if seq <= FEW else min(blocks, (2 * workers + batch * heads - 1) // (batch * heads))
 
-    if first and parts > 1:  # several tasks read what one of them would store
+    if new and parts > 1:  # several tasks read what one of them would store
         for index in range(batch * heads):
-            first.value()(index // heads, index % heads)
+            new.value()(index // heads, index % heads)
 
     def task(index: Int) {imm}:
         var part = index % parts
         var head = index // parts % heads
         var row = index // parts // heads
-        if first and parts == 1:
-            first.value()(row, head)
+        if new and parts == 1:
+            new.value()(row, head)
         var start = max(Int(starts.unsafe_load(row)), 0)
         if seq <= FEW:
             for i in range(seq):
