@@ -396,6 +396,8 @@ def answer(backend: Backend, prepared: dict[Workload, tuple[Call, Read]], reques
         prepared[workload] = backend.prepare(workload)
     call, read = prepared[workload]
     if request["do"] == "time":
+        if request["calls"] > 1:
+            call()  # threads that slept through the turns of others wake up
         return {"seconds": seconds_per_call(call, request["calls"])}
     arrays = read(call())
     np.savez(request["file"], *arrays)

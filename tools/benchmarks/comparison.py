@@ -22,7 +22,7 @@ import numpy as np
 from checker.course.paths import ROOT
 from checker.numeric.tolerance import close
 from tools.benchmarks.backends import Workload, as_request
-from tools.benchmarks.harness import milliseconds, say, take_turns
+from tools.benchmarks.harness import milliseconds, rest, say, take_turns
 from tools.benchmarks.step import BFLOAT16
 
 MAX, HUGGING_FACE, EAGER, COMPILED = "MAX", "Hugging Face", "eager", "torch.compile"  # ways to run a workload
@@ -219,6 +219,7 @@ def first_result(start_it: Sequence[str], workload: Workload, **environment: str
     Raises:
         RuntimeError: it ended without a result; what it said last is quoted.
     """
+    rest()
     with tempfile.TemporaryFile("w+") as said:
         start = time.perf_counter()
         process = subprocess.Popen(

@@ -2,7 +2,8 @@
 
 If a machine slows down in the middle of a run, everything that is compared must slow down with it. So the ways take
 turns, in an order that reverses from round to round; a figure is the median over the rounds, a ratio the median of the
-rounds' own.
+rounds' own. No turn begins before the processes of the others sleep: threads of MAX and of OpenMP look out for more work
+for up to half a second after their last, and whoever came next would get half a processor.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -70,6 +72,35 @@ def task_arguments(name: str) -> list[str]:
 
 # ---------------------------------------------------------------- times
 
+WINDOW = 0.1  # seconds in which processes are watched
+IDLE = 0.2  # cores that processes may take in it
+LONGEST_WAIT = 5.0  # seconds
+
+
+def rest(used: Callable[[], float] | None = None, longest: float = LONGEST_WAIT) -> None:
+    """Wait until no process that this one has started computes any more.
+
+    Args:
+        used: returns the processor time of all of them so far, in seconds; without it, the system is asked.
+        longest: seconds after which waiting ends even so.
+    """
+    used = used or _used_by_children
+    start = time.monotonic()
+    while time.monotonic() - start < longest:
+        before = used()
+        time.sleep(WINDOW)
+        if used() - before < IDLE * WINDOW:
+            return
+
+
+def _used_by_children() -> float:
+    total = 0.0
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it has ended meanwhile
+            times = process.cpu_times()
+            total += times.user + times.system
+    return total
+
 
 def seconds_per_call(call: Callable[[], object], calls: int) -> float:
     """Return the mean time of one of several calls in a row."""
@@ -84,12 +115,13 @@ def take_turns(
 ) -> dict[Way, list[float]]:
     """Measure every way once per round; every second round runs backward. Return one figure per round for each.
 
-    ``before`` is called before each round.
+    ``before`` is called before each round. Before each turn, all that is left of the one before comes to rest.
     """
     times: dict[Way, list[float]] = {way: [] for way in ways}
     for turn in range(rounds):
         before()
         for way in reversed(times) if turn % 2 else times:
+            rest()
             times[way].append(measure(way))
     return times
 
@@ -143,6 +175,12 @@ def finish(printed: str, result: Result, out: Path | None) -> None:
 def read(path: Path) -> Result:
     """Return the figures of all processors in a file; nothing if there is none."""
     return json.loads(path.read_text()) if path.is_file() else {}
+
+
+def notes(results: Result) -> str:
+    """Return how the figures of some processors were measured otherwise than the program does now, as a list."""
+    found = [f"- {name}: {result['note']}." for name, result in results.items() if "note" in result]
+    return "\n".join(found) or "All of them were measured in this way."
 
 
 def merged(before: Result, result: Result, join: Callable[[Any, Any], Any]) -> Result:

@@ -34,6 +34,7 @@ from tools.benchmarks.harness import (
     milliseconds,
     ratio,
     read,
+    rest,
     say,
     table,
 )
@@ -118,6 +119,7 @@ def alone(compare: Comparison, workload: Workload, name: str) -> Row:
     worker = compare.worker(workload)
     once_more = worker.ask("time", workload, calls=1)["seconds"]
     calls = max(1, round(compare.turn / once_more))
+    rest()
     times = [worker.ask("time", workload, calls=calls)["seconds"] for _ in range(compare.rounds)]
     say(f"  {workload}: {milliseconds(times)} ms")
     return {f"{name}, ms": milliseconds(times)}

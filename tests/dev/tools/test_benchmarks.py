@@ -1,10 +1,12 @@
 """The benchmark of speed: it times nothing that is wrong, and shows what it measured."""
 
 import copy
+import itertools
 import json
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -212,6 +214,32 @@ def test_ways_take_turns_in_an_order_that_reverses():
     assert order == ["a", "b", "b", "a", "a", "b"]
     assert times == {"a": [1, 4, 5], "b": [2, 3, 6]}
     assert harness.ratio(times["b"], times["a"]) == 1.2
+
+
+def test_a_turn_waits_until_what_the_one_before_started_comes_to_rest():
+    code = "import sys, time; input(); end = time.monotonic() + 0.6\nwhile time.monotonic() < end: pass\ninput()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, text=True) as busy:
+        assert busy.stdin
+
+        def measure(way):
+            started.append(time.monotonic())
+            if way == "busy":
+                busy.stdin.write("\n")
+                busy.stdin.flush()
+            return 0.0
+
+        started = []
+        harness.take_turns(["busy", "other"], 1, measure)
+        busy.stdin.close()
+    assert started[1] - started[0] > 0.5
+
+
+def test_waiting_for_what_never_rests_ends():
+    used = itertools.count()  # a second of processor time at each look
+    start = time.monotonic()
+    harness.rest(lambda: float(next(used)), longest=0.3)
+    assert 0.3 <= time.monotonic() - start < 5
+    assert next(used) > 2
 
 
 def test_a_figure_that_a_row_lacks_leaves_its_cell_empty():

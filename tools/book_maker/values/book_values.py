@@ -59,6 +59,7 @@ __all__ = [
     "math",
     "matrix_weights",
     "max_version",
+    "measured_otherwise",
     "mistakes",
     "modern",
     "modern_speed",
@@ -238,6 +239,13 @@ def peer_tables() -> Any:
     from tools.benchmarks.peers import results
 
     return results
+
+
+def measured_otherwise(results: dict[str, Any]) -> str:
+    """Return which processors' figures were measured otherwise than a benchmark does now."""
+    from tools.benchmarks.harness import notes
+
+    return notes(results)
 
 
 def kernel_tables() -> Any:

@@ -34,7 +34,8 @@ def joined(*arrays):
     return np.concatenate([merged(array) for array in arrays], axis=-1)
 
 
-FORMS = [*(("apart", shape) for shape in SHAPES), ("joined", (12, 64)), ("cached", (12, 64))]
+FEW_HEADS = (2, 24)  # fewer than two for each core, so that several cores share one
+FORMS = [*(("apart", shape) for shape in SHAPES), ("joined", (12, 64)), ("cached", (12, 64)), ("cached", FEW_HEADS)]
 
 
 @pytest.fixture(scope="module")
@@ -157,17 +158,22 @@ def test_scores_that_exp_alone_could_not_take(compiled):
     np.testing.assert_allclose(found, wanted(*arrays, starts), rtol=0, atol=2e-3)  # scores of thousands: 4 digits left
 
 
-def test_a_text_token_by_token_is_the_text_at_once(compiled):
-    shape, length = (12, 64), 70
-    arrays = heads(3, 2, shape, length, length)
-    starts = np.array([0, 5], np.int32)
-    keys, values = (np.full((2, 12, 90, 64), np.nan, np.float32) for _ in range(2))  # slots behind are never read
+@pytest.mark.parametrize(
+    ("shape", "pieces", "starts"),
+    [((12, 64), (9, 1, 1, 40, 8, 11), (0, 5)), (FEW_HEADS, (130, 1, 60, 49), (7,))],
+    ids=["a core per head", "cores that share a head"],
+)
+def test_a_text_in_pieces_is_the_text_at_once(compiled, shape, pieces, starts):
+    (head, depth), length, batch = shape, sum(pieces), len(starts)
+    arrays = heads(3, batch, shape, length, length)
+    starts = np.array(starts, np.int32)
+    slots = (batch, head, length + 20, depth)
+    keys, values = (np.full(slots, np.nan, np.float32) for _ in range(2))  # slots behind are never read
     run, found, past = compiled("cached", shape), [], 0
-    for seq in (9, 1, 1, 40, 8, 11):
+    for seq in pieces:
         new = joined(*(array[:, :, past : past + seq] for array in arrays))
         found.append(run(new, keys, values, starts, np.array([past], np.int32)))
         past += seq
-    assert past == length
     np.testing.assert_allclose(np.concatenate(found, axis=1), wanted(*arrays, starts), rtol=0, atol=2e-6)
     np.testing.assert_array_equal(keys[:, :, :length], arrays[1])
     np.testing.assert_array_equal(values[:, :, :length], arrays[2])
