@@ -9,11 +9,12 @@ from max.algorithm import sync_parallelize
 from std.sys.intrinsics import PrefetchOptions, prefetch
 
 from .products import many_rows
-from .vectors import WIDTH, Floats, Vector
+from .vectors import MANY_REGISTERS, WIDTH, Floats, Vector
 
 comptime MOST = 8  # rows of x
 comptime PIECE = 16  # outputs that a core takes at least
 comptime PIECES = 2  # for each core, so that one that wakes up late takes less
+comptime SUMS = 24 if MANY_REGISTERS else 12  # registers, beside those of what is multiplied
 comptime SECOND_NEAREST = PrefetchOptions().medium_locality()  # the cache: the nearest is full of x
 
 
@@ -58,7 +59,7 @@ def few_rows[rows: Int](
     x: Floats, weight: Floats, bias: Floats, size: Int, count: Int, output: Floats, workers: Int
 ):  # [rows, size], [count, size], [count] -> [rows, count]
     """Compute x @ weight.T + bias for a number of rows that is known when this is compiled."""
-    comptime side_by_side = 2 if rows <= 2 else 4 if rows <= 6 else 3  # rows * side_by_side sums stay in registers
+    comptime side_by_side = min(4, SUMS // rows)  # rows of weights: rows * side_by_side sums stay in registers
     var pieces = min(PIECES * workers, (count + PIECE - 1) // PIECE)
     var memory = List[Float32](unsafe_uninit_length=rows * size)
     var woven = memory.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin]()
