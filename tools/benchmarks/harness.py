@@ -180,7 +180,7 @@ def read(path: Path) -> Result:
 def notes(results: Result) -> str:
     """Return how the figures of some processors were measured otherwise than the program does now, as a list."""
     found = [f"- {name}: {result['note']}." for name, result in results.items() if "note" in result]
-    return "\n".join(found) or "All of them were measured in this way."
+    return "\n".join(found) or "- None"
 
 
 def merged(before: Result, result: Result, join: Callable[[Any, Any], Any]) -> Result:
