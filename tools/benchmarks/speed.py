@@ -282,8 +282,8 @@ COLUMNS = {
         ("MAX without cache, tokens/s", "MAX without cache, tokens/s", ".1f"),
         ("Hugging Face, tokens/s", "Hugging Face, tokens/s", ".1f"),
         ("Hugging Face / MAX", "Hugging Face / MAX", ".2f"),
-        ("MAX, of the bandwidth", "MAX, share of the bandwidth", ".0%"),
-        ("Hugging Face, of the bandwidth", "Hugging Face, share of the bandwidth", ".0%"),
+        ("MAX, of one matrix's rate", "MAX, share of the bandwidth", ".0%"),
+        ("Hugging Face, of one matrix's rate", "Hugging Face, share of the bandwidth", ".0%"),
     ),
     "memory": _columns(
         ("most memory in a process", "what", ""),
