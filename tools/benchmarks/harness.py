@@ -2,8 +2,8 @@
 
 If a machine slows down in the middle of a run, everything that is compared must slow down with it. So the ways take
 turns, in an order that reverses from round to round; a figure is the median over the rounds, a ratio the median of the
-rounds' own. No turn begins before the processes of the others sleep: threads of MAX and of OpenMP look out for more work
-for up to half a second after their last, and whoever came next would get half a processor.
+rounds' own. No turn begins before the processes of the others sleep: threads of MAX and of OpenMP look for more work
+for up to half a second after their last, and the next process would get half the cores.
 """
 
 from __future__ import annotations
