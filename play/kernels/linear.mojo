@@ -1,8 +1,8 @@
 """A linear layer. For few rows, as a cache leaves them, all of its time goes into reading the weights once; for more,
 ``products.mojo`` has it.
 
-Every core then reads its own rows of the weights from one end to the other, and multiplies what it has read by all rows
-of x while it is in a register.
+Every core then reads its own rows of the weights, a few side by side, from one end to the other, and multiplies what it
+has read by all rows of x while it is in a register.
 """
 
 from max.algorithm import sync_parallelize

@@ -186,7 +186,8 @@ def notes(results: Result) -> str:
 def merged(before: Result, result: Result, join: Callable[[Any, Any], Any]) -> Result:
     """Return the figures of all processors, with those of one more run on this one.
 
-    Figures of another machine of this name, or with another version of a library, are dropped.
+    Figures of another machine of this name, or with another version of a library, are dropped. A note stays as long as
+    any figure from before the run does.
 
     Args:
         before: those of all processors so far.
@@ -201,4 +202,7 @@ def merged(before: Result, result: Result, join: Callable[[Any, Any], Any]) -> R
             say("other versions, or another machine of this name: its earlier figures are dropped")
         mine, versions = {}, {}
     head = {name: result[name] for name in same} | {"versions": versions | result["versions"]}
-    return before | {key(): head | {"parts": join(mine.get("parts", {}), result["parts"])}}
+    parts = join(mine.get("parts", {}), result["parts"])
+    if "note" in mine and parts != join({}, result["parts"]):  # some of its figures are still those that it is about
+        head["note"] = mine["note"]
+    return before | {key(): head | {"parts": parts}}

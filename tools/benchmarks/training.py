@@ -117,9 +117,9 @@ def measure(compare: Comparison, folder: Path, size: Size, cold: Path | None) ->
 def alone(compare: Comparison, workload: Workload, name: str) -> Row:
     """Time a workload that is not compared with anything."""
     worker = compare.worker(workload)
+    rest()
     once_more = worker.ask("time", workload, calls=1)["seconds"]
     calls = max(1, round(compare.turn / once_more))
-    rest()
     times = [worker.ask("time", workload, calls=calls)["seconds"] for _ in range(compare.rounds)]
     say(f"  {workload}: {milliseconds(times)} ms")
     return {f"{name}, ms": milliseconds(times)}

@@ -205,6 +205,16 @@ def test_a_row_that_is_measured_again_is_replaced_and_others_stay():
     assert [row["ms"][COURSE.title] for row in mine["parts"]["prefill"]] == [6.0]
 
 
+def test_a_note_stays_until_all_that_it_is_about_is_measured_again():
+    before = results.merge({}, figures())
+    (name,) = before
+    before[name]["note"] = "beside other work"
+    longer = figures(ms=7.0)
+    longer["parts"]["prefill"][0]["length"] = 16
+    assert harness.notes(results.merge(before, longer)) == f"- {name}: beside other work."
+    assert harness.notes(results.merge(before, figures(ms=6.0))) == "- None"
+
+
 def test_figures_of_another_version_are_not_mixed():
     before = results.merge({}, figures())
     longer = figures(version="2")
