@@ -3,7 +3,8 @@
     python fake_server.py --port PORT
 
 Its text is made of the prompt, token by token, so that a test knows what is right. The prompt ``echo`` gets its own
-headers back, and two cookies.
+headers back, and two cookies. The prompt ``held`` gets one token, and the others when somebody asks for ``/release``,
+so that a test knows what runs at a moment; ``/held`` says how many wait.
 """
 
 import argparse
@@ -17,7 +18,8 @@ import uvicorn
 SECONDS_PER_TOKEN = 0.001
 LAST_SECONDS = 1.0  # from a signal on, in which the balancer learns of it
 draining = False
-running = 0
+running = held = 0
+release = asyncio.Event()
 
 
 def text_of(prompt, tokens):
@@ -47,6 +49,12 @@ async def app(scope, receive, send):
         await answer(send, 503, b'{"error": {"message": "draining"}}', headers=[(b"retry-after", b"1")])
     elif scope["path"] == "/ready":
         await answer(send, 200, b"")
+    elif scope["path"] == "/held":
+        await answer(send, 200, str(held).encode())
+    elif scope["path"] == "/release":
+        release.set()
+        release.clear()  # for the next; those that wait are awake by now
+        await answer(send, 200, b"")
     else:
         request = await body_of(receive)
         running += 1
@@ -71,7 +79,16 @@ async def complete(request, send, headers):
         await asyncio.sleep(SECONDS_PER_TOKEN)
         event = json.dumps({"choices": [{"text": " " + piece}]})
         await send({"type": "http.response.body", "body": f"data: {event}\n\n".encode(), "more_body": True})
+        if request["prompt"] == "held" and piece == "h0":
+            await hold()
     await send({"type": "http.response.body", "body": b"data: [DONE]\n\n"})
+
+
+async def hold():
+    global held
+    held += 1
+    await release.wait()
+    held -= 1
 
 
 async def main(port, host, grace):
