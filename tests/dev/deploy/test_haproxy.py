@@ -148,18 +148,20 @@ def test_no_request_fails_while_a_server_is_restarted(haproxy, replicas):
 
 
 def test_a_killed_server_takes_only_its_streams_with_it(haproxy, replicas):
-    with a_stream_on_each(haproxy, replicas) as failed:
-        got = seen(haproxy, faults.kill(replicas[0]))
-        assert failed() == [NAMES[0]]
+    try:
+        with a_stream_on_each(haproxy, replicas) as failed:
+            got = seen(haproxy, faults.kill(replicas[0]))
+            assert failed() == [NAMES[0]]
+        session = [Request("a", 1, headers={"X-Session-Id": f"session {number}"}) for number in range(16)]
+        answers = closed_loop(haproxy.port, session, 4)
+    finally:
+        replicas[0].start()
+        until_both_answer(haproxy)
     assert len(got.failed) <= faults.CLIENTS
     assert got.untouched == []
     assert {one.status for one in got.failed} <= {200}  # what had not begun to answer began again on the other server
     assert got.wrong == []
-    session = [Request("a", 1, headers={"X-Session-Id": f"session {number}"}) for number in range(16)]
-    answers = closed_loop(haproxy.port, session, 4)
     assert {(one.error, one.server) for one in answers} == {("", NAMES[1])}  # a session is a hint, and no condition
-    replicas[0].start()
-    until_both_answer(haproxy)
 
 
 def test_a_frozen_server_is_taken_out_by_its_probe(haproxy, replicas):
