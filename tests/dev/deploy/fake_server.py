@@ -3,8 +3,8 @@
     python fake_server.py --port PORT
 
 Its text is made of the prompt, token by token, so that a test knows what is right. The prompt ``echo`` gets its own
-headers back, and two cookies. The prompt ``held`` gets one token, and the others when somebody asks for ``/release``,
-so that a test knows what runs at a moment; ``/held`` says how many wait.
+headers back, and two cookies. A stream of the prompt ``held`` gets one token, and the others when somebody asks for
+``/release``, so that a test knows what runs at a moment; ``/held`` says how many wait.
 """
 
 import argparse
@@ -53,7 +53,7 @@ async def app(scope, receive, send):
         await answer(send, 200, str(held).encode())
     elif scope["path"] == "/release":
         release.set()
-        release.clear()  # for the next; those that wait are awake by now
+        release.clear()  # those that wait are woken even so, and the next will wait again
         await answer(send, 200, b"")
     else:
         request = await body_of(receive)

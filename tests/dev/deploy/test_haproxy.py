@@ -54,11 +54,21 @@ def replicas():
 
 
 @pytest.fixture(scope="module")
-def haproxy(replicas):
+def balanced(replicas):
     before = balancer(*(one.port for one in replicas))
     with running(before):
         until_both_answer(before)
         yield before
+
+
+@pytest.fixture
+def haproxy(balanced, replicas):
+    """HAProxy before two servers; whatever a test does to them, HAProxy sends requests to both again after it."""
+    yield balanced
+    for one in replicas:
+        if one.process.poll() is not None:
+            one.start()
+    until_both_answer(balanced)
 
 
 def wait_for(condition, seconds=10.0):
@@ -90,9 +100,9 @@ def ask_directly(replica, path):
 
 @contextmanager
 def a_stream_on_each(haproxy, replicas):
-    """Hold one stream on each server, and yield a function that lets them end and says who served those that failed.
+    """Hold a stream on each server, and yield a function that lets both end and returns the servers of those that failed.
 
-    Other clients' requests may all be between two answers at the moment when something happens to a server.
+    So something runs on a server for certain at the moment when it fails. Of the other requests, by chance none may.
     """
 
     def held():
@@ -144,23 +154,18 @@ def test_no_request_fails_while_a_server_is_restarted(haproxy, replicas):
     assert len(got.answers) == REQUESTS
     assert [one.error for one in got.failed] == []
     assert got.wrong == []
-    until_both_answer(haproxy)
 
 
 def test_a_killed_server_takes_only_its_streams_with_it(haproxy, replicas):
-    try:
-        with a_stream_on_each(haproxy, replicas) as failed:
-            got = seen(haproxy, faults.kill(replicas[0]))
-            assert failed() == [NAMES[0]]
-        session = [Request("a", 1, headers={"X-Session-Id": f"session {number}"}) for number in range(16)]
-        answers = closed_loop(haproxy.port, session, 4)
-    finally:
-        replicas[0].start()
-        until_both_answer(haproxy)
+    with a_stream_on_each(haproxy, replicas) as failed:
+        got = seen(haproxy, faults.kill(replicas[0]))
+        assert failed() == [NAMES[0]]
     assert len(got.failed) <= faults.CLIENTS
     assert got.untouched == []
     assert {one.status for one in got.failed} <= {200}  # what had not begun to answer began again on the other server
     assert got.wrong == []
+    session = [Request("a", 1, headers={"X-Session-Id": f"session {number}"}) for number in range(16)]
+    answers = closed_loop(haproxy.port, session, 4)
     assert {(one.error, one.server) for one in answers} == {("", NAMES[1])}  # a session is a hint, and no condition
 
 
@@ -174,7 +179,6 @@ def test_a_frozen_server_is_taken_out_by_its_probe(haproxy, replicas):
     assert len(got.failed) <= 2 * faults.CLIENTS
     assert got.wrong == []
     assert got.longest < 10, "a client waited for nothing"
-    until_both_answer(haproxy)
 
 
 def test_a_session_goes_on_while_its_server_is_restarted(haproxy, replicas):
@@ -188,7 +192,6 @@ def test_a_session_goes_on_while_its_server_is_restarted(haproxy, replicas):
     assert got.wrong == []
     moved = [one for one in got.answers if placed[one.request.headers["X-Session-Id"]] != one.server]
     assert {one.server for one in moved if one.started < got.moment + got.seconds} == {NAMES[1]}
-    until_both_answer(haproxy)
 
 
 @contextmanager
@@ -247,8 +250,6 @@ def test_what_haproxy_answers_itself(haproxy, replicas):
     assert status(haproxy.port, "/health") == 200
     (answer,) = closed_loop(haproxy.port, [Request("a")], 1)
     assert answer.status == 503
-    for one in replicas:
-        one.start()
 
 
 # ---------------------------------------------------------------- the course's own server, with the model in the box
