@@ -1,8 +1,9 @@
 """Compile everything that a learner's command needs, so that nothing waits later.
 
-It begins with what MAX compiles together: kernels, graphs, the model that writes, and the one that is served, each in a
-process of its own, as many at once as there are processors. Then it runs the check of each solution. Whatever has been
-compiled is kept, so a warm-up that was stopped continues where it was.
+It begins with MAX's own functions in Mojo, alone, for two processes at once would spoil them. Then comes what MAX
+compiles together: kernels, graphs, the model that writes, and the one that is served, each in a process of its own, as
+many at once as there are processors. Last, it runs the check of each solution. Whatever has been compiled is kept, so a
+warm-up that was stopped continues where it was.
 
 If steps are named, only those are checked, and their graphs are compiled one by one.
 """
@@ -65,12 +66,13 @@ class Running:
         return time.perf_counter() - self.started
 
 
+FIRST = Work("the functions of MAX in Mojo", ("checker.max_adapter.imports",), 10)  # before others may import them
 KERNELS = Work("the kernels of the model's steps", ("checker.claims.staging", "kernels", "model"), 45)
 LATER = Work("the kernels of the later steps", ("checker.claims.staging", "kernels", "later"), 45)
 GRAPHS = Work("the graphs of the solutions", ("checker.claims.staging", "graphs"), 125)
 WRITING = Work("the model that writes", ("play.staging", "writing"), 65)
 SERVING = Work("the model that is served", ("play.staging", "serving"), 75)
-UNSERVED = [GRAPHS, WRITING, KERNELS, LATER]  # all but the server's, the longest first
+UNSERVED = [FIRST, GRAPHS, WRITING, KERNELS, LATER]  # all but the server's; after the first, the longest first
 BEGINNING = "MAX compiles what is missing, and keeps it; the first time takes a few minutes."
 
 
@@ -168,20 +170,26 @@ def check_all(steps: Sequence[Step], jobs: int, *, all_compiled: bool) -> Iterat
 
 
 def all_work(*, checks_only: bool) -> list[Work]:
-    """Return what is to be compiled together, the longest first; the server's only if it is installed."""
+    """Return what is to be compiled: one alone, then the others together; the server's only if it is installed."""
     if checks_only:
-        return [GRAPHS, KERNELS, LATER]
+        return [FIRST, GRAPHS, KERNELS, LATER]
     with suppress(CannotServe):
         check_version()
-        return [GRAPHS, SERVING, *UNSERVED[1:]]
+        return [FIRST, GRAPHS, SERVING, *UNSERVED[2:]]
     return UNSERVED
 
 
 def compile_all(works: Sequence[Work], jobs: int, warming: Warming) -> None:
-    """Carry out ``works``, and say what failed."""
-    for work, said in carry_out(works, jobs, warming):
-        warming.printer.line(f"  {work.what}: this failed, so MAX compiles them when they are needed. It said:")
-        warming.printer.line(said)
+    """Carry out ``works``, the first one alone, and say what failed."""
+    for together in (works[:1], works[1:]):
+        for work, said in carry_out(together, jobs, warming):
+            warming.printer.line(f"  {work.what}: this failed, so MAX compiles them when they are needed. It said:")
+            warming.printer.line(said)
+
+
+def compile_first() -> None:
+    """Compile what no two processes may compile at once: a second, if this machine has it."""
+    subprocess.run([sys.executable, "-m", *FIRST.command], cwd=ROOT, check=False)  # a test says better what is wrong
 
 
 def compile_missing() -> None:

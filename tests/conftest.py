@@ -43,17 +43,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Before all tests run side by side, compile once what each of them would compile for itself."""
+    """Before tests run side by side, compile once what each of them would compile for itself."""
     config, option = session.config, session.config.option
-    alone = not getattr(option, "numprocesses", None) or hasattr(config, "workerinput") or option.collectonly
-    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword and not option.markexpr
-    if everything and not alone:
-        from checker.warm import compile_missing
+    if not getattr(option, "numprocesses", None) or hasattr(config, "workerinput") or option.collectonly:
+        return
+    from checker.warm import compile_first, compile_missing
+
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword and not option.markexpr:
         from tools.course_copy import PROGRAMS
 
         for program in PROGRAMS:  # into bytecode, for every copy of the course
             compileall.compile_dir(config.rootpath / program, quiet=1)
         compile_missing()
+    else:
+        compile_first()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -3,6 +3,10 @@
 ``max.experimental.nn`` imports the planning of paged attention, two functions in Mojo whose libraries take a seventh
 of a second to load, and the code that reads GGUF files. Step 15's compiled claim and the server call the first; nothing
 here calls the other.
+
+``python -m checker.max_adapter.imports`` has MAX compile these two functions, which it does when they are first
+imported. It writes their library in place, so another process that imports them at that moment reads half of it, and
+ends with an ImportError, "invalid ELF header". So this comes before anything in which several processes import MAX.
 """
 
 from __future__ import annotations
@@ -15,9 +19,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+IN_MOJO = "max._kv_cache_ops"
+
 #: Modules that are imported later, and the functions and classes of each that are only ever called.
 LATER = {
-    "max._kv_cache_ops": ("mha_decode_num_partitions", "mla_dispatch_args_scalar"),
+    IN_MOJO: ("mha_decode_num_partitions", "mla_dispatch_args_scalar"),
     "max.graph.weights.loader_wrappers": ("GGUFWeights",),
 }
 
@@ -66,3 +72,7 @@ def _is_there(name: str) -> bool:
     spec = importlib.util.find_spec(package)
     places = [Path(folder, *path) for folder in (spec and spec.submodule_search_locations) or ()]
     return any(place.is_dir() or place.with_suffix(".py").is_file() for place in places)
+
+
+if __name__ == "__main__" and _is_there(IN_MOJO):
+    importlib.import_module(IN_MOJO)

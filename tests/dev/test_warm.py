@@ -1,8 +1,10 @@
 """``warm``: what it compiles, at once and in which order, and that it can be stopped."""
 
 import contextlib
+import importlib.util
 import re
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from checker import warm
 from checker.course.steps import find_step
 from checker.session.printer import Printer
-from checker.warm import GRAPHS, SERVING, Warming, Work, carry_out
+from checker.warm import FIRST, GRAPHS, SERVING, Warming, Work, carry_out
 from play.serving.environment import CannotServe
 from tests.dev.terminal import Terminal
 
@@ -60,7 +62,24 @@ def test_without_a_server_it_is_not_compiled(monkeypatch):
 
 
 def test_only_what_the_checks_need():
-    assert {work.command[0] for work in warm.all_work(checks_only=True)} == {"checker.claims.staging"}
+    first, *others = warm.all_work(checks_only=True)
+    assert first is FIRST
+    assert {work.command[0] for work in others} == {"checker.claims.staging"}
+
+
+def test_what_two_processes_must_not_compile_at_once_comes_first_and_alone(warming, monkeypatch):
+    together = []
+    monkeypatch.setattr(warm, "carry_out", lambda works, jobs, warming: together.append(list(works)) or iter(()))
+    warm.compile_all(works := warm.all_work(checks_only=False), 2, warming)
+    assert together == [[FIRST], works[1:]]
+    assert set(works[1:]) >= {GRAPHS, SERVING}
+
+
+def test_the_functions_in_mojo_are_compiled_where_max_looks_for_them():
+    """The whole file: a process that imports MAX while it is written ends with "invalid ELF header"."""
+    warm.compile_first()
+    package = Path(importlib.util.find_spec("max").submodule_search_locations[0], "_kv_cache_ops")
+    assert list(package.glob("__mojocache__/kv_cache_ops.hash-*.so"))
 
 
 def test_a_terminal_shows_a_bar_and_a_file_does_not(course):
