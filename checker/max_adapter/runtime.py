@@ -41,7 +41,7 @@ listeners: list[Callable[[str, float | None], None]] = []
 notices: list[str] = []
 
 #: How many objects Python lets pile up until it looks for cycles among them. A graph of MAX's is made of so many that
-#: Python's own limit, 700, costs a check of steps 11 to 15 a tenth of its time.
+#: Python's own limit, 700, costs a check of steps 11 to 15 up to a tenth of its time.
 OBJECTS_UNTIL_COLLECTED = 50_000
 
 Lost = Callable[[Exception], None]
