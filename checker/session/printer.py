@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
+from checker import interrupts
 from checker.events import THE_KERNEL, Compiling, Tick
 
 STYLES = {"yes": "green", "no": "bold red", "to write": "yellow", "waits": "dim"}
@@ -85,14 +86,14 @@ class Printer:
         """Print a line that the learner's own code printed."""
         self.console.print(Text(f"  | {text}", "dim"), soft_wrap=True)
 
+    @interrupts.put_off()
     def progress(self, event: Compiling | Tick) -> None:
         """Follow what MAX compiles, and say so once it takes a while."""
         if isinstance(event, Compiling) and event.seconds is None:
             self.compiling = (event.what, time.monotonic())
         elif isinstance(event, Compiling):
             if self.status:
-                self.status.stop()
-                self.status = None
+                self.close()
                 self.line(f"  compiled {event.what} in {event.seconds:.0f} s")
             self.compiling = None
         elif self.compiling and self.is_long():
@@ -112,7 +113,9 @@ class Printer:
             self.status.start()
         self.status.update(Text(text))
 
+    @interrupts.put_off()
     def close(self) -> None:
         """Leave the terminal as it was."""
         if self.status:
             self.status.stop()
+            self.status = None

@@ -5,17 +5,22 @@ that was started with Ctrl-C ignored cannot take it back.
 """
 
 import contextlib
+import io
 import os
 import select
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from rich.console import Console
 
 from checker import interrupts
 from checker.course.paths import ROOT
+from checker.events import Tick
+from checker.session.printer import Printer
 from tests.dev.terminal import ended
 
 pytestmark = pytest.mark.slow
@@ -180,3 +185,40 @@ def test_afterwards_ctrl_c_is_what_it_was():
     assert signal.set_wakeup_fd(-1) == before == -1
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+def test_what_must_not_be_left_half_done_is_done_before_ctrl_c():
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupts.put_off():
+        signal.raise_signal(signal.SIGINT)
+        done.append("the rest")
+    assert done == ["the rest"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_nothing_is_put_off_outside_the_main_thread():
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(interrupts.put_off()(lambda: "done")).result() == "done"
+
+
+@pytest.mark.parametrize("where", ["set_live", "show_cursor", "push_render_hook"])
+def test_ctrl_c_while_the_line_about_the_compiler_appears_leaves_a_terminal_that_works(monkeypatch, where):
+    printer, shown = Printer(), io.StringIO()
+    printer.console = Console(file=shown, force_terminal=True)
+    interrupted = getattr(printer.console, where)
+
+    def interrupt_and_go_on(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return interrupted(*arguments)
+
+    printer.compiling = ("a graph", time.monotonic() - 60)
+    with monkeypatch.context() as once:
+        once.setattr(printer.console, where, interrupt_and_go_on)
+        with pytest.raises(KeyboardInterrupt):
+            printer.progress(Tick())
+    printer.close()
+    printer.line("The yes is kept.")
+    *_, last = shown.getvalue().split("\x1b[?25h")
+    assert "compiling a graph" in shown.getvalue()
+    assert last.endswith("The yes is kept.\n")
+    assert "\x1b[?25l" not in last

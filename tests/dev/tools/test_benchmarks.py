@@ -217,9 +217,18 @@ def test_ways_take_turns_in_an_order_that_reverses():
 
 
 def test_a_turn_waits_until_what_the_one_before_started_comes_to_rest():
-    code = "import sys, time; input(); end = time.monotonic() + 0.6\nwhile time.monotonic() < end: pass\ninput()"
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, text=True) as busy:
-        assert busy.stdin
+    code = """
+import time
+print("ready", flush=True)
+input()
+while time.process_time() < 0.6:
+    pass
+input()
+"""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, text=True) as busy:
+        assert busy.stdin and busy.stdout
+        assert busy.stdout.readline() == "ready\n"
 
         def measure(way):
             started.append(time.monotonic())
@@ -231,7 +240,7 @@ def test_a_turn_waits_until_what_the_one_before_started_comes_to_rest():
         started = []
         harness.take_turns(["busy", "other"], 1, measure)
         busy.stdin.close()
-    assert started[1] - started[0] > 0.5
+    assert started[1] - started[0] > 0.4
 
 
 def test_waiting_for_what_never_rests_ends():

@@ -191,13 +191,18 @@ def for_seconds(port: int, requests: Sequence[Request], clients: int, duration: 
     return closed_loop(port, in_time(), clients)
 
 
-def open_loop(port: int, requests: Sequence[Request], rate: float, seed: int) -> list[Answer]:
-    """Send requests at random moments, ``rate`` each second on average, whether or not earlier ones are answered.
+def moments(count: int, rate: float, seed: int) -> list[float]:
+    """Return when requests of people who know nothing of each other come, in seconds, ``rate`` a second on average.
 
-    The times between two requests are drawn from an exponential distribution, as those of people who know nothing of
-    each other are.
+    The times between two of them are drawn from an exponential distribution.
     """
-    drawn, free, lock = random.Random(seed), list[Client](), threading.Lock()
+    drawn = random.Random(seed)
+    return list(itertools.accumulate(drawn.expovariate(rate) for _ in range(count)))
+
+
+def open_loop(port: int, requests: Sequence[Request], rate: float, seed: int) -> list[Answer]:
+    """Send requests at their ``moments``, whether or not earlier ones are answered."""
+    free, lock = list[Client](), threading.Lock()
 
     def send(request: Request) -> Answer:
         with lock:
@@ -208,10 +213,9 @@ def open_loop(port: int, requests: Sequence[Request], rate: float, seed: int) ->
         return answer
 
     with ThreadPoolExecutor(len(requests)) as pool:
-        coming, due = [], time.monotonic()
-        for request in requests:
-            due += drawn.expovariate(rate)
-            time.sleep(max(0.0, due - time.monotonic()))
+        coming, begun = [], time.monotonic()
+        for request, moment in zip(requests, moments(len(requests), rate, seed), strict=True):
+            time.sleep(max(0.0, begun + moment - time.monotonic()))
             coming.append(pool.submit(send, request))
         answers = [one.result() for one in coming]
     for client in free:
