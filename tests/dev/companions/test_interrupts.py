@@ -189,9 +189,14 @@ def test_afterwards_ctrl_c_is_what_it_was():
 
 def test_what_must_not_be_left_half_done_is_done_before_ctrl_c():
     done = []
-    with pytest.raises(KeyboardInterrupt), interrupts.put_off():
+
+    @interrupts.put_off()
+    def work():
         signal.raise_signal(signal.SIGINT)
         done.append("the rest")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert done == ["the rest"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

@@ -227,7 +227,8 @@ input()
 """
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, text=True) as busy:
-        assert busy.stdin and busy.stdout
+        assert busy.stdin
+        assert busy.stdout
         assert busy.stdout.readline() == "ready\n"
 
         def measure(way):
