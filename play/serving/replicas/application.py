@@ -22,6 +22,7 @@ from typing import Any
 import aiohttp
 import ray
 from ray import serve
+from ray.exceptions import RayError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
@@ -254,7 +255,10 @@ def _serve(given: argparse.Namespace) -> int:
         return asyncio.run(_live(given.grace, asked))
     except RuntimeError as error:
         _tell(str(error))
-        return 2
+    except (TimeoutError, RayError) as error:  # Ray itself, on a machine that is very slow or has no memory left
+        first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        _tell(f"Ray did not start: {first}. Try again when less runs on this machine")
+    return 2
 
 
 def main() -> None:

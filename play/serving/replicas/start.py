@@ -21,6 +21,7 @@ ENVIRONMENT = {
     "RAY_DISABLE_WORKER_LOG_PREFIX": "1",  # a replica says itself which it is
     "RAY_ROTATION_BACKUP_COUNT": "1",
     "RAY_ROTATION_MAX_BYTES": str(64 << 20),  # of each file in which Ray keeps a log
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "30",  # not 5: on a busy machine, what takes requests starts slowly
     "RAY_USAGE_STATS_ENABLED": "0",  # Ray reports nothing to its makers
 }
 

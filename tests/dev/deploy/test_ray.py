@@ -325,3 +325,28 @@ def test_a_model_that_cannot_be_served_is_said():
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 2
     assert "tests has no readable config.json" in run.stderr
+
+
+SPOILED = """
+import sys
+from ray import exceptions, serve
+from play.serving.replicas import application
+
+def start(*arguments, **options):
+    raise {error}
+
+serve.start = start
+sys.argv[1:] = ["--port", "0", "--", "true"]
+application.main()
+"""
+
+
+@pytest.mark.parametrize("error", ["exceptions.ActorDiedError()", 'TimeoutError("HTTP proxies not available after 60s.")'])
+def test_ray_that_does_not_start_is_said(error):
+    environments.make(start.HOME, start.PINS)
+    command = [str(environments.python_of(start.HOME)), "-c", SPOILED.format(error=error)]
+    environment = os.environ | start.ENVIRONMENT
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment, cwd=ROOT)
+    assert run.returncode == 2
+    assert re.search(r"^serve: Ray did not start: .*[a-z]\. Try again when less runs on this machine$", run.stderr, re.M)
+    assert "Traceback" not in run.stderr
