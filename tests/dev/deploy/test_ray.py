@@ -341,12 +341,16 @@ application.main()
 """
 
 
-@pytest.mark.parametrize("error", ["exceptions.ActorDiedError()", 'TimeoutError("HTTP proxies not available after 60s.")'])
+@pytest.mark.parametrize(
+    "error", ["exceptions.ActorDiedError()", 'TimeoutError("HTTP proxies not available after 60s.")']
+)
 def test_ray_that_does_not_start_is_said(error):
     environments.make(start.HOME, start.PINS)
     command = [str(environments.python_of(start.HOME)), "-c", SPOILED.format(error=error)]
     environment = os.environ | start.ENVIRONMENT
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment, cwd=ROOT)
     assert run.returncode == 2
-    assert re.search(r"^serve: Ray did not start: .*[a-z]\. Try again when less runs on this machine$", run.stderr, re.M)
+    assert re.search(
+        r"^serve: Ray did not start: .*[a-z]\. Try again when less runs on this machine$", run.stderr, re.M
+    )
     assert "Traceback" not in run.stderr
