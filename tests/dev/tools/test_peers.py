@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from checker.course.paths import ROOT
+from checker.processor import instruction_sets
 from tools.benchmarks import harness
 from tools.benchmarks.backends import Workload
 from tools.benchmarks.peers import environments, models, results
-from tools.benchmarks.peers.catalog import PEERS, REFERENCE, TOLERANCES, WAYS, ways_of
+from tools.benchmarks.peers.catalog import PEERS, REFERENCE, TOLERANCES, WAYS, not_worth_waiting_for, ways_of
 from tools.benchmarks.peers.measuring import SMALL, Plan, plan_of
 from tools.benchmarks.peers.outputs import DifferentOutput, compare, log_probabilities
 from tools.benchmarks.peers.programs import graphs
@@ -223,17 +224,24 @@ def test_figures_of_another_version_are_not_mixed():
     assert [row["length"] for row in mine["parts"]["prefill"]] == [16]
 
 
-def test_the_table_marks_the_best_of_float32_and_what_failed():
+def test_the_table_marks_the_best_of_float32_and_what_was_not_timed():
     result = figures()
     result["parts"]["prefill"][0]["failed"] = {"OpenVINO": "last line of a log"}
     printed = results.as_markdown({"One": result})
     assert f"| {COURSE.title} | **5.0** |" in printed
     assert f"| {INT8.title} | 2.0 |" in printed
-    assert "| OpenVINO | failed |" in printed
+    assert "| OpenVINO | not timed |" in printed
     assert "last line of a log" in printed
     changed = copy.deepcopy(result)
     changed["parts"]["prefill"][0]["ms"][INT8.title] = 3.0
     assert results.as_markdown({"One": changed}) != printed
+
+
+@pytest.mark.parametrize("instructions", [["AVX-512", "AVX-512 BF16"], ["AVX2", "AMX BF16"], ["NEON", "BF16"]])
+def test_bfloat16_is_timed_where_a_processor_can_multiply_it(instructions):
+    assert not_worth_waiting_for(WAYS, instructions) == {}
+    others = [name for name in instructions if "BF16" not in name]
+    assert not_worth_waiting_for(WAYS, others).keys() == {way.title for way in WAYS if way.dtype == "bfloat16"}
 
 
 # ---------------------------------------------------------------- the whole, with what is installed
@@ -269,9 +277,10 @@ def test_a_peer_runs_the_small_model(peer, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     (mine,) = json.loads(out.read_text()).values()
-    assert results.failures(json.loads(out.read_text())) == {}
+    left_out = not_worth_waiting_for(ways_of([peer]), instruction_sets())
+    assert set(results.reasons(json.loads(out.read_text())).values()) == set(left_out.values())
     assert mine["parts"].keys() == set(Plan.parts)
     for part, rows in mine["parts"].items():
         for row in rows:
-            assert row[results.PARTS[part][0]].keys() == set(map(title, ways_of([peer])))
+            assert row[results.PARTS[part][0]].keys() == {way.title for way in ways_of([peer])} - left_out.keys()
     assert done.stdout.strip() == results.as_markdown(json.loads(out.read_text()))

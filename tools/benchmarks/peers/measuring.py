@@ -31,7 +31,7 @@ from tools.benchmarks.harness import (
     seconds,
     take_turns,
 )
-from tools.benchmarks.peers.catalog import CHECKPOINT, REFERENCE, Way, command, ways_of
+from tools.benchmarks.peers.catalog import CHECKPOINT, REFERENCE, Way, command, not_worth_waiting_for, ways_of
 from tools.benchmarks.peers.models import ready
 from tools.benchmarks.peers.outputs import DifferentOutput, compare, log_probabilities
 from tools.benchmarks.peers.results import as_markdown, merge
@@ -273,6 +273,7 @@ def measure(
     folder: Path, failed: dict[str, str], peers: Sequence[str], rounds: int, plan: Plan, pause: Pause = no_pause
 ) -> Result:
     """Return the figures of one run: by part, rows that each name their rounds, and what else ran before."""
+    failed = failed | not_worth_waiting_for(ways_of(peers), instruction_sets())
     ways = [way for way in ways_of(peers) if way.title not in failed]
     write_prompts(folder, plan)
     result: Result = conditions(rounds) | {"instruction sets": instruction_sets(), "parts": {}}

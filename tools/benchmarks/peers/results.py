@@ -69,7 +69,7 @@ def one_table(part: str, rows: Sequence[Row]) -> str:
                 cell = format(figure, spec if figure >= 10 or part == "start" else ".1f")
                 line[str(number)] = f"**{cell}**" if figure == best and way.weights == "float32" else cell
             elif way.title in row["failed"]:
-                line[str(number)] = "failed"
+                line[str(number)] = "not timed"
     if part == "generation" and batch == 1:
         columns.append(Column("reads, GB/s", "bandwidth", ".0f", rule="--:"))
         for way in WAYS:
@@ -112,8 +112,8 @@ def by_processor(results: Result, part: str) -> str:
     return "\n\n".join(found)
 
 
-def failures(results: Result) -> dict[str, str]:
-    """Return by title of a way, and processor, the end of the log of what failed."""
+def reasons(results: Result) -> dict[str, str]:
+    """Return by title of a way, and processor, why it was not timed: a reason, or the end of a log."""
     return {
         f"{title} on {name}": why
         for name, result in results.items()
@@ -123,13 +123,13 @@ def failures(results: Result) -> dict[str, str]:
     }
 
 
-def failed(results: Result) -> str:
-    """Return what failed, as Markdown."""
-    found = failures(results)
-    return "\n\n".join(f"{title} failed:\n\n```text\n{why}\n```" for title, why in found.items()) or "Nothing failed."
+def not_timed(results: Result) -> str:
+    """Return what was not timed, and why, as Markdown."""
+    found = reasons(results)
+    return "\n\n".join(f"{title}:\n\n```text\n{why}\n```" for title, why in found.items()) or "All of it was timed."
 
 
 def as_markdown(results: Result) -> str:
-    """Return all tables, and what failed."""
+    """Return all tables, and what was not timed."""
     parts = [by_processor(results, part) for part in PARTS]
-    return "\n\n".join([where_it_ran(results), *filter(None, parts), failed(results)])
+    return "\n\n".join([where_it_ran(results), *filter(None, parts), not_timed(results)])
