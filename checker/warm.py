@@ -30,11 +30,11 @@ from checker.course.steps import Step, all_steps
 from checker.events import Claimed, Died, Ended, Event, Job, Late, MaxUnusable
 from checker.session.child import run
 from checker.session.printer import Printer
+from checker.session.waiting import telling_of
 from play.serving.environment import CannotServe, check_version
 
 QUIET_SECONDS = 120.0  # for one claim on a solution, while the machine compiles
 LOOK_SECONDS = 0.1
-SAY_AFTER = 1.5  # seconds; an import of what has been compiled takes less
 CHECK_SHARE = 1  # of the whole work, as the shares below
 
 Heard = tuple[Step, Event]
@@ -188,18 +188,11 @@ def compile_all(works: Sequence[Work], jobs: int, warming: Warming) -> None:
             warming.printer.line(said)
 
 
-def compile_first(say_after: float = SAY_AFTER) -> None:
-    """Compile what no two processes may compile at once: a second, if this machine has it.
-
-    Args:
-        say_after: seconds after which a line says what is going on.
-    """
-    with subprocess.Popen([sys.executable, "-m", *FIRST.command], cwd=ROOT) as process:
-        try:
-            process.wait(say_after)  # whether it succeeds or not: a test says better what is wrong
-        except subprocess.TimeoutExpired:
-            words = "MAX is imported once before the tests, and compiles its functions in Mojo if it must."
-            Printer(stderr=True).line(words)
+def compile_first() -> None:
+    """Compile what no two processes may compile at once: a second, if this machine has it."""
+    with telling_of(f"{FIRST.what} (where missing)"):  # a slow machine also needs a moment to import MAX
+        command = [sys.executable, "-m", *FIRST.command]
+        subprocess.run(command, cwd=ROOT, check=False)  # a test says better what is wrong
 
 
 def compile_missing() -> None:

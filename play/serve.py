@@ -129,7 +129,9 @@ def prepare_kernels(device: str) -> None:
     """
     if device != "cpu":
         raise CannotServe("the kernels run on the CPU; leave --device gpu away")
+    from checker.session.waiting import telling_of
     from play.kernels.operations import package
 
-    package()
+    with telling_of("the kernels of play/kernels"):
+        package()
     os.environ[KERNELS] = "linear"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -44,3 +45,16 @@ def telling_of_compiling(listeners: list[Listener]) -> Iterator[None]:
         thread.join()
         listeners.remove(listen)
         printer.close()
+
+
+@contextmanager
+def telling_of(what: str) -> Iterator[None]:
+    """While this is open, say as above that ``what`` is compiled: for what MAX's adapter does not hear of."""
+    listeners, began = list[Listener](), time.perf_counter()
+    with telling_of_compiling(listeners):
+        (listener,) = listeners
+        listener(what, None)
+        try:
+            yield
+        finally:
+            listener(what, time.perf_counter() - began)

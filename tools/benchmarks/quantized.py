@@ -18,7 +18,8 @@ from max.dtype import DType
 from max.experimental.tensor import TensorType
 
 from checker.course.paths import SMALL_MODEL
-from checker.max_adapter.runtime import compiling, prepare, tensor
+from checker.max_adapter.runtime import compiling, listeners, prepare, tensor
+from checker.session.waiting import telling_of_compiling
 from play.ablation.held_out import chapters
 from play.ablation.measuring import NOT_COUNTED, STRIDE, Text, read
 from play.tokens import load_tokenizer
@@ -123,7 +124,8 @@ def as_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
 def record_quality(out: Path | None) -> None:
     """Measure, print the table, and write the figures."""
     prepare()
-    rows = [asdict(one) for one in evaluate()]
+    with telling_of_compiling(listeners):
+        rows = [asdict(one) for one in evaluate()]
     print(as_markdown(rows))
     if out:
         out.write_text(json.dumps(rows, indent=1) + "\n")

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from checker.session import printer
-from checker.session.waiting import telling_of_compiling
+from checker.session.waiting import telling_of, telling_of_compiling
 
 
 def test_it_is_said_within_two_seconds_and_how_long_it_took(capsys):
@@ -43,3 +43,12 @@ def test_an_error_leaves_nothing_behind(monkeypatch, capsys):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert listeners == []
+
+
+def test_what_others_compile_is_said_too(monkeypatch, capsys):
+    monkeypatch.setattr(printer, "SHOW_COMPILING_AFTER", 0.0)
+    with telling_of("a library"):
+        time.sleep(0.3)
+    assert capsys.readouterr().err.endswith("\n  compiled a library in 0 s\n")
+    with pytest.raises(OSError, match="no compiler"), telling_of("a library"):
+        raise OSError("no compiler")

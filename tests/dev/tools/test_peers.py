@@ -14,7 +14,7 @@ from checker.course.paths import ROOT
 from checker.processor import instruction_sets
 from tools.benchmarks import harness
 from tools.benchmarks.backends import Workload
-from tools.benchmarks.peers import environments, models, results
+from tools.benchmarks.peers import environments, measuring, models, results
 from tools.benchmarks.peers.catalog import PEERS, REFERENCE, TOLERANCES, WAYS, not_worth_waiting_for, ways_of
 from tools.benchmarks.peers.measuring import SMALL, Plan, plan_of
 from tools.benchmarks.peers.outputs import DifferentOutput, compare, log_probabilities
@@ -133,6 +133,58 @@ def test_the_loop_around_a_graph_writes_the_likeliest_token_of_each_row():
     (text,) = read(call())
     np.testing.assert_array_equal(text, (start[:, None] + np.arange(1, 5)) % 7)
     assert seen == [(2, 4), (2, 1), (2, 1), (2, 1)]
+
+
+# ---------------------------------------------------------------- what is timed
+
+
+@pytest.fixture
+def peers(tmp_path, monkeypatch):
+    """Those of two ways, whose outputs a test sets by way and workload; an exception is raised."""
+
+    class Idle:
+        def __init__(self, *arguments):
+            pass
+
+        def close(self):
+            pass
+
+    def output(way, workload):
+        told = peers.outputs.get((way, workload), logits(2, 5, 11))
+        if isinstance(told, Exception):
+            raise told
+        return [told], 0.1
+
+    monkeypatch.setattr(measuring, "Worker", Idle)
+    peers = measuring.Peers(tmp_path, [COURSE, INT8], turn=0.3)
+    peers.outputs = {}
+    monkeypatch.setattr(peers, "output", output)
+    yield peers
+    peers.close()
+
+
+SHORT = replace(FORWARD, length=4)
+
+
+def test_what_fails_once_is_timed_with_everything_else(peers):
+    peers.outputs[INT8, SHORT] = RuntimeError("no memory")
+    peers.check(FORWARD)
+    peers.check(SHORT)
+    assert peers.checked[FORWARD].calls == {COURSE: 3, INT8: 3}
+    assert peers.checked[SHORT].calls == {COURSE: 3}
+    assert peers.checked[SHORT].failed == {INT8.title: "no memory"}
+    assert peers.ways == [COURSE, INT8]
+    assert peers.different == {}
+
+
+def test_what_computes_something_else_once_is_never_timed(peers):
+    peers.outputs[INT8, SHORT] = logits(2, 5, 11) + 5 * np.eye(5, 11)
+    for work in (FORWARD, SHORT, replace(FORWARD, length=3)):
+        peers.check(work)
+    assert all(found.calls == {COURSE: 3} for found in peers.checked.values())
+    assert all(found.differences.keys() == {COURSE.title} for found in peers.checked.values())
+    assert peers.ways == [COURSE]
+    assert "(forward of 2 x 4)" in peers.different[INT8.title]
 
 
 # ---------------------------------------------------------------- environments

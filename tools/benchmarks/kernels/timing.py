@@ -214,6 +214,12 @@ def by_processor(results: Result, part: str) -> str:
     return "\n\n".join(found)
 
 
+def least_share(results: Result) -> float:
+    """Return the least that linear layers and attention alone take of a forward pass with kernels, on any processor."""
+    found = [result["parts"]["forward"]["rows"] for result in results.values() if "forward" in result["parts"]]
+    return float(min(row["bare / kernels"] for rows in found for row in rows))
+
+
 # ---------------------------------------------------------------- the whole
 
 

@@ -20,6 +20,7 @@ HEAD_TOO = "head and embeddings too"
 HUGGING_FACES = {f"Hugging Face, {how}": how for how in ("sdpa", EAGER, COMPILED)}
 BFLOAT16 = {"AVX-512 BF16", "AMX BF16", "BF16"}  # instructions that multiply such numbers
 ALL, LAST = "all tokens", "the last token"
+MOST_TOKENS = 1024  # of all sequences of a prompt together: their logits fill 206 MB
 
 #: What starts the program of each peer in its environment; the folder of models follows.
 PEERS: dict[str, list[str]] = {
@@ -110,7 +111,7 @@ def not_worth_waiting_for(ways: Iterable[Way], instructions: Collection[str]) ->
     """
     if not BFLOAT16.isdisjoint(instructions):
         return {}
-    why = "this processor has no instructions for bfloat16, and torch takes some sixty times as long without them"
+    why = "this processor has no instructions for bfloat16, and torch takes many times as long without them"
     return {way.title: why for way in ways if way.dtype == "bfloat16"}
 
 

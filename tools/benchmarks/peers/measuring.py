@@ -31,14 +31,21 @@ from tools.benchmarks.harness import (
     seconds,
     take_turns,
 )
-from tools.benchmarks.peers.catalog import CHECKPOINT, REFERENCE, Way, command, not_worth_waiting_for, ways_of
+from tools.benchmarks.peers.catalog import (
+    CHECKPOINT,
+    MOST_TOKENS,
+    REFERENCE,
+    Way,
+    command,
+    not_worth_waiting_for,
+    ways_of,
+)
 from tools.benchmarks.peers.models import ready
 from tools.benchmarks.peers.outputs import DifferentOutput, compare, log_probabilities
 from tools.benchmarks.peers.results import as_markdown, merge
 
 Pause = Callable[[], None]  # called before something is timed
 
-MOST_TOKENS = 1024  # of all sequences of a batch together: their logits fill 206 MB
 START_LENGTH, MEMORY_TOKENS = 8, 4
 
 
@@ -117,8 +124,9 @@ class Peers:
     """
 
     def __init__(self, folder: Path, ways: Sequence[Way], turn: float) -> None:
-        self.ways, self.turn = ways, turn
+        self.ways, self.turn = list(ways), turn
         self.checked: dict[Workload, Checked] = {}
+        self.different: dict[str, str] = {}
         self.scratch = tempfile.TemporaryDirectory()
         self.workers: dict[str, Worker] = {}
         for peer in dict.fromkeys([REFERENCE.peer, *(way.peer for way in ways)]):
@@ -153,20 +161,32 @@ class Peers:
     def check(self, workload: Workload) -> None:
         """Run a workload in every way, compare what comes out, and remember how it is to be timed.
 
-        All is loaded, compiled and warm after that. A way that fails, or whose output is another, is not timed.
+        All is loaded, compiled and warm after that. A way that fails is not timed with it, and a way whose output is
+        another with no workload at all.
         """
         say(f"  {workload.part} of {workload.batch} x {workload.length}")
         arrays, _ = self.output(REFERENCE, workload)
         expected = log_probabilities(arrays[-1])  # of a text the second array: the logits of each new token
         found = self.checked[workload] = Checked()
-        for way in self.ways:
+        for way in tuple(self.ways):
             try:
                 (actual, *_), about = self.output(way, workload)
                 found.differences[way.title] = float(f"{compare(way, workload, actual, expected):.1e}")
                 found.calls[way] = max(1, round(self.turn / about))
-            except (RuntimeError, DifferentOutput) as error:
+            except RuntimeError as error:
                 found.failed[way.title] = str(error)[-LONGEST_LOG:]
                 say(f"  {way.title} is not timed: {error}")
+            except DifferentOutput as error:
+                self.leave_out(way, f"{error} ({workload.part} of {workload.batch} x {workload.length})")
+
+    def leave_out(self, way: Way, why: str) -> None:
+        """Time a way with no workload, since what it computes is something else."""
+        say(f"  {way.title} is not timed at all: {why}")
+        self.different[way.title] = why
+        self.ways = [other for other in self.ways if other != way]
+        for found in self.checked.values():
+            found.calls.pop(way, None)
+            found.differences.pop(way.title, None)
 
     def time(self, way: Way, workload: Workload, calls: int) -> float:
         """Return the seconds that one of several calls takes."""
@@ -217,7 +237,7 @@ def memory(folder: Path, ways: Sequence[Way], plan: Plan) -> Row:
     """Measure the most memory resident in a fresh process that loads a model and writes a few tokens after a prompt."""
     work = Workload("text", "", length=max(plan.prompts), new_tokens=MEMORY_TOKENS)
     found = fresh(ways, lambda way: first_result(command(way.peer, folder), way.of(work))[1] / 1e6, "MB", 1, no_pause)
-    return {"batch": work.batch, "length": work.length} | found
+    return {"batch": work.batch, "length": work.length, "rounds": 1} | found
 
 
 def fresh(ways: Sequence[Way], measure: Callable[[Way], float], unit: str, rounds: int, pause: Pause) -> Row:
@@ -283,6 +303,7 @@ def measure(
         result["versions"] = running.versions()
         for work in plan.workloads():
             running.check(work)
+        ways, failed = running.ways, failed | running.different
         if "prefill" in plan.parts:
             parts["prefill"] = list(prefill(running, plan, rounds, pause))
         if "generation" in plan.parts:
@@ -294,7 +315,8 @@ def measure(
     if "memory" in plan.parts:
         parts["memory"] = [memory(folder, ways, plan)]
     for row in (row for rows in parts.values() for row in rows):
-        row |= {"rounds": rounds, "failed": row["failed"] | failed}
+        row.setdefault("rounds", rounds)
+        row["failed"] |= failed
     return result
 
 

@@ -90,10 +90,11 @@ def where_it_ran(results: Result) -> str:
     columns += [Column("rounds", "rounds", rule="--:"), Column("cores taken by other work", "busy", ".1f", rule="--:")]
     lines = []
     for name, result in results.items():
-        rows = [row for rows in result["parts"].values() for row in rows]
-        busy = max((row["busy"] for row in rows if "busy" in row), default=0.0)
+        timed = [row for part, rows in result["parts"].items() if part != "memory" for row in rows]
+        busy = max((row["busy"] for row in timed if "busy" in row), default=0.0)
+        rounds = min((row["rounds"] for row in timed), default=0)
         sets = ", ".join(result["instruction sets"])
-        lines.append({"name": name, "sets": sets, "rounds": min(row["rounds"] for row in rows), "busy": busy})
+        lines.append({"name": name, "sets": sets, "rounds": rounds, "busy": busy})
     return table(columns, lines)
 
 

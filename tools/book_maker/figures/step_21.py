@@ -145,13 +145,16 @@ def _points(parts: dict[str, Any]) -> list[tuple[float, float, str, svg.Kind]]:
 
 
 def roofline(results: dict[str, Any] | None = None) -> str:
-    """Draw what bounds a program on the first processor of the file: its operations for each byte, and the two roofs.
+    """Draw what bounds a program: its operations for each byte, and the two roofs of a processor.
+
+    It is the first of the file whose figures were measured as they are today; if there is none, simply the first.
 
     Args:
         results: what ``./run bench-kernels --out`` wrote, if not ``tools/benchmarks/figures/kernels.json``.
     """
     results = json.loads(FIGURES.read_text()) if results is None else results
-    name, result = next(iter(results.items()))
+    name = next((name for name, result in results.items() if "note" not in result), next(iter(results)))
+    result = results[name]
     ground = {row["what"]: row["figure"] for row in result["parts"]["ground"]["rows"]}
     product = max(figure for what, figure in ground.items() if what.endswith("GFLOP/s"))
     readers = [ground, *result["parts"]["linear"]["rows"]]  # a linear layer for one row is one, too

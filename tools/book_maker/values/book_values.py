@@ -27,6 +27,7 @@ from play.serving.environment import WAITING_MB
 from play.serving.front.admission import BODY_SECONDS, LARGEST_BODY
 from play.serving.replicas.restarting import SILENT_SECONDS
 from solutions.solution_01 import GPT2Config
+from tools.benchmarks.peers.catalog import MOST_TOKENS
 from tools.book_maker.values.arithmetic import (
     attention_flops,
     cache_bytes,
@@ -64,6 +65,7 @@ __all__ = [
     "modern",
     "modern_speed",
     "modern_table",
+    "most_tokens",
     "needed_gb",
     "np",
     "parameters",
@@ -116,6 +118,9 @@ speed = _json("tools/benchmarks/figures/speed.json")
 
 #: This course's model beside what a user would pick instead, by processor (``./run bench-peers``).
 peers = _json("tools/benchmarks/figures/peers.json")
+
+#: The most tokens whose forward pass is timed there, in all sequences together.
+most_tokens = MOST_TOKENS
 
 #: What weights of 8 and 4 bits cost (``./run evaluate-small``).
 small_weights = json.loads((ROOT / "models/moby-dick/quantized.json").read_text())
