@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -86,9 +87,15 @@ def newest() -> str:
         CannotTry: pip finds none.
     """
     dry = ["--dry-run", "--ignore-installed", "--no-deps", "--pre", "--quiet", "--report", "-"]
-    asked = subprocess.run([sys.executable, "-m", "pip", "install", *dry, "max"], stdout=subprocess.PIPE, check=False)
-    if asked.returncode:
-        raise CannotTry("pip cannot say which MAX is the newest; it says why above. Is there a network?")
+    with tempfile.TemporaryDirectory() as folder:  # an environment with a pip, which one that uv has made lacks
+        commands = [
+            [sys.executable, "-m", "venv", folder],
+            [f"{folder}/bin/python", "-m", "pip", "install", *dry, "max"],
+        ]
+        for command in commands:
+            asked = subprocess.run(command, stdout=subprocess.PIPE, env=os.environ, check=False)
+            if asked.returncode:
+                raise CannotTry("pip cannot say which MAX is the newest; it says why above. Is there a network?")
     return json.loads(asked.stdout)["install"][0]["metadata"]["version"]
 
 

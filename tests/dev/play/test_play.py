@@ -1,9 +1,12 @@
 """The real end: the finished model writes text."""
 
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +21,17 @@ PROMPTS = (
     "Call me", "The whale", "Captain Ahab", "It was", "There she blows!", "In the sea", "Queequeg", "Once more", "A", "The",
     "Upon the deck", "He said", "What is", "Starbuck", "\"Aye,\" said", "the harpoon", "No man", "God", "Now then,", "CHAPTER",
 )  # fmt: skip
+
+
+NEW_GRAPH = """
+from max.driver import CPU
+from max.dtype import DType
+from max.engine import InferenceSession
+from max.graph import DeviceRef, Graph, TensorType
+
+takes = TensorType(DType.float32, [3], DeviceRef.CPU())
+InferenceSession(devices=[CPU()]).load(Graph("new", lambda x: x * 0.12345 + x, [takes]))
+"""
 
 
 def generate(*arguments, root=ROOT, stdin=None, command="generate"):
@@ -50,6 +64,36 @@ def test_standard_output_is_the_text_alone_and_the_seed_decides():
     assert len(one.stdout) > len("Call me") + 20
     assert one.stdout == same.stdout != other.stdout
     assert "--seed 1" in one.stderr
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A copy of all that MAX and the checks keep, where no other test writes, and what lists it."""
+    from max import _core
+
+    folder = tmp_path / "kept"
+    with contextlib.suppress(shutil.Error):  # files that another test has just renamed
+        shutil.copytree(Path(_core.engine.max_cache_dir()).parent, folder, copy_function=os.link)
+    return folder, lambda: {path for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.slow
+def test_nothing_is_left_to_compile_after_warm(kept, monkeypatch):
+    """It compiles ``all_work``, and `./run test` all of that but the server's before its first test."""
+    folder, listed = kept
+    monkeypatch.setenv("MODULAR_CACHE_DIR", str(folder))
+    before = listed()
+    for command, *arguments in (
+        ("generate", "Call me", "--max-new-tokens", "3"),
+        ("generate", "Call me", "--max-new-tokens", "3", "--no-cache"),
+        ("chat", "--max-new-tokens", "3"),
+        ("attention", "Call me", "--text"),
+    ):
+        run = generate(*arguments, command=command, stdin="Call me\n")
+        assert run.returncode == 0, run.stderr
+        assert listed() - before == set(), f"{command} compiled something"
+    subprocess.run([sys.executable, "-c", NEW_GRAPH], check=True)
+    assert listed() - before, "it would not be noticed whatever is compiled"
 
 
 @pytest.mark.slow
