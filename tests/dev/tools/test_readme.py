@@ -127,10 +127,16 @@ def test_the_picture_loads_nothing_and_has_colors_for_light_and_for_dark():
 
 
 def test_the_times_are_measured():
-    measured = json.loads((ROOT / "tools" / "benchmarks" / "figures" / "loop.json").read_text())["seconds"]
-    assert "Within two seconds" in README
+    measured, by_step = (
+        json.loads((ROOT / "tools" / "benchmarks" / "figures" / name).read_text())["seconds"]
+        for name in ("loop.json", "steps.json")
+    )
+    assert "In about two seconds (a few more for step 21" in README
     for verdict in ("the numeric verdict on a right answer", "the mistake in a wrong answer is named"):
         assert measured[verdict] < 2
+    new_text = by_step.pop("s21, a new text")
+    assert len(by_step) == len(all_steps())
+    assert max(by_step.values()) < 3 < new_text < 10
     assert "once, in about a minute" in README
     assert round(measured["the very first numeric verdict, nothing cached"] / 60) == 1
 
