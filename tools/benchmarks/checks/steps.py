@@ -43,7 +43,7 @@ def run(steps: Iterable[Step], rounds: int, out: Path | None) -> None:
     """Time steps and print a table."""
     result = conditions(rounds)
     steps = list(steps)
-    whats = [step.task for step in steps] + [NEW_TEXT.format(step.task) for step in steps if step.language is MOJO]
-    take_turns(whats, 1, check)  # fills the caches
-    result["seconds"] = {what: seconds(times) for what, times in take_turns(whats, rounds, check).items()}
+    checks = [step.task for step in steps] + [NEW_TEXT.format(step.task) for step in steps if step.language is MOJO]
+    take_turns(checks, 1, check)  # fills the caches
+    result["seconds"] = {what: seconds(times) for what, times in take_turns(checks, rounds, check).items()}
     finish(as_markdown(result), result, out)

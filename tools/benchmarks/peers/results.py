@@ -79,8 +79,14 @@ def one_table(part: str, rows: Sequence[Row]) -> str:
 
 
 def who_is_compared() -> str:
-    """Return the table of all ways: what each keeps its weights and its cache in, and what it computes logits for."""
-    titles = {"title": "library", "weights": "weights", "cache": "cache", "logits": "logits of a prompt"}
+    """Return the table of all ways: what each multiplies, what its cache keeps, and what it computes logits for."""
+    titles = {
+        "title": "library",
+        "weights": "weights",
+        "inputs": "multiplied by numbers in",
+        "cache": "cache",
+        "logits": "logits of a prompt",
+    }
     return table([Column(title, name) for name, title in titles.items()], map(asdict, WAYS))
 
 
