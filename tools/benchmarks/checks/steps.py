@@ -17,14 +17,12 @@ from tools.benchmarks.checks.loop import course_with, seconds_until
 from tools.benchmarks.harness import Column, Result, conditions, finish, seconds, table, take_turns, task_arguments
 
 COLUMNS = (Column("check", "task"), Column("seconds", "seconds", ".2f"))
+NEW_TEXT = "{}, a new text"
 
 
 def as_markdown(result: Result) -> str:
     """Return the figures as a table."""
     return table(COLUMNS, [{"task": task, "seconds": taken} for task, taken in result["seconds"].items()])
-
-
-NEW_TEXT = "{}, a new text"
 
 
 def check(what: str) -> float:
