@@ -49,7 +49,6 @@ class Way:
         how: the ``way`` of a workload, for a library that has several.
         format: the export that it loads (``exports.py``).
         weights: what the weights are kept in, in words.
-        inputs: what they are multiplied by, in words.
         bits: of a weight, with its share of the scales: GGUF has 16 bits for every 32 weights.
         cache: what keys and values are kept in.
         logits: for which tokens of a prompt a forward pass computes logits.
@@ -64,7 +63,11 @@ class Way:
     bits: float = 32
     cache: str = "float32"
     logits: str = ALL
-    inputs: str = "float32"
+
+    @property
+    def inputs(self) -> str:
+        """What the weights are multiplied by, in words."""
+        return self.dtype if "float" in self.dtype else ROUNDED
 
     @property
     def tolerance(self) -> float:
@@ -85,30 +88,13 @@ WAYS = (
     Way("ONNX Runtime", "onnxruntime", format="onnx"),
     Way("OpenVINO", "openvino", format="openvino"),
     *(
-        Way(
-            f"{way}, bfloat16",
-            HUGGING_FACE,
-            "bfloat16",
-            how,
-            weights="bfloat16",
-            bits=16,
-            cache="bfloat16",
-            inputs="bfloat16",
-        )
+        Way(f"{way}, bfloat16", HUGGING_FACE, "bfloat16", how, weights="bfloat16", bits=16, cache="bfloat16")
         for way, how in HUGGING_FACES.items()
     ),
-    Way("this course, Q4_0", COURSE, "Q4_0", MAX, weights="4 bits, head too", bits=4.5, inputs=ROUNDED),
-    Way(
-        "CTranslate2, int8",
-        "ctranslate2",
-        "int8",
-        format="ctranslate2-int8",
-        weights=f"8 bits, {HEAD_TOO}",
-        bits=8,
-        inputs=ROUNDED,
-    ),
-    Way("llama.cpp, Q8_0", LLAMA_CPP, "Q8_0", "", "gguf-Q8_0", f"8 bits, {HEAD_TOO}", 8.5, "float16", LAST, ROUNDED),
-    Way("llama.cpp, Q4_0", LLAMA_CPP, "Q4_0", "", "gguf-Q4_0", f"4 bits, {HEAD_TOO}", 4.5, "float16", LAST, ROUNDED),
+    Way("this course, Q4_0", COURSE, "Q4_0", MAX, weights="4 bits, head too", bits=4.5),
+    Way("CTranslate2, int8", "ctranslate2", "int8", format="ctranslate2-int8", weights=f"8 bits, {HEAD_TOO}", bits=8),
+    Way("llama.cpp, Q8_0", LLAMA_CPP, "Q8_0", "", "gguf-Q8_0", f"8 bits, {HEAD_TOO}", 8.5, "float16", LAST),
+    Way("llama.cpp, Q4_0", LLAMA_CPP, "Q4_0", "", "gguf-Q4_0", f"4 bits, {HEAD_TOO}", 4.5, "float16", LAST),
 )
 
 

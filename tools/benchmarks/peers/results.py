@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from checker.course.paths import ROOT
 from solutions.solution_01 import GPT2Config
@@ -87,7 +86,8 @@ def who_is_compared() -> str:
         "cache": "cache",
         "logits": "logits of a prompt",
     }
-    return table([Column(title, name) for name, title in titles.items()], map(asdict, WAYS))
+    lines = [{name: getattr(way, name) for name in titles} for way in WAYS]
+    return table([Column(title, name) for name, title in titles.items()], lines)
 
 
 def where_it_ran(results: Result) -> str:
@@ -96,8 +96,8 @@ def where_it_ran(results: Result) -> str:
     columns += [Column("rounds", "rounds", rule="--:"), Column("cores taken by other work", "busy", ".1f", rule="--:")]
     lines = []
     for name, result in results.items():
-        timed = [row for part, rows in result["parts"].items() if part != "memory" for row in rows]
-        busy = max((row["busy"] for row in timed if "busy" in row), default=0.0)
+        timed = [row for rows in result["parts"].values() for row in rows if "busy" in row]  # all but memory
+        busy = max((row["busy"] for row in timed), default=0.0)
         rounds = min((row["rounds"] for row in timed), default=0)
         sets = ", ".join(result["instruction sets"])
         lines.append({"name": name, "sets": sets, "rounds": rounds, "busy": busy})
