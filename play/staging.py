@@ -28,7 +28,7 @@ def serve_once() -> int:
     """Start the server, end it when it is ready, and return the exit status."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "checker", "serve", "--port", str(port)]
+    command = [sys.executable, "-m", "cli", "serve", "--port", str(port)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         said = []

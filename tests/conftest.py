@@ -47,7 +47,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config, option = session.config, session.config.option
     if not getattr(option, "numprocesses", None) or hasattr(config, "workerinput") or option.collectonly:
         return
-    from checker.warm import compile_first, compile_missing
+    from cli.warm import compile_first, compile_missing
 
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword and not option.markexpr:
         from tools.course_copy import PROGRAMS

@@ -1,5 +1,5 @@
 """``python -m tools bench``."""
 
-from tools.cli import main
+from tools.main import main
 
 main(prog_name="python -m tools")

@@ -16,7 +16,7 @@ from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 
-PROGRAMS = ("checker", "play", "tools")  # copied with their bytecode, so that nothing in a copy compiles them again
+PROGRAMS = ("cli", "checker", "play", "tools")  # copied with their bytecode, so that a copy compiles none
 PARTS = (*PROGRAMS, "models", "solutions", "steps", "tests", "pixi.toml", "pyproject.toml", "requirements", "run")
 LEFT_OUT = ("dev", "*.kept-*")
 
@@ -104,7 +104,7 @@ class Course:
 
     def check(self, *arguments: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
         """Run the check as a learner does."""
-        return self.python("-m", "checker", *arguments, timeout=timeout)
+        return self.python("-m", "cli", *arguments, timeout=timeout)
 
     def python(self, *arguments: str, timeout: int = 300, input: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run Python in the copy."""

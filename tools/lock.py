@@ -19,7 +19,7 @@ import tomllib
 from pathlib import Path
 
 from checker.course.paths import ROOT
-from checker.page import editor
+from cli.page import editor
 
 GPU_ONLY = re.compile(r"(nvidia|cuda|triton)(-|$)")
 EXPORT = ["uv", "export", "--frozen", "--no-hashes", "--no-header", "--no-annotate", "--no-emit-project"]

@@ -29,7 +29,7 @@ from checker.course.paths import ROOT, SOLUTIONS, relative_path
 from checker.course.steps import Step
 from checker.diagnosis.exceptions import AnswerWasRead
 
-HIDDEN = ("checker", "tests", "conftest")  # and the check file, too
+HIDDEN = ("cli", "checker", "tests", "conftest")  # and the check file, too
 
 #: Compared before each decision, in a fraction of a millisecond; the rest is compared after each claim, in 1 to 2 ms.
 QUICK = ("numpy", "numpy._core", "pluggy", "_pytest.python", "_pytest.runner", "_pytest.reports", "_pytest.nodes")
@@ -138,7 +138,7 @@ def close(step: Step, test_modules: Collection[str]) -> Seal:
     main, modules["__main__"] = modules["__main__"], ModuleType("__main__")  # it holds the modules of the check
     answers = answers_to(step)
     libraries = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-    ours = ("<frozen", str(ROOT / "checker"), *libraries)
+    ours = ("<frozen", str(ROOT / "checker"), str(ROOT / "cli"), *libraries)
     said: list[str] = []
     closed: list[bool] = [True]
     looking: list[bool] = []

@@ -4,7 +4,7 @@ A learner's file may hang, print, exit or kill its process; all of that happens 
 through one pipe (``checker.events``); the verdict of the claims is signed with another key, and only while the seal
 holds.
 
-``python -m checker.claims.worker FD [STEP]`` reads a key and then one job from standard input. With a step, it
+``python -m cli.claims.worker FD [STEP]`` reads a key and then one job from standard input. With a step, it
 first imports what that step's check needs, so that a later job need not wait for it.
 """
 

@@ -1,6 +1,6 @@
 """The private and experimental names of MAX that the course uses, as they are in the MAX it is written for.
 
-``python -m checker.max_adapter.contract`` compares them with the installed MAX and says what changed, one line each.
+``python -m cli.max_adapter.contract`` compares them with the installed MAX and says what changed, one line each.
 It may be imported where MAX is missing. A test demands that every such name in the two adapters, this folder and
 ``play/serving/max``, is listed here, and that there is none elsewhere. All names that sources in Mojo import from MAX's
 packages are listed too, since none of these promises to stay.

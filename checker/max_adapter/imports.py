@@ -4,7 +4,7 @@
 of a second to load, and the code that reads GGUF files. Step 15's compiled claim and the server call the first; nothing
 here calls the other.
 
-``python -m checker.max_adapter.imports`` has MAX compile these two functions, which it does when they are first
+``python -m cli.max_adapter.imports`` has MAX compile these two functions, which it does when they are first
 imported. It writes their library in place, so another process that imports them at that moment reads half of it, and
 ends with an ImportError, "invalid ELF header". So this comes before anything in which several processes import MAX.
 """

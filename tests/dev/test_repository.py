@@ -12,10 +12,10 @@ import click
 import pytest
 import yaml
 
-from checker.cli import main
 from checker.course.paths import ROOT
-from checker.page.server import PORT
-from checker.tasks import tasks
+from cli.main import main
+from cli.page.server import PORT
+from cli.tasks import tasks
 
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 GITHUB = ROOT / ".github"

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import psutil
 
 from checker.processor import instruction_sets, processor_name
-from checker.tasks import tasks
+from cli.tasks import tasks
 
 Result = dict[str, Any]
 Row = dict[str, Any]

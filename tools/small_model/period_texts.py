@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from checker.page.editor import SECONDS, archive
+from cli.page.editor import SECONDS, archive
 from play.training.checkpoint import write
 
 DEBIAN = "https://deb.debian.org/debian/pool/main"

@@ -46,7 +46,7 @@ def serve_replicas(replicas: int, options: Mapping[str, Any], tell: Callable[[st
     python = str(environments.python_of(HOME))
     ours = {"replicas": replicas, "gpus": int(options["device"] == "gpu")} | {name: options[name] for name in OURS}
     theirs = {name: value for name, value in options.items() if name not in OURS}
-    command = [sys.executable, "-m", "checker", "serve", *as_arguments(theirs)]
+    command = [sys.executable, "-m", "cli", "serve", *as_arguments(theirs)]
     os.chdir(ROOT)
     os.execve(
         python,

@@ -55,7 +55,7 @@ def test_no_max_is_named_and_what_to_do(monkeypatch):
 @pytest.mark.parametrize(
     "module",
     [
-        "checker.companions.doctor",
+        "cli.doctor",
         "checker.course.installed",
         "checker.max_adapter.messages",
         "checker.max_adapter.contract",
@@ -67,7 +67,7 @@ def test_these_start_without_max(module):
 
 
 def test_doctor_calls_a_broken_max_broken(broken_max):
-    said = python("-m", "checker", "doctor", PYTHONPATH=broken_max)
+    said = python("-m", "cli", "doctor", PYTHONPATH=broken_max)
     assert said.returncode == 1
     broken = f"no: MAX {NEEDED} is installed, but it cannot be imported (ImportError: libMSupport.so: cannot open"
     assert broken in said.stdout

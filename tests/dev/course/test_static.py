@@ -65,6 +65,6 @@ def test_the_check_says_so_in_a_sentence_and_at_once(course, make):
     assert ODD[make] in " ".join(run.stdout.split())
     assert "Traceback" not in run.stderr
     assert time.monotonic() - start < 20  # a fifo would be waited for without end
-    status = course.python("-m", "checker", "status")
+    status = course.python("-m", "cli", "status")
     assert status.returncode == 0, status.stderr
     assert "s07  in progress" in status.stdout

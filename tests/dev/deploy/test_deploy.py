@@ -10,8 +10,8 @@ import tomllib
 import pytest
 import yaml
 
-from checker.cli import main
 from checker.course.paths import ROOT
+from cli.main import main
 
 DEPLOY = ROOT / "deploy"
 CONTAINERFILE = (DEPLOY / "Containerfile").read_text()
@@ -120,7 +120,7 @@ def test_nothing_runs_as_root():
 
 def test_the_server_has_every_option():
     helped = subprocess.run(
-        [sys.executable, "-m", "checker", "serve", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "cli", "serve", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     (entrypoint,) = re.findall(r"^ENTRYPOINT (.+)$", CONTAINERFILE, re.M)
     (command,) = re.findall(r"^CMD (.+)$", CONTAINERFILE, re.M)

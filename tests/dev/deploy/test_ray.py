@@ -274,7 +274,7 @@ def servers(tmp_path_factory):
     environments.make(start.HOME, start.PINS)
     file, port = tmp_path_factory.mktemp("secrets") / "keys", processes.free_port()
     file.write_text(f"{KEY}\n")
-    command = [sys.executable, "-m", "checker", "serve", "--replicas", "2", "--port", str(port)]
+    command = [sys.executable, "-m", "cli", "serve", "--replicas", "2", "--port", str(port)]
     made = processes.Process(
         [*command, "--api-key", str(file), "--batch", "8", "--queue", "8", "--log-json"],
         port,
@@ -313,7 +313,7 @@ def test_the_courses_own_servers_ask_for_keys_and_refuse_what_is_too_much(server
 def test_the_courses_own_servers_write_the_same_text_while_one_is_restarted(servers):
     asked = [own(prompt, stream=stream) for prompt in ("Call me", "The whale", "Ahab") for stream in (False, True)] * 40
     wanted = faults.alone(servers.port, asked)
-    line = [sys.executable, "-m", "checker", "serve"]
+    line = [sys.executable, "-m", "cli", "serve"]
     got = faults.happens(servers.port, asked, wanted, lambda: servers_in(servers, line)[0].terminate(), clients=6)
     assert [one.error for one in got.failed] == []
     assert got.wrong == []
@@ -321,7 +321,7 @@ def test_the_courses_own_servers_write_the_same_text_while_one_is_restarted(serv
 
 def test_a_model_that_cannot_be_served_is_said():
     environments.make(start.HOME, start.PINS)
-    command = [sys.executable, "-m", "checker", "serve", "--replicas", "2", "--port", "0", "--model", "tests"]
+    command = [sys.executable, "-m", "cli", "serve", "--replicas", "2", "--port", "0", "--model", "tests"]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 2
     assert "tests has no readable config.json" in run.stderr

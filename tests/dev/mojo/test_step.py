@@ -54,7 +54,7 @@ def test_a_function_that_is_gone_is_missed(course):
 
 
 def test_status_reset_and_compare_know_it(course):
-    say = lambda *arguments: course.python("-m", "checker", *arguments).stdout  # noqa: E731
+    say = lambda *arguments: course.python("-m", "cli", *arguments).stdout  # noqa: E731
     assert re.search(r"s21  untouched +a kernel of your own", say("status"))
     course.fill("s21", "online_softmax")
     assert "s21  in progress (1 of 4 blanks)" in say("status")

@@ -22,7 +22,7 @@ LAYER, HEAD = 3, 1
 
 
 def ablate(*arguments, root=ROOT):
-    command = [sys.executable, "-m", "checker", "ablate", *map(str, arguments)]
+    command = [sys.executable, "-m", "cli", "ablate", *map(str, arguments)]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=900, check=False)
 
 

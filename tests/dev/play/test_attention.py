@@ -24,7 +24,7 @@ TEXT = (
 
 def attention(*arguments, root=ROOT):
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", "checker", "attention", *map(str, arguments)]
+    command = [sys.executable, "-m", "cli", "attention", *map(str, arguments)]
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 

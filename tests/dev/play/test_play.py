@@ -13,7 +13,7 @@ import pytest
 
 from checker.course.paths import ROOT, SMALL_MODEL
 from checker.course.steps import all_steps
-from checker.warm import KERNELS, WRITING
+from cli.warm import KERNELS, WRITING
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,7 @@ InferenceSession(devices=[CPU()]).load(Graph("new", lambda x: x * 0.12345 + x, [
 
 def generate(*arguments, root=ROOT, stdin=None, command="generate"):
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
-    line = [sys.executable, "-m", "checker", command, *arguments]
+    line = [sys.executable, "-m", "cli", command, *arguments]
     return subprocess.run(
         line, cwd=root, env=environment, input=stdin, capture_output=True, text=True, timeout=600, check=False
     )

@@ -46,7 +46,7 @@ def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
     shutil.copytree(CHAPTERS, course.root / "book" / "src", dirs_exist_ok=True)
 
     def tried(*arguments):
-        return course.python("-m", "checker", "try", "w01", *arguments)
+        return course.python("-m", "cli", "try", "w01", *arguments)
 
     untouched = tried()
     assert untouched.returncode == 0, untouched.stderr
@@ -63,7 +63,7 @@ def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
 @pytest.mark.slow
 def test_what_is_printed_is_what_the_book_shows():
     said = subprocess.run(
-        [sys.executable, "-m", "checker", "try", "08", "--solution"],
+        [sys.executable, "-m", "cli", "try", "08", "--solution"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -77,7 +77,7 @@ def test_what_is_printed_is_what_the_book_shows():
 
 def test_the_prompt_answers_an_operation_of_max():
     said = subprocess.run(
-        [sys.executable, "-m", "checker", "python"],
+        [sys.executable, "-m", "cli", "python"],
         cwd=ROOT,
         input="print(F.softmax(Tensor.from_dlpack(np.ones((1, 4), np.float32))))\n",
         capture_output=True,

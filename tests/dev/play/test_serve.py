@@ -19,8 +19,8 @@ from contextlib import ExitStack
 import psutil
 import pytest
 
-from checker.cli import main
 from checker.course.paths import ROOT, SMALL_MODEL
+from cli.main import main
 from play.serving import environment
 from play.serving.environment import WAITING_MB
 from play.serving.front.admission import LARGEST_BODY
@@ -49,7 +49,7 @@ class Server:
     def __init__(self, *arguments, root=ROOT, key="none"):
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port, self.key = free.getsockname()[1], key
-        command = [sys.executable, "-m", "checker", "serve", "--port", str(self.port), *arguments]
+        command = [sys.executable, "-m", "cli", "serve", "--port", str(self.port), *arguments]
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - a pipe that nobody reads would fill up
         self.process = subprocess.Popen(
             command,
@@ -164,7 +164,7 @@ def start():
 
 def test_the_text_is_that_of_generate(server):
     for prompt in ("Call me", "Captain Ahab", LONG):
-        command = [sys.executable, "-m", "checker", "generate", prompt, "--temperature", "0", "--max-new-tokens", "40"]
+        command = [sys.executable, "-m", "cli", "generate", prompt, "--temperature", "0", "--max-new-tokens", "40"]
         run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=True)
         for _ in range(2):  # the second time, the pages of a long prompt are in the cache
             assert prompt + server.text(prompt, max_tokens=40) + "\n" == run.stdout
@@ -508,7 +508,7 @@ def test_two_signals_end_a_server_that_is_busy(start):
 )
 def test_what_cannot_be_served_is_said(arguments, said, course):
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", "checker", "serve", *arguments]
+    command = [sys.executable, "-m", "cli", "serve", *arguments]
     run = subprocess.run(command, cwd=course.root, env=environment, capture_output=True, text=True, timeout=120)
     assert run.returncode == 2
     assert said in run.stderr
@@ -516,7 +516,7 @@ def test_what_cannot_be_served_is_said(arguments, said, course):
 
 
 def test_a_taken_port_is_said(server):
-    command = [sys.executable, "-m", "checker", "serve", "--port", str(server.port)]
+    command = [sys.executable, "-m", "cli", "serve", "--port", str(server.port)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert run.returncode == 2
     assert f"127.0.0.1:{server.port} cannot be served at" in run.stderr
@@ -532,7 +532,7 @@ def test_mine_is_what_is_served(course):
     for number in range(1, 16):
         course.write(f"{number:02}")
     course.write("15", edits={"        transformer = self.transformer\n": "        raise ValueError('this is mine')\n"})
-    command = [sys.executable, "-m", "checker", "serve", "--mine", "--port", "0"]
+    command = [sys.executable, "-m", "cli", "serve", "--mine", "--port", "0"]
     run = subprocess.run(command, cwd=course.root, capture_output=True, text=True, timeout=300)
     assert run.returncode == 1
     assert "ValueError: this is mine" in run.stderr + run.stdout

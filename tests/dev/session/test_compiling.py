@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from checker.companions.watch.background import in_one_line
 from checker.course.steps import find_step
 from checker.session.verdict import Heard, Verdict
+from cli.watch.background import in_one_line
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -39,14 +39,14 @@ def kept(course):
 
 def test_ctrl_c_while_max_compiles_keeps_the_yes(course, in_ones_own_way, kept):
     course.write("s03", edits=in_ones_own_way)
-    terminal = Terminal(course.root, "-m", "checker", "s03")
+    terminal = Terminal(course.root, "-m", "cli", "s03")
     shown = terminal.expect(IS_A_YES)
     assert "Yes: the numbers are Hugging Face's" in shown
     assert not kept()["compiled"]
     terminal.sendintr()
     assert terminal.rest().rstrip().endswith("The yes is kept, as `yes, not compiled`.")
     assert terminal.exitstatus == 0
-    assert "yes, not compiled" in course.python("-m", "checker", "status").stdout
+    assert "yes, not compiled" in course.python("-m", "cli", "status").stdout
 
 
 def test_what_is_compiled_at_once_is_told_in_one_yes(course, kept):
@@ -95,7 +95,7 @@ def test_what_the_compiler_is_known_to_refuse_is_no_yes(course):
 
 def test_watch_goes_on_while_max_compiles(course, in_ones_own_way, kept):
     course.write("s03", edits=in_ones_own_way)
-    terminal = Terminal(course.root, "-m", "checker", "watch", "s03")
+    terminal = Terminal(course.root, "-m", "cli", "watch", "s03")
     try:
         shown = terminal.expect("q quit")
         assert "s03 is done. Press n for s04" in shown
@@ -110,7 +110,7 @@ def test_watch_goes_on_while_max_compiles(course, in_ones_own_way, kept):
 
 def test_a_save_of_the_same_step_ends_its_compilation(course, in_ones_own_way, kept):
     course.write("s03", edits=in_ones_own_way)
-    terminal = Terminal(course.root, "-m", "checker", "watch", "s03")
+    terminal = Terminal(course.root, "-m", "cli", "watch", "s03")
     try:
         terminal.expect("q quit")
         compiling = workers_below(terminal.pid)
@@ -126,7 +126,7 @@ def test_a_check_that_is_left_for_the_step_being_compiled_is_ended(course, in_on
     course.write("s03", edits=in_ones_own_way)
     endless = {"hidden_states = self.c_fc(hidden_states)": "while True: pass"}
     course.write("s04", edits=endless)
-    terminal = Terminal(course.root, "-m", "checker", "watch", "s03")
+    terminal = Terminal(course.root, "-m", "cli", "watch", "s03")
     try:
         terminal.expect("q quit")
         terminal.send("n")
@@ -152,7 +152,7 @@ def test_a_compiler_that_gives_up_takes_no_yes_back():
 
 def test_quitting_ends_what_is_compiled(course, in_ones_own_way):
     course.write("s03", edits=in_ones_own_way)
-    terminal = Terminal(course.root, "-m", "checker", "watch", "s03")
+    terminal = Terminal(course.root, "-m", "cli", "watch", "s03")
     terminal.expect("q quit")
     compiling = workers_below(terminal.pid)
     assert any(os.getpriority(os.PRIO_PROCESS, pid) > 0 for pid in compiling)

@@ -91,7 +91,7 @@ def test_a_check_that_is_cut_short_is_no_yes(course):
 def test_a_check_that_is_killed_leaves_no_child(course, end):
     course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": "while True: pass"})
     pipe = subprocess.PIPE
-    command = [sys.executable, "-u", "-m", "checker", "w01"]
+    command = [sys.executable, "-u", "-m", "cli", "w01"]
     with ended(
         subprocess.Popen(command, cwd=course.root, env=os.environ, stdout=pipe, stderr=pipe, text=True)
     ) as check:

@@ -98,7 +98,7 @@ def test_a_file_that_is_missing(course):
 def test_ctrl_c_ends_in_an_object_too(course):
     course.write("w05", find_step("w05").solution_file.read_text() + "\nprint('now', flush=True)\nwhile True: pass\n")
     running = subprocess.Popen(
-        [sys.executable, "-m", "checker", "w05", "--json"], cwd=course.root, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "cli", "w05", "--json"], cwd=course.root, stdout=subprocess.PIPE, text=True
     )
     time.sleep(3)
     running.send_signal(signal.SIGINT)

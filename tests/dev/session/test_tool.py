@@ -250,17 +250,17 @@ def test_skeletons_never_overwrite_work(course):
     course.fill("s07", "_split_heads")
     path = course.root / "steps" / "step_07.py"
     mine = path.read_text()
-    run = course.python("-m", "checker", "skeletons")
+    run = course.python("-m", "cli", "skeletons")
     assert path.read_text() == mine
     assert "steps/step_07.py is left alone" in run.stdout
-    run = course.python("-m", "checker", "skeletons", "--check")
+    run = course.python("-m", "cli", "skeletons", "--check")
     assert run.returncode == 1
 
 
 def test_skeletons_leave_alone_what_they_cannot_read(course):
     path = course.root / "steps" / "step_07.py"
     path.write_bytes(b"x = '\xe9'")
-    run = course.python("-m", "checker", "skeletons")
+    run = course.python("-m", "cli", "skeletons")
     assert run.returncode == 0, run.stderr
     assert path.read_bytes() == b"x = '\xe9'"
     assert "steps/step_07.py is left alone" in run.stdout
@@ -275,19 +275,19 @@ def test_a_file_as_windows_editors_write_it_is_accepted(course):
 def test_skeletons_keep_a_copy_of_anything_else(course):
     path = course.root / "steps" / "step_02.py"
     path.write_text(path.read_text() + "\n# a note of mine\n")
-    run = course.python("-m", "checker", "skeletons")
+    run = course.python("-m", "cli", "skeletons")
     (kept,) = path.parent.glob("step_02.kept-*.py")
     assert "a note of mine" in kept.read_text()
     assert kept.name in run.stdout
     path.unlink()
-    course.python("-m", "checker", "skeletons")
+    course.python("-m", "cli", "skeletons")
     assert path.is_file()
 
 
 @pytest.mark.slow
 def test_ctrl_c_ends_with_a_sentence(course):
     course.write("s07", edits={"        weights = F.softmax(scores)": "        while True: pass"})
-    command = [sys.executable, "-m", "checker", "s07"]
+    command = [sys.executable, "-m", "cli", "s07"]
     pipe = subprocess.PIPE
     # MAX, where a test before has run it in this process, has put a Python of its choice into the real environment.
     with ended(

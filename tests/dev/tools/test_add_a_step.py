@@ -65,7 +65,7 @@ Twice is `2 *`.
 """
 TASK = """
 [tasks.s98]
-cmd = "python -m checker s98"
+cmd = "python -m cli s98"
 description = "Check steps/step_98.py: doubling"
 """
 
@@ -83,7 +83,7 @@ def with_step(course):
         summary.write("\n- [Step 98: doubling](step_98.md)\n")
     with (root / "pixi.toml").open("a") as manifest:
         manifest.write(TASK)
-    assert course.python("-m", "checker", "skeletons").returncode == 0
+    assert course.python("-m", "cli", "skeletons").returncode == 0
     return course
 
 
@@ -102,10 +102,10 @@ def test_every_part_of_the_tool_knows_it(with_step):
 
     learner.write_text(SOLUTION.replace("2 * x", "x + x"))
     assert course.check("s98").returncode == 0
-    assert "s98  done" in course.python("-m", "checker", "status").stdout
-    assert "Twice is `2 *`." in course.python("-m", "checker", "hint", "98", "--yes").stdout
-    assert "return x + x" in course.python("-m", "checker", "compare", "98").stdout
-    assert "s98" in course.python("-m", "checker.tasks").stdout
+    assert "s98  done" in course.python("-m", "cli", "status").stdout
+    assert "Twice is `2 *`." in course.python("-m", "cli", "hint", "98", "--yes").stdout
+    assert "return x + x" in course.python("-m", "cli", "compare", "98").stdout
+    assert "s98" in course.python("-m", "cli.tasks").stdout
 
     surveyed = "from checker.course.steps import find_step; from tools.surveys.survey import subjects_of, survey; "
     surveyed += "step = find_step('98'); said = list(survey(step, subjects_of(step), record=True)); "

@@ -20,7 +20,7 @@ import pytest
 from checker.course.blanks import blanks_of
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
-from checker.tasks import tasks
+from cli.tasks import tasks
 from tests import test_warmup_01, test_warmup_06
 from tests.dev.tools.test_readme import CI, NOT_IN_CI
 from tools.benchmarks import speed
@@ -296,7 +296,7 @@ def test_the_book_is_served_on_this_machine(tmp_path):
         [
             sys.executable,
             "-m",
-            "checker.tasks",
+            "cli.tasks",
             "book-watch",
             "--port",
             str(port),

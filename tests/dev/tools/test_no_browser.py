@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from checker.course.paths import ROOT
-from checker.tasks import tasks
+from cli.tasks import tasks
 from tools.book_maker import browser
 
 NEED_BROWSER = "COURSE_TESTS_NEED_BROWSER"

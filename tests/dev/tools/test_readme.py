@@ -9,7 +9,7 @@ import pytest
 from checker.course.attempts import load_attempts
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps, find_step
-from checker.tasks import tasks
+from cli.tasks import tasks
 from tools.book_maker.drawing.terminal import MISTAKE, PICTURE, STEP
 
 README = (ROOT / "README.md").read_text()

@@ -12,9 +12,9 @@ from pathlib import Path
 import click
 import pytest
 
-from checker import tasks
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
+from cli import tasks
 
 MANIFEST = tomllib.loads((ROOT / "pixi.toml").read_text())
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -23,7 +23,7 @@ GROUPS_OF_PEERS = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependen
 
 
 #: Where the commands are: the learner's, and the maintainers'.
-GROUPS = ("checker", "tools")
+GROUPS = ("cli", "tools")
 
 #: Tasks that are another program's, and which.
 OTHER_PROGRAMS = {
@@ -52,17 +52,17 @@ def test_a_task_is_a_command_or_another_program(name):
     if name in OTHER_PROGRAMS:
         assert task["cmd"].removeprefix("python -m ").split()[0] == OTHER_PROGRAMS[name]
         return
-    line = re.fullmatch(r"python -m (checker|tools) (\S+)", task["cmd"])
+    line = re.fullmatch(r"python -m (cli|tools) (\S+)", task["cmd"])
     assert line, task["cmd"]
     assert line[2] == name
-    group = importlib.import_module(f"{line[1]}.cli").main
+    group = importlib.import_module(f"{line[1]}.main").main
     command = group.get_command(click.Context(group), name)
     assert command.get_short_help_str(limit=1000).rstrip(".") == task["description"]
 
 
 @pytest.mark.parametrize("package", GROUPS)
 def test_every_command_has_its_task(package):
-    group = importlib.import_module(f"{package}.cli").main
+    group = importlib.import_module(f"{package}.main").main
     for name in group.list_commands(click.Context(group)):
         assert MANIFEST["tasks"][name]["cmd"] == f"python -m {package} {name}"
 
@@ -75,7 +75,7 @@ def test_the_manifest_uses_only_what_the_runner_knows():
 
 def test_every_step_has_its_task():
     for step in all_steps():
-        assert MANIFEST["tasks"][step.task]["cmd"] == f"python -m checker {step.task}"
+        assert MANIFEST["tasks"][step.task]["cmd"] == f"python -m cli {step.task}"
 
 
 def test_the_manifest_is_valid():
@@ -176,7 +176,7 @@ def test_help_of_any_command_loads_only_what_parses(package):
     """Neither MAX nor what draws, checks or trains: ``--help`` answers at once, in the learner's environment."""
     script = f"""\
 import sys
-from {package}.cli import main
+from {package}.main import main
 for name in main.list_commands(None):
     main([name, "--help"], standalone_mode=False)
 heavy = {{"max", "numpy", "rich", "pytest", "tokenizers", "torch", "transformers", "watchfiles", "markdown_it"}}
@@ -227,8 +227,8 @@ def test_an_interrupted_setup_is_taken_up_again(tmp_path):
     (tmp_path / "requirements").mkdir()
     (tmp_path / "requirements" / "learn.txt").write_text("")
     (tmp_path / "run").write_bytes((ROOT / "run").read_bytes())
-    (tmp_path / "checker").mkdir()
-    (tmp_path / "checker" / "tasks.py").write_text("print('ran')")
+    (tmp_path / "cli").mkdir()
+    (tmp_path / "cli" / "tasks.py").write_text("print('ran')")
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     (tmp_path / ".venv" / "bin" / "activate").write_text("half made")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"NO_PIXI": "1"}

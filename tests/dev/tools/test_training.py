@@ -70,7 +70,7 @@ def test_a_whole_training_has_pytorchs_curve(tmp_path):
     pytest.importorskip("torch")
     folder = tmp_path / "trained"
     options = [f"--{name}={size}" for name, size in SIZES.items()]
-    trained = [sys.executable, "-m", "checker", "train", "--out", str(folder), *options]
+    trained = [sys.executable, "-m", "cli", "train", "--out", str(folder), *options]
     subprocess.run(trained, cwd=ROOT, check=True, capture_output=True)
     row = follow(folder, None)
     assert (row["steps"], row["compared"]) == (240, 200)

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from checker import cli
-from checker.companions.doctor import NEEDED_GB
 from checker.course.attempts import load_attempts
 from checker.course.blanks import blanks_of
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
 from checker.numeric.tolerance import TOLERANCE
+from cli import main as cli
+from cli.doctor import NEEDED_GB
 from play.serving.environment import WAITING_MB
 from play.serving.front.admission import BODY_SECONDS, LARGEST_BODY
 from play.serving.replicas.restarting import SILENT_SECONDS

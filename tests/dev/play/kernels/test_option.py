@@ -15,7 +15,7 @@ WRONG_ATTENTION = {"scores = scores / math.sqrt(": "scores = scores * math.sqrt(
 def run(command, *arguments, root=ROOT):
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
     return subprocess.run(
-        [sys.executable, "-m", "checker", command, *arguments],
+        [sys.executable, "-m", "cli", command, *arguments],
         cwd=root,
         env=environment,
         capture_output=True,

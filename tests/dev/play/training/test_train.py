@@ -91,7 +91,7 @@ def test_a_training_that_goes_on_takes_no_other_options(tmp_path, text):
 
 
 def test_mine_names_the_steps_that_are_not_written(course):
-    command = [sys.executable, "-m", "checker", "train", "--mine", "--steps", "2"]
+    command = [sys.executable, "-m", "cli", "train", "--mine", "--steps", "2"]
     done = subprocess.run(command, cwd=course.root, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 2
     assert re.search(r"these steps are not written yet: s01, .*s16.*s20\. Write them", done.stderr)
@@ -102,7 +102,7 @@ def test_mine_names_the_steps_that_are_not_written(course):
 
 
 def command(*arguments):
-    return [sys.executable, "-u", "-m", "checker", "train", *map(str, arguments)]
+    return [sys.executable, "-u", "-m", "cli", "train", *map(str, arguments)]
 
 
 def surroundings():
@@ -247,7 +247,7 @@ def test_ones_own_steps_train_the_same_model(whole, text, course, tmp_path):
 def test_the_commands_read_the_folder(whole, arguments):
     folder, _ = whole
     done = subprocess.run(
-        [sys.executable, "-m", "checker", *arguments, "--model", str(folder / "best")],
+        [sys.executable, "-m", "cli", *arguments, "--model", str(folder / "best")],
         capture_output=True,
         timeout=1800,
         check=False,

@@ -1,5 +1,0 @@
-"""The book that answers: ``./run book`` serves it with an editor, the check, hints and the rest on the page of a step.
-
-In come requests of a browser on this machine; out go the built book, the learner's files, and records of verdicts.
-Only the command line imports it; it uses ``session`` and ``companions``, as the terminal's commands do, and no MAX.
-"""

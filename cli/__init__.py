@@ -1,0 +1,6 @@
+"""The learner's command line: ``main`` has a click command per task, which imports what it runs when it is called.
+
+A command takes what was typed, prints lines, and returns an exit status. Beside the check there are hint, status,
+reset, compare, doctor and warm, ``watch``, ``page`` (the book with its editor) and ``grading``; ``tasks`` runs the
+lines of pixi.toml without pixi. Only maintainers' tools import it; it imports ``play`` and ``checker``.
+"""

@@ -1,0 +1,420 @@
+"""The learner's commands: ``python -m cli s07``, ``python -m cli hint 07``, one for each learner task.
+
+A command parses, calls, and returns the exit status. It imports what it runs when it is called, so ``--help``
+answers at once and needs no MAX.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from checker.course.paths import ROOT, SMALL_MODEL, relative_path
+from checker.course.steps import Step, all_steps, find_step
+from checker.interrupts import INTERRUPTED
+from cli.commands import Commands, Refusal, Several, StepName, each, refusing, teller
+from play.training import plan
+
+DEVICE = click.Choice(["cpu", "gpu"])
+FILE = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, resolve_path=True)
+
+
+class LearnersCommands(Commands):
+    """The commands: one for each step, then the others."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, the steps' first."""
+        return [*(step.task for step in all_steps()), *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command:
+        """Return a command by its name, or the check of a step by ``07``, ``7``, ``s07`` or ``step_07``."""
+        return super().get_command(ctx, name) or check_of(name)
+
+
+step_argument = click.argument("step", type=StepName(), help="07, s07 or w01")
+device_option = click.option("--device", type=DEVICE, default="cpu", help="Where the model runs.")
+own_steps_options = each(
+    click.option("--mine", is_flag=True, help="Run your own steps instead of the reference."),
+    click.option("--fill-in", is_flag=True, help="Let the reference stand in for steps you have not written."),
+    click.option("--anyway", is_flag=True, help="With --mine, also run steps to which the last check said no."),
+)
+model_options = each(
+    click.option(
+        "--model",
+        default=str(SMALL_MODEL),
+        show_default="the small one in models/",
+        help="A folder, gpt2, gpt2-medium, gpt2-large, gpt2-xl or a name on the hub.",
+    ),
+    own_steps_options,
+)
+plan_options = each(  # no defaults: a resumed training must know which were given
+    *(
+        click.option(f"--{name}", is_flag=True, default=None, help=about)
+        if isinstance(default, bool)
+        else click.option(f"--{name}", type=type(default), show_default=str(default), help=about)
+        for name, default, about in plan.options()
+    )
+)
+quantize_option = click.option(
+    "--quantize",
+    type=click.Choice(["Q8_0", "Q4_0"], case_sensitive=False),
+    help="Round the matrices to 8 or 4 bits, as in step 22.",
+)
+writing_options = each(
+    model_options,
+    click.option("--max-new-tokens", type=int, default=100, help="Write at most this many tokens."),
+    click.option("--temperature", type=float, default=0.8, help="0 is greedy."),
+    click.option("--top-k", type=int, default=40, help="Choose among the K likeliest tokens; 0 is all."),
+    click.option("--seed", type=int, help="The same seed gives the same text."),
+    device_option,
+    click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare."),
+    click.option("--kernels", is_flag=True, help="Run attention and linear layers by the kernels of play/kernels."),
+    quantize_option,
+)
+
+
+@click.group(cls=LearnersCommands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+def main() -> None:
+    """Build GPT-2 step by step: check a step, ask for a hint, run the finished model."""
+
+
+# ---------------------------------------------------------------- the check
+
+
+def check_of(name: str) -> click.Command:
+    """Return the command that checks a step."""
+    from checker.course.standing import title
+
+    try:
+        step = find_step(name)
+    except ValueError as error:
+        raise Refusal(f"check: {error}") from error
+    about = f"Check {relative_path(step.learner_file)}: {title(step)}"
+    return click.Command(name, callback=partial(check, step), params=CHECK_OPTIONS, help=about)
+
+
+REPORT_OPTIONS: list[click.Parameter] = [
+    click.Option(["--json", "as_json"], is_flag=True, help="Print the verdict as one JSON object, for other programs."),
+    click.Option(["--problems"], is_flag=True, help="Then print each no as FILE:LINE: error: WHY, for an editor."),
+    click.Option(["--github"], is_flag=True, help="Then print each no as an annotation, for GitHub's workflows."),
+]
+CHECK_OPTIONS: list[click.Parameter] = [
+    click.Option(["--solution"], is_flag=True, help="Grade the reference solution instead of your file."),
+    click.Option(["--no-compile"], is_flag=True, help="Stop after the numbers."),
+    click.Option(["--device"], type=DEVICE, help="Compile for this device alone."),
+    click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside the right ones."),
+    click.Option(["--seed"], type=int, help="Draw the second configuration from this number again."),
+    *REPORT_OPTIONS,
+]
+
+
+def check(
+    step: Step,
+    solution: bool,
+    no_compile: bool,
+    device: str | None,
+    show: str,
+    seed: int | None,
+    as_json: bool,
+    problems: bool,
+    github: bool,
+) -> int:
+    """Grade a step and print the verdict; only a yes is 0."""
+    import json
+
+    from checker.course.blanks import blanks_of
+    from checker.session.check import grade
+    from checker.session.child import Child
+    from checker.session.printer import Printer
+    from checker.session.recording import Recorder
+    from cli.grading.problems import as_lines, not_obeyed, problems_of
+
+    labels = [blank.label for blank in blanks_of(step)]
+    if show and show not in labels:
+        raise Refusal(f"{step.task}: there is no function {show} to show; choose from {', '.join(labels)}")
+    refuse_two(json=as_json, problems=problems, github=github)
+    recorder = Recorder(step, solution=solution, beside=None if as_json else Printer(labels))
+    with not_obeyed(github), click.get_current_context().obj or Child() as child:
+        status = grade(
+            child, step, recorder, solution=solution, compile_=not no_compile, device=device, show=show, seed=seed
+        )
+    verdict = recorder.verdict(status)
+    if as_json:
+        click.echo(json.dumps(verdict, indent=1))
+    for line in as_lines(problems_of(verdict), editor=problems, github=github):
+        click.echo(line)
+    return status
+
+
+def refuse_two(**wanted: bool) -> None:
+    """Refuse a call that asks for more than one form of a report."""
+    if len(named := [f"--{name}" for name, is_wanted in wanted.items() if is_wanted]) > 1:
+        raise click.UsageError(f"{' and '.join(named)} exclude each other: choose one")
+
+
+@main.command("step", params=[*CHECK_OPTIONS])
+@step_argument
+def check_named(step: Step, **options: Any) -> int:
+    """Check the step whose file has this name, as editors call it: ./run step step_07."""
+    return check(step, **options)
+
+
+# ---------------------------------------------------------------- beside you
+
+
+@main.command()
+@click.argument("step", type=StepName(), required=False, help="07, s07 or w01; else the first that is not done")
+def watch(step: Step | None) -> int:
+    """Check a step at every save, starting with the first that is not done: ./run watch, ./run watch 07."""
+    from cli.watch.follow import NothingToWatch, watch
+
+    with refusing(NothingToWatch):
+        return watch(step)
+
+
+@main.command()
+@step_argument
+@click.option("--all", "everything", is_flag=True, help="Every hint, from the first.")
+@click.option("--yes", is_flag=True, help="Do not ask before the last hint, which tells the most.")
+def hint(step: Step, everything: bool, yes: bool) -> None:
+    """Show the next hint for a step: ./run hint 07."""
+    from checker.session.printer import Printer
+    from cli import hint
+
+    tell = hint.tell_all if everything else hint.tell_next
+    with refusing(hint.NoHints):
+        tell(step, Printer(), (lambda what: True) if yes else hint.ask_before_the_last)
+
+
+@main.command()
+def status() -> None:
+    """List every step and warm-up, and how far along each is."""
+    from checker.session.printer import Printer
+    from cli.status import list_all, say_what_is_next
+
+    printer = Printer()
+    list_all(printer)
+    say_what_is_next(printer)
+
+
+@main.command()
+@click.argument("step", type=StepName(), required=False, help="07, s07 or w01")
+@click.option("--all", "everything", is_flag=True, help="Every step and warm-up.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def reset(step: Step | None, everything: bool, yes: bool) -> None:
+    """Start a step over: ./run reset 07; your file is kept beside it."""
+    from cli.reset import CannotReset, reset
+
+    with refusing(CannotReset):
+        if everything == bool(step):
+            raise CannotReset("say which step to reset, `./run reset 07`, or `./run reset --all`")
+        reset([step] if step else all_steps(), sure=yes)
+
+
+@main.command()
+@step_argument
+@click.option("--whole", is_flag=True, help="Show whole functions, including the given parts.")
+@click.option("--anyway", is_flag=True, help="Show it even if no check has said yes.")
+def compare(step: Step, whole: bool, anyway: bool) -> int:
+    """Show your file beside the solution, once a check has said yes: ./run compare 07."""
+    from cli.compare import compare
+
+    return compare(step, whole=whole, anyway=anyway)
+
+
+@main.command(params=[*REPORT_OPTIONS])
+@click.argument("checkout", type=FOLDER, required=False, help="a clone with the steps; else this one")
+@click.option("--course", type=FOLDER, metavar="FOLDER", help="A clone of the course that grades instead of this one.")
+@click.option(
+    "--steps", type=Several(StepName()), metavar="STEPS", help="Only these, such as 07,w05; each must be a yes."
+)
+@click.option("--no-compile", is_flag=True, help="Stop each check after the numbers.")
+@click.option("--seed", type=int, help="Draw every second configuration from this number.")
+@click.option("--limit", type=click.FloatRange(1), default=1800.0, metavar="SECONDS", help="End a check after so long.")
+def grade(
+    checkout: Path | None,
+    course: Path | None,
+    steps: list[Step] | None,
+    no_compile: bool,
+    seed: int | None,
+    limit: float,
+    as_json: bool,
+    problems: bool,
+    github: bool,
+) -> int:
+    """Grade every step of a checkout, of which only steps/ is taken: ./run grade ../submission"""
+    from cli.grading import running
+    from cli.grading.grade import Way
+
+    refuse_two(json=as_json, problems=problems, github=github)
+    way = Way(compile_=not no_compile, seed=seed, limit=limit)
+    form = running.Form(as_json=as_json, problems=problems, github=github)
+    with refusing(running.CannotGrade):
+        if course:
+            return running.grade_by(course, checkout or ROOT, steps or [], way, form)
+        return running.grade_here(checkout or ROOT, steps or [], way, form)
+
+
+@main.command()
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; fail where steps/ differs.")
+def skeletons(only_check: bool) -> int:
+    """Make steps/ from solutions/; your own work in steps/ is left alone."""
+    from checker.course.skeletons import check_all, write_all
+
+    return check_all() if only_check else write_all()
+
+
+@main.command()
+@click.argument("steps", type=StepName(), nargs=-1, help="07, s07 or w01; all when none is named")
+@click.option("--jobs", type=click.IntRange(1), show_default="processors", help="How many at once.")
+@click.option("--checks", "checks_only", is_flag=True, help="Only what the checks need, not the finished model.")
+@click.option("--report", is_flag=True, help="List at the end how long each part took.")
+def warm(steps: tuple[Step, ...], jobs: int | None, checks_only: bool, report: bool) -> int:
+    """Compile everything that the checks and the finished model need, once, so that nothing waits later."""
+    from cli.warm import warm
+
+    return warm(list(steps), jobs, checks_only=checks_only, report=report)
+
+
+@main.command()
+@click.option("--port", type=click.IntRange(1, 65535), show_default="3000, or a free one", help="Where to serve it.")
+@click.option("--open/--no-open", "open_", default=True, help="Open the browser.")
+@click.option(
+    "--trusted-origin", multiple=True, metavar="ORIGIN", help="Another address that leads here, as in a devcontainer."
+)
+def book(port: int | None, open_: bool, trusted_origin: tuple[str, ...]) -> int:
+    """Serve the book with an editor and the check on its pages, at http://127.0.0.1:3000."""
+    from cli.page.building import CannotBuild
+    from cli.page.server import CannotServe, serve
+
+    with refusing(CannotServe, CannotBuild):
+        return serve(teller(), port=port, open_=open_, trusted=trusted_origin)
+
+
+@main.command()
+def doctor() -> int:
+    """Describe this machine in a block to paste into a bug report."""
+    from cli.doctor import doctor
+
+    return doctor()
+
+
+@main.command("try")
+@click.argument("chapter", help="07, s07, w01 or the name of a page, such as heads")
+@click.option("--solution", is_flag=True, help="Run it on the solution instead of your step.")
+def try_(chapter: str, solution: bool) -> int:
+    """Run the Python blocks of a chapter: ./run try 08."""
+    from play.reading.trying import NothingToTry, try_chapter
+
+    with refusing(NothingToTry):
+        return try_chapter(chapter, teller(), solution=solution)
+
+
+@main.command()
+def python() -> None:
+    """Open a Python prompt in which MAX answers at once."""
+    from play.reading.prompt import open_prompt
+
+    open_prompt()
+
+
+# ---------------------------------------------------------------- the finished model
+
+
+@main.command()
+@click.argument("prompt", help="the text to continue")
+@writing_options
+def generate(prompt: str, **options: Any) -> None:
+    """Write text: ./run generate "Call me"; --mine runs your own steps."""
+    from play.generate import generate
+
+    with refusing(ValueError):
+        generate(prompt, teller(), **options)
+
+
+@main.command()
+@writing_options
+def chat(**options: Any) -> None:
+    """Continue one prompt after another."""
+    from play.generate import generate
+
+    with refusing(ValueError):
+        generate(None, teller(), **options)
+
+
+@main.command()
+@model_options
+@click.option("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in.")
+@click.option("--port", type=int, default=8000)
+@click.option("--api-key", type=FILE, help="A file of keys, one per line; every request needs one of them.")
+@click.option("--no-key", is_flag=True, help="Let other machines ask without a key.")
+@device_option
+@click.option("--batch", type=int, default=32, help="How many texts run at once; each takes its own memory.")
+@click.option("--queue", type=int, default=256, help="How many texts wait; what comes then is answered 429.")
+@click.option("--time-limit", type=float, default=600, help="Seconds that a request may take.")
+@click.option("--grace", type=float, default=30, help="Seconds that running requests have after SIGTERM or Ctrl-C.")
+@click.option("--restart", is_flag=True, help="Start the model again if its process ends.")
+@click.option("--no-prefix-cache", is_flag=True, help="Compute every prompt anew, even if one began in the same way.")
+@click.option("--kernels", is_flag=True, help="Run linear layers by the kernel of play/kernels.")
+@quantize_option
+@click.option(
+    "--replicas", type=click.IntRange(1), default=1, help="How many servers share the requests, by Ray Serve."
+)
+@click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
+@click.option("--verbose", is_flag=True, help="Show MAX's own log.")
+def serve(**options: Any) -> None:
+    """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
+    from play.serve import serve
+    from play.serving.environment import CannotServe
+
+    with refusing(ValueError, CannotServe):
+        serve(teller(), **options)
+
+
+@main.command()
+@click.argument("text_to_read", metavar="TEXT", help="the text that the model reads")
+@click.option("--out", type=FILE, help="The HTML file to write.", show_default="attention.html")
+@click.option("--png", type=FILE, help="Write a picture of all heads as PNG instead.")
+@click.option("--text", is_flag=True, help="Draw one head in the terminal instead.")
+@click.option("--layer", type=int, default=0, help="The layer that is shown large, from 0.")
+@click.option("--head", type=int, default=0, help="The head that is shown large, from 0.")
+@model_options
+def attention(**options: Any) -> None:
+    """See what every head looks at: ./run attention "The cat sat on the mat"."""
+    from play.attention import show_attention
+
+    with refusing(ValueError, OSError):
+        show_attention(teller(), **options)
+
+
+@main.command()
+@click.option("--stride", type=int, default=64, help="How many tokens each window predicts; 256 is four times as fast.")
+@click.option("--out", type=FILE, help="Write the figures as JSON.")
+@model_options
+def ablate(**options: Any) -> None:
+    """Leave out each part of the model in turn, and say what that costs; --mine uses your own steps."""
+    from play.ablation.ablate import ablate
+
+    with refusing(ValueError, OSError):
+        ablate(teller(), **options)
+
+
+@main.command()
+@click.option("--text", type=FILE, multiple=True, show_default="Moby Dick", help="A text to learn; may be repeated.")
+@click.option("--also", type=FILE, multiple=True, help="A text to learn beside it, and earlier; may be repeated.")
+@click.option("--steps", type=int, show_default=str(plan.Plan.steps), help="How many steps to take.")
+@click.option("--minutes", type=float, help="How long to train; timing a few steps sets their number.")
+@click.option("--out", type=FILE, show_default="my-gpt2", help="The folder to make.")
+@click.option("--resume", type=FILE, metavar="FOLDER", help="Continue the training in a folder.")
+@plan_options
+@own_steps_options
+def train(**options: Any) -> int:
+    """Train a GPT-2 on Moby Dick, or on --text FILE; --mine trains with your own steps."""
+    from play.training.train import train
+
+    with refusing(ValueError, OSError):
+        return 0 if train(teller(), **options) else INTERRUPTED

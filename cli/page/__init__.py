@@ -1,0 +1,5 @@
+"""The book that answers: ``./run book`` serves it with an editor, the check, hints and the rest on the page of a step.
+
+In come requests of a browser on this machine; out go the built book, the learner's files, and records of verdicts.
+Only ``cli.main`` imports it; it uses ``checker.session`` and the commands of ``cli``, and no MAX.
+"""

@@ -1,0 +1,61 @@
+"""Finish a check in the background, once only compiling is left, while the learner writes the next step."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+from checker.events import Event
+from checker.session.check import Check
+from checker.session.child import Child
+from checker.session.printer import Printer
+from checker.session.verdict import YES, Verdict
+from cli.watch.inputs import Compiled, Inputs
+
+
+class Compilation:
+    """The rest of a check that is already a yes: a thread listens to the child, which runs at low priority.
+
+    Its result is one line, which arrives as an input of ``watch``.
+
+    Args:
+        check: the check, which has heard everything so far.
+        child: its child, which is stopped at the end.
+        events: what the child goes on to say.
+        inputs: where the result goes.
+    """
+
+    def __init__(self, check: Check, child: Child, events: Iterator[Event], inputs: Inputs) -> None:
+        self.check, self.child, self.events, self.inputs = check, child, events, inputs
+        self.is_cancelled = False
+        check.report.printer = Printer(quiet=True)
+        child.lower_priority()
+        self.thread = threading.Thread(target=self._hear, daemon=True)
+        self.thread.start()
+
+    def _hear(self) -> None:
+        try:
+            for event in self.events:
+                self.check.hear(event)
+        finally:
+            self.child.stop()
+        if not self.is_cancelled:
+            verdict = self.check.conclude()
+            self.inputs.put(Compiled(self.check.step, self.check, in_one_line(self.check, verdict)))
+
+    def cancel(self) -> None:
+        """Stop it; the yes stays, not compiled."""
+        self.is_cancelled = True
+        self.child.kill()
+        self.thread.join()
+
+
+def in_one_line(check: Check, verdict: Verdict) -> str:
+    """Return the result of compiling, in one line."""
+    task = check.step.task
+    if verdict.status == YES:
+        return f"{task} is compiled too, and gives the same numbers ({check.report.seconds()})."
+    why = " ".join(explanation.sentence for explanation in verdict.explanations)
+    if check.report.heard.refused:
+        return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
+    return f"{task} is not compiled; its yes is kept. {why}"

@@ -1,0 +1,111 @@
+"""``--problems`` and ``--github``: each no at its line, in an editor and on GitHub, whatever a step prints."""
+
+import json
+import re
+
+import pytest
+
+from checker.course.paths import ROOT
+from checker.course.steps import find_step
+from cli.grading.problems import Problem, for_editors, for_github, problems_of
+
+pytestmark = pytest.mark.slow
+
+MISTAKE = "The heads are merged without being transposed back"
+TASKS = json.loads((ROOT / ".vscode" / "tasks.json").read_text())["tasks"]
+MATCHERS = [task["problemMatcher"] for task in TASKS if task["problemMatcher"]]
+#: What a runner of GitHub obeys if it comes in a line of output: also behind other text, in the older form.
+EVIL = "::error::fake", "  ::add-mask::a", "##[error]fake", "::stop-commands::x"
+HARD = Problem("steps/a,b:c%3A.py", 7, "f:g,h", "100 %\r\n::error::, : %0A ##[error]x")
+
+
+def obeyed(lines):
+    """What GitHub's runner obeys among some lines of output: properties and message of each command."""
+    token, found = None, []
+    for line in lines:
+        command = re.match(r"\s*::([\w-]+)(?: ([^:]*(?::[^:]+)*))?::(.*)$", line) or re.search(
+            r"##\[([\w-]+)()\](.*)", line
+        )
+        if not command:
+            continue
+        name, properties, message = command.groups()
+        if token and name != token:
+            continue
+        token = message if name == "stop-commands" else None
+        if name in ("error", "add-mask"):
+            pairs = dict(pair.split("=", 1) for pair in (properties or "").split(",") if pair)
+            found.append(({key: unescaped(value, ":,") for key, value in pairs.items()}, unescaped(message)))
+    return found
+
+
+def unescaped(text, further=""):
+    """As the runner does it: the percent sign last."""
+    for letter in "\r\n" + further + "%":
+        text = text.replace(f"%{ord(letter):02X}", letter)
+    return text
+
+
+def test_an_annotation_is_one_line_and_github_reads_it_as_it_was():
+    (line,) = for_github([HARD])
+    assert len(line.splitlines()) == 1
+    assert obeyed([line]) == [({"file": HARD.file, "line": "7", "title": HARD.about}, HARD.sentence)]
+
+
+def test_a_problem_is_one_line_without_what_a_terminal_obeys():
+    (line,) = for_editors([Problem("steps/step_07.py", 3, "f", "a\n\x1b[31mb\t c")])
+    assert line == "steps/step_07.py:3: error: f: a [31mb c"
+
+
+def test_github_obeys_nothing_that_a_step_prints(course):
+    source = find_step("w05").solution_file.read_text()
+    course.spoil("w05", MISTAKE)
+    wrong = (course.root / "steps" / "warmup_05.py").read_text()
+    course.write("w05", f"{wrong}\nfor line in {EVIL}: print(line)\n")
+    said = course.check("w05", "--github").stdout
+    for evil in EVIL:
+        assert evil in said, "a log shows it"
+    (((where, sentence),)) = obeyed(said.splitlines())
+    assert sentence.startswith(MISTAKE)
+    assert (where["file"], where["line"]) == (
+        "steps/warmup_05.py",
+        str(course.line_of("w05", f"def {where['title']}(")),
+    )
+    course.write("w05", source)
+    assert obeyed(course.check("w05", "--github").stdout.splitlines()) == [], "a yes has no annotation"
+
+
+def test_the_editors_pattern_finds_what_is_printed(course):
+    (matcher, *others) = MATCHERS
+    assert all(other == matcher for other in others)
+    assert matcher["fileLocation"] == ["relative", "${workspaceFolder}"]
+    assert matcher["severity"] == "error"
+    pattern = matcher["pattern"]
+    course.spoil("w05", MISTAKE)
+    done = course.check("step", "warmup_05", "--problems")
+    assert done.returncode == 1
+    (one,) = [match for line in done.stdout.splitlines() if (match := re.search(pattern["regexp"], line))]
+    assert (course.root / one[pattern["file"]]).is_file()
+    name = one[pattern["message"]].partition(":")[0]
+    assert one[pattern["message"]].startswith(f"{name}: {MISTAKE}")
+    assert int(one[pattern["line"]]) == course.line_of("w05", f"def {name}(")
+
+
+def verdict(**fields):
+    return {"verdict": "no", "file": "steps/step_07.py", "rows": [], "explanations": [], "said": [], **fields}
+
+
+def test_what_is_still_to_write_is_no_problem_and_a_file_that_cannot_be_read_is():
+    row = {"verdict": "to write", "about": "f", "sentence": "write", "line": 3}
+    assert problems_of(verdict(rows=[row], said=["One blank is left."])) == []
+    assert problems_of(verdict(said=["The file is missing.", "x"])) == [
+        Problem("steps/step_07.py", 1, "", "The file is missing.")
+    ]
+    why = {"about": "f", "sentence": "wrong", "where": [], "line": None, "numbers": False}
+    assert problems_of(verdict(rows=[row], explanations=[why])) == [Problem("steps/step_07.py", 1, "f", "wrong")]
+    assert problems_of(verdict(verdict="yes", explanations=[why])) == []
+
+
+def test_two_forms_at_once_are_refused(course):
+    done = course.check("w05", "--json", "--github")
+    assert done.returncode == 2
+    assert "--json and --github exclude each other" in done.stderr
