@@ -1,0 +1,60 @@
+"""Count the lines of code of each part of the repository: ``python -m tools.weight`` fails if a part exceeds its limit.
+
+Every tracked file is code, except for prose, data, and what states versions or tasks.
+"""
+
+import subprocess
+import sys
+
+from checker.course.paths import ROOT
+
+LONGEST_LINE = 120  # characters
+
+#: How the names of files end that are not code.
+NO_CODE = (
+    *(".cff", ".data.js", ".json", ".md", ".npz", ".safetensors", ".svg", ".toml", ".txt", ".woff2"),
+    *(".dockerignore", ".editorconfig", ".gitattributes", ".gitignore", "LICENSE"),
+)
+#: A part -> its limit in lines, and how the paths of its files begin. A file counts to the first part that it fits.
+PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "checker and cli": (9_500, ("checker/", "cli/")),
+    "play": (5_500, ("play/",)),
+    "tools": (8_800, ("tools/",)),
+    "deploy": (100, ("deploy/",)),
+    "tests/dev": (7_500, ("tests/dev/",)),
+    "book": (2_100, ("book/theme/", "book/src/widgets/")),
+    "together": (33_500, ()),  # all parts above; the parts below are the course itself
+    "claims and attempts": (14_500, ("tests/",)),
+    "solutions": (2_800, ("solutions/",)),
+    "steps": (2_450, ("steps/",)),
+    "run and CI": (450, ("run", ".ci/", ".github/", ".pre-commit-config.yaml")),
+}
+
+
+def main() -> int:
+    """Print the table, and on stderr what is wrong; return 1 if anything is."""
+    lines, faults = dict.fromkeys(PARTS, 0), []
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in tracked.split("\0"):
+        if not (ROOT / name).is_file() or name.endswith(NO_CODE):
+            continue
+        source = (ROOT / name).read_text().splitlines()
+        too_long = (number for number, line in enumerate(source, 1) if len(line) > LONGEST_LINE)
+        faults += [f"{name}:{number}: over {LONGEST_LINE} characters" for number in too_long]
+        part = next((part for part, (_, beginnings) in PARTS.items() if name.startswith(beginnings)), None)
+        part = part or f"of no part: {name.partition('/')[0]}"
+        lines[part] = lines.get(part, 0) + len(source)
+    above = list(PARTS)[: list(PARTS).index("together")]
+    lines["together"] = sum(lines[part] for part in above)
+    print("lines of code           now    must")
+    for part, now in lines.items():
+        limit = PARTS[part][0] if part in PARTS else 0
+        print(f"{part:<19} {now:>7,} {limit:>7,}")
+        if now > limit:
+            faults.append(f"{part}: {now - limit:,} lines over its limit")
+    sys.stderr.writelines(f"{fault}\n" for fault in faults)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
