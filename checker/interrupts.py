@@ -31,6 +31,12 @@ def restore() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def exit_on_termination() -> None:
+    """Let SIGTERM, and a terminal that is closed, raise SystemExit, so that everything that is open is closed."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+
+
 @contextmanager
 def put_off() -> Iterator[None]:
     """While this is open, let Ctrl-C wait: for what must not be left half done."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checker.course.steps import Step
+from checker.interrupts import exit_on_termination
 from checker.session.printer import Printer
 from cli.grading import table
 from cli.grading.grade import NO, NOT_BEGUN, Grade, Way, grade_all
@@ -45,8 +45,7 @@ def grade_here(checkout: Path, only: Sequence[Step], way: Way, form: Form) -> in
     Raises:
         CannotGrade: there is nothing to grade, or the course itself was changed meanwhile.
     """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # by way of all that is closed below
+    exit_on_termination()
     printer = Printer(quiet=form.as_json)
     try:
         with not_obeyed(form.github):

@@ -6,9 +6,7 @@ import contextlib
 import os
 import secrets
 import shutil
-import signal
 import socket
-import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +16,7 @@ from pathlib import Path
 import uvicorn
 
 from checker.course.paths import ROOT
+from checker.interrupts import exit_on_termination
 from checker.session.verdict import INTERRUPTED
 from cli.page import building, editor, files
 from cli.page.app import Book
@@ -60,8 +59,7 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
             lifespan="on",
             timeout_graceful_shutdown=END_SECONDS,
         )
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda number, frame: sys.exit(128 + number))  # by way of all that is closed below
+        exit_on_termination()
         with _redirecting(link) as file:
             say(f"the book is at {link}")
             say("the link has a key in it: who has it can edit and run your steps. Ctrl-C ends this.")

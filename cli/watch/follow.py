@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import signal
-import sys
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -21,6 +19,7 @@ from checker.course.paths import relative_path
 from checker.course.standing import first_to_do, standing, title
 from checker.course.steps import Step, all_steps
 from checker.events import Decided, Event
+from checker.interrupts import exit_on_termination
 from checker.session.check import Check, open_check
 from checker.session.child import Child
 from checker.session.printer import Printer
@@ -236,8 +235,7 @@ def watch(step: Step | None) -> int:
     folder = step.learner_file.parent
     if not folder.is_dir():
         raise NothingToWatch(f"{relative_path(folder)} is missing; `./run skeletons` writes it anew")
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # so that everything below is closed
+    exit_on_termination()
     inputs: Inputs = queue.SimpleQueue()
     with (
         contextlib.closing(ReadyChild()) as ready,
