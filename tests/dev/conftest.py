@@ -16,7 +16,6 @@ import yaml
 
 from checker import interrupts
 from checker.course.paths import ROOT
-from checker.course.steps import find_step
 from tools.course_copy import Course
 
 interrupts.restore()  # what the tests start, and send signals to, is to begin as in a terminal
@@ -37,14 +36,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Leave out what looks at pages where time matters."""
     if looks_at_pages(item):
         item.add_marker("slow")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to the night, among all tests, what ``./run warm`` leaves to the check of a step."""
-    for item in items:
-        if item.get_closest_marker("compiled") and find_step(item.path.stem.removeprefix("test_")).compiles_long:
-            item.add_marker("nightly")
 
 
 @pytest.hookimpl(trylast=True)

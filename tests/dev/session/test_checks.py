@@ -32,8 +32,6 @@ def at_least(step: Step) -> tuple[int, int]:
     return (10, 3) if step.name >= "step_09" and step.name.startswith("step") else (6, 3)
 
 
-MOST_IN_FAST = 1  # mistakes of a step that --fast grades, and alternatives
-MOST_OF_LATER = 5  # the same, of the steps that came later; ./run nightly grades all
 THROUGH_THE_COMMAND, LATER_THROUGH_THE_COMMAND = 5, 2  # mistakes of a step
 PAIRS = 5  # of mistakes, of a step
 KERNELS = 1  # mistakes of a kernel that are compiled, and alternatives; ./run nightly compiles all
@@ -80,13 +78,12 @@ def test_a_check_knows_enough_mistakes_and_alternatives(step: Step):
 
 
 @every_step
-def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, drawn, pytestconfig):
-    """All of them in one process, in an order drawn by lot; of steps that take long, some."""
+def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, sample, pytestconfig):
+    """Those drawn by lot in one process, in an order drawn by lot."""
     told: list[Event] = []
     attempts, subjects = load_attempts(step), subjects_of(step)
     option = pytestconfig.option
-    most = MOST_IN_FAST if option.fast else MOST_OF_LATER if is_later(step) and not option.nightly else len(subjects)
-    few = {THE_SOLUTION, *drawn(attempts.mistakes, most), *drawn(attempts.alternatives, most)}
+    few = {THE_SOLUTION, *sample(attempts.mistakes), *sample(attempts.alternatives)}
     subjects = {name: edits for name, edits in subjects.items() if name in few}
     surveyed = list(survey(step, subjects, told.append, seed=option.seed))
     problems = {subject.name: subject.problem({subject.name} & attempts.mistakes.keys()) for subject in surveyed}

@@ -30,8 +30,8 @@ OTHER_PROGRAMS = {
     "book-watch": "mdbook",
     "book-build": "mdbook",
     "check": "ruff",
-    "test": "pytest",
-    "nightly": "pytest",
+    "test": "tests",
+    "nightly": "tests",
 }
 
 

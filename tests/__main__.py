@@ -1,0 +1,41 @@
+"""Run the project's own tests: ``./run test``, and with ``--all`` those that need the environment ``dev``.
+
+Without pixi that environment is installed into ``.venv``; with pixi it is another one, which this then enters.
+"""
+
+import os
+import sys
+
+import pytest
+
+from cli.tasks import CannotRun, install
+
+EVERY_RUN = ("--numprocesses", "auto", "--dist", "loadgroup", "--durations", "10")
+
+
+def enter_dev() -> None:
+    """Make sure of the environment ``dev``.
+
+    Raises:
+        CannotRun: its packages cannot be installed.
+    """
+    of_pixi = os.environ.get("PIXI_ENVIRONMENT_NAME")
+    if not of_pixi:
+        install("dev")
+    elif of_pixi != "dev":
+        os.execvp("pixi", ["pixi", "run", "--environment", "dev", "test", *sys.argv[1:]])
+
+
+def main() -> int:
+    """Run the tests that the arguments choose; return the exit status."""
+    try:
+        if {"--all", "--nightly"} & set(sys.argv):
+            enter_dev()
+    except CannotRun as error:
+        print(f"run: {error}", file=sys.stderr)
+        return 2
+    return pytest.main([*EVERY_RUN, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""A pytest plugin: which tests ``./run test`` runs, and how.
+
+``./run test`` leaves out every test that is marked ``slow``, and does not even import a file whose ``pytestmark`` says so:
+what such a file imports need not be installed. ``./run test --all`` runs them, ``./run nightly`` also those marked
+``nightly``. Where there are many cases of one kind, ``sample`` and the marker ``third`` choose some by ``--seed``.
+"""
+
+from __future__ import annotations
+
+import compileall
+import datetime
+import os
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from checker.claims.plugin import step_of
+
+MARKERS = {
+    "slow": "takes long, or needs more than ./run test installs; ./run test --all runs it",
+    "nightly": "takes minutes; ./run nightly alone runs it",
+    "third": "has many cases; a third is run each day, and all by ./run nightly",
+}
+LEFT_OUT = "Left out: what takes long or needs a browser, a server, PyTorch or Ray, and most mistakes. `./run test --all` runs it."
+SLOW_FILE = re.compile(r"^pytestmark = (?:\[[^\]]*|.*)\bmark\.(?:slow|nightly)\b", re.MULTILINE)
+#: Files whose tests share what takes long to make: a server, a compiled model. One worker runs all tests of such a file.
+TOGETHER = (
+    "test_benchmarks.py",
+    "test_book_browser.py",
+    "test_causal_attention.py",
+    "test_graphs.py",
+    "test_linear.py",
+    "test_option.py",
+    "test_play.py",
+    "test_serve.py",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the choice of tests."""
+    group = parser.getgroup("course")
+    group.addoption("--all", action="store_true", help="also run what is slow or needs the environment dev")
+    group.addoption("--nightly", action="store_true", help="run everything, however long it takes")
+    today = datetime.datetime.now(datetime.UTC).toordinal()
+    group.addoption("--seed", type=int, default=today, help="of what is drawn by lot; by default, the day's own")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the markers known."""
+    for name, meaning in MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+    config.option.all = config.option.all or config.option.nightly
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say how to draw the same cases again."""
+    return f"seed: {config.option.seed} (--seed {config.option.seed} draws the same mistakes and transcripts again)"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before tests run side by side, compile once what each of them would compile for itself."""
+    config, option = session.config, session.config.option
+    if not getattr(option, "numprocesses", None) or hasattr(config, "workerinput") or option.collectonly:
+        return
+    from cli.warm import compile_first, compile_missing
+
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword and not option.markexpr:
+        from tools.course_copy import PROGRAMS
+
+        for program in PROGRAMS:  # into bytecode, for every copy of the course
+            compileall.compile_dir(config.rootpath / program, quiet=1)
+        compile_missing()
+    else:
+        compile_first()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Without ``--all``, import no file that is slow as a whole."""
+    if config.option.all or not collection_path.match("test_*.py"):
+        return None
+    return SLOW_FILE.search(collection_path.read_text()) is not None or None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Let ``-k s07`` find all that is about step 07: its claims, and what is done for every step."""
+    for kind, number in re.findall(r"(step|warmup)_(\d\d)\b", item.nodeid):
+        item.extra_keyword_matches.add(kind[0] + number)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what was not asked for, and keep together what one process must run."""
+    option, cases, left_out = config.option, dict[str, int](), []
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        cases[function] = cases.get(function, -1) + 1
+        of_another_day = item.get_closest_marker("third") and (cases[function] + option.seed) % 3
+        by_night = item.get_closest_marker("nightly") or (option.all and compiles_long(item))
+        if (not option.nightly and (by_night or of_another_day)) or (
+            not option.all and item.get_closest_marker("slow")
+        ):
+            left_out.append(item)
+        if item.path.name in TOGETHER:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=left_out)
+
+
+def compiles_long(item: pytest.Item) -> bool:
+    """Return whether this is a compiled claim of a step that ``./run warm`` does not compile."""
+    return bool(item.get_closest_marker("compiled")) and step_of(item.path).compiles_long
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """Without ``--all``, end a compiled claim where MAX would begin to compile: a check's pass waits for no more."""
+    if pyfuncitem.config.option.all or not pyfuncitem.get_closest_marker("compiled"):
+        return (yield)
+    from checker.max_adapter import graphs
+
+    with graphs.only_traced():
+        try:
+            return (yield)
+        except graphs.StagedError:
+            return True
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """End with what was left out."""
+    yield
+    if not session.config.option.all and not hasattr(session.config, "workerinput"):
+        print(LEFT_OUT)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Take one worker more than there are processors: many tests wait for a process, a page or a limit."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.fixture
+def sample(request: pytest.FixtureRequest) -> Callable[..., list[str]]:
+    """Return a function that draws some of many cases: ``few``; with ``--all`` a third; all of them by night."""
+    option = request.config.option
+
+    def draw(cases: Sequence[str], few: int = 1) -> list[str]:
+        if option.nightly:
+            return list(cases)
+        if option.all:
+            return [case for number, case in enumerate(cases) if (number + option.seed) % 3 == 0]
+        return random.Random(f"{option.seed} {request.node.name}").sample(list(cases), min(few, len(cases)))
+
+    return draw
