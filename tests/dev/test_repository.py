@@ -17,6 +17,8 @@ from cli.main import main
 from cli.page.server import PORT
 from cli.tasks import tasks
 
+pytestmark = pytest.mark.slow
+
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 GITHUB = ROOT / ".github"
 EXAMPLE = GITHUB / "classroom" / "grade.yml"  # for repositories of others

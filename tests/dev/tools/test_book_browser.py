@@ -18,6 +18,8 @@ from tools.book_maker.chapters import chapters
 from tools.book_maker.drawing.svg import LEAST_LETTER
 from tools.book_maker.drawing.terminal import DARK, LIGHT
 
+pytestmark = pytest.mark.slow
+
 PAGES = [path.stem for path in chapters()]
 PHONE, DESK = WIDTHS
 

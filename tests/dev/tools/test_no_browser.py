@@ -12,6 +12,8 @@ from checker.course.paths import ROOT
 from cli.tasks import tasks
 from tools.book_maker import browser
 
+pytestmark = pytest.mark.slow
+
 NEED_BROWSER = "COURSE_TESTS_NEED_BROWSER"
 LOOK_AT_PAGES = ("tests/dev/tools/test_book_browser.py", "tests/dev/play/test_attention.py::test_light_and_dark_differ")
 

@@ -10,6 +10,8 @@ from cli.page.pages import hashed
 from tests.dev.axe import complaints
 from tools.book_maker.browser import THEMES, WIDTHS, open_page
 
+pytestmark = pytest.mark.slow
+
 PHONE, DESK = WIDTHS
 MISTAKES = {
     "w05": "The heads are merged without being transposed back",

@@ -21,7 +21,7 @@ from play.serving.front.validating import Validation
 from play.serving.life import MODEL_ENDED
 from tests.dev.play.serving.asgi import LIMITS, TEXT, Answer, Model, ask, until
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
 
 class Server:

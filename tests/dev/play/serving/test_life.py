@@ -16,7 +16,7 @@ from play.serving.front.standing import Standing
 from play.serving.life import MODEL_ENDED, OUT_OF_TIME, Life, ModelEnded
 from tests.dev.play.serving.asgi import LIMITS, TEXT, Answer, Model, ask, until
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
 
 class Listening:

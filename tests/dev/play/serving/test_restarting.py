@@ -19,6 +19,8 @@ from play.serving.replicas.restarting import CannotStart, Restarting
 from tests.dev.deploy.fake_server import text_of
 from tools.benchmarks.replicas.load import Request, closed_loop
 
+pytestmark = pytest.mark.slow
+
 FAKE = [sys.executable, str(Path(__file__).parents[2] / "deploy" / "fake_server.py")]
 
 

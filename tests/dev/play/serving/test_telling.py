@@ -15,6 +15,8 @@ from play.serving.front.recording import CURRENT, Record
 from play.serving.front.standing import Standing
 from play.serving.metrics import Batches, Metrics
 
+pytestmark = pytest.mark.slow
+
 DASHBOARD = ROOT / "deploy/grafana.json"
 
 

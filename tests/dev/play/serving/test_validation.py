@@ -7,6 +7,8 @@ import pytest
 
 from play.serving.validation import InvalidRequest, ModelLimits, validated
 
+pytestmark = pytest.mark.slow
+
 LIMITS = ModelLimits(
     "whale",
     n_positions=13,
