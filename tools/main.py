@@ -132,29 +132,6 @@ def bench_serve(
 
 @main.command()
 @click.option(
-    "--only",
-    type=Several(click.STRING),
-    metavar="PARTS",
-    help="Some of iterations,cost,two,simulated,prefixes,faults,ray.",
-)
-@timed(rounds=3)
-def bench_replicas(only: list[str] | None, rounds: int, out: Path | None) -> None:
-    """Time two servers behind HAProxy, and simulate up to a thousand
-
-    It needs HAProxy. --out adds what was measured to a file, and keeps its other parts.
-    """
-    from tools.benchmarks.replicas.measuring import PARTS, run
-    from tools.benchmarks.replicas.processes import DoesNotStart
-
-    refuse_unknown("part", only or [], PARTS)
-    try:
-        run(only or list(PARTS), rounds, out)
-    except (DoesNotStart, RuntimeError) as error:
-        raise click.ClickException(str(error)) from error
-
-
-@main.command()
-@click.option(
     "--only", type=Several(click.STRING), metavar="PARTS", help="Some of ladder,ground,core,linear,forward,generation."
 )
 @click.option("--quick", is_flag=True, help="Run few short cases, to see that all of it works.")

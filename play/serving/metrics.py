@@ -1,4 +1,4 @@
-"""What the server counts and times, for Prometheus; ``deploy/grafana.json`` draws it.
+"""What the server counts and times, for Prometheus.
 
 Names follow Prometheus' conventions: seconds, and ``_total`` for what only grows. No label is a client's choice.
 """

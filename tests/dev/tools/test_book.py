@@ -43,7 +43,6 @@ OTHER_CHAPTERS = [
     "heads",
     "ablations",
     "modern",
-    "more_than_one",
     "sizes",
     "speed",
     "cheat_sheet",

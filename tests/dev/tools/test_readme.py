@@ -29,7 +29,6 @@ NOT_IN_CI = {
     "bench-peers": "installs 5 GB, and wants an idle machine; test_peers.py runs what is installed on a small model",
     "bench-kernels": "compiles for minutes, and wants an idle machine; test_kernels.py tries it on short cases",
     "bench-modern": "compiles for many minutes, and wants an idle machine; test_modern.py tries what it times",
-    "bench-replicas": "takes many minutes, and wants HAProxy and an idle machine; test_replicas.py tries its parts",
     "bench-serve": "takes many minutes, and wants an idle machine",
     "bench-train": "compiles for minutes, and wants an idle machine; test_benchmarks.py tries what it times",
     "bench-page": "wants an idle machine and a browser; test_page_in_browser.py does what it times",

@@ -25,7 +25,6 @@ from cli import main as cli
 from cli.doctor import NEEDED_GB
 from play.serving.environment import WAITING_MB
 from play.serving.front.admission import BODY_SECONDS, LARGEST_BODY
-from play.serving.replicas.restarting import SILENT_SECONDS
 from solutions.solution_01 import GPT2Config
 from tools.benchmarks.peers.catalog import MOST_TOKENS
 from tools.book_maker.values.arithmetic import (
@@ -73,14 +72,10 @@ __all__ = [
     "peers",
     "position_costs",
     "projections",
-    "replica_agreement",
-    "replica_tables",
-    "replicas",
     "serve_defaults",
     "serving",
     "serving_table",
     "share",
-    "silent_seconds",
     "sizes",
     "small_weights",
     "small_weights_table",
@@ -139,12 +134,10 @@ modern_speed = _json("tools/benchmarks/figures/modern.json")
 #: Tokens per second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
 serving = _json("tools/benchmarks/figures/serve.json")
 
-#: Two servers behind HAProxy, and the simulation of many, by part (``./run bench-replicas``).
-replicas = _json("tools/benchmarks/figures/replicas.json")["parts"]
 #: The options of ``./run serve`` as they are if nothing is said, and what it takes of a request's body.
 serve_defaults = {option.name: option.default for option in cli.main.commands["serve"].params}
 largest_body, body_seconds = LARGEST_BODY, BODY_SECONDS
-silent_seconds, waiting_mb = SILENT_SECONDS, WAITING_MB
+waiting_mb = WAITING_MB
 
 #: How well the small model of this course reads (``tools/small_model/evaluate.py``).
 evaluation = _json("models/moby-dick/evaluation.json")
@@ -272,20 +265,6 @@ def serving_table(model: str) -> str:
     from tools.benchmarks.serving import tables
 
     return tables(serving)[model]
-
-
-def replica_tables() -> dict[str, str]:
-    """Return the tables of ``./run bench-replicas`` by part."""
-    from tools.benchmarks.replicas.results import tables
-
-    return tables({"parts": replicas})
-
-
-def replica_agreement() -> dict[str, str]:
-    """Return how many times the simulated median and 95th percentile the measured ones are, as ``0.8 to 1.2``."""
-    from tools.benchmarks.replicas.results import agreement
-
-    return {what: f"{least:.1f} to {most:.1f}" for what, (least, most) in agreement(replicas["two"]).items()}
 
 
 def max_version() -> str:
