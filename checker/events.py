@@ -1,20 +1,13 @@
-"""Everything that passes between the parent and the child of a check: dataclasses, one encoder, signatures.
+"""Everything that passes between the parent and the child of a check: dataclasses, and one encoder.
 
-The parent writes a key and one :class:`Job`; the child answers with events, one per line. Whatever decides is signed
-(:func:`signer`): the key itself is nowhere in the child once it has made its two signers.
+The parent writes one :class:`Job`; the child answers with events, one per line.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-
-REPORT, SEALED = "report", "sealed"  # what a signature is for: an event, or the verdict of the sealed child
-NO_SIGNATURE = "-"
-
-Sign = Callable[[bytes], str]
 
 
 @dataclass(frozen=True)
@@ -56,17 +49,8 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Array:
-    """An array that a claim compared: ``data`` is its bytes in base 64."""
-
-    dtype: str
-    shape: list[int]
-    data: str
-
-
-@dataclass(frozen=True)
 class Claimed:
-    """The outcome of a claim: ``yes``, ``no`` or ``waits``; ``evidence`` are the arrays that it compared."""
+    """The outcome of a claim: ``yes``, ``no`` or ``waits``."""
 
     claim: str
     about: str
@@ -74,12 +58,11 @@ class Claimed:
     verdict: str
     help: str = ""
     where: str = ""
-    evidence: tuple[Array, ...] = ()
 
 
 @dataclass(frozen=True)
 class Decided:
-    """The verdicts of all claims that were tried, by claim; signed with the sealed child's key.
+    """The verdicts of all claims that were tried, by claim.
 
     ``stage`` is ``numbers``, ``drawn`` (another configuration, drawn anew), ``traced`` (as far as MAX compiles; a claim
     that got there has the verdict ``traced``) or ``compiled``.
@@ -87,13 +70,6 @@ class Decided:
 
     stage: str
     verdicts: dict[str, str]
-
-
-@dataclass(frozen=True)
-class Tampered:
-    """The learner's file has changed an object that decides, or looked for one."""
-
-    sentence: str
 
 
 @dataclass(frozen=True)
@@ -169,7 +145,7 @@ THE_KERNEL = "your kernel"
 
 @dataclass(frozen=True)
 class Compiling:
-    """MAX compiles something; ``seconds`` is None at the start. Unsigned, for it decides nothing."""
+    """MAX compiles something; ``seconds`` is None at the start."""
 
     what: str
     seconds: float | None = None
@@ -177,12 +153,12 @@ class Compiling:
 
 @dataclass(frozen=True)
 class Busy:
-    """The child is at work. Unsigned."""
+    """The child is at work."""
 
 
 @dataclass(frozen=True)
 class Hanging:
-    """Where the learner's code was when the child was asked. Unsigned."""
+    """Where the learner's code was when the child was asked."""
 
     where: str
 
@@ -215,52 +191,29 @@ class Died:
     """The parent saw the child end before it had said everything."""
 
 
-SIGNED = (
-    Started, Claimed, Decided, Tampered, Explained, Shown, Unloadable, MaxUnusable, Notice, SubjectGraded, KernelsUsed,
-    Ended,
+FROM_A_CHILD = (
+    Started, Claimed, Decided, Explained, Shown, Unloadable, MaxUnusable, Notice, SubjectGraded, KernelsUsed, Ended,
+    Compiling, Busy, Hanging,
 )  # fmt: skip
-UNSIGNED = (Compiling, Busy, Hanging)
 
-#: Everything that a report can hear; a new event from the child belongs in one of the two tuples as well.
+#: Everything that a report can hear; a new event from the child belongs in the tuple as well.
 Event = (
-    Started | Claimed | Decided | Tampered | Explained | Shown | Unloadable | MaxUnusable | Notice | SubjectGraded
-    | KernelsUsed | Ended | Compiling | Busy | Hanging | Printed | Tick | Late | Died
+    Started | Claimed | Decided | Explained | Shown | Unloadable | MaxUnusable | Notice | SubjectGraded | KernelsUsed
+    | Ended | Compiling | Busy | Hanging | Printed | Tick | Late | Died
 )  # fmt: skip
 
-FROM_A_CHILD = {kind.__name__: kind for kind in (*SIGNED, *UNSIGNED)}
+KINDS = {kind.__name__: kind for kind in FROM_A_CHILD}
 
 
-def signer(key: bytes, purpose: str) -> Sign:
-    """Return a function that signs bytes. The key can be read neither from it nor from what it holds."""
-    state = hashlib.blake2b(key=key, person=purpose.encode())
-
-    def sign(line: bytes) -> str:
-        signed = state.copy()
-        signed.update(line)
-        return signed.hexdigest()
-
-    return sign
+def encode(event: Event) -> bytes:
+    """Return an event as a line of JSON."""
+    return json.dumps({"event": type(event).__name__, **asdict(event)}).encode() + b"\n"
 
 
-def encode(event: Event, sign: Sign | None = None) -> bytes:
-    """Return an event as a line: its signature, if it needs one, and the event as JSON."""
-    text = json.dumps({"event": type(event).__name__, **asdict(event)}).encode()
-    return f"{sign(text) if sign else NO_SIGNATURE} ".encode() + text + b"\n"
-
-
-def decode(line: bytes, signs: Mapping[str, Sign]) -> Event | None:
-    """Return the event on a line, or None if there is none, or its signature is wrong."""
-    signature, _, text = line.partition(b" ")
+def decode(line: bytes) -> Event | None:
+    """Return the event on a line, or None if there is none."""
     try:
-        fields = json.loads(text)
-        kind = FROM_A_CHILD[fields.pop("event")]
-        if kind is Claimed:
-            fields["evidence"] = tuple(Array(**array) for array in fields["evidence"])
-        event: Event = kind(**fields)
+        fields = json.loads(line)
+        return KINDS[fields.pop("event")](**fields)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    if isinstance(event, SIGNED):
-        purpose = SEALED if isinstance(event, Decided) else REPORT
-        if signature != signs[purpose](text).encode():
-            return None
-    return event

@@ -1,7 +1,7 @@
 """The child: runs the claims of a step beside the learner's code, and reports what they say.
 
-It takes a job from the parent, the check file of a step, and the module to grade; it sends signed events, and a sealed
-verdict for every claim. Only check files, tests and maintainers' tools may import it, never the parent of a check.
+It takes a job from the parent, the check file of a step, and the module to grade; it sends events, with an outcome for
+every claim. Only check files, tests and maintainers' tools may import it, never the parent of a check.
 """
 
 from checker.claims.vocabulary import Refusal, about, equal, error_of, first_of, is_value, require

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,19 +12,17 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from checker.claims import vocabulary
 from checker.claims.vocabulary import Refusal
 from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.inputs import inputs_of
 from checker.diagnosis.locating import place_in, where_in_words
 from checker.diagnosis.mistakes import Outcome
-from checker.events import Array, Claimed, Event, Started
+from checker.events import Claimed, Event, Started
 
 Tell = Callable[[Event], None]
 Load = Callable[[Collection[str]], Mapping[str, ModuleType]]  # the modules of the claims -> the subjects by name
 
-MOST_EVIDENCE = 1 << 22  # bytes of one claim's arrays that the parent is sent
 UNUSED_PLUGINS = (
     "terminal",
     "cacheprovider",
@@ -69,7 +66,6 @@ def observe(
     gone: Collection[str] = (),
     tell: Tell | None = None,
     load: Load | None = None,
-    verify: Callable[[], None] | None = None,
 ) -> dict[str, dict[str, Outcome]]:
     """Run the claims of ``step`` on every subject, in one pytest session of this process.
 
@@ -86,15 +82,14 @@ def observe(
         gone: the functions with a blank that the subjects do not have; what needs one of them waits for it.
         tell: called with an event when a claim starts and when it ends.
         load: loads the subjects, after the claims are imported and before the first one runs.
-        verify: called after a claim has run, before its outcome is taken.
 
     Returns:
         For every subject, the outcomes by claim, in the order of the check.
     """
-    tell, verify = tell or (lambda event: None), verify or (lambda: None)
+    tell = tell or (lambda event: None)
     kind = COMPILED if compiled else DRAWN if draws else NUMBERS
     observer = Observer(
-        subjects, claims, kind, draws, traced, None if compiled else eagerly_for(step), show, gone, tell, load, verify
+        subjects, claims, kind, draws, traced, None if compiled else eagerly_for(step), show, gone, tell, load
     )
     options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
     tests = str(step.check_file.parent)  # without a limit, pytest reads every folder from the root of the disk down
@@ -109,10 +104,7 @@ def observe(
 
 
 def eagerly_for(step: Step) -> Callable[[], AbstractContextManager[None]] | None:
-    """Return the context in which MAX runs every operation at once, if the step uses MAX.
-
-    Call this before a seal is closed: behind the seal, another module has that name.
-    """
+    """Return the context in which MAX runs every operation at once, if the step uses MAX."""
     if not uses_max(step):
         return None
     from checker.max_adapter.runtime import eagerly
@@ -134,7 +126,6 @@ class Observer:
     gone: Collection[str]
     tell: Tell
     load: Load | None
-    verify: Callable[[], None]
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
@@ -168,14 +159,12 @@ class Observer:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Report which claim comes next, and for which subject."""
-        vocabulary.evidence.clear()
         self.tell(Started(sentence_of(item), subject_of(item)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """Keep the outcome, and report it."""
         if call.when == "call" or (call.when == "setup" and call.excinfo is not None):
-            self.verify()
             name = subject_of(item)
             path = self.subjects[name].__file__ or ""  # type: ignore[index]
             failure = self._from_its_line(item, call.excinfo, path)
@@ -195,16 +184,12 @@ class Observer:
             self.outcomes[name][claim] = outcome
             if outcome.verdict != "traced":
                 said = (outcome.about, sentence_of(item), outcome.verdict, outcome.sentence, outcome.where)
-                self.tell(Claimed(claim, *said, evidence=told_evidence()))
+                self.tell(Claimed(claim, *said))
         # pytest's own report would format the traceback, which takes longer than the claim.
         assert call.when != "collect"
         return pytest.TestReport(
             item.nodeid, item.location, {}, "failed" if call.excinfo else "passed", None, call.when
         )
-
-    def pytest_internalerror(self) -> bool:
-        """Print nothing: it is :class:`~checker.claims.seal.Tampering`, which the worker reports."""
-        return True
 
     def _from_its_line(
         self, item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None, path: str
@@ -257,16 +242,6 @@ def drawn_by(item: pytest.Item) -> str:
 def sentence_of(item: pytest.Item) -> str:
     """Return the claim in words: the first line of its docstring."""
     return (item.function.__doc__ or item.name).strip().splitlines()[0]  # type: ignore[attr-defined]
-
-
-def told_evidence() -> tuple[Array, ...]:
-    """Return the arrays that the claim has compared, for the parent to compare again."""
-    arrays = [np.asarray(array, order="C") for array in vocabulary.evidence]  # one number keeps its shape, []
-    if sum(array.nbytes for array in arrays) > MOST_EVIDENCE:
-        return ()
-    return tuple(
-        Array(array.dtype.name, list(array.shape), base64.b64encode(array.tobytes()).decode()) for array in arrays
-    )
 
 
 def outcome_of(

@@ -20,7 +20,7 @@ from checker.numeric.references import Reference
 
 SMALLEST_AVOIDED = 5  # smaller sizes are too few to do without any
 
-read_reference = cache(Reference)  # once per process: a sealed child may not open the file again
+read_reference = cache(Reference)  # once per process: while a file is graded, it may not be opened
 
 
 def step_of(path: Path) -> Step:

@@ -17,8 +17,7 @@ Tell = Callable[[str, float | None], None]  # what is compiled, and None or the 
 def loader_of(step: Step) -> Callable[[str, str, str, Tell], ModuleType]:
     """Return what runs the file of a step or, where it is a kernel, compiles it.
 
-    It takes the module's name, the source, its path, and what hears of compiling. What it needs is imported now,
-    for a seal hides it.
+    It takes the module's name, the source, its path, and what hears of compiling.
     """
     if step.language is PYTHON:
         return lambda name, source, path, tell: load_source(name, source, path)

@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Collection, Mapping
 from types import CodeType, ModuleType
 
-from checker.claims import seal
 from checker.claims.observation import Draws, Tell, observe
 from checker.claims.subjects import load_code, load_source, loader_of
 from checker.course.attempts import edited, load_attempts
@@ -20,9 +19,9 @@ from checker.events import Claimed, Event, Job, Started, SubjectGraded
 
 
 def answer_to(step: Step) -> ModuleType:
-    """Return the solution of a step, of a kernel its model; behind a seal its module is hidden."""
+    """Return the solution of a step, of a kernel its model."""
     path = step.model_file
-    return load_code(f"checker.answer.{step.name}", compile(path.read_text(), str(path), "exec"))
+    return load_code(f"answer.{step.name}", compile(path.read_text(), str(path), "exec"))
 
 
 def diagnosis_of(step: Step, busy: Callable[[], None], draws: Draws | None = None, *, show: bool = False) -> Diagnosis:
@@ -44,8 +43,7 @@ def diagnosis_of(step: Step, busy: Callable[[], None], draws: Draws | None = Non
 def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -> None:
     """Grade every subject of a job and explain every no; try those with the right numbers on drawn configurations.
 
-    Their order is shuffled. What one of them replaces is put back before the next is graded. Each is announced before
-    it is loaded or tried, in case it ends the process or never ends.
+    Their order is shuffled. Each is announced before it is loaded or tried, in case it ends the process or never ends.
     """
     solution = (step.solution_file if job.compiled_kernels else step.model_file).read_text()
     load_file = (
@@ -57,23 +55,12 @@ def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -
     paths = {name: f"subject_{number}" for number, name in enumerate(subjects)}
     loaded: dict[str, ModuleType] = {}
     happened: dict[str, str] = {}
-    guarded: seal.Kept = []
-    running = ""
-
-    def put_back() -> None:
-        if replaced := seal.put_back(guarded):
-            happened.setdefault(running, f"it replaces {replaced}")
 
     def take(event: Event) -> None:
-        nonlocal running
         if isinstance(event, Started):
-            if event.subject != running:
-                put_back()
-                running = event.subject
             tell(event)
 
     def load(test_modules: Collection[str]) -> Mapping[str, ModuleType]:
-        guarded[:] = seal.guarded(test_modules)
         for name in subjects:
             take(Started("It is loaded.", name))
             try:
@@ -84,7 +71,6 @@ def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -
         return loaded
 
     graded = observe(step, subjects, tell=take, load=load)
-    put_back()
     answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
     if job.record:
         write_answers(step, answers)
@@ -94,7 +80,6 @@ def grade_subjects(step: Step, job: Job, tell: Tell, busy: Callable[[], None]) -
     draws = Draws(answer_to(step), range(job.seed, job.seed + job.draws))
     right = {name: loaded[name] for name in subjects if all_yes(graded.get(name, {}))}
     drawn = observe(step, right, draws=draws, tell=take)
-    put_back()
     for name in subjects:
         tell(SubjectGraded(name, happened.get(name, "")))
         outcomes = graded.get(name, {}) | drawn.get(name, {})

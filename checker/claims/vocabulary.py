@@ -24,12 +24,6 @@ AXES = {
     4: ("batch", "head", "token", "channel"),
 }
 
-#: Called before anything is decided; a sealed child puts its own here.
-verify: Callable[[], None] = lambda: None  # noqa: E731
-
-#: The arrays that the running claim has compared, for the parent to compare again.
-evidence: list[np.ndarray] = []
-
 
 class Refusal(AssertionError):
     """A claim that does not hold.
@@ -72,14 +66,12 @@ def constructing() -> Iterator[None]:
 
 def require(condition: bool, sentence: str, observed: object = None) -> None:
     """Refuse with ``sentence`` unless ``condition`` holds; mistakes are told apart by ``observed``, if given."""
-    verify()
     if condition is not True and not (isinstance(condition, np.bool_) and condition):
         raise Refusal(sentence, observed)
 
 
 def first_of(refusals: Sequence[Refusal], observed: object) -> None:
     """Refuse with the first of some refusals, if there is one; ``observed`` is what all of them saw."""
-    verify()
     if refusals:
         first = refusals[0]
         raise Refusal(first.sentence, observed, first.wanted) from first.__cause__
@@ -87,7 +79,6 @@ def first_of(refusals: Sequence[Refusal], observed: object) -> None:
 
 def is_value(what: str, actual: object, expected: object) -> None:
     """Refuse unless a plain value is what it must be, including its type."""
-    verify()
     if not is_same(actual, expected):
         raise Refusal(f"{what} is {actual!r}, and must be {expected!r}.")
 
@@ -109,11 +100,9 @@ def error_of(what: str, call: Callable[[], object], kind: type[Exception] = Valu
     Raises:
         Refusal: it raises nothing, or an error of another kind.
     """
-    verify()
     try:
         call()
     except kind as error:
-        verify()
         return "".join([str(error)])  # a plain str, whatever __str__ returns
     except (NotImplementedError, NameError, AttributeError):  # not written yet, or a typo
         raise
@@ -145,7 +134,6 @@ def equal(
     Raises:
         Refusal: type, shape, dtype, finiteness, or values differ; they are compared in this order.
     """
-    verify()
     expected = as_array(expected)[0] if hasattr(expected, "__dlpack__") else np.asarray(expected)
     axes = axes or AXES.get(expected.ndim, tuple(f"axis {axis}" for axis in range(expected.ndim)))
     if actual is None:
@@ -159,7 +147,6 @@ def equal(
         raise Refusal(sentence, f"a tensor of {dtype}" if array is None else array)
     if array is None or dtype != expected.dtype.name:
         raise Refusal(f"{what} is {dtype}, and must be {expected.dtype.name}.")
-    evidence.append(array)
     compared = Comparison(what, array, expected, axes, whose)
     if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
         if not expected.ndim:

@@ -1,11 +1,10 @@
 """The child process: runs the claims of a step on a subject, and tells the parent what they say.
 
 A learner's file may hang, print, exit or kill its process; all of that happens here. Events go to the parent
-through one pipe (``checker.events``); the verdict of the claims is signed with another key, and only while the seal
-holds.
+through one pipe (``checker.events``).
 
-``python -m cli.claims.worker FD [STEP]`` reads a key and then one job from standard input. With a step, it
-first imports what that step's check needs, so that a later job need not wait for it.
+``python -m checker.claims.worker FD [STEP]`` reads one job from standard input. With a step, it first imports what that
+step's check needs, so that a later job need not wait for it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import FrameType, ModuleType
 
-from checker.claims import seal
+from checker.claims import own_answer
 from checker.claims.observation import Draws, Tell, observe
 from checker.claims.plugin import read_reference
 from checker.claims.subjects import loader_of
@@ -30,8 +29,6 @@ from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.locating import line_in_words, where_in_words
 from checker.diagnosis.mistakes import Outcomes
 from checker.events import (
-    REPORT,
-    SEALED,
     Busy,
     Compiling,
     Decided,
@@ -43,11 +40,8 @@ from checker.events import (
     MaxUnusable,
     Notice,
     Shown,
-    Sign,
-    Tampered,
     Unloadable,
     encode,
-    signer,
 )
 from checker.mojo.messages import KernelRefused
 from checker.numeric.showing import shown
@@ -57,11 +51,11 @@ Compiles = Callable[[str, float | None], None]  # what is compiled, and None or 
 COMPILED_STAGES = ("traced", "compiled")
 
 
-def channel(descriptor: int, sign: Sign | None = None) -> Tell:
-    """Return a function that writes one event to the parent, signed or not."""
+def channel(descriptor: int) -> Tell:
+    """Return a function that writes one event to the parent."""
 
     def tell(event: Event) -> None:
-        os.write(descriptor, encode(event, sign))
+        os.write(descriptor, encode(event))
 
     return tell
 
@@ -81,15 +75,14 @@ def tell_where_when_asked(path: str, tell: Tell) -> None:
 
 
 class Graded:
-    """The learner's module, graded under a seal: numbers, another configuration, as MAX traces it, compiled."""
+    """The learner's module, graded: numbers, another configuration, as MAX traces it, compiled."""
 
-    def __init__(self, step: Step, job: Job, tell: Tell, decide: Tell, compiling: Compiles) -> None:
-        self.step, self.job, self.tell, self.decide, self.compiling = step, job, tell, decide, compiling
+    def __init__(self, step: Step, job: Job, tell: Tell, compiling: Compiles) -> None:
+        self.step, self.job, self.tell, self.compiling = step, job, tell, compiling
         self.load_file = loader_of(step)
         self.module: dict[str, ModuleType] = {}
-        self.trusted = True
         if step.reference_file.is_file():
-            read_reference(step.reference_file)  # a sealed child may not
+            read_reference(step.reference_file)  # while the learner's file runs, nothing may
 
     def numbers(self) -> Outcomes:
         """Try the claims about numbers."""
@@ -106,16 +99,16 @@ class Graded:
             self._run("compiled", traced)
 
     def _run(self, stage: str, claims: Collection[str] | None, draws: Draws | None = None) -> Outcomes:
-        """Report and return the outcome of every claim, or none if the file cannot be loaded or trusted."""
-        sealed: list[seal.Seal] = []
+        """Report and return the outcome of every claim, or none if the file cannot be loaded."""
 
         def load(test_modules: Collection[str]) -> Mapping[str, ModuleType]:
-            sealed.append(seal.close(self.step, test_modules))
+            closed.enter_context(own_answer.kept_closed(self.step))
             if not self.module:
                 self.load()
             return self.module
 
-        with tracing(self.step) if stage == "traced" else contextlib.nullcontext() as traced:
+        with contextlib.ExitStack() as closed:
+            traced = closed.enter_context(tracing(self.step)) if stage == "traced" else None
             found = observe(
                 self.step,
                 ["subject"],
@@ -128,16 +121,10 @@ class Graded:
                 gone=self.job.gone,
                 tell=self.tell,
                 load=load,
-                verify=lambda: sealed[0].verify(thoroughly=True),
             )
-        happened = sealed[0].open()
-        if happened:
-            self.tell(Tampered(happened))
-            self.trusted = False
-            return {}
         outcomes = found.get("subject", {})
         if self.module:
-            self.decide(Decided(stage, {claim: outcome.verdict for claim, outcome in outcomes.items()}))
+            self.tell(Decided(stage, {claim: outcome.verdict for claim, outcome in outcomes.items()}))
         return outcomes
 
     def load(self) -> None:
@@ -163,9 +150,9 @@ def tracing(step: Step) -> Iterator[type[Exception] | None]:
         yield graphs.StagedError
 
 
-def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], None], compiling: Compiles) -> None:
+def grade(step: Step, job: Job, tell: Tell, busy: Callable[[], None], compiling: Compiles) -> None:
     """Report what every claim says of the learner's file, then why it says no, or the result of compiling."""
-    graded, draws = Graded(step, job, tell, decide, compiling), None
+    graded, draws = Graded(step, job, tell, compiling), None
     outcomes = graded.numbers()
     if all_yes(outcomes):
         draws = Draws(answer_to(step), [job.seed])  # only now is the solution read
@@ -178,7 +165,7 @@ def grade(step: Step, job: Job, tell: Tell, decide: Tell, busy: Callable[[], Non
         if job.show:
             seen = [one.compared for one in diagnosis.blamed.get(job.show, {}).values() if one.compared]
             tell(Shown(job.show, tuple(shown(seen[0])) if seen else ()))
-    elif job.compile and graded.trusted and all_yes(outcomes):
+    elif job.compile and all_yes(outcomes):
         graded.compiled()
 
 
@@ -232,13 +219,10 @@ def rest() -> None:
 def main() -> None:
     """Run one job and end."""
     pipe, *ahead = sys.argv[1:]
-    descriptor, key = int(pipe), bytes.fromhex(sys.stdin.readline())
-    tell, decide = channel(descriptor, signer(key, REPORT)), channel(descriptor, signer(key, SEALED))
-    unsigned = channel(descriptor)  # what a module can reach signs nothing
-    del key
+    tell = channel(int(pipe))
 
     def compiling(what: str, seconds: float | None) -> None:
-        unsigned(Compiling(what, seconds))
+        tell(Compiling(what, seconds))
 
     try:
         for name in ahead:
@@ -258,14 +242,14 @@ def main() -> None:
         tell(MaxUnusable(in_words(error)))
         tell(Ended())
         return
-    tell_where_when_asked(job.path, unsigned)
-    unsigned(Busy())
+    tell_where_when_asked(job.path, tell)
+    tell(Busy())
     if job.kind == "survey":
-        grade_subjects(step, job, tell, lambda: unsigned(Busy()))
+        grade_subjects(step, job, tell, lambda: tell(Busy()))
         if runtime:
             tell(KernelsUsed(sorted(runtime.kernels.used)))
     else:
-        grade(step, job, tell, decide, lambda: unsigned(Busy()), compiling)
+        grade(step, job, tell, lambda: tell(Busy()), compiling)
     for sentence in runtime.notices if runtime else []:
         tell(Notice(sentence))
     tell(Ended())

@@ -135,7 +135,21 @@ def find_step(text: str) -> Step:
 
 
 @cache
+def _statements(step: Step) -> list[ast.stmt]:
+    """Return the statements of a step's check file."""
+    return ast.parse(step.check_file.read_text()).body
+
+
 def uses_max(step: Step) -> bool:
     """Return whether the claims of a step run MAX: their file imports ``checker.claims.modules``."""
-    nodes = ast.walk(ast.parse(step.check_file.read_text()))
-    return any(isinstance(node, ast.ImportFrom) and node.module == CLAIMS_THAT_RUN_MAX for node in nodes)
+    return any(isinstance(node, ast.ImportFrom) and node.module == CLAIMS_THAT_RUN_MAX for node in _statements(step))
+
+
+def claims_of(step: Step) -> dict[str, str]:
+    """Return the claims that the check of a step makes, and the kind of each: numbers, drawn or compiled."""
+    claims = {}
+    for node in _statements(step):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            markers = {ast.unparse(one).removeprefix("pytest.mark.") for one in node.decorator_list}
+            claims[node.name] = next((kind for kind in ("drawn", "compiled") if kind in markers), "numbers")
+    return claims

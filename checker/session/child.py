@@ -1,7 +1,6 @@
 """The process that runs a check: start it, give it a job, hear it in time, end it.
 
-The child runs the learner's code, so nothing from it is trusted: its exit status and what it prints mean nothing,
-and an event that decides counts only with this run's signature.
+The child runs the learner's code, so its exit status and what it prints mean nothing; only its events count.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -18,7 +16,7 @@ from dataclasses import asdict, replace
 
 from checker.course.paths import ROOT
 from checker.course.steps import Step
-from checker.events import REPORT, SEALED, Event, Hanging, Job, Late, Tick, signer
+from checker.events import Event, Hanging, Job, Late, Tick
 from checker.session.listening import QUIET_SECONDS, listen
 
 ANSWER_SECONDS = 1  # for the child to say where it hangs
@@ -36,8 +34,6 @@ class Child:
     """
 
     def __init__(self, step: Step | None = None) -> None:
-        key = secrets.token_bytes(32)
-        self.signs = {purpose: signer(key, purpose) for purpose in (REPORT, SEALED)}
         self.reader, writer = os.pipe()
         self.process = subprocess.Popen(
             [sys.executable, "-u", "-m", "checker.claims.worker", str(writer), *([step.name] if step else [])],
@@ -50,7 +46,6 @@ class Child:
         )
         os.close(writer)
         self.guard = self._guarded()
-        self._write(f"{key.hex()}\n")
 
     def __enter__(self) -> Child:
         return self
@@ -101,7 +96,7 @@ class Child:
 
     def _listen(self, quiet_seconds: float, *, started: bool = False) -> Iterator[Event]:
         assert self.process.stdout is not None
-        return listen(self.signs, self.reader, self.process.stdout.fileno(), quiet_seconds, started)
+        return listen(self.reader, self.process.stdout.fileno(), quiet_seconds, started)
 
     def _wake(self) -> None:
         """Wake a child that was started ahead and has stopped itself until there is a job."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import selectors
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from checker.events import Compiling, Died, Ended, Event, Late, Printed, Sign, Tick, decode
+from checker.events import Compiling, Died, Ended, Event, Late, Printed, Tick, decode
 
 #: Seconds without an event of a learner's file, while nothing is being compiled; tests shorten it.
 QUIET_SECONDS = float(os.environ.get("COURSE_QUIET_SECONDS", "10"))
@@ -38,11 +38,10 @@ class _Lines:
         return [line[: self.longest] for line in lines]
 
 
-def listen(signs: Mapping[str, Sign], pipe: int, output: int, quiet_seconds: float, started: bool) -> Iterator[Event]:
+def listen(pipe: int, output: int, quiet_seconds: float, started: bool) -> Iterator[Event]:
     """Yield what a child says and prints, and a ``Tick`` several times per second.
 
     Args:
-        signs: makes the signatures that its events must have, by what they are for.
         pipe: the descriptor of its events.
         output: the descriptor of its standard output.
         quiet_seconds: seconds without an event until it is late, while nothing is being compiled.
@@ -63,7 +62,7 @@ def listen(signs: Mapping[str, Sign], pipe: int, output: int, quiet_seconds: flo
                         if printed <= PRINTED_LINES:
                             yield Printed(line.decode(errors="replace"))
                         continue
-                    event = decode(line, signs)
+                    event = decode(line)
                     if event is None:
                         continue
                     heard, started = time.monotonic(), True

@@ -7,9 +7,8 @@ import time
 from checker.course.languages import Unreadable
 from checker.course.paths import relative_path
 from checker.course.static import StaticVerdict, what_to_do
-from checker.course.steps import Step, uses_max
-from checker.events import Busy, Claimed, Compiling, Decided, Event, Printed, Shown, Tick, Unloadable
-from checker.session.evidence import Evidence, claims_of, drawn_claims_of
+from checker.course.steps import Step, claims_of, uses_max
+from checker.events import Claimed, Compiling, Decided, Event, Printed, Shown, Tick, Unloadable
 from checker.session.printer import Printer
 from checker.session.verdict import INTERRUPTED, YES, Explanation, Heard, Verdict, decide
 
@@ -68,13 +67,14 @@ class Report:
         self.gpu_decides = gpu_decides
         self.started = started
         self.heard = Heard(step.language, source)
-        self.evidence = Evidence(step)
         self.held: list[str] = []  # claims whose rows are not printed yet
         self.waiting: set[str] = set()  # blanks whose row says that they wait
-        self.required = claims_of(step, compiled=compile_)
-        self.drawn = drawn_claims_of(step)
-        self.more_to_come = self.required != claims_of(step, compiled=False)
-        self.left_out = claims_of(step, compiled=True) - self.required  # what a yes leaves open
+        kinds = claims_of(step)
+        compiled = {claim for claim, kind in kinds.items() if kind == "compiled"}
+        self.required = kinds.keys() - (set() if compile_ else compiled)
+        self.drawn = {claim for claim, kind in kinds.items() if kind == "drawn"}
+        self.more_to_come = bool(compiled) and compile_
+        self.left_out = compiled if not compile_ else set()  # what a yes leaves open
         self.shown: Shown | None = None
         self.may_go_on = False  # the learner was told that only compiling is left
 
@@ -89,12 +89,8 @@ class Report:
                     self._print_held()
                     self._say_that_it_is_a_yes()
                 self.printer.progress(event)
-            case Busy():
-                self.evidence.load()
             case Claimed():
                 self._take(event)
-                if self.evidence.disputes(event):
-                    self.heard.disputed.append(event.claim)
             case Shown():
                 self.shown = event
             case Unloadable(_, where):

@@ -19,7 +19,6 @@ from checker.events import (
     Notice,
     Printed,
     Started,
-    Tampered,
     Unloadable,
 )
 
@@ -57,7 +56,7 @@ class Heard:
     source: str = ""
     claims: dict[str, Claimed] = field(default_factory=dict)
     explained: list[Explained] = field(default_factory=list)
-    sealed: dict[str, str] = field(default_factory=dict)  # claim -> the verdict that the sealed child signed
+    sealed: dict[str, str] = field(default_factory=dict)  # claim -> its verdict, once its stage is over
     numbers_decided: bool = False
     traced: frozenset[str] = frozenset()  # compiled claims that hold as far as MAX traces the module
     ended: bool = False
@@ -65,7 +64,6 @@ class Heard:
     stopped: Explanation | None = None
     notices: list[str] = field(default_factory=list)
     crash: tuple[int, str] | None = None  # the line, and what the language said of it
-    disputed: list[str] = field(default_factory=list)  # claims whose numbers are not the recorded ones
 
     def hear(self, event: Event) -> None:
         """Take in one event."""
@@ -89,8 +87,6 @@ class Heard:
                 self.stopped = Explanation(help, where=where)
             case MaxUnusable(sentence):
                 self.stopped = Explanation(f"No verdict: {sentence}")
-            case Tampered(sentence):
-                self.stopped = Explanation(f"No verdict: your file {sentence}, which the check relies on. Remove that.")
             case Late() | Died() if self.refused:
                 pass  # while the reason was sought: the verdict stands
             case Late(seconds, where):
@@ -115,13 +111,13 @@ class Heard:
 
     @property
     def refused(self) -> bool:
-        """Whether the sealed child has signed a no."""
+        """Whether a claim says no."""
         return "no" in self.sealed.values()
 
     @property
     def numbers_are_right(self) -> bool:
-        """Whether every claim about numbers was made, held, and is not disputed."""
-        return self.numbers_decided and not self.disputed and set(self.sealed.values()) == {"yes"}
+        """Whether every claim about numbers was made, and held."""
+        return self.numbers_decided and set(self.sealed.values()) == {"yes"}
 
     @property
     def only_compiling_is_left(self) -> bool:
@@ -178,9 +174,6 @@ def decide(heard: Heard, required: Collection[str], to_write: Collection[str], *
     if missing := set(required) - {name.partition("[")[0] for name in heard.sealed}:
         unheard = f"{len(missing)} claims were not heard of ({', '.join(sorted(missing))})"
         return Verdict(NO, (heard.no_verdict(unheard, "Does the file stop the check?"),))
-    if heard.disputed:
-        numbers = f"The numbers that {', '.join(heard.disputed)} compared are not those recorded, though it said yes,"
-        return Verdict(NO, (heard.no_verdict(numbers, "Does the file change what compares them?"),))
     if not heard.ended:
         return Verdict(NO, (heard.no_verdict("The check did not end", "Does the file stop it?"),))
     reserve = ("Only the GPU disagrees, and the CPU decides: yes, with that caveat.",) if failed else ()

@@ -32,9 +32,8 @@ from checker.claims.worker import import_max
 from checker.course.blanks import find_blanks
 from checker.course.languages.python import FunctionNode as Function
 from checker.course.languages.python import functions
-from checker.course.steps import Step, uses_max
+from checker.course.steps import Step, claims_of, uses_max
 from checker.events import Claimed, Event, Started
-from checker.session.evidence import claims_of
 
 SECONDS = 20  # for one claim, not counting what MAX compiles
 SAID = "mutant "  # begins a line of the child's
@@ -230,7 +229,7 @@ def accepts(step: Step, source: str) -> bool:
         if any(outcome.verdict != "yes" for outcome in said.values()):
             return False
         heard |= {claim.partition("[")[0] for claim in said}
-    return heard == claims_of(step, compiled=True)
+    return heard == claims_of(step).keys()
 
 
 def _late(signum: int, frame: FrameType | None) -> None:

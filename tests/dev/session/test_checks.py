@@ -155,7 +155,6 @@ MISTAKES = {
     "It never ends.": {WELL: "while True: pass"},
     "It cannot be loaded.": {"import numpy as np": "import nunpy as np"},
     "It ends where it is loaded.": {"import numpy as np": "import numpy as np, os; os._exit(0)"},
-    "It patches.": first("np.allclose = np.isfinite"),
 }
 ALTERNATIVES = {"with a name": {WELL: WELL.replace("return", "dots =") + "; return dots"}}
 HABITS = {}
@@ -172,7 +171,7 @@ print({one.name: one.problem({one.name} & mistakes.keys()) for one in surveyed})
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_subject_that_ends_hangs_or_patches_does_not_spoil_the_rest(course, seed):
+def test_a_subject_that_ends_or_hangs_does_not_spoil_the_rest(course, seed):
     (course.root / "tests" / "attempts" / "warmup_01.py").write_text(DISTURBING)
     run = course.python("-c", SURVEY % seed)
     assert ast.literal_eval(run.stdout) == {
@@ -183,7 +182,6 @@ def test_a_subject_that_ends_hangs_or_patches_does_not_spoil_the_rest(course, se
         "It never ends.": "it ended the survey: Late(seconds=1, where='')",
         "It cannot be loaded.": "it cannot be loaded: ModuleNotFoundError: No module named 'nunpy'",
         "It ends where it is loaded.": "it ended the survey: Died()",
-        "It patches.": "it replaces numpy.allclose",
     }
 
 

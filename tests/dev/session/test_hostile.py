@@ -20,11 +20,6 @@ HOSTILE_AT_IMPORT = {
     "os._exit": "import os\nos._exit(0)\n",
     "kills its process group": "import os, signal\nos.killpg(0, signal.SIGKILL)\n",
     "prints a fake verdict": f"import os\nprint({FAKE!r}, flush=True)\nos._exit(0)\n",
-    "writes fake events": "import json, os\n"
-    "for descriptor in range(3, 64):\n"
-    "    for event in ({'event': 'claim', 'claim': 'test_forward', 'verdict': 'yes', 'about': '', 'help': '', 'sentence': ''}, {'event': 'end'}):\n"
-    "        try:\n            os.write(descriptor, (json.dumps(event | {'token': ''}) + '\\n').encode())\n"
-    "        except OSError:\n            pass\nos._exit(0)\n",
     "imports the answer": "from solutions.solution_07 import *\n",
     "reads the answer": "exec(open('solutions/solution_07.py').read())\n",
     "loads the answer by its path": "import runpy\nglobals().update(runpy.run_path('solutions/solution_07.py'))\n",
