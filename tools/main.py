@@ -251,17 +251,6 @@ def book_check(chapters: tuple[str, ...]) -> int:
 
 @main.command()
 @click.argument("out", type=FOLDER)
-@click.argument("chapters", nargs=-1)
-@click.option("--unfolded", is_flag=True, help="Open everything that is folded.")
-def book_pictures(out: Path, chapters: tuple[str, ...], unfolded: bool) -> None:
-    """Take pictures of the built book's pages: OUT, then step_07 … or all"""
-    from tools.book_maker.browser import take_pictures
-
-    take_pictures(out, _found(chapters), unfolded)
-
-
-@main.command()
-@click.argument("out", type=FOLDER)
 @click.argument("figures", nargs=-1)
 def book_figures(out: Path, figures: tuple[str, ...]) -> None:
     """Draw figures without building the book: OUT, then step_07.heads … or all"""

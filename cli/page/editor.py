@@ -4,8 +4,8 @@ CodeMirror rather than the Ace that mdBook brings: what one writes in is text to
 and a phone's keyboard, selection and corrections work, which Ace imitates. Its packages are ES modules, and a browser
 that is given an import map loads these as they are: no Node, no bundler. No package of PyPI brings it in a recent
 version without a framework, so Python fetches the archives itself, as pip does: the versions stand in
-``pyproject.toml``, and ``requirements/editor.json`` (made by ``./run lock``) has the licence of each and the checksum
-that its archive must have. They are kept in ``.course/editor``, with their licences. Where they cannot be fetched, the
+``pyproject.toml``, and ``requirements/editor.json`` (made by ``./run lock``) has the license of each and the checksum
+that its archive must have. They are kept in ``.course/editor``, with their licenses. Where they cannot be fetched, the
 page has a plain text field instead.
 """
 
@@ -63,7 +63,7 @@ def archive(name: str, version: str) -> bytes:
 
 
 def described(name: str, version: str) -> dict[str, Any]:
-    """Return what the registry says of a package: its licence, what it needs, the checksum of its archive.
+    """Return what the registry says of a package: its license, what it needs, the checksum of its archive.
 
     Raises:
         OSError: the registry cannot be asked.
@@ -110,7 +110,7 @@ def fetch(say: Callable[[str], None]) -> None:
 
 
 def _unpack(name: str, package: Package, data: bytes, into: Path) -> None:
-    """Write the module of a package, and its licence beside it.
+    """Write the module of a package, and its license beside it.
 
     Raises:
         OSError: the archive is not the pinned one.

@@ -6,8 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,55 +19,21 @@ from tools.course_copy import Course
 interrupts.restore()  # what the tests start, and send signals to, is to begin as in a terminal
 
 
-NEED_BROWSER = "COURSE_TESTS_NEED_BROWSER"  # not empty: a test that looks at pages fails where it would be left out
-BROWSER = pytest.StashKey[str]()
-NO_BROWSER = pytest.StashKey[str]()
-LEFT_OUT = "left out for want of a browser"  # of a report: why
-ONE_AT_A_TIME = Path(tempfile.gettempdir()) / "course-tests-get-a-browser"
-
-
-def looks_at_pages(test: pytest.Item) -> bool:
-    return "browser_path" in getattr(test, "fixturenames", ())
+NEED_BROWSER = "COURSE_TESTS_NEED_BROWSER"  # not empty: a test of a page fails without a browser
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave out what looks at pages where time matters."""
-    if looks_at_pages(item):
+    """Leave tests of pages to ``./run test --all``."""
+    if "browser" in getattr(item, "fixturenames", ()):
         item.add_marker("slow")
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Find a browser if a test needs one, or get one: now, for what is told now is seen."""
-    if session.config.option.collectonly or not any(map(looks_at_pages, session.items)):
-        return
-    from tools.book_maker import browser
-
-    captured = session.config.pluginmanager.getplugin("capturemanager")
-    with captured.global_and_fixture_disabled(), ONE_AT_A_TIME.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            session.config.stash[BROWSER] = browser.get(lambda what: print(what, file=sys.stderr))
-        except browser.NoBrowser as error:
-            session.config.stash[NO_BROWSER] = str(error)
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Without a browser, do not even build what a test would look at."""
-    why = item.config.stash.get(NO_BROWSER, None)
-    if why and looks_at_pages(item):
-        if os.environ.get(NEED_BROWSER):
-            pytest.fail(f"{why} ({NEED_BROWSER} is set, so this test is not left out.)", pytrace=False)
-        item.user_properties.append((LEFT_OUT, why))
-        pytest.skip(why)
-
-
-@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say at the end what the tests did not look at."""
-    skipped = [dict(report.user_properties) for report in terminalreporter.stats.get("skipped", ())]
-    for why, count in Counter(properties[LEFT_OUT] for properties in skipped if LEFT_OUT in properties).items():
-        terminalreporter.write_line(f"{count} tests that look at pages were left out: {why}", yellow=True)
+    """Say at the end how many tests want a browser."""
+    skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", ())]
+    if reasons := [reason for reason in skipped if NEED_BROWSER in reason]:
+        terminalreporter.write_line(f"Tests of pages: {len(reasons)}. {reasons[0]}", yellow=True)
 
 
 @pytest.fixture(autouse=True)
@@ -80,19 +44,16 @@ def _handler_of_ctrl_c() -> Iterator[None]:
     assert signal.getsignal(signal.SIGINT) is before or before is signal.default_int_handler
 
 
-@pytest.fixture(scope="session")
-def browser_path(pytestconfig: pytest.Config) -> str:
-    """Where the browser is; a test that asks for it is left out where there is none (see above)."""
-    return pytestconfig.stash[BROWSER]
-
-
 @pytest.fixture(scope="module")  # not "session": where Playwright's event loop runs, MAX cannot run its own
-def browser(browser_path: str) -> Iterator[object]:
-    """The one browser of a module."""
-    from tools.book_maker.browser import chromium
+def browser() -> Iterator[object]:
+    """The one browser of a module; without one, its tests are skipped."""
+    from tools.book_maker.browser import NoBrowser, chromium
 
-    with chromium(browser_path) as started:
-        yield started
+    try:
+        with chromium() as started:
+            yield started
+    except NoBrowser as error:
+        (pytest.fail if os.environ.get(NEED_BROWSER) else pytest.skip)(f"{error} ({NEED_BROWSER}=1 demands one)")
 
 
 @pytest.fixture(autouse=True)

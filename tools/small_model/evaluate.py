@@ -94,7 +94,7 @@ class NGram:
 
     Let C be the count of the context of n - 1 bytes, c that of context and byte, and D the number of different bytes
     seen after it. Then (Ney, Essen and Kneser 1994, "On structuring probabilistic dependences in stochastic language
-    modelling"):  p_n = max(c - d_n, 0) / C + d_n D / C * p_(n-1), and p_0 = 1/256. Each discount d_n is chosen on the
+    modeling"):  p_n = max(c - d_n, 0) / C + d_n D / C * p_(n-1), and p_0 = 1/256. Each discount d_n is chosen on the
     dev chapters.
     """
 

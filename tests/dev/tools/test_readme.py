@@ -35,7 +35,6 @@ NOT_IN_CI = {
     "bench-watch": "wants an idle machine; test_watch.py saves files and waits for verdicts",
     "nightly": "compiles for minutes, on top of all that ./run test does",
     "book-check": "finds what book-build finds, without building",
-    "book-pictures": "needs a browser; test_book_browser.py looks at the same pages",
     "book-figures": "draws what book-build draws, as files",
     "book-widgets": "writes the files that test_widgets.py compares, and one is timed on an idle machine",
     "readme-picture": "writes the file that test_readme.py compares",

@@ -59,7 +59,7 @@ class Server:
         self.models.append(model)
         dead = False
 
-        def end():  # as MAX does: what waits inside is cancelled, and that becomes an error
+        def end():  # as MAX does: what waits inside is canceled, and that becomes an error
             nonlocal dead
             dead = True
             task.cancel()
