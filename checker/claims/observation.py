@@ -18,6 +18,7 @@ from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.inputs import inputs_of
 from checker.diagnosis.locating import place_in, where_in_words
 from checker.diagnosis.mistakes import Outcome
+from checker.diagnosis.sketches import sketch
 from checker.events import Claimed, Event, Started
 
 Tell = Callable[[Event], None]
@@ -260,7 +261,11 @@ def outcome_of(
         return Outcome("yes", about=about)
     error = failure.value
     if isinstance(error, Refusal):
-        observed = error.observed if isinstance(error.observed, np.ndarray | str) else repr(error.observed)
+        observed = error.observed
+        if isinstance(observed, np.ndarray):
+            observed = sketch(observed)
+        elif not isinstance(observed, str):
+            observed = repr(observed)
         where = where_in_words(error.__cause__, path, error.wanted) if error.__cause__ else ""
         return Outcome("no", error.sentence, where, observed, about, error.compared)
     function, _ = place_in(error, path)

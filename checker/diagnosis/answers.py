@@ -1,21 +1,19 @@
 """Recorded answers of every known mistake to the claims, so that naming a mistake is a lookup.
 
-One file for each step, ``tests/references/mistakes/step_07.npz``: an index in JSON and the arrays that it counts.
-``./run kernels`` writes them.
+One file for each step, ``tests/references/mistakes/step_07.npz``: an index in JSON, and the numbers of all sketches one
+after the other. ``./run kernels`` writes them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
 
 import numpy as np
 
 from checker.course.steps import Step
-from checker.diagnosis.mistakes import Answers, Outcome, agrees
-
-INDEX = "index"
+from checker.diagnosis.mistakes import Answers, Outcome
+from checker.diagnosis.sketches import Sketch
 
 
 def read_answers(step: Step) -> Answers | None:
@@ -23,13 +21,15 @@ def read_answers(step: Step) -> Answers | None:
     if not step.answers_file.is_file():
         return None
     with np.load(step.answers_file) as file:
-        index = json.loads(file[INDEX].tobytes())
-        if index["made_of"] != made_of(step):
-            return None
-        arrays = [file[str(number)] for number in range(len(file.files) - 1)]
+        index, sums = json.loads(file["index"].tobytes()), file["sums"]
+    if index["made_of"] != made_of(step):
+        return None
+    sketches = [
+        Sketch(dtype, tuple(shape), odd, sums[first:end]) for dtype, shape, odd, first, end in index["sketches"]
+    ]
     return {
         mistake: {
-            claim: Outcome(verdict, observed=arrays[observed] if isinstance(observed, int) else observed)
+            claim: Outcome(verdict, observed=sketches[observed] if isinstance(observed, int) else observed)
             for claim, (verdict, observed) in outcomes.items()
         }
         for mistake, outcomes in index["answers"].items()
@@ -38,26 +38,35 @@ def read_answers(step: Step) -> Answers | None:
 
 def write_answers(step: Step, answers: Answers) -> None:
     """Record the answers of a step's mistakes, unless what is recorded says the same."""
-    if _equal(read_answers(step), answers):
+    recorded = read_answers(step)
+    if recorded is not None and _observed(recorded) == _observed(answers):
         return
-    numbers: dict[tuple[str, tuple[int, ...], bytes], int] = {}
-    arrays: dict[str, Any] = {}
+    sketches: list[tuple[str, tuple[int, ...], str, int, int]] = []
+    numbers: dict[tuple[str, tuple[int, ...], str, bytes], int] = {}
+    sums: list[np.ndarray] = []
 
-    def entry(observed: object) -> object:
-        if not isinstance(observed, np.ndarray):
+    def entry(observed: Sketch | str | None) -> int | str | None:
+        if not isinstance(observed, Sketch):
             return observed
-        number = numbers.setdefault((observed.dtype.name, observed.shape, observed.tobytes()), len(numbers))
-        arrays[str(number)] = observed
-        return number
+        key = (observed.dtype, observed.shape, observed.odd, observed.sums.tobytes())
+        if key not in numbers:
+            numbers[key] = len(numbers)
+            first = sketches[-1][-1] if sketches else 0
+            sketches.append((*key[:3], first, first + observed.sums.size))
+            sums.append(observed.sums)
+        return numbers[key]
 
     table = {
         mistake: {claim: (outcome.verdict, entry(outcome.observed)) for claim, outcome in outcomes.items()}
         for mistake, outcomes in answers.items()
     }
-    index = json.dumps({"made_of": made_of(step), "answers": table})
+    index = json.dumps({"made_of": made_of(step), "answers": table, "sketches": sketches})
     step.answers_file.parent.mkdir(exist_ok=True)
-    arrays[INDEX] = np.frombuffer(index.encode(), np.uint8)
-    np.savez_compressed(step.answers_file, **arrays)
+    np.savez_compressed(
+        step.answers_file,
+        index=np.frombuffer(index.encode(), np.uint8),
+        sums=np.concatenate([np.empty(0, np.float32), *sums]),
+    )
 
 
 def made_of(step: Step) -> str:
@@ -69,11 +78,9 @@ def made_of(step: Step) -> str:
     return digest.hexdigest()
 
 
-def _equal(recorded: Answers | None, answers: Answers) -> bool:
-    if recorded is None or recorded.keys() != answers.keys():
-        return False
-    return all(
-        recorded[mistake].keys() == outcomes.keys()
-        and all(agrees(recorded[mistake][claim], outcome) for claim, outcome in outcomes.items())
+def _observed(answers: Answers) -> dict[str, dict[str, object]]:
+    """Return what is recorded of answers: verdicts and observations, by mistake and claim."""
+    return {
+        mistake: {claim: (outcome.verdict, outcome.observed) for claim, outcome in outcomes.items()}
         for mistake, outcomes in answers.items()
-    )
+    }

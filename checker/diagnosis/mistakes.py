@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
+from checker.diagnosis.sketches import Sketch
 from checker.numeric.showing import Comparison
-from checker.numeric.tolerance import close
 
 
 @dataclass(frozen=True)
@@ -16,14 +14,14 @@ class Outcome:
     """What one claim said of one subject.
 
     ``verdict`` is ``yes``, ``no``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
-    ``observed`` is the array that did not fit, or the words of the refusal or error: what naming compares.
+    ``observed`` is a sketch of the array that did not fit, or the words of the refusal or error: what naming compares.
     ``compared`` is what ``--show`` shows.
     """
 
     verdict: str
     sentence: str = ""
     where: str = ""
-    observed: np.ndarray | str | None = None
+    observed: Sketch | str | None = None
     about: str = ""
     compared: Comparison | None = None
 
@@ -32,16 +30,9 @@ Outcomes = Mapping[str, Outcome]  # claim -> outcome
 Answers = Mapping[str, Outcomes]  # mistake -> claim -> outcome
 
 
-def same(one: np.ndarray | str | None, other: np.ndarray | str | None) -> bool:
-    """Return whether two observations are the same: arrays by value, words by equality."""
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.shape == other.shape and one.dtype == other.dtype and close(one, other)
-    return type(one) is type(other) and bool(one == other)
-
-
 def agrees(one: Outcome | None, other: Outcome | None) -> bool:
     """Return whether two outcomes of a claim are the same."""
-    return one is not None and other is not None and one.verdict == other.verdict and same(one.observed, other.observed)
+    return one is not None and other is not None and one.verdict == other.verdict and one.observed == other.observed
 
 
 def that_agree(said: Outcomes, answers: Answers, mistakes: Collection[str]) -> list[str]:

@@ -1,0 +1,41 @@
+"""A sketch tells an array from others, and from nothing that only rounds differently."""
+
+import numpy as np
+import pytest
+
+from checker.diagnosis.sketches import GROUPS, sketch
+
+LARGE = np.random.RandomState(0).standard_normal((4, 7, 300)).astype(np.float32)
+WITH_NAN = np.where(np.abs(LARGE) < 2, LARGE, np.nan)
+
+
+@pytest.mark.parametrize("array", [LARGE, WITH_NAN, LARGE[0, :2, :3], np.float32(3), np.arange(99), LARGE > 0])
+def test_the_same_numbers_in_another_order_of_operations_are_equal(array):
+    array = np.asarray(array)
+    again = array if array.dtype.kind in "bi" else ((array + 0.1) - 0.1).astype(array.dtype)
+    assert sketch(array) == sketch(again)
+    assert sketch(array).sums.size <= GROUPS
+
+
+def one_element(array):
+    array = array.copy()
+    array[2, 3, 4] += 0.02
+    return array
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        one_element(LARGE),
+        LARGE * 1.001,
+        LARGE[::-1],
+        LARGE.reshape(7, 4, 300),
+        LARGE.astype(np.float64),
+        WITH_NAN,
+        np.where(np.isnan(WITH_NAN), np.inf, LARGE),
+        LARGE.astype(str),
+    ],
+)
+def test_other_numbers_are_not(other):
+    assert sketch(LARGE) != sketch(other)
+    assert sketch(other) == sketch(other)
