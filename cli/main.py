@@ -308,9 +308,10 @@ def doctor() -> int:
 @click.option("--solution", is_flag=True, help="Run it on the solution instead of your step.")
 def try_(chapter: str, solution: bool) -> int:
     """Run the Python blocks of a chapter: ./run try 08."""
-    from play.reading.trying import NothingToTry, try_chapter
+    from play.reading.chapters import NoChapter
+    from play.reading.trying import try_chapter
 
-    with refusing(NothingToTry):
+    with refusing(NoChapter):
         return try_chapter(chapter, teller(), solution=solution)
 
 

@@ -280,7 +280,7 @@ def readme_picture() -> None:
 
 def _found(names: tuple[str, ...]) -> list[str]:
     """Return the files of the chapters that a person names, or of all."""
-    from tools.book_maker.chapters import chapters, find_chapter
+    from play.reading.chapters import chapters, find_chapter
 
     try:
         return [find_chapter(name) for name in names] or [path.name for path in chapters()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from rich.syntax import Syntax
 
@@ -14,29 +13,8 @@ from checker.course.paths import ROOT, relative_path
 from checker.course.steps import all_steps
 from checker.session.printer import Printer
 from play.own_steps import use_step
-from play.reading.blocks import Block, blocks_of, need_max, run
-
-CHAPTERS = ROOT / "book" / "src"
-
-
-class NothingToTry(ValueError):
-    """There is no such chapter, or it has no blocks; the message lists the chapters there are."""
-
-
-def find_chapter(name: str) -> Path:
-    """Return the chapter that a person means by ``08``, ``s08``, ``w01``, ``step_08`` or ``heads``.
-
-    Raises:
-        NothingToTry: there is none.
-    """
-    for step in all_steps():
-        if name in (step.name, step.task, step.task.removeprefix("s")):
-            return step.chapter
-    path = CHAPTERS / f"{Path(name).stem}.md"
-    if not path.is_file():
-        there = ", ".join(sorted(path.stem for path in CHAPTERS.glob("*.md") if path.stem != "SUMMARY"))
-        raise NothingToTry(f"there is no chapter {name!r}; choose from {there}")
-    return path
+from play.reading.blocks import Block, Runner, need_max
+from play.reading.chapters import SRC, NoChapter, find_chapter, python_fences
 
 
 def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> int:
@@ -48,45 +26,37 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
         solution: run them on the solution, even where the reader's step is written.
 
     Raises:
-        NothingToTry: there is no such chapter, or it has no blocks.
+        NoChapter: there is no such chapter, or it has no blocks.
     """
-    chapter = find_chapter(name)
-    blocks = blocks_of(chapter) if chapter.is_file() else []
+    chapter = SRC / find_chapter(name)
+    fences = python_fences(chapter.name, chapter.read_text(encoding="utf-8"))
+    blocks = [Block(fence.first + 1, fence.text) for fence in fences]
     if not blocks:
-        raise NothingToTry(f"{relative_path(chapter)} has no Python blocks to run")
-    if not solution:
-        for step in all_steps():
-            if step.chapter == chapter and step.language is PYTHON:
-                tell(use_step(step))
+        raise NoChapter(f"{relative_path(chapter)} has no Python blocks to run; `./run book` shows it")
+    for step in all_steps():
+        if step.chapter == chapter and step.language is PYTHON and not solution:
+            tell(use_step(step))
     os.chdir(ROOT)  # the paths in a chapter begin there
     sys.path.insert(0, str(ROOT))
-    printer = Printer()
     if not need_max(blocks):
-        return _run(blocks, chapter, printer)
+        return _run(blocks, relative_path(chapter))
     from checker.max_adapter.runtime import listeners, prepare
     from checker.session.waiting import telling_of_compiling
 
     prepare()
     with telling_of_compiling(listeners):
-        return _run(blocks, chapter, printer)
+        return _run(blocks, relative_path(chapter))
 
 
-def _run(blocks: Sequence[Block], chapter: Path, printer: Printer) -> int:
-    path = relative_path(chapter)
-
-    def show(number: int) -> None:
-        printer.line(f"{path}, line {blocks[number].line} ({number + 1} of {len(blocks)})")
-        printer.console.print(
-            Syntax(blocks[number].source.rstrip(), "python", background_color="default", word_wrap=True)
-        )
+def _run(blocks: Sequence[Block], chapter: str) -> int:
+    printer, runner = Printer(), Runner(chapter)
+    for number, block in enumerate(blocks, start=1):
+        printer.line(f"{chapter}, line {block.line} ({number} of {len(blocks)})")
+        printer.console.print(Syntax(block.source.rstrip(), "python", background_color="default", word_wrap=True))
         printer.line("")
-
-    show(0)
-    for number, ran in enumerate(run(blocks, path, also_to=sys.stdout), start=1):
-        if ran.error:
-            sys.stderr.write(ran.error)
+        if error := runner.run(block):
+            sys.stdout.flush()
+            sys.stderr.write(error)
             return 1
         printer.line("")
-        if number < len(blocks):
-            show(number)
     return 0

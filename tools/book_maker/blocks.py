@@ -7,25 +7,32 @@ each block printed that ran, and the traceback of the one that failed.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import sys
+from typing import Any
 
 
 def main() -> None:
     """Read the job from standard input, run it, and print the answer as one line of JSON."""
     job = json.load(sys.stdin)
     sys.path.insert(0, os.getcwd())
-    from play.reading.blocks import Block, need_max, run
+    from play.reading.blocks import Block, Runner, need_max
 
     blocks = [Block(**block) for block in job["blocks"]]
     if need_max(blocks):
         from checker.max_adapter.runtime import prepare
 
         prepare()  # without it, an eager operation takes seconds
-    answers = [
-        {"printed": ran.printed, **({"error": ran.error} if ran.error else {})} for ran in run(blocks, job["path"])
-    ]
+    runner, answers = Runner(job["path"]), list[dict[str, Any]]()
+    for block in blocks:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            error = runner.run(block)
+        answers.append({"printed": printed.getvalue(), **({"error": error} if error else {})})
+        if error:
+            break
     print(json.dumps(answers))
 
 

@@ -15,8 +15,8 @@ from checker.course.languages import MOJO
 from checker.course.paths import ROOT, WIDGETS, relative_path
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
+from play.reading.chapters import Fault, Fence, fences
 from tools.book_maker import formulas
-from tools.book_maker.chapters import Fault, Fence, fences
 from tools.book_maker.screens import console
 from tools.book_maker.values import book_values
 from tools.modern import building

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from tools.book_maker.chapters import SRC, Fault
+from play.reading.chapters import SRC, Fault
 from tools.book_maker.directives import expand
 
 Chapter = dict[str, Any]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from checker.session.printer import STYLES, WIDTH
-from tools.book_maker.chapters import Fence
+from play.reading.chapters import Fence
 
 #: ``  yes       _attn  Given query, …``: what `Printer.row` prints.
 ROW = re.compile(rf"(?P<head>  (?P<verdict>{'|'.join(STYLES)}) +(?:\S+ +)?)(?P<sentence>\S.*)")

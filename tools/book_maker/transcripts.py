@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
-from tools.book_maker.chapters import SRC, Fault, Fence, fences, in_hint
+from play.reading.chapters import SRC, Fault, Fence, fences, python_fences
 from tools.course_copy import Course, prepare
 
 LEARNER = re.compile(r"^\s*<!--\s*learner:(?P<order>.*?)-->\s*$", re.DOTALL)
@@ -139,7 +139,7 @@ def python_differences(chapter: str, text: str, found: list[Fence], course: Cour
     Raises:
         Fault: a block fails, or the blocks end without an answer.
     """
-    blocks = [fence for fence in found if fence.info == "python" and not in_hint(text, fence.first)]
+    blocks = python_fences(chapter, text)
     if not blocks:
         return []
     course.reset()

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from mojo.run import subprocess_run_mojo
 
-from tools.book_maker.chapters import SRC, fences
+from play.reading.chapters import SRC, fences
 
 pytestmark = pytest.mark.slow
 

@@ -21,12 +21,12 @@ from checker.course.blanks import blanks_of
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
 from cli.tasks import tasks
+from play.reading.chapters import SRC, chapters, fences, prose
 from tests import test_warmup_01, test_warmup_06
 from tests.dev.tools.test_readme import CI, NOT_IN_CI
 from tools.benchmarks import speed
 from tools.benchmarks.checks import loop
 from tools.benchmarks.peers import results as peer_results
-from tools.book_maker.chapters import SRC, chapters, fences, prose
 from tools.book_maker.directives import BLOCK, INLINE, expand
 from tools.book_maker.drawing.preview import names as figure_names
 from tools.book_maker.formulas import TOKEN

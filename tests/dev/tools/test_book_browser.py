@@ -11,10 +11,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from checker.course.paths import ROOT
+from play.reading.chapters import chapters
 from tests.dev.axe import COLORS, EVERYTHING, complaints
 from tests.dev.conftest import REPOSITORY
 from tools.book_maker.browser import THEMES, WIDTHS, open_page, served
-from tools.book_maker.chapters import chapters
 from tools.book_maker.drawing.svg import LEAST_LETTER
 from tools.book_maker.drawing.terminal import DARK, LIGHT
 

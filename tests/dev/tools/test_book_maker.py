@@ -15,8 +15,8 @@ from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
 from checker.session.printer import STYLES, Printer
+from play.reading.chapters import Fault, fences
 from tools.book_maker import directives, formulas
-from tools.book_maker.chapters import Fault, fences
 from tools.book_maker.drawing import svg
 from tools.book_maker.screens import joined
 from tools.book_maker.transcripts import Difference, agrees, commands, order_before, output_of, rewritten, shortened

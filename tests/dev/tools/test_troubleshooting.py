@@ -5,7 +5,7 @@ import re
 from checker.course.languages import PYTHON
 from checker.course.paths import ROOT
 from checker.max_adapter.messages import ADVICE
-from tools.book_maker.chapters import SRC
+from play.reading.chapters import SRC
 
 CHAPTER = (SRC / "troubleshooting.md").read_text()
 SOURCES = "\n".join(

@@ -13,6 +13,10 @@ SRC = ROOT / "book" / "src"
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
 
 
+class NoChapter(ValueError):
+    """There is no such chapter, or nothing in it to run; the message says what there is."""
+
+
 class Fault(Exception):
     """Something in a chapter that has to be changed: which chapter, which line, and what to do."""
 
@@ -42,17 +46,16 @@ def chapters() -> list[Path]:
 
 
 def find_chapter(name: str) -> str:
-    """Return the file of the chapter a person means by ``step_07``, ``07``, ``w01`` or ``book/src/setup.md``.
+    """Return the file of the chapter a person means by ``step_07``, ``07``, ``s07``, ``w01`` or ``book/src/setup.md``.
 
     Raises:
-        ValueError: there is no such chapter; the message lists those there are.
+        NoChapter: there is none; the message lists those there are.
     """
-    wanted = Path(name).stem
-    wanted = re.sub(r"^s?(\d\d)$", r"step_\1", re.sub(r"^w(\d\d)$", r"warmup_\1", wanted))
-    known = [path.name for path in chapters()]
-    if f"{wanted}.md" not in known:
-        raise ValueError(f"there is no chapter {name!r}; choose from {', '.join(path[:-3] for path in known)}")
-    return f"{wanted}.md"
+    stem = re.sub(r"^s?(\d\d)$", r"step_\1", re.sub(r"^w(\d\d)$", r"warmup_\1", Path(name).stem))
+    known = [path.stem for path in chapters()]
+    if stem not in known:
+        raise NoChapter(f"there is no chapter {name!r}; choose from {', '.join(known)}")
+    return f"{stem}.md"
 
 
 def fences(chapter: str, text: str) -> list[Fence]:
@@ -61,7 +64,7 @@ def fences(chapter: str, text: str) -> list[Fence]:
     Raises:
         Fault: a block is never closed.
     """
-    found: list[Fence] = []
+    blocks: list[Fence] = []
     lines = text.splitlines()
     number = 0
     while number < len(lines):
@@ -77,8 +80,19 @@ def fences(chapter: str, text: str) -> list[Fence]:
             raise Fault(chapter, first, f"the block that begins here is never closed: add a line {opened['marks']}")
         inside = tuple(line.removeprefix(indent) for line in lines[first:number])
         number += 1
-        found.append(Fence(opened["info"].strip(), first, number, inside, indent))
-    return found
+        blocks.append(Fence(opened["info"].strip(), first, number, inside, indent))
+    return blocks
+
+
+def python_fences(chapter: str, text: str) -> list[Fence]:
+    """Return the blocks of Python that a chapter runs, which are all but those in its folded hints."""
+    lines = text.splitlines()
+
+    def in_hint(fence: Fence) -> bool:
+        before = "\n".join(lines[: fence.first])
+        return before.rfind('<details class="hint"') > before.rfind("</details>")
+
+    return [fence for fence in fences(chapter, text) if fence.info == "python" and not in_hint(fence)]
 
 
 def prose(chapter: str, text: str) -> Iterator[tuple[int, str]]:
@@ -87,9 +101,3 @@ def prose(chapter: str, text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.splitlines(), start=1):
         if number not in inside:
             yield number, line
-
-
-def in_hint(text: str, line: int) -> bool:
-    """Return whether a line is inside a folded hint."""
-    before = "\n".join(text.splitlines()[:line])
-    return before.rfind('<details class="hint"') > before.rfind("</details>")
