@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from checker.course.paths import SMALL_MODEL
-from checker.course.steps import Step, all_steps, steps_in_python
+from checker.course.steps import Step, all_steps
 from cli.commands import Commands, Several, StepName
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -298,34 +298,6 @@ def kernels(steps: tuple[Step, ...]) -> int:
     from tools.surveys.survey import record
 
     return record(steps or all_steps())
-
-
-@main.command()
-@click.argument("steps", nargs=-1, type=StepName())
-def pairs(steps: tuple[Step, ...]) -> None:
-    """Make two mistakes at once, and count how often both are named: 07 …, or all"""
-    from tools.surveys.pairs import record
-
-    record(steps or steps_in_python())
-
-
-@main.command()
-@click.argument("steps", nargs=-1, type=StepName())
-def compiling(steps: tuple[Step, ...]) -> int:
-    """Look for attempts that MAX traces and then cannot compile: 07 …, or all"""
-    from tools.surveys.compiling import report
-
-    return report(steps or steps_in_python())
-
-
-@main.command()
-@click.argument("steps", nargs=-1, type=StepName())
-def mutants(steps: tuple[Step, ...]) -> None:
-    """Make small edits to solutions, and list those that the check accepts: 07 …, or all"""
-    from tools.surveys.mutants import report
-
-    for step in steps or steps_in_python():
-        report(step)
 
 
 @main.command()

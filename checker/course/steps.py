@@ -114,11 +114,6 @@ def all_steps() -> list[Step]:
     return sorted((Step(name) for name in names), key=lambda step: (step.name[0] != "w", step.number))
 
 
-def steps_in_python() -> list[Step]:
-    """Return the steps whose files Python runs, all but the kernel."""
-    return [step for step in all_steps() if step.language is PYTHON]
-
-
 def find_step(text: str) -> Step:
     """Return the step that a person means by ``07``, ``7``, ``s07``, ``w01`` or ``step_07``.
 

@@ -14,7 +14,6 @@ from checker.course.steps import Step, all_steps
 from checker.diagnosis.answers import read_answers
 from checker.events import Event, KernelsUsed
 from checker.max_adapter import kernels
-from tools.surveys.pairs import MOST, pairs_of, survey_pairs
 from tools.surveys.survey import THE_SOLUTION, subjects_of, survey
 
 NAMES = [f"warmup_{number:02}" for number in range(1, 9)] + [f"step_{number:02}" for number in range(1, 23)]
@@ -33,7 +32,6 @@ def at_least(step: Step) -> tuple[int, int]:
 
 
 THROUGH_THE_COMMAND, LATER_THROUGH_THE_COMMAND = 5, 2  # mistakes of a step
-PAIRS = 5  # of mistakes, of a step
 KERNELS = 1  # mistakes of a kernel that are compiled, and alternatives; ./run nightly compiles all
 ENOUGH_IN_FAST = ("warmup_05", "step_07", "step_12")  # of the steps with several blanks
 
@@ -116,18 +114,6 @@ def test_what_every_mistake_answers_is_recorded(step: Step):
     recorded = read_answers(step)
     assert recorded is not None, "run ./run kernels"
     assert recorded.keys() == load_attempts(step).mistakes.keys()
-
-
-@pytest.mark.slow
-@several_blanks
-def test_two_mistakes_at_once_are_both_named(step: Step, pytestconfig):
-    """Pairs drawn by lot, each mistake in a function of its own; ``./run pairs`` counts many more."""
-    option = pytestconfig.option
-    pairs = pairs_of(step, MOST if option.nightly else PAIRS, option.seed)
-    surveyed = dict(survey_pairs(step, pairs, seed=option.seed))
-    assert [pair for pair, subject in surveyed.items() if subject.accepted or subject.happened] == []
-    unnamed = {pair: subject.named for pair, subject in surveyed.items() if not {*pair} <= {*subject.named}}
-    assert len(unnamed) <= 0.05 * max(len(pairs), 20), unnamed
 
 
 @pytest.mark.slow
