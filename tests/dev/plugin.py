@@ -136,7 +136,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
         print(LEFT_OUT)
 
 
-@pytest.hookimpl(optionalhook=True)
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Take one worker more than there are processors: many tests wait for a process, a page or a limit."""
     return (os.cpu_count() or 1) + 1
