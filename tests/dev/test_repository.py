@@ -109,7 +109,8 @@ def test_tasks_of_the_editor_are_the_courses():
 
 
 @pytest.mark.parametrize("path", [*ROOT.glob("*.md"), *GITHUB.glob("*.md")], ids=lambda path: path.name)
-def test_places_that_a_page_names_exist(path):
+def test_commands_and_places_that_a_page_names_exist(path):
+    assert {*re.findall(r"(?:\./run|pixi run) ([a-z][\w-]*)", path.read_text())} <= tasks().keys()
     links = re.findall(r"\]\((?!https?:|\.\./\.\./(?:security|issues)/|#)([^)#]+)", path.read_text())
     named = re.findall(r"`((?:cli|checker|play|tools|tests|book|solutions|steps|models)/[\w./]*)`", path.read_text())
     places = [path.parent / link for link in links] + [ROOT / place.replace("NN", "07") for place in named]

@@ -21,7 +21,14 @@ STATED = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = STATED["project"]["optional-dependencies"]
 
 GROUPS = {name: importlib.import_module(f"{name}.main").main for name in ("cli", "tools")}
-OTHER_PROGRAMS = {"book-watch": "mdbook", "book-build": "mdbook", "check": "ruff", "test": "tests", "nightly": "tests"}
+OTHER_PROGRAMS = {
+    "book-build": "mdbook",
+    "book-watch": "mdbook",
+    "browser": "playwright",
+    "check": "ruff",
+    "nightly": "tests",
+    "test": "tests",
+}
 
 
 def run(*arguments, at=ROOT, **variables):
