@@ -193,7 +193,7 @@ def drawing(name: str) -> str:
     except Exception as error:  # a writer's figure may raise anything
         raise ValueError(f"the figure {name} cannot be drawn: {type(error).__name__}: {error}") from error
     if not isinstance(drawn, str) or not drawn.startswith("<svg") or "\n\n" in drawn:
-        raise ValueError(f"the figure {name} returns no drawing; return what svg.figure(…) makes")
+        raise ValueError(f"the figure {name} returns no drawing; return what Drawing.svg() makes")
     return drawn
 
 

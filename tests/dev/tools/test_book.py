@@ -68,6 +68,7 @@ HEADINGS = [
 HINTS = ["Hint 1 of 3: the idea", "Hint 2 of 3: the operation", "Hint 3 of 3: the line"]
 
 FIGURES = ROOT / "tools" / "benchmarks" / "figures"
+FIGURE_MODULES = sorted((ROOT / "tools" / "book_maker" / "figures").glob("[a-z]*.py"))
 PARTS = ("forward", "generation", "attention", "memory", "first")  # of ./run bench, on the page on speed
 
 #: Where the book may link to: primary sources alone.
@@ -340,10 +341,13 @@ def test_the_worked_examples_that_are_drawn_are_those_that_are_checked():
     assert worked_examples.LOWEST == test_warmup_06.SMALL
 
 
-def test_every_figure_is_in_the_chapter_it_is_drawn_for():
-    for name in figure_names():
-        chapter = name.partition(".")[0]
-        assert f"{{{{figure {name}:" in source(f"{chapter}.md"), name
+def test_every_figure_is_shown():
+    shown = figure_names()
+    for module in FIGURE_MODULES:
+        drawn = re.findall(r"^def ([a-z]\w*)\(.*\) -> str:", module.read_text(), re.MULTILINE)
+        assert {f"{module.stem}.{name}" for name in drawn} == {
+            name for name in shown if name.startswith(f"{module.stem}.")
+        }
 
 
 def test_the_page_on_speed_has_the_tables_and_the_machines_of_the_last_benchmarks():

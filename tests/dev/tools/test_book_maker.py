@@ -372,48 +372,54 @@ def test_python_blocks_share_a_module_and_name_the_line_that_fails(course):
 # ---------------------------------------------------------------- figures
 
 
+@pytest.fixture
+def draw():
+    return svg.Drawing("x")
+
+
 @pytest.mark.parametrize(
-    ("draw", "told"),
+    ("method", "arguments", "options", "reason"),
     [
-        (lambda: svg.figure(900, 10, title="Wide"), "at most 640"),
-        (lambda: svg.figure(100, 10, title=""), "needs a title"),
-        (
-            lambda: svg.figure(100, 100, svg.text(50, 50, "far too many words to fit"), title="x"),
-            "sticks out of the left",
-        ),
-        (
-            lambda: svg.figure(100, 100, svg.group(svg.box(0, 0, 50, 50), x=60), title="x"),
-            "a box sticks out of the right",
-        ),
-        (lambda: svg.box(0, 0, 20, 20, "too long"), "does not fit into a box"),
-        (lambda: svg.box(0, 0, 20, 20, kind="querry"), "there is no kind 'querry'"),
-        (lambda: svg.matrix(0, 0, [1, 2]), "a matrix has 2 axes"),
-        (lambda: svg.matrix(0, 0, [[1, 2]], rows=["a", "b"]), "2 labels for 1 rows"),
-        (lambda: svg.matrix(0, 0, [[123456.789]]), "does not fit into a cell"),
-        (lambda: svg.bars(0, 0, 50, [("a", 1.0)]), "more width"),
+        ("box", (0, 0, 20, 20, "too long"), {}, "does not fit into a box"),
+        ("box", (0, 0, 20, 20), {"kind": "querry"}, "there is no kind 'querry'"),
+        ("matrix", (0, 0, [1, 2]), {}, "a matrix has 2 axes"),
+        ("matrix", (0, 0, [[1, 2]]), {"rows": ["a", "b"]}, "2 labels for 1 rows"),
+        ("matrix", (0, 0, [[123456.789]]), {}, "does not fit into a cell"),
+        ("bars", (0, 0, 50, [("a", 1.0)]), {}, "more width"),
+        ("arrow", ((1, 1), (1, 1)), {}, "two different ends"),
     ],
 )
-def test_a_drawing_that_cannot_be_read_is_refused(draw, told):
-    with pytest.raises(ValueError, match=told):
-        draw()
+def test_a_drawing_that_cannot_be_read_is_refused(draw, method, arguments, options, reason):
+    with pytest.raises(ValueError, match=reason):
+        getattr(draw, method)(*arguments, **options)
+
+
+def test_a_figure_needs_a_title_and_is_not_too_wide(draw):
+    with pytest.raises(ValueError, match="needs a title"):
+        svg.Drawing(" ")
+    draw.box(0, 0, 900, 10)
+    with pytest.raises(ValueError, match="910 wide; at most 640"):
+        draw.svg()
 
 
 @pytest.mark.parametrize(("size", "least"), [("small", 508), ("normal", 440), ("large", 367)])
-def test_a_figure_is_never_drawn_so_small_that_its_letters_cannot_be_read(size, least):
-    drawn = svg.figure(
-        600, 40, svg.text(300, 20, "words", size=size), svg.text(60, 20, "larger", size="large"), title="x"
-    )
-    assert f'style="min-width: {least}px"' in drawn
+def test_a_figure_is_never_drawn_so_small_that_its_letters_cannot_be_read(draw, size, least):
+    draw.box(0, 0, 590, 40)
+    draw.text(300, 20, "words", size=size)
+    draw.text(60, 20, "larger", size="large")
+    assert f'style="min-width: {least}px"' in draw.svg()
 
 
-def test_a_matrix_colours_by_share_and_greys_what_is_masked():
-    drawn = svg.matrix(0, 0, [[1.0, -0.5, float("-inf")]], spec=".1f")
-    assert [name for name in ("heat-9", "cool-4", "cell-masked") if name in drawn] == [
-        "heat-9",
-        "cool-4",
-        "cell-masked",
-    ]
-    assert "\N{MINUS SIGN}\N{INFINITY}" in drawn
+def test_a_figure_is_as_large_as_what_is_drawn(draw):
+    first, second = draw.box(-50, 10, 100, 40, "a"), draw.box(100, 10, 20, 40, "b")
+    draw.arrow(first.right, second.left)
+    assert 'viewBox="-55 5 180 50" width="180" height="50"' in draw.svg()
+
+
+def test_a_matrix_colors_by_share_and_grays_what_is_masked(draw):
+    draw.matrix(0, 0, [[1.0, -0.5, float("-inf")]], spec=".1f")
+    assert re.findall(r"cell ((?:heat|cool|cell)-\w+)", draw.svg()) == ["heat-9", "cool-4", "cell-masked"]
+    assert "\N{MINUS SIGN}\N{INFINITY}" in draw.svg()
 
 
 def test_numbers_have_a_true_minus_and_no_negative_zero():

@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
+import re
 from html import escape
 from pathlib import Path
 
 from checker.course.paths import ROOT
-from tools.book_maker import figures
+from tools.book_maker.browser import chromium
+from tools.book_maker.chapters import chapters
+from tools.book_maker.directives import drawing
 
 THEMES = ("light", "coal")
+FIGURE = re.compile(r"^\{\{figure (\w+\.\w+):", re.MULTILINE)
 
 
 def names() -> list[str]:
-    """Return every figure there is: ``step_07.heads``, from the functions without an underscore in figures/."""
-    found = []
-    for path in sorted(Path(figures.__path__[0]).glob("[a-z]*.py")):
-        module = importlib.import_module(f"tools.book_maker.figures.{path.stem}")
-        found += [
-            f"{path.stem}.{name}"
-            for name, made in vars(module).items()
-            if inspect.isfunction(made)
-            and made.__module__ == module.__name__
-            and not name.startswith("_")
-            and not inspect.signature(made).parameters
-        ]
-    return found
-
-
-def draw(name: str) -> str:
-    """Return the SVG of one figure."""
-    module, _, function = name.partition(".")
-    return str(getattr(importlib.import_module(f"tools.book_maker.figures.{module}"), function)())
+    """Return every figure there is, in the order of the chapters that show it: ``step_07.module``."""
+    return [name for chapter in chapters() for name in FIGURE.findall(chapter.read_text())]
 
 
 def page(wanted: list[str], theme: str) -> str:
     """Return a page that shows figures in a theme."""
     style = (ROOT / "book" / "theme" / "figures.css").read_text()
-    shown = "\n".join(f"<h2>{escape(name)}</h2>\n{draw(name)}" for name in wanted)
+    shown = "\n".join(f"<h2>{escape(name)}</h2>\n{drawing(name)}" for name in wanted)
     return (
         f"<!doctype html><html class='{theme}'><meta charset='utf-8'><style>:root {{ --mono-font: monospace }} {style}"
         "body { margin: 12px; background: var(--page); color: var(--ink) } html { --page: #fff }"
@@ -48,8 +33,6 @@ def page(wanted: list[str], theme: str) -> str:
 
 def preview(out: Path, wanted: list[str]) -> None:
     """Write a page in each theme, and its picture."""
-    from tools.book_maker.browser import chromium
-
     out.mkdir(parents=True, exist_ok=True)
     with chromium() as browser:
         window = browser.new_page(viewport={"width": 680, "height": 900})

@@ -2,52 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from tools.book_maker.drawing import svg
+from tools.book_maker.drawing.svg import Drawing
 
 LENGTH, CACHED = 5, 3
 
 
-def _mask(rows: int, earlier: int) -> np.ndarray:  # -> [rows, rows + earlier]
-    blocked = np.arange(rows + earlier) > np.arange(rows)[:, None] + earlier
-    return np.where(blocked, -np.inf, 0.0)
-
-
 def masks() -> str:
     """Draw the mask of a sequence, and that of its last tokens after a cache."""
-    cell, top = (44, 32), 70
-    new = LENGTH - CACHED
-    places = [f"token {place}" for place in range(LENGTH)]
-    first, second = 66, 66 + LENGTH * cell[0] + 96
-    lower = top + CACHED * cell[1]
-    return svg.figure(
-        second + LENGTH * cell[0] + 8,
-        top + LENGTH * cell[1] + 38,
-        svg.matrix(
-            first,
-            top,
-            _mask(LENGTH, 0),
-            rows=places,
-            columns=range(LENGTH),
-            cell=cell,
-            spec="g",
-            kind="good",
-            title=f"causal_mask({LENGTH}, 0)",
-        ),
-        svg.matrix(
-            second,
-            lower,
-            _mask(new, CACHED),
-            rows=places[CACHED:],
-            columns=range(LENGTH),
-            cell=cell,
-            spec="g",
-            kind="good",
-            title=f"causal_mask({new}, {CACHED})",
-        ),
-        svg.brace(second, lower + new * cell[1] + 4, CACHED * cell[0], "num_tokens", mono=True),
-        svg.brace(second + CACHED * cell[0], lower + new * cell[1] + 4, new * cell[0], "seq", mono=True),
-        title="A square mask that is zero up to the diagonal and minus infinity to the right of it, and its last two "
-        "rows as a mask of their own",
+    draw = Drawing(
+        "A square mask that is zero up to the diagonal and minus infinity to the right of it, and its last two rows as "
+        "a mask of their own"
     )
+    places = [f"token {place}" for place in range(LENGTH)]
+    blocked = np.arange(LENGTH) > np.arange(LENGTH)[:, None]
+    mask, x, new = np.where(blocked, -np.inf, 0.0), 0.0, LENGTH - CACHED
+    grid = partial(draw.matrix, columns=range(LENGTH), cell=(44, 32), spec="g", kind="good")
+    for cached in (0, CACHED):
+        title = f"causal_mask({LENGTH - cached}, {cached})"
+        last = grid(x, 32 * cached, mask[cached:], rows=places[cached:], title=title)
+        x += last.width + 96
+    draw.brace(last.x, last.y + last.height + 4, CACHED * 44, "num_tokens", mono=True)
+    draw.brace(last.x + CACHED * 44, last.y + last.height + 4, new * 44, "seq", mono=True)
+    return draw.svg()

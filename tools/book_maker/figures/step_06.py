@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from safetensors.numpy import load_file
 
-from checker.course.paths import ROOT
-from tools.book_maker.drawing import svg
+from checker.course.paths import SMALL_MODEL
+from tools.book_maker.drawing.svg import Axis, Drawing
 
 TOKENS = ("the", "whale", "and", "the", "sea")
 FARTHEST = 128
@@ -17,24 +18,21 @@ FIRST = 8  # the first places have rows of their own kind (the chapter prints th
 
 def places() -> str:
     """Draw token rows plus position rows."""
+    draw = Drawing(
+        "Five token rows, of which the first and the fourth are equal, plus five position rows, all different"
+    )
     rng = np.random.default_rng(6)
     words = list(dict.fromkeys(TOKENS))
     table = rng.normal(size=(len(words), 3)).round(1)
     tokens = table[[words.index(token) for token in TOKENS]]
     positions = rng.normal(size=(len(TOKENS), 3)).round(1)
-    cell, top = (42, 30), 56
-    lefts = [62, 62 + 3 * cell[0] + 82, 62 + 6 * cell[0] + 124]
-    middle = top + len(TOKENS) * cell[1] / 2
-    return svg.figure(
-        lefts[2] + 3 * cell[0] + 12,
-        top + len(TOKENS) * cell[1] + 10,
-        svg.matrix(lefts[0], top, tokens, rows=TOKENS, cell=cell, spec=".1f", title="rows of wte"),
-        svg.text(lefts[0] + 3 * cell[0] + 20, middle, "+", size="large"),
-        svg.matrix(lefts[1], top, positions, rows=range(len(TOKENS)), cell=cell, spec=".1f", title="rows of wpe"),
-        svg.text(lefts[1] + 3 * cell[0] + 21, middle, "=", size="large"),
-        svg.matrix(lefts[2], top, tokens + positions, cell=cell, spec=".1f", title="input"),
-        title="Five token rows, of which the first and the fourth are equal, plus five position rows, all different",
-    )
+    grid = partial(draw.matrix, cell=(42, 30), spec=".1f")
+    added = grid(62, 0, tokens, rows=TOKENS, title="rows of wte")
+    draw.text(added.right[0] + 20, added.right[1], "+", size="large")
+    added = grid(270, 0, positions, rows=range(len(TOKENS)), title="rows of wpe")
+    draw.text(added.right[0] + 21, added.right[1], "=", size="large")
+    grid(438, 0, tokens + positions, title="input")
+    return draw.svg()
 
 
 def _likeness(table: np.ndarray) -> np.ndarray:  # [places, embd] -> [FARTHEST]
@@ -52,25 +50,19 @@ def _sinusoids(places: int, width: int) -> np.ndarray:  # -> [places, width]
 
 def likeness() -> str:
     """Draw the mean cosine of two places against their distance: learned, and by formula."""
-    stored = load_file(ROOT / "models" / "moby-dick" / "model.safetensors")
-    learned = stored["transformer.wpe.weight"].astype(np.float32)
-    apart = np.arange(1, FARTHEST + 1)
-    by_formula = _likeness(_sinusoids(*learned.shape))
-    ours = _likeness(learned)
-    lowest = min(0.0, math.floor(10 * min(by_formula.min(), ours.min())) / 10)
-    plot = svg.Plot(66, 30, 334, 220, (0, FARTHEST), (lowest, 1))
-    middle = slice(FARTHEST // 4, FARTHEST - 20)
-    wide = middle.start + int(np.abs(by_formula - ours)[middle].argmax())  # where there is room for the words
-    return svg.figure(
-        424,
-        306,
-        plot.axes(
-            x_ticks=range(0, FARTHEST + 1, 32), y_ticks=(0, 0.5, 1), x_label="places apart", y_label="mean cosine"
-        ),
-        plot.curve(apart, by_formula, kind="key", dashed=True),
-        plot.curve(apart, ours),
-        svg.text(*plot.at(wide, float(by_formula[wide]) + 0.09), "formula", size="small", kind="key", anchor="start"),
-        svg.text(*plot.at(wide, float(ours[wide]) + 0.09), "learned", size="small", kind="accent", anchor="start"),
-        title=f"Both curves fall with the distance: the formula's from {by_formula[0]:.2f} to {by_formula[-1]:.2f}, "
-        f"the learned from {ours[0]:.2f} to {ours[-1]:.2f}",
+    learned = load_file(SMALL_MODEL / "model.safetensors")["transformer.wpe.weight"].astype(np.float32)
+    formula, ours = _likeness(_sinusoids(*learned.shape)), _likeness(learned)
+    draw = Drawing(
+        f"Both curves fall with the distance: the formula's from {formula[0]:.2f} to {formula[-1]:.2f}, "
+        f"the learned from {ours[0]:.2f} to {ours[-1]:.2f}"
     )
+    lowest = min(0.0, math.floor(10 * min(formula.min(), ours.min())) / 10)
+    distances = Axis(0, FARTHEST, range(0, FARTHEST + 1, 32), "places apart")
+    plot = draw.plot((66, 30, 334, 220), distances, Axis(lowest, 1, (0, 0.5, 1), "mean cosine"))
+    apart, middle = np.arange(1, FARTHEST + 1), slice(FARTHEST // 4, FARTHEST - 20)
+    plot.curve(apart, formula, "key", dashed=True)
+    plot.curve(apart, ours)
+    wide = middle.start + int(np.abs(formula - ours)[middle].argmax())  # where there is room for the words
+    plot.text((wide, float(formula[wide]) + 0.09), "formula", kind="key")
+    plot.text((wide, float(ours[wide]) + 0.09), "learned", kind="accent")
+    return draw.svg()

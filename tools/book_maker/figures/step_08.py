@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from solutions.solution_01 import GPT2Config
-from tools.book_maker.drawing import svg
+from tools.book_maker.drawing.svg import Axis, Drawing
 
 WIDTH = 256  # channels of the random sublayers
 VECTORS = 64  # over which a figure is averaged
@@ -13,43 +13,40 @@ VECTORS = 64  # over which a figure is averaged
 
 def pre_and_post() -> str:
     """Draw pre-norm, as in GPT-2, and post-norm, as in the original transformer, side by side."""
+    draw = Drawing("With pre-norm one path from x to the output has only sums; with post-norm all pass the norm")
+    _block(draw, 0, "pre-norm: GPT-2", ["norm", "sublayer"], [], "good")
+    _block(draw, 220, "post-norm", ["sublayer"], ["norm"], "bad")
+    return draw.svg()
 
-    def block(middle: float, title: str, inside: list[str], above: list[str], kind: svg.Kind) -> str:
-        """Draw a path straight up beside a sublayer, with parts ``inside`` the bypass and ``above`` the sum."""
-        y = 232.0
-        fork = y - 14
-        parts = [svg.text(middle, 14, title, bold=True), svg.text(middle, y + 12, "x", mono=True, bold=True)]
-        for words in inside:
-            parts += [
-                svg.arrow(middle, y, middle, y - 28),
-                svg.box(middle - 55, y - 60, 110, 32, words, mono=True, kind="key" if words == "sublayer" else "plain"),
-            ]
-            y -= 60
-        join = y - 26
-        parts += [
-            svg.arrow(middle, y, middle, join + 10),
-            svg.circle(middle, join, 10, "+"),
-            svg.polyline(
-                [(middle, fork), (middle - 84, fork), (middle - 84, join), (middle - 10, join)], head=True, kind=kind
-            ),
-        ]
-        y = join - 10
-        for words in above:
-            parts += [svg.arrow(middle, y, middle, y - 22), svg.box(middle - 55, y - 54, 110, 32, words, mono=True)]
-            y -= 54
-        return "\n".join([*parts, svg.arrow(middle, y, middle, 34, kind="plain")])
 
-    return svg.figure(
-        440,
-        256,
-        block(110, "pre-norm: GPT-2", ["norm", "sublayer"], [], "good"),
-        block(330, "post-norm", ["sublayer"], ["norm"], "bad"),
-        title="With pre-norm one path from x to the output has only sums; with post-norm all pass the norm",
-    )
+def _block(draw: Drawing, middle: float, title: str, inside: list[str], above: list[str], kind: str) -> None:
+    """Draw a path straight up beside a sublayer, with parts ``inside`` the bypass and ``above`` the sum."""
+    draw.heading(middle, 14, title)
+    draw.text(middle, 244, "x", size="normal", mono=True, bold=True)
+
+    def part(words: str, foot: float, length: float) -> float:
+        """Draw a part at the end of an arrow; return where its top is."""
+        color = "key" if words == "sublayer" else "plain"
+        drawn = draw.box(middle - 55, foot - length - 32, 110, 32, words, color, mono=True)
+        draw.arrow((middle, foot), drawn.bottom)
+        return drawn.y
+
+    y = 232.0
+    for words in inside:
+        y = part(words, y, 28)
+    join = y - 26
+    draw.arrow((middle, y), (middle, join + 10))
+    draw.circle(middle, join, 10, "+")
+    draw.arrow((middle, 218), (middle - 84, 218), (middle - 84, join), (middle - 10, join), kind=kind)
+    y = join - 10
+    for words in above:
+        y = part(words, y, 22)
+    draw.arrow((middle, y), (middle, 34))
 
 
 def depth() -> str:
     """Draw the cosine between the input and the stream, over random sublayers: pre-norm, post-norm, no residual."""
+    draw = Drawing("With pre-norm the input stays visible in the stream; with post-norm it is lost")
     last = 2 * GPT2Config().n_layer
     generator = np.random.default_rng(8)
     x = generator.standard_normal((VECTORS, WIDTH))
@@ -64,24 +61,14 @@ def depth() -> str:
         }
         for name, stream in streams.items():
             left[name].append(_cosine(x, stream))
-    plot = svg.Plot(76, 34, 330, 220, (0, last), (-0.1, 1))
-    kinds: dict[str, svg.Kind] = {"pre-norm": "good", "post-norm": "bad", "no residual": "muted"}
-    labels = {"pre-norm": (14, left["pre-norm"][14] + 0.1), "post-norm": (5.2, 0.25), "no residual": (1.3, 0.06)}
-    parts = [
-        plot.axes(
-            x_ticks=range(0, last + 1, 4),
-            y_ticks=(0, 0.25, 0.5, 0.75, 1),
-            x_label="sublayers passed",
-            y_label="cosine with the input",
-        )
-    ]
-    for name, values in left.items():
-        parts.append(plot.curve(range(last + 1), values, kind=kinds[name], dashed=name == "no residual"))
-        at = plot.at(*labels[name])
-        parts.append(svg.text(*at, name, anchor="start", size="small", kind=kinds[name]))
-    return svg.figure(
-        424, 306, *parts, title="With pre-norm the input stays visible in the stream; with post-norm it is lost"
-    )
+    passed = Axis(0, last, range(0, last + 1, 4), "sublayers passed")
+    cosine = Axis(-0.1, 1, (0, 0.25, 0.5, 0.75, 1), "cosine with the input")
+    plot = draw.plot((76, 34, 330, 220), passed, cosine)
+    places = {"pre-norm": (14, left["pre-norm"][14] + 0.1), "post-norm": (5.2, 0.25), "no residual": (1.3, 0.06)}
+    for (name, values), kind in zip(left.items(), ("good", "bad", "muted"), strict=True):
+        plot.curve(range(last + 1), values, kind, dashed=name == "no residual")
+        plot.text(places[name], name, kind=kind)
+    return draw.svg()
 
 
 def _norm(x: np.ndarray) -> np.ndarray:

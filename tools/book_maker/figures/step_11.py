@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tools.book_maker.drawing.svg import arrow, figure, matrix, text
+from tools.book_maker.drawing.svg import Drawing
 
 ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [-1.0, 0.0]])  # [vocab, embd], as in the chapter
 STREAM = np.array([[0.9, -0.2], [0.1, 1.8], [2.0, 0.4]])  # [seq, embd]
@@ -12,19 +12,13 @@ def head() -> str:
     """Draw the last row of the chapter's example times the table of the embeddings: one logit for every token."""
     last = STREAM[-1:]
     logits = last @ ROWS.T
-    words = ["token 0", "token 1", "token 2", "token 3"]
     best = int(logits.argmax())
-    return figure(
-        600,
-        214,
-        matrix(40, 96, last, cell=(50, 32), spec=".1f", title="last token"),
-        text(90, 150, "[1, embd]", size="small", mono=True),
-        text(164, 112, "times", size="small"),
-        matrix(262, 48, ROWS, rows=words, cell=(54, 32), spec=".1f", title="rows of wte"),
-        text(316, 196, "[vocab, embd]", size="small", mono=True),
-        arrow(382, 112, 424, 112),
-        matrix(432, 48, logits.T, cell=(60, 32), spec=".2f", title="logits"),
-        text(462, 196, "[1, vocab]", size="small", mono=True),
-        text(500, 48 + 32 * best + 16, "most likely", anchor="start", size="small", kind="good"),
-        title=f"The dot product with each row of the table is a logit; that of token {best} is the largest",
-    )
+    draw = Drawing(f"The dot product with each row of the table is a logit; that of token {best} is the largest")
+    draw.matrix(40, 48, last, cell=(50, 32), spec=".1f", title="last token", below="[1, embd]")
+    draw.text(164, 64, "times")
+    rows = [f"token {token}" for token in range(len(ROWS))]
+    draw.matrix(262, 0, ROWS, rows=rows, cell=(54, 32), spec=".1f", title="rows of wte", below="[vocab, embd]")
+    draw.arrow((382, 64), (424, 64))
+    draw.matrix(432, 0, logits.T, cell=(60, 32), title="logits", below="[1, vocab]")
+    draw.text(500, 32 * best + 16, "most likely", "start", kind="good")
+    return draw.svg()

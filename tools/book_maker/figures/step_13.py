@@ -4,13 +4,14 @@ import numpy as np
 
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import convert_checkpoint
-from tools.book_maker.drawing.svg import Kind, arrow, box, figure, text
+from tools.book_maker.drawing.svg import Drawing
 
 GPT2 = GPT2Config(n_layer=1)
 
 
 def names() -> str:
     """Draw the tensors of one layer of GPT-2 small: name and shape in the file, what is done, name in the model."""
+    draw = Drawing("Which tensors of a checkpoint are copied, transposed, skipped or tied")
     width, inner = GPT2.n_embd, GPT2.n_inner or 0
     published = {
         "wte.weight": (GPT2.vocab_size, width),
@@ -25,30 +26,25 @@ def names() -> str:
     }
     empty = {name: np.broadcast_to(np.float32(0), shape) for name, shape in published.items()}
     converted = convert_checkpoint(empty)
-    parts = [
-        text(10, 14, "in the file", anchor="start", bold=True, size="small"),
-        text(335, 14, "what is done", bold=True, size="small"),
-        text(404, 14, "in the model", anchor="start", bold=True, size="small"),
-    ]
-    rows: list[tuple[str, tuple[int, ...], str, Kind, np.ndarray | None]] = []
+    draw.text(10, 14, "in the file", "start", bold=True)
+    draw.text(335, 14, "what is done", bold=True)
+    draw.text(404, 14, "in the model", "start", bold=True)
+    top = 28
+
+    def row(name: str, array: np.ndarray, action: str, kind: str, stored: str, made: np.ndarray | None) -> None:
+        nonlocal top
+        for x, words, shape in ((10, name, array.shape), (404, stored, made.shape if made is not None else None)):
+            if shape is not None:
+                draw.text(x, top + 9, words, "start", mono=True)
+                draw.text(x, top + 25, str(list(shape)), "start", kind="muted")
+        draw.arrow((232, top + 15), (280, top + 15))
+        draw.box(280, top, 110, 30, action, kind, size="small")
+        top += 40
+
     for name, array in empty.items():
         made = converted.get(f"transformer.{name}")
-        done: tuple[str, Kind] = ("transpose", "accent")
-        if made is None:
-            done = ("skip", "masked")
-        elif made is array:
-            done = ("copy", "plain")
-        rows.append((name, array.shape, *done, made))
-    rows.append(("wte.weight, again", empty["wte.weight"].shape, "tie", "value", converted["lm_head.weight"]))
-    for at, (name, shape, action, kind, made) in enumerate(rows):
-        top = 28 + 40 * at
-        parts.append(text(10, top + 9, name, anchor="start", size="small", mono=True))
-        parts.append(text(10, top + 25, str(list(shape)), anchor="start", size="small", kind="muted"))
-        parts.append(arrow(232, top + 15, 280, top + 15))
-        parts.append(box(280, top, 110, 30, action, kind=kind, size="small"))
-        if made is not None:
-            stored = "lm_head.weight" if action == "tie" else name
-            parts.append(text(404, top + 9, stored, anchor="start", size="small", mono=True))
-            parts.append(text(404, top + 25, str(list(made.shape)), anchor="start", size="small", kind="muted"))
-    title = "Which tensors of a checkpoint are copied, transposed, skipped or tied"
-    return figure(630, 28 + 40 * len(rows), *parts, title=title)
+        action = ("skip", "masked") if made is None else ("copy", "plain") if made is array else ("transpose", "accent")
+        row(name, array, *action, name, made)
+    head = converted["lm_head.weight"]
+    row("wte.weight, again", empty["wte.weight"], "tie", "value", "lm_head.weight", head)
+    return draw.svg()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tools.book_maker.drawing.svg import MINUS, Kind, arrow, brace, figure, matrix, text
+from tools.book_maker.drawing.svg import MINUS, Drawing
 
 TOKENS = ("Call", "me", "Ish", "ma", "el", ".")
 IGNORED = f"{MINUS}100"
@@ -14,56 +14,38 @@ TARGET = 1
 
 def shift() -> str:
     """Draw tokens, labels and targets; an arrow from each label to the position that has to predict it."""
-    left, cell, row = 96.0, 78.0, 34.0
-    targets = [*LABELS[1:], IGNORED]
-    tops = {"input_ids": 36.0, "labels": 92.0, "targets": 172.0}
-    words = {"input_ids": TOKENS, "labels": LABELS, "targets": targets}
-    parts = [text(left + (at + 0.5) * cell, 18, f"position {at}", size="small") for at in range(len(TOKENS))]
-    for name, top in tops.items():
-        values = np.array([words[name]])
-        hidden = values == IGNORED
-        parts.append(matrix(left, top, values, cell=(cell, row), masked=hidden, kind="accent"))
-        parts.append(text(left - 10, top + row / 2, name, anchor="end", size="small", mono=True))
+    draw = Drawing(f"Each label moves one position to the left; where it is {IGNORED}, and at the end, nothing counts")
+    cell, targets = 78, np.array([*LABELS[1:], IGNORED])
+    tops = {"input_ids": 0.0, "labels": 56.0, "targets": 136.0}
+    for at in range(len(TOKENS)):
+        draw.text((at + 0.5) * cell, -18, f"position {at}")
+    for (name, top), words in zip(tops.items(), (TOKENS, LABELS, targets), strict=True):
+        row = np.array([words])
+        draw.matrix(0, top, row, cell=(cell, 34), masked=row == IGNORED, kind="accent")
+        draw.text(-10, top + 17, name, "end", mono=True)
     for at in range(1, len(TOKENS)):
-        start, end = left + (at + 0.5) * cell, left + (at - 0.5) * cell
-        kind: Kind = "muted" if LABELS[at] == IGNORED else "plain"
-        parts.append(arrow(start, tops["labels"] + row, end + 4, tops["targets"] - 2, kind=kind))
-    valid = [at for at, target in enumerate(targets) if target != IGNORED]
-    under = tops["targets"] + row + 6
-    parts.append(brace(left + valid[0] * cell, under, len(valid) * cell, f"the loss is the mean of these {len(valid)}"))
-    return figure(
-        left + len(TOKENS) * cell + 10,
-        under + 44,
-        *parts,
-        title=f"Each label moves one position to the left; where it is {IGNORED}, and at the end, nothing counts",
-    )
+        start, end = ((at + 0.5) * cell, tops["labels"] + 34), ((at - 0.5) * cell + 4, tops["targets"] - 2)
+        draw.arrow(start, end, kind="muted" if LABELS[at] == IGNORED else "plain")
+    valid = np.flatnonzero(targets != IGNORED)
+    draw.brace(valid[0] * cell, 176, len(valid) * cell, f"the loss is the mean of these {len(valid)}")
+    return draw.svg()
 
 
 def gradient() -> str:
     """Draw the logits of one position, their probabilities, the one-hot target, and the difference of the two."""
+    draw = Drawing(f"The gradient is the probabilities minus 1 at token {TARGET}, the target, which alone is negative")
     powers = np.exp(LOGITS - LOGITS.max())
-    probabilities = powers / powers.sum()
-    one_hot = np.eye(len(LOGITS))[TARGET]
-    left, cell = 190.0, (74.0, 34.0)
-    rows = {
-        "logits": (LOGITS, ".1f"),
-        "probabilities": (probabilities, ".2f"),
-        "minus one-hot target": (-one_hot, ".0f"),
-        "gradient": (probabilities - one_hot, ".2f"),
-    }
-    parts = []
-    for at, (name, (values, spec)) in enumerate(rows.items()):
-        top = 32 + 46 * at
-        columns = [f"token {token}" for token in range(len(LOGITS))] if at == 0 else None
-        limit = float(np.abs(LOGITS).max()) if at == 0 else 1.0
-        parts.append(matrix(left, top, values[None], columns=columns, cell=cell, spec=spec, limit=limit))
-        parts.append(text(left - 10, top + 17, name, anchor="end", size="small", bold=name == "gradient"))
-    side = left + len(LOGITS) * cell[0] + 10
-    parts.append(text(side, 32 + 46 + 17, "add up to 1", anchor="start", size="small"))
-    parts.append(text(side, 32 + 3 * 46 + 17, "add up to 0", anchor="start", size="small"))
-    return figure(
-        side + 88,
-        32 + 46 * len(rows),
-        *parts,
-        title=f"The gradient is the probabilities minus 1 at token {TARGET}, the target, which alone is negative",
+    probabilities, one_hot = powers / powers.sum(), np.eye(len(LOGITS))[TARGET]
+    rows = (
+        ("logits", LOGITS, ".1f", ""),
+        ("probabilities", probabilities, ".2f", "add up to 1"),
+        ("minus one-hot target", -one_hot, ".0f", ""),
+        ("gradient", probabilities - one_hot, ".2f", "add up to 0"),
     )
+    for at, (name, values, spec, note) in enumerate(rows):
+        columns = () if at else [f"token {token}" for token in range(len(LOGITS))]
+        limit = 1.0 if at else float(np.abs(LOGITS).max())
+        row = draw.matrix(0, 46 * at, values[None], columns=columns, cell=(74, 34), spec=spec, limit=limit)
+        draw.text(-10, row.left[1], name, "end", bold=name == "gradient")
+        draw.text(row.right[0] + 10, row.right[1], note, "start")
+    return draw.svg()

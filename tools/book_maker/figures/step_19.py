@@ -2,94 +2,72 @@
 
 from __future__ import annotations
 
-from tools.book_maker.drawing.svg import arrow, box, circle, figure, polyline, text
-
-UP, DOWN, WIDTH, HEIGHT = 24.0, 228.0, 118.0, 32.0
-PITCH = 56.0
+from tools.book_maker.drawing.svg import Box, Drawing
 
 
 def chain() -> str:
     """Draw the model of two blocks: up on the left, with the states that are kept; down on the right."""
-    rows = {
-        "loss": ("cross_entropy", "cross_entropy_backward", ""),
-        "head": ("ln_f, head", "head_backward", "ln_f, wte"),
-        "h.1": ("h.1", "block_backward", "h.1.…"),
-        "h.0": ("h.0", "block_backward", "h.0.…"),
-        "tables": ("wte + wpe", "embeddings_backward", "wpe, wte"),
-    }
-    top = 40.0
-    tops = [top + at * PITCH for at in range(len(rows))]
-    back = 196.0
-    parts = [
-        text(UP + WIDTH / 2, 14, "forward", size="small", bold=True),
-        text(DOWN + back / 2, 14, "backward", size="small", bold=True),
-    ]
-    left, right = UP + WIDTH / 2, DOWN + back / 2
-    for at, ((forward, backward, names), y) in enumerate(zip(rows.values(), tops, strict=True)):
-        is_block = forward.startswith("h.")
-        parts.append(
-            box(UP, y, WIDTH, HEIGHT, forward, mono=True, size="small", kind="query" if is_block else "accent")
-        )
-        parts.append(box(DOWN, y, back, HEIGHT, backward, mono=True, size="small", kind="value"))
-        if names:
-            parts.append(arrow(DOWN + back, y + HEIGHT / 2, DOWN + back + 26, y + HEIGHT / 2))
-            parts.append(text(DOWN + back + 32, y + HEIGHT / 2, names, anchor="start", size="small", mono=True))
-        if at:
-            parts.append(arrow(left, y, left, tops[at - 1] + HEIGHT))
-            parts.append(arrow(right, tops[at - 1] + HEIGHT, right, y, kind="accent"))
-    for at, state in ((4, 0), (3, 1), (2, 2)):  # above the tables, h.0 and h.1
-        y = tops[at] - (PITCH - HEIGHT) / 2
-        parts.append(text(left + 8, y, f"state {state}", anchor="start", size="small"))
-        used = tops[at - 1] + HEIGHT / 2
-        parts.append(
-            polyline([(left + 66, y), (DOWN - 22, y), (DOWN - 22, used), (DOWN, used)], head=True, kind="muted")
-        )
-    return figure(
-        DOWN + back + 110,
-        tops[-1] + HEIGHT + 12,
-        *parts,
-        title="A model of two blocks: each way back takes the gradient from above and the state that its part took",
+    draw = Drawing(
+        "A model of two blocks: each way back takes the gradient from above and the state that its part took"
     )
+    rows = (
+        ("cross_entropy", "cross_entropy_backward", ""),
+        ("ln_f, head", "head_backward", "ln_f, wte"),
+        ("h.1", "block_backward", "h.1.…"),
+        ("h.0", "block_backward", "h.0.…"),
+        ("wte + wpe", "embeddings_backward", "wpe, wte"),
+    )
+    boxes: list[tuple[Box, Box]] = []
+    for at, (forward, backward, names) in enumerate(rows):
+        color = "query" if forward.startswith("h.") else "accent"
+        there = draw.box(0, 40 + 56 * at, 118, 32, forward, color, mono=True, size="small")
+        back = draw.box(204, 40 + 56 * at, 196, 32, backward, "value", mono=True, size="small")
+        if names:
+            (x, y), (above_there, above_back) = back.right, boxes[-1]
+            draw.arrow((x, y), (x + 26, y))
+            draw.text(x + 32, y, names, "start", mono=True)
+            draw.arrow(there.top, above_there.bottom)
+            draw.arrow(above_back.bottom, back.top, kind="accent")
+        boxes.append((there, back))
+    draw.text(59, 14, "forward", bold=True)
+    draw.text(302, 14, "backward", bold=True)
+    for state, at in enumerate((4, 3, 2)):  # above the tables, h.0 and h.1
+        y, used = boxes[at][0].y - 12, boxes[at - 1][1].left
+        draw.text(67, y, f"state {state}", "start")
+        draw.arrow((125, y), (182, y), (182, used[1]), used, kind="muted")
+    return draw.svg()
 
 
 def residual() -> str:
     """Draw a residual forward, and the same backward: the fork becomes a sum, and the sum a fork."""
-    high, line, branch = 250.0, 60.0, 138.0
-
-    def half(x: float, *, back: bool) -> str:
-        ends = ("x + sublayer(norm(x))", "x") if not back else ("grad", "gradient of x")
-        names = ("sublayer", "norm") if not back else ("sublayer_backward", "norm_backward")
-        middle, side, wide = x + line, x + branch, 146.0 if back else 90.0
-        first, last = 46.0, high - 46.0  # of the places where the two ways part and meet
-        tops = (82.0, 138.0)
-        parts = [
-            text(middle, 14, ends[0], size="small", mono=back),
-            text(middle, high - 8, ends[1], size="small", mono=not back),
-        ]
-        parts += [
-            box(side - 14, y, wide, 32, name, mono=True, size="small") for y, name in zip(tops, names, strict=True)
-        ]
-        at = side + wide / 2 - 14
-        if back:
-            parts.append(arrow(middle, 26, middle, last - 9, kind="accent"))
-            parts.append(polyline([(middle, first), (at, first), (at, tops[0])], head=True))
-            parts.append(arrow(at, tops[0] + 32, at, tops[1]))
-            parts.append(polyline([(at, tops[1] + 32), (at, last), (middle + 9, last)], head=True))
-            parts.append(circle(middle, last, 9, "+"))
-            parts.append(arrow(middle, last + 9, middle, high - 18, kind="accent"))
-        else:
-            parts.append(arrow(middle, high - 18, middle, first + 9))
-            parts.append(polyline([(middle, last), (at, last), (at, tops[1] + 32)], head=True))
-            parts.append(arrow(at, tops[1], at, tops[0] + 32))
-            parts.append(polyline([(at, tops[0]), (at, first), (middle + 9, first)], head=True))
-            parts.append(circle(middle, first, 9, "+"))
-            parts.append(arrow(middle, first - 9, middle, 24))
-        return "\n".join(parts)
-
-    return figure(
-        560,
-        high + 4,
-        half(20, back=False),
-        half(262, back=True),
-        title="Forward, two ways meet in a sum; backward, the sum sends the gradient down both, and they meet below",
+    draw = Drawing(
+        "Forward, two ways meet in a sum; backward, the sum sends the gradient down both, and they meet below"
     )
+    high, first, last = 250.0, 46.0, 204.0  # first and last: where the two ways part and meet
+
+    def half(middle: float, above: str, below: str, names: tuple[str, str], wide: float, back: bool) -> None:
+        draw.text(middle, 14, above, mono=back)
+        draw.text(middle, high - 8, below, mono=not back)
+        upper, lower = (
+            draw.box(middle + 64, y, wide, 32, name, mono=True, size="small")
+            for y, name in zip((82, 138), names, strict=True)
+        )
+        side = upper.middle[0]
+        if back:
+            draw.arrow((middle, 26), (middle, last - 9), kind="accent")
+            draw.arrow((middle, first), (side, first), upper.top)
+            draw.arrow(upper.bottom, lower.top)
+            draw.arrow(lower.bottom, (side, last), (middle + 9, last))
+            draw.circle(middle, last, 9, "+")
+            draw.arrow((middle, last + 9), (middle, high - 18), kind="accent")
+        else:
+            draw.arrow((middle, high - 18), (middle, first + 9))
+            draw.arrow((middle, last), (side, last), lower.bottom)
+            draw.arrow(lower.top, upper.bottom)
+            draw.arrow(upper.top, (side, first), (middle + 9, first))
+            draw.circle(middle, first, 9, "+")
+            draw.arrow((middle, first - 9), (middle, 24))
+
+    half(80, "x + sublayer(norm(x))", "x", ("sublayer", "norm"), 90, back=False)
+    half(322, "grad", "gradient of x", ("sublayer_backward", "norm_backward"), 146, back=True)
+    return draw.svg()

@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 from play.training.curve import thinned
-from tools.book_maker.drawing.svg import Plot, figure, line, text
+from tools.book_maker.drawing.svg import Axis, Drawing
 from tools.book_maker.values.training import guessing, history, plan
 
 
 def loss() -> str:
     """Draw the losses of all steps, and those of the held-out text with the lowest in a ring."""
     steps, losses = thinned(history.losses)
-    at, found = ([one[name] for one in history.evaluations] for name in ("step", "loss"))
-    low, high = int(min([*losses, *found])), int(max([*losses, *found])) + 1
-    plot = Plot(60, 50, 540, 240, (0, plan.steps), (low, high))
-    best = history.best
-    return figure(
-        640,
-        340,
-        line(60, 12, 84, 12, kind="query"),
-        text(90, 12, "training", anchor="start", size="small"),
-        line(190, 12, 214, 12, kind="key"),
-        text(220, 12, "held-out text", anchor="start", size="small"),
-        line(340, 12, 364, 12, kind="muted", dashed=True),
-        text(370, 12, "guessing all tokens alike", anchor="start", size="small"),
-        plot.axes(
-            x_ticks=[plan.steps * part / 4 for part in range(5)],
-            y_ticks=list(range(low, high + 1)),
-            x_label="step",
-            y_label="nats per token",
-        ),
-        plot.curve([0, plan.steps], [guessing, guessing], kind="muted", dashed=True),
-        plot.curve(list(map(float, steps)), list(map(float, losses)), kind="query"),
-        plot.curve(at, found, kind="key"),
-        plot.dots(at, found, kind="key", radius=3),
-        plot.dots([best["step"]], [best["loss"]], kind="key", radius=6),
-        title=f"The loss falls from {found[0]:.1f} nats per token to {found[-1]:.1f} on text that is held out",
+    evaluated = [evaluation["step"] for evaluation in history.evaluations]
+    held_out = [evaluation["loss"] for evaluation in history.evaluations]
+    draw = Drawing(
+        f"The loss falls from {held_out[0]:.1f} nats per token to {held_out[-1]:.1f} on text that is held out"
     )
+    names = (("training", "query"), ("held-out text", "key"), ("guessing all tokens alike", "muted"))
+    draw.legend(60, 12, names, lines=True)
+    low, high = int(min(*losses, *held_out)), int(max(*losses, *held_out)) + 1
+    step = Axis(0, plan.steps, [plan.steps * part / 4 for part in range(5)], "step")
+    plot = draw.plot((60, 50, 540, 240), step, Axis(low, high, range(low, high + 1), "nats per token"))
+    plot.curve([0, plan.steps], [guessing, guessing], "muted", dashed=True)
+    plot.curve(steps, losses, "query")
+    plot.curve(evaluated, held_out, "key", radius=3)
+    plot.dots([history.best["step"]], [history.best["loss"]], "key", radius=6)
+    return draw.svg()

@@ -5,49 +5,38 @@ from __future__ import annotations
 import numpy as np
 
 from solutions.warmup_01 import attention_scores, context_vectors, softmax
-from tools.book_maker.drawing import svg
-from tools.book_maker.values.worked_examples import JOURNEY, SIX_WORDS
-
-WORDS = ("Your", "journey", "starts", "with", "one", "step")
-ROW = 30  # height of one word's cells
+from tools.book_maker.drawing.svg import Drawing
+from tools.book_maker.values.worked_examples import JOURNEY, SIX_WORDS, WORDS
 
 
 def journey() -> str:
     """Draw the scores of "journey", their softmax, and the sum of the six vectors by those weights."""
+    draw = Drawing(
+        "The six scores of journey, their softmax as weights, and the sum of the six values by these weights"
+    )
     x = np.array(SIX_WORDS)
     scores = attention_scores(x[JOURNEY : JOURNEY + 1], x)
     weights = softmax(scores)
-    context = context_vectors(weights, x)
-    top, cell = 30, (60, ROW)
-    middle = top + len(WORDS) * ROW / 2
-    return svg.figure(
-        620,
-        top + len(WORDS) * ROW + 16,
-        svg.matrix(70, top, scores.T, rows=WORDS, columns=["score"], cell=cell, spec=".4f"),
-        svg.arrow(136, middle, 204, middle, label="softmax"),
-        svg.matrix(210, top, weights.T, columns=["weight"], cell=cell, spec=".4f"),
-        svg.text(288, middle, "\N{MULTIPLICATION SIGN}"),
-        svg.matrix(305, top, x, cell=(42, ROW), kind="value"),
-        svg.text(305 + 63, top - 12, "value", size="small"),
-        svg.brace(438, top, len(WORDS) * ROW, side="right"),
-        svg.text(466, middle - 24, "sum", size="small"),
-        svg.arrow(451, middle, 480, middle),
-        svg.matrix(484, middle - ROW / 2, context, cell=(44, ROW), spec=".2f", kind="accent"),
-        svg.text(484 + 66, middle - ROW / 2 - 12, "context vector", size="small"),
-        title="The six scores of journey, their softmax as weights, and the sum of the six values by these weights",
-    )
+    score = draw.matrix(0, 0, scores.T, rows=WORDS, columns=["score"], cell=(60, 30), spec=".4f")
+    weight = draw.matrix(140, 0, weights.T, columns=["weight"], cell=(60, 30), spec=".4f")
+    middle = weight.middle[1]
+    draw.arrow((score.right[0] + 6, middle), (weight.x - 6, middle), label="softmax")
+    draw.text(218, middle, "\N{MULTIPLICATION SIGN}", size="normal")
+    value = draw.matrix(235, 0, x, cell=(42, 30), kind="value")
+    draw.text(value.top[0], -12, "value")
+    draw.brace(368, 0, value.height, side="right")
+    draw.text(396, middle - 24, "sum")
+    draw.arrow((381, middle), (410, middle))
+    context = draw.matrix(414, middle - 15, context_vectors(weights, x), cell=(44, 30), kind="accent")
+    draw.text(context.top[0], middle - 27, "context vector")
+    return draw.svg()
 
 
 def weights() -> str:
     """Draw every word's weights, one row per query."""
+    draw = Drawing("The six by six attention weights of the sentence; each row sums to one")
     x = np.array(SIX_WORDS)
-    shares = softmax(attention_scores(x, x))
-    return svg.figure(
-        424,
-        280,
-        svg.matrix(
-            92, 62, shares, rows=WORDS, columns=WORDS, cell=(54, 34), spec=".3f", title="key: the word that is asked"
-        ),
-        svg.text(84, 28, "query", anchor="end", bold=True),
-        title="The six by six attention weights of the sentence; each row sums to one",
-    )
+    shares, title = softmax(attention_scores(x, x)), "key: the word that is asked"
+    draw.matrix(0, 0, shares, rows=WORDS, columns=WORDS, cell=(54, 34), spec=".3f", title=title)
+    draw.heading(-8, -34, "query", "end")
+    return draw.svg()

@@ -7,38 +7,32 @@ import math
 import numpy as np
 
 from solutions.warmup_01 import softmax
-from tools.book_maker.drawing import svg
+from tools.book_maker.drawing.svg import Axis, Drawing
 
 KEYS, QUERIES = 8, 2000
 
 
 def projections() -> str:
     """Draw the way from one token vector to its context vector."""
-    width, height = 110, 36
-    lefts: dict[svg.Kind, float] = {"query": 8, "key": 148, "value": 288}
-    middle = {kind: left + width / 2 for kind, left in lefts.items()}
-    parts = [svg.box(118, 8, 170, height, "token vector x")]
-    for kind, left in lefts.items():
-        parts += [
-            svg.arrow(203, 8 + height, middle[kind], 78, kind=kind),
-            svg.box(left, 80, width, height, f"times W_{kind}", kind=kind, size="small", mono=True),
-            svg.arrow(middle[kind], 116, middle[kind], 136, kind=kind),
-            svg.box(left, 138, width, height, kind, kind=kind),
-        ]
-    pair = (middle["query"] + middle["key"]) / 2
-    parts += [
-        svg.arrow(middle["query"], 174, middle["query"], 204, kind="query"),
-        svg.arrow(middle["key"], 174, middle["key"], 204, kind="key"),
-        svg.box(8, 206, 250, height, "scores: dot products over √d_k"),
-        svg.arrow(pair, 242, pair, 270, label="softmax"),
-        svg.box(8, 272, 250, height, "attention weights"),
-        svg.arrow(pair, 308, pair, 336),
-        svg.polyline([(middle["value"], 174), (middle["value"], 338)], head=True, kind="value"),
-        svg.box(8, 340, 390, height, "context vector: the values, summed by weight", kind="accent"),
-    ]
-    return svg.figure(
-        406, 384, *parts, title="One token vector becomes query, key and value; scores, weights, and a context vector"
-    )
+    draw = Drawing("One token vector becomes query, key and value; scores, weights, and a context vector")
+    token = draw.box(118, 8, 170, 36, "token vector x")
+    projected = {}
+    for x, kind in ((8, "query"), (148, "key"), (288, "value")):
+        times = draw.box(x, 80, 110, 36, f"times W_{kind}", kind, size="small", mono=True)
+        projected[kind] = draw.box(x, 138, 110, 36, kind, kind)
+        draw.arrow(token.bottom, (times.top[0], 78), kind=kind)
+        draw.arrow(times.bottom, (times.bottom[0], 136), kind=kind)
+    scores = draw.box(8, 206, 250, 36, "scores: dot products over √d_k")
+    weights = draw.box(8, 272, 250, 36, "attention weights")
+    for kind in ("query", "key"):
+        end = projected[kind].bottom
+        draw.arrow(end, (end[0], 204), kind=kind)
+    draw.arrow(scores.bottom, (scores.bottom[0], 270), label="softmax")
+    draw.arrow(weights.bottom, (weights.bottom[0], 336))
+    end = projected["value"].bottom
+    draw.arrow(end, (end[0], 338), kind="value")
+    draw.box(8, 340, 390, 36, "context vector: the values, summed by weight", "accent")
+    return draw.svg()
 
 
 def _largest(width: int, scale: float) -> float:
@@ -51,21 +45,16 @@ def _largest(width: int, scale: float) -> float:
 
 def spread() -> str:
     """Draw how much the most attended of eight keys takes, with and without the scale."""
+    draw = Drawing(
+        "The largest weight grows towards one with the width of plain scores and stays level with scaled ones"
+    )
     widths = [4**power for power in range(1, 6)]
+    width = Axis(widths[0], widths[-1], widths, "d_k, the width of a key", log=True)
+    plot = draw.plot((60, 40, 250, 200), width, Axis(0, 1, (0, 0.25, 0.5, 0.75, 1)))
+    draw.text(16, 14, "largest of eight weights", "start")
     plain = [_largest(width, 1.0) for width in widths]
     scaled = [_largest(width, 1 / math.sqrt(width)) for width in widths]
-    plot = svg.Plot(60, 40, 250, 200, (widths[0], widths[-1]), (0, 1), log_x=True)
-    right = plot.x + plot.width
-    return svg.figure(
-        424,
-        296,
-        plot.axes(x_ticks=widths, y_ticks=(0, 0.25, 0.5, 0.75, 1), x_label="d_k, the width of a key"),
-        svg.text(plot.x - 44, 14, "largest of eight weights", anchor="start", size="small"),
-        plot.curve(widths, plain, kind="bad"),
-        plot.dots(widths, plain, kind="bad"),
-        plot.curve(widths, scaled, kind="good"),
-        plot.dots(widths, scaled, kind="good"),
-        svg.text(right + 12, plot.at(widths[-1], plain[-1])[1], "plain scores", anchor="start", kind="bad"),
-        svg.text(right + 12, plot.at(widths[-1], scaled[-1])[1], "over √d_k", anchor="start", kind="good"),
-        title="The largest weight grows towards one with the width of plain scores and stays level with scaled ones",
-    )
+    for words, largest, kind in (("plain scores", plain, "bad"), ("over √d_k", scaled, "good")):
+        plot.curve(widths, largest, kind, radius=4)
+        plot.text((widths[-1], largest[-1]), words, right=12, kind=kind, size="normal")
+    return draw.svg()

@@ -3,6 +3,8 @@
 ``tests/dev/tools/test_book.py`` compares them with those that the checks use; nothing here may import a check.
 """
 
+WORDS = ("Your", "journey", "starts", "with", "one", "step")
+
 #: "Your journey starts with one step", three numbers per word; after Raschka, chapter 3.
 SIX_WORDS = (
     (0.43, 0.15, 0.89),
