@@ -25,6 +25,7 @@ from checker.session.printer import Printer
 from checker.session.report import print_unreadable
 
 NO, UNUSABLE = 1, 2
+WARNING = "This step has no yes yet, and comparing shows the solution."
 WIDEST = 240  # columns of a terminal that are used
 ROOMY = 60  # columns that are enough for one side, even if some lines wrap
 

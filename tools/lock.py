@@ -1,7 +1,6 @@
 """Pin every package in ``requirements/`` from ``pyproject.toml``: one resolution by uv, exported once for each extra.
 
 The groups are those of the peers that `./run bench-peers` times, each for an environment without this course.
-The packages of the page's editor come from npm's registry, which says their licenses and checksums.
 
 uv's own lock file names the registry that it came from, so it stays in a temporary folder. The packages that torch
 brings for one kind of GPU are left out: pip finds out which of them a machine needs.
@@ -9,7 +8,6 @@ brings for one kind of GPU are left out: pip finds out which of them a machine n
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -19,7 +17,6 @@ import tomllib
 from pathlib import Path
 
 from checker.course.paths import ROOT
-from cli.page import editor
 
 GPU_ONLY = re.compile(r"(nvidia|cuda|triton)(-|$)")
 EXPORT = ["uv", "export", "--frozen", "--no-hashes", "--no-header", "--no-annotate", "--no-emit-project"]
@@ -50,38 +47,8 @@ def write_requirements() -> int:
             pinned |= {one: uv(folder, [*EXPORT, *prune, f"--only-group={one}"]) for one in groups}
         except subprocess.CalledProcessError as error:
             return error.returncode  # uv has said why
-    try:
-        lock_editor()
-    except (OSError, ValueError) as error:
-        print(f"lock: the editor's packages: {error}", file=sys.stderr)
-        return 1
     for environment, lines in pinned.items():
         path = ROOT / "requirements" / f"{environment}.txt"
         path.write_text(f"# Made by `./run lock` from pyproject.toml.\n{lines}")
         print(f"{path.relative_to(ROOT)}: {len(lines.splitlines())} packages")
     return 0
-
-
-def lock_editor() -> None:
-    """Pin the packages of the page's editor.
-
-    Raises:
-        OSError: npm's registry cannot be asked.
-        ValueError: a package needs one that is not stated.
-    """
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["course"]["editor"]
-    pinned = {}
-    for name, version in wanted.items():
-        told = editor.described(name, version)
-        if missing := told.get("dependencies", {}).keys() - wanted.keys():
-            raise ValueError(f"{name} needs {', '.join(sorted(missing))}; state it in pyproject.toml")
-        exported = told.get("exports", {})
-        module = exported.get("import") if isinstance(exported, dict) else None
-        pinned[name] = {
-            "version": version,
-            "license": told["license"],
-            "integrity": told["dist"]["integrity"],
-            "module": (module or told["module"]).removeprefix("./"),
-        }
-    editor.LOCK.write_text(json.dumps(pinned, indent=1) + "\n")
-    print(f"{editor.LOCK.relative_to(ROOT)}: {len(pinned)} packages")

@@ -1,7 +1,9 @@
 """What the server answers: the book's pages, and under ``/api/`` what the panel asks for.
 
-A step is named as in the list of all steps; no path comes from the page. Every answer is JSON; a check answers with
-one record per line, as they come.
+This server reads and runs a learner's code, on a machine that others may use too. So it must be asked by a name of this
+machine (else a page elsewhere could have its own name lead here), and what is not the book itself needs the key, in a
+header that no other page can send. A step is named as in the list of all steps; no path comes from the page. Every
+answer is JSON; a check answers with one record per line, as they come.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -16,10 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.authentication import AuthenticationBackend, AuthenticationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -31,14 +38,45 @@ from checker.course.standing import next_to_do, standing, title
 from checker.course.steps import Step, all_steps
 from checker.session.recording import Record
 from cli import compare, hint, reset
-from cli.page import editor, files, pages
+from cli.page import files
 from cli.page.checks import Checks
-from cli.page.model import ASKED, Model, NoAnswer, training
+from cli.page.model import Model, NoAnswer
 
 ASSETS = Path(__file__).with_name("assets")
-JSON_LINES = "application/x-ndjson"
+MOST_BYTES = 1_000_000  # of a request's body
 FILE_VERSION = "File-Version"  # the header of an answer that says which version of the learner's file it saved
+ADDED = '<link rel="stylesheet" href="/page/panel.css">\n<script type="module" src="/page/main.js"></script>\n</head>'
+#: Of a page: its own scripts run, by a word that is new each time, and no other. A style can fetch nothing elsewhere.
+POLICY = (
+    "default-src 'none'; script-src 'self' 'nonce-{}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
+)
 Answer = dict[str, Any]
+
+
+class Pages(StaticFiles):
+    """The files of the book; its pages with the panel's scripts, and with a policy that lets no others run."""
+
+    def file_response(self, full_path: Any, *arguments: Any, **options: Any) -> Response:
+        """Return the response for a file."""
+        if Path(full_path).suffix != ".html":
+            return super().file_response(full_path, *arguments, **options)
+        nonce = secrets.token_urlsafe(16)
+        html = Path(full_path).read_text(encoding="utf-8").replace("</head>", ADDED, 1)
+        html = html.replace("<script", f'<script nonce="{nonce}"')
+        return HTMLResponse(html, headers={"Content-Security-Policy": POLICY.format(nonce)})
+
+
+class KeyHolders(AuthenticationBackend):
+    """Lets those in who have the key."""
+
+    def __init__(self, key: str) -> None:
+        self.wanted = f"Bearer {key}".encode()
+
+    async def authenticate(self, conn: HTTPConnection) -> None:
+        """Raise an error unless a request has the key."""
+        if not secrets.compare_digest(conn.headers.get("authorization", "").encode(), self.wanted):
+            raise AuthenticationError("the key is missing or wrong; open the link that `./run book` prints")
 
 
 class Book:
@@ -46,45 +84,41 @@ class Book:
 
     Args:
         html: the built book.
+        key: what a request for more than the book needs.
+        hosts: the names of this server.
     """
 
-    def __init__(self, html: Path) -> None:
-        self.html = html
+    def __init__(self, html: Path, key: str, hosts: list[str]) -> None:
+        self.html, self.key, self.hosts = html, key, hosts
         self.checks = Checks()
         self.model = Model()
 
     def app(self) -> Starlette:
         """Return what answers requests."""
-        steps = "/api/steps/{step}"
+        actions = (self.ready, self.beside, self.hint, self.compare, self.reset)
+        api = [
+            Route("/standings", self.standings),
+            Route("/model/{what}", self.ask, methods=["POST"]),
+            Route("/steps/{step}", self.file),
+            Route("/steps/{step}", self.save, methods=["PUT"]),
+            Route("/steps/{step}/check", self.check, methods=["POST"]),
+            *(Route(f"/steps/{{step}}/{do.__name__}", partial(self.answer, do), methods=["POST"]) for do in actions),
+        ]
+        keyed = Middleware(
+            AuthenticationMiddleware,
+            backend=KeyHolders(self.key),
+            on_error=lambda conn, error: JSONResponse({"error": str(error)}, 401),
+        )
         return Starlette(
             routes=[
-                Route("/api/standings", self.standings),
-                Route("/api/model/training", self.training, methods=["POST"]),
-                Route("/api/model/{what}", self.ask, methods=["POST"]),
-                Route(steps, self.file),
-                Route(steps, self.save, methods=["PUT"]),
-                Route(f"{steps}/check", self.check, methods=["POST"]),
-                *(
-                    Route(f"{steps}/{name}", partial(self.answer, do), methods=["POST"])
-                    for name, do in (
-                        ("ready", self.ready),
-                        ("beside", self.beside),
-                        ("hint", self.hint),
-                        ("compare", self.compare),
-                        ("reset", self.reset),
-                    )
-                ),
+                Mount("/api", routes=api, middleware=[keyed]),
                 Mount("/page", StaticFiles(directory=ASSETS)),
-                Mount("/editor", StaticFiles(directory=editor.folder(), check_dir=False)),
-                Route("/{path:path}", self.page),
+                Mount("/", Pages(directory=self.html, html=True)),
             ],
+            middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=self.hosts)],
             exception_handlers={
-                HTTPException: _refused,
-                files.Refused: _refused,
+                **dict.fromkeys((HTTPException, files.Rejected, hint.NoHints, NoAnswer, OSError), _rejected),
                 files.Conflict: _conflict,
-                hint.NoHints: _refused,
-                NoAnswer: _refused,
-                OSError: _refused,
             },
             lifespan=self.lifespan,
         )
@@ -96,49 +130,24 @@ class Book:
         await run_in_threadpool(self.model.close)
         await run_in_threadpool(self.checks.close)
 
-    # ------------------------------------------------------------ the book
-
-    async def page(self, request: Request) -> Response:
-        """Answer with a page or another file of the book."""
-        root = self.html.resolve()
-        try:
-            file = (root / (request.path_params["path"] or "index.html")).resolve()
-            is_there = file.is_relative_to(root) and file.is_file() and not file.name.startswith(".")
-        except (OSError, ValueError):  # a name that is too long, or has a null byte
-            is_there = False
-        if not is_there:
-            raise HTTPException(404, "there is no such page")
-        if file.suffix == ".html":
-            return await run_in_threadpool(pages.page, file, editor.modules())
-        return FileResponse(file)
-
     async def standings(self, request: Request) -> Response:
         """Answer how far each step is, and which to go on with."""
         return JSONResponse(await run_in_threadpool(standings))
 
     async def ask(self, request: Request) -> Response:
-        """Answer what a picture asks the model about a text."""
-        what, question = request.path_params["what"], await _body(request)
-        if what not in ASKED:
-            raise HTTPException(404, "there is no such picture")
-        return JSONResponse(await run_in_threadpool(self.model.ask, what, question))
-
-    async def training(self, request: Request) -> Response:
-        """Answer with the losses of the learner's own training."""
-        return JSONResponse(await run_in_threadpool(training))
+        """Answer what an interactive figure asks the model."""
+        question = await _body(request)
+        return JSONResponse(await run_in_threadpool(self.model.ask, request.path_params["what"], question))
 
     # ------------------------------------------------------------ a step
 
     async def file(self, request: Request) -> Response:
         """Answer with the learner's file; without its text if it is the version that the page knows."""
-        step = _step(request)
-        known = request.query_params.get("known")
-        return JSONResponse(await run_in_threadpool(described, step, known))
+        return JSONResponse(await run_in_threadpool(described, _step(request), request.query_params.get("known")))
 
     async def save(self, request: Request) -> Response:
         """Save the learner's file in place of the version that the page began from."""
-        step, asked = _step(request), await _body(request)
-        return Response(status_code=204, headers=await _save(request, step, asked))
+        return Response(status_code=204, headers=await _save(request, await _body(request)))
 
     async def check(self, request: Request) -> Response:
         """Save the text that comes with it, check the file on disk, and answer with records; leaving ends it."""
@@ -146,7 +155,7 @@ class Book:
         show = asked.get("show", "")
         if show and show not in (blank.label for blank in blanks_of(step)):
             raise HTTPException(400, f"there is no function {show!r} to show")
-        saved = await _save(request, step, asked) if "text" in asked else None
+        saved = await _save(request, asked) if "text" in asked else None
         loop, records = asyncio.get_running_loop(), asyncio.Queue[Record]()
 
         def tell(record: Record) -> None:
@@ -158,15 +167,14 @@ class Book:
 
         async def lines() -> AsyncIterator[bytes]:
             try:
-                while True:
+                record: Record = {"event": ""}
+                while record["event"] not in ("verdict", "ended"):
                     record = await records.get()
                     yield json.dumps(record).encode() + b"\n"
-                    if record["event"] in ("verdict", "ended"):
-                        return
             finally:
                 running.leave()
 
-        return StreamingResponse(lines(), media_type=JSON_LINES, headers=saved)
+        return StreamingResponse(lines(), media_type="application/x-ndjson", headers=saved)
 
     async def answer(self, do: Callable[[Step, Answer], Answer], request: Request) -> Response:
         """Answer with what a function returns that may wait."""
@@ -185,26 +193,25 @@ class Book:
         """Return the next hint, or the last again; before the last, what it would give away unless one is ``sure``."""
         tier = hint.next_tier(step)
         if tier is None:
-            return {"number": len(hint.hints_of(step)), "count": len(hint.hints_of(step)), "is_all": True}
+            return {"number": len(hint.hints_of(step)), "is_all": True}
         if tier.warning and not asked.get("sure"):
             return {"ask": tier.warning}
         hint.note_seen(step, tier.number)
-        return {"number": tier.number, "count": tier.count, "is_all": False}
+        return {"number": tier.number, "is_all": False}
 
     def compare(self, step: Step, asked: Answer) -> Answer:
         """Return the functions that are written differently from the solution, row by row."""
         if standing(step).state != "done" and not asked.get("sure"):
-            return {"ask": "This step has no yes yet, and comparing shows the solution."}
+            return {"ask": compare.WARNING}
         source = files.read(step).text
         try:
             step.language.refuse(source, str(step.learner_file))
         except Unreadable as error:
-            raise files.Refused(str(error)) from error
-        different = list(compare.pairs(step, source, whole=False))
+            raise files.Rejected(str(error)) from error
         return {
             "pairs": [
-                {"name": one.name, "line": one.line, "rows": compare.aligned(one.yours, one.theirs)}
-                for one in different
+                {"name": pair.name, "line": pair.line, "rows": compare.aligned(pair.yours, pair.theirs)}
+                for pair in compare.pairs(step, source, whole=False)
             ],
             "count": len(blanks_of(step)),
             "additions": compare.additions(step, source),
@@ -232,8 +239,13 @@ def _step(request: Request) -> Step:
 
 async def _body(request: Request) -> Answer:
     """Return the object that a request brings; nothing is an empty one."""
+    data = bytearray()
+    async for part in request.stream():
+        data += part
+        if len(data) > MOST_BYTES:
+            raise HTTPException(413, f"a body has {MOST_BYTES:,} bytes at most")
     try:
-        asked = json.loads(await request.body() or b"{}")
+        asked = json.loads(data or b"{}")
     except ValueError:
         asked = None
     if not isinstance(asked, dict):
@@ -241,13 +253,13 @@ async def _body(request: Request) -> Answer:
     return asked
 
 
-async def _save(request: Request, step: Step, asked: Answer) -> dict[str, str]:
+async def _save(request: Request, asked: Answer) -> dict[str, str]:
     """Save a text in place of the version that the page began from; return the header with its own version."""
     text, replaces = asked.get("text"), asked.get("replaces")
     if not isinstance(text, str) or not isinstance(replaces, str):
         raise HTTPException(400, "a save needs a text, and the version that it replaces")
     request.state.text = text  # should there be a conflict
-    return {FILE_VERSION: (await run_in_threadpool(files.save, step, text, replaces)).version}
+    return {FILE_VERSION: (await run_in_threadpool(files.save, _step(request), text, replaces)).version}
 
 
 def as_answer(file: files.File) -> Answer:
@@ -261,34 +273,28 @@ def beside(file: files.File, text: str) -> Answer:
 
 
 def described(step: Step, known: str | None) -> Answer:
-    """Return a learner's file with how far it is; without its text if ``known`` is its version."""
-    file, now = files.read(step), standing(step)
-    said = {
-        "file": relative_path(step.learner_file),
-        "version": file.version,
-        "state": now.state,
-        "words": now.words,
-        "functions": [blank.label for blank in blanks_of(step)],
-        "hints": progress.hints_seen(step),
-    }
-    return said if file.version == known else {**said, "text": file.text}
+    """Return a learner's file and how far it is; without its text if ``known`` is its version."""
+    file = files.read(step)
+    answer = {"file": relative_path(step.learner_file), "version": file.version, "words": standing(step).words}
+    return answer if file.version == known else {**answer, "text": file.text}
 
 
 def standings() -> Answer:
     """Return how far each step is, and which to go on with."""
     steps = all_steps()
-    found = [standing(step) for step in steps]
+    all_standings = [standing(step) for step in steps]
     following = next_to_do(steps)
     return {
         "steps": [
-            {"name": one.step.name, "state": one.state, "words": one.words, "refused": one.refused} for one in found
+            {"name": now.step.name, "state": now.state, "words": now.words, "refused": now.refused}
+            for now in all_standings
         ],
-        "done": sum(one.state == "done" for one in found),
-        "next": {"name": following.name, "title": title(following), "task": following.task} if following else None,
+        "done": sum(now.state == "done" for now in all_standings),
+        "next": {"name": following.name, "title": title(following)} if following else None,
     }
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _rejected(request: Request, error: Exception) -> Response:
     """Answer why something cannot be done."""
     status = error.status_code if isinstance(error, HTTPException) else 409
     return JSONResponse({"error": str(getattr(error, "detail", error))}, status)

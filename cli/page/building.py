@@ -6,25 +6,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from pathlib import Path
 
-from checker.course.paths import ROOT, SMALL_MODEL, SOLUTIONS, TESTS
-from checker.course.progress import digest
+from checker.course.paths import ROOT
 
-BOOK = ROOT / "book"
-HTML = BOOK / "html"
-BUILT_FROM = HTML / ".built-from"
-#: What the chapters are made of: their texts, and what computes, draws and quotes.
-FOLDERS = (
-    BOOK / "src",
-    BOOK / "theme",
-    SOLUTIONS,
-    TESTS,
-    SMALL_MODEL.parent,
-    *(ROOT / name for name in ("cli", "checker", "play", "tools")),
-)
-FILES = (BOOK / "book.toml", ROOT / "pixi.toml", ROOT / "pyproject.toml")
+HTML = ROOT / "book" / "html"
+BUILT = HTML / ".built"  # as new as the sources were when the book was built
+SOURCES = ("book/src", "book/theme", "book/book.toml", "solutions", "tests", "models")
+PROGRAMS = ("cli", "checker", "play", "tools", "pixi.toml", "pyproject.toml")  # which compute, draw and quote
 
 
 class CannotBuild(Exception):
@@ -37,16 +28,16 @@ def build(say: Callable[[str], None]) -> Path:
     Raises:
         CannotBuild: mdBook is missing, or has refused.
     """
-    state = state_of_sources()
-    if BUILT_FROM.is_file() and BUILT_FROM.read_text() == state:
+    if is_built():
         return HTML
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     mdbook = shutil.which("mdbook", path=path)
     if not mdbook:
         raise CannotBuild("mdBook is not installed. `./run book` installs it; with pixi, `pixi run book` does.")
     say("building the book, which takes about ten seconds")
+    started = time.time()
     run = subprocess.run(
-        [mdbook, "build", str(BOOK)],
+        [mdbook, "build", str(ROOT / "book")],
         cwd=ROOT,
         env=os.environ | {"PATH": path},
         stdin=subprocess.DEVNULL,
@@ -55,19 +46,17 @@ def build(say: Callable[[str], None]) -> Path:
         check=False,
     )
     if run.returncode:
-        raise CannotBuild(f"mdBook did not build the book:\n{run.stderr.strip()}")
-    BUILT_FROM.write_text(state)
+        raise CannotBuild(f"mdBook could not build the book:\n{run.stderr.strip()}")
+    BUILT.touch()
+    os.utime(BUILT, (started, started))
     return HTML
 
 
-def state_of_sources() -> str:
-    """Return a name for the state of everything that goes into the book: which files, how large, how new."""
-    return digest(*(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(_sources())))
-
-
-def _sources() -> Iterator[Path]:
-    yield from FILES
-    for top in FOLDERS:
-        for folder, folders, files in os.walk(top):
-            folders[:] = [one for one in folders if one not in ("__pycache__", "dev")]
-            yield from (Path(folder, file) for file in files if not file.endswith(".pyc"))
+def is_built() -> bool:
+    """Return whether the book is as new as everything that goes into it."""
+    if not BUILT.is_file():
+        return False
+    built = BUILT.stat().st_mtime
+    tops = [ROOT / name for name in (*SOURCES, *PROGRAMS)]
+    files = [path for top in tops for path in (top, *top.rglob("*")) if path.is_file() and path.suffix != ".pyc"]
+    return all(path.stat().st_mtime <= built for path in files)

@@ -6,13 +6,11 @@ half, whenever this process ends. What is replaced is kept in ``.course/saved``,
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +19,6 @@ from checker.course.paths import ROOT, relative_path
 from checker.course.static import MOST_BYTES, Missing, Unreadable, read_text
 from checker.course.steps import Step
 
-UNFINISHED_SECONDS = 60  # after which nobody is saving any more
 KEPT = 20  # replaced versions of each step
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 NONE = ""  # the version of a file that does not exist
@@ -29,7 +26,7 @@ NONE = ""  # the version of a file that does not exist
 _saving = threading.Lock()
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """A file that is not read or written here; the message says why, and what to do."""
 
 
@@ -49,16 +46,15 @@ def read(step: Step) -> File:
     """Return the learner's file; an empty one of no version where there is none.
 
     Raises:
-        Refused: it is no text, or lies elsewhere.
+        Rejected: it is no text, or lies elsewhere.
     """
     path = _own(step)
     try:
-        text = read_text(path)
-        return File(text.replace("\r\n", "\n").replace("\r", "\n"), version(path))
+        return File(_with_plain_line_ends(read_text(path)), version(path))
     except Missing:
         return File("", NONE)
     except Unreadable as error:
-        raise Refused(f"{relative_path(path)}: {error}") from error
+        raise Rejected(f"{relative_path(path)}: {error}") from error
 
 
 def version(path: Path) -> str:
@@ -74,24 +70,30 @@ def save(step: Step, text: str, replaces: str) -> File:
 
     Raises:
         Conflict: the file is another version by now; nothing was written.
-        Refused: the file lies elsewhere, or the text cannot be one.
+        Rejected: the file lies elsewhere, or the text cannot be one.
         OSError: it cannot be written.
     """
     path = _own(step)
     with _saving:
         before = path.read_bytes() if path.exists() else b""
         try:
-            data = _in_the_manner_of(before, text)
+            data = _preserve_line_endings(before, text)
         except UnicodeEncodeError as error:
-            raise Refused(f"the text cannot be saved as UTF-8: {error.reason}") from error
+            raise Rejected(f"the text cannot be saved as UTF-8: {error.reason}") from error
         if len(data) > MOST_BYTES:
-            raise Refused(f"the text has {len(data):,} bytes, and a step has a few thousand")
-        with _beside(path, data) as new:
-            if version(path) != replaces:
-                raise Conflict
-            if replaces not in (NONE, progress.digest(data)):
-                _keep(path)
+            raise Rejected(f"the text has {len(data):,} bytes, and a step has a few thousand")
+        if version(path) != replaces:
+            raise Conflict
+        if replaces not in (NONE, progress.digest(data)):
+            _keep(path)
+        new = path.with_name(f".{path.stem}.new")
+        try:
+            new.write_bytes(data)
+            if path.exists():
+                shutil.copymode(path, new)
             os.replace(new, path)
+        finally:
+            new.unlink(missing_ok=True)
         return File(text, version(path))
 
 
@@ -99,7 +101,7 @@ def changing(step: Step, replaces: str, change: Callable[[], None]) -> File:
     """Have something else change the file, if it still is the version ``replaces``.
 
     Raises:
-        Conflict, Refused: as :func:`save`.
+        Conflict, Rejected: as :func:`save`.
     """
     path = _own(step)
     with _saving:
@@ -109,47 +111,27 @@ def changing(step: Step, replaces: str, change: Callable[[], None]) -> File:
     return read(step)
 
 
-def clear() -> None:
-    """Remove what a server has left beside the files that was killed while it saved; the browser has the text."""
-    for left in (ROOT / "steps").glob(".*.new"):
-        with contextlib.suppress(OSError):
-            if time.time() - left.lstat().st_mtime > UNFINISHED_SECONDS:
-                left.unlink()
-
-
 def _own(step: Step) -> Path:
     """Return the path of a learner's file that is a file of ``steps/``, by no link.
 
     Raises:
-        Refused: it leads elsewhere.
+        Rejected: it leads elsewhere.
     """
     path = step.learner_file
-    if path.is_symlink() or path.parent.resolve() != ROOT.resolve() / path.parent.name:
-        raise Refused(f"{relative_path(path)} is a link, or lies in one, and the page follows none. Use the terminal.")
+    if path.is_symlink() or path.parent.is_symlink():
+        raise Rejected(f"{relative_path(path)} is a link, or lies in one, and the page follows none. Use the terminal.")
     return path
 
 
-def _in_the_manner_of(before: bytes, text: str) -> bytes:
+def _with_plain_line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _preserve_line_endings(before: bytes, text: str) -> bytes:
     """Return the bytes of a text with the line ends and the byte order mark that a file has."""
-    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    plain = _with_plain_line_ends(text)
     data = (plain.replace("\n", "\r\n") if b"\r\n" in before else plain).encode()
     return BYTE_ORDER_MARK + data if before.startswith(BYTE_ORDER_MARK) else data
-
-
-@contextlib.contextmanager
-def _beside(path: Path, data: bytes) -> Iterator[Path]:
-    """Write a new file beside another, with its rights; it is gone at the end unless it was put somewhere."""
-    new = path.with_name(f".{path.stem}.{secrets.token_hex(8)}.new")
-    try:
-        with new.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, new)
-        yield new
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def _keep(path: Path) -> None:

@@ -12,15 +12,15 @@ import webbrowser
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import uvicorn
 
 from checker.course.paths import ROOT
 from checker.interrupts import exit_on_termination
 from checker.session.verdict import INTERRUPTED
-from cli.page import building, editor, files
+from cli.page import building
 from cli.page.app import Book
-from cli.page.guard import Guard
 
 PORT = 3000  # where the book is if nothing else is there: a draft that a browser keeps belongs to an address
 END_SECONDS = 1  # for answers that are on their way when it ends
@@ -45,16 +45,15 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
     """
     with contextlib.closing(_listening(port)) as bound:
         html = building.build(say)
-        editor.fetch(say)
-        files.clear()
         port, key = bound.getsockname()[1], secrets.token_urlsafe(32)
         link = f"http://127.0.0.1:{port}/#key={key}"
-        app = Guard(Book(html).app(), port, key, (*trusted, *forwarded(port, os.environ)))
+        hosts = ["127.0.0.1", "localhost", *map(_host, trusted), *forwarded(port, os.environ)]
         config = uvicorn.Config(
-            app,
+            Book(html, key, hosts).app(),
             log_level="warning",
             access_log=False,
             server_header=False,
+            headers=[("Cache-Control", "no-cache"), ("X-Content-Type-Options", "nosniff")],
             ws="none",
             lifespan="on",
             timeout_graceful_shutdown=END_SECONDS,
@@ -62,7 +61,7 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
         exit_on_termination()
         with _redirecting(link) as file:
             say(f"the book is at {link}")
-            say("the link has a key in it: who has it can edit and run your steps. Ctrl-C ends this.")
+            say("the link has a key in it: anyone with this link can edit and run your steps. Ctrl-C ends this.")
             if open_ and not webbrowser.open(file.as_uri()):
                 say("no browser could be opened; open the link yourself")
             with contextlib.suppress(KeyboardInterrupt):
@@ -70,10 +69,15 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
     return INTERRUPTED
 
 
-def forwarded(port: int, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the address that GitHub's Codespaces gives a port of this machine; nothing elsewhere."""
+def _host(origin: str) -> str:
+    """Return the name of a machine: ``book.example`` of ``https://book.example:8000`` or of the name itself."""
+    return urlsplit(origin if "//" in origin else f"//{origin}").hostname or origin
+
+
+def forwarded(port: int, environment: Mapping[str, str]) -> list[str]:
+    """Return the name that GitHub's Codespaces gives a port of this machine; nothing elsewhere."""
     name, domain = environment.get("CODESPACE_NAME"), environment.get("GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN")
-    return (f"https://{name}-{port}.{domain}",) if name and domain else ()
+    return [f"{name}-{port}.{domain}"] if name and domain else []
 
 
 def _listening(port: int | None) -> socket.socket:
@@ -82,18 +86,10 @@ def _listening(port: int | None) -> socket.socket:
     Raises:
         CannotServe: the port is taken.
     """
-    for one in (PORT, 0) if port is None else (port,):
-        bound = socket.socket()
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            bound.bind(("127.0.0.1", one))
-        except OSError as error:
-            bound.close()
-            why = error.strerror or error
-        else:
-            bound.listen(128)
-            return bound
-    raise CannotServe(f"port {port} cannot be had ({why}); another one, or none, may be named: --port 3001")
+    for candidate in (PORT, 0) if port is None else (port,):
+        with contextlib.suppress(OSError):
+            return socket.create_server(("127.0.0.1", candidate))
+    raise CannotServe(f"Port {port} is in use. Try --port {(port or PORT) + 1}")
 
 
 @contextlib.contextmanager

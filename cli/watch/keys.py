@@ -11,7 +11,7 @@ from checker.course.paths import relative_path
 from checker.course.standing import standing
 from checker.course.steps import Step, all_steps, find_step
 from cli import hint
-from cli.compare import compare
+from cli.compare import WARNING, compare
 from cli.reset import CannotReset, reset
 from cli.status import list_all
 
@@ -119,9 +119,7 @@ class Keys:
         """Show the file beside the solution; if it has no yes, offer that first."""
         self.watch.printer.line()
         if not anyway and standing(self.watch.step).state != "done":
-            return self.offer(
-                "This step has no yes yet, and comparing shows the solution.", partial(self.compare, anyway=True)
-            )
+            return self.offer(WARNING, partial(self.compare, anyway=True))
         compare(self.watch.step, whole=False, anyway=True)
         self.watch.say_keys()
         return Next.WAIT

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import re
 import struct
 import tarfile
@@ -19,10 +20,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from cli.page.editor import SECONDS, archive
 from play.training.checkpoint import write
 
 DEBIAN = "https://deb.debian.org/debian/pool/main"
+NPM = "https://registry.npmjs.org"
+SECONDS = 30.0  # to fetch an archive
 LAST_YEAR = 1865  # of the presidents' speeches
 CLEAR = 256  # the code after which compress begins a new table
 
@@ -56,6 +58,27 @@ def fetch(source: Source) -> dict[str, bytes]:
     with tarfile.open(fileobj=io.BytesIO(members(data)["data.tar.xz"] if debian else data)) as packed:
         files = {one.name: packed.extractfile(one) for one in packed if one.isfile()}
         return {name: file.read() for name, file in files.items() if file}
+
+
+def registry() -> str:
+    """Return where npm's packages come from on this machine, as npm is told: a variable, the user's file, the usual."""
+    told = os.environ.get("npm_config_registry", "")  # noqa: SIM112 (npm's name)
+    file = Path(os.environ.get("NPM_CONFIG_USERCONFIG") or Path.home() / ".npmrc")
+    if not told and file.is_file():
+        found = re.search(r"^\s*registry\s*=\s*(\S+)", file.read_text(), re.MULTILINE)
+        told = found[1] if found else ""
+    return (told or NPM).rstrip("/")
+
+
+def archive(name: str, version: str) -> bytes:
+    """Fetch the archive of a package.
+
+    Raises:
+        OSError: it cannot be fetched.
+    """
+    address = f"{registry()}/{name}/-/{name.rpartition('/')[2]}-{version}.tgz"
+    with urllib.request.urlopen(address, timeout=SECONDS) as answer:
+        return answer.read()
 
 
 def members(package: bytes) -> dict[str, bytes]:

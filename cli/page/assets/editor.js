@@ -1,132 +1,109 @@
-// What one writes in: CodeMirror where it could be fetched, else a plain text field with the same methods.
+// What one writes in: a text field on top of the same text in colors, with line numbers and marks. The browser's own
+// field brings undo, selection, phones' keyboards and screen readers; the colors are highlight.js's, which mdBook ships.
+import { make } from '/page/dom.js';
+
+const INDENT = '    ';
 
 /** Make an editor in a box. `hears` has `changed`, `check` and `save`. */
-export async function makeEditor(box, label, hears) {
-    try {
-        return await codeMirror(box, label, hears);
-    } catch (error) {
-        console.info(`a plain text field instead of the editor: ${error.message}`);
-        return plainField(box, label, hears);
-    }
-}
-
-async function codeMirror(box, label, hears) {
-    const [
-        { EditorState, RangeSetBuilder, StateEffect, StateField, Transaction },
-        { Decoration, EditorView, highlightActiveLine, keymap, lineNumbers },
-        { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory },
-        { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting },
-        { pythonLanguage },
-        { classHighlighter },
-    ] = await Promise.all([
-        import('@codemirror/state'),
-        import('@codemirror/view'),
-        import('@codemirror/commands'),
-        import('@codemirror/language'),
-        import('@codemirror/lang-python'),
-        import('@lezer/highlight'),
-    ]);
-
-    const setMarks = StateEffect.define();
-    const marks = StateField.define({
-        create: () => Decoration.none,
-        update(found, change) {
-            let now = found.map(change.changes);
-            for (const effect of change.effects) if (effect.is(setMarks)) now = decorated(effect.value, change.state.doc);
-            return now;
-        },
-        provide: field => EditorView.decorations.from(field),
+export function makeEditor(box, label, hears) {
+    const field = make('textarea', {
+        'aria-label': label, spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', autocorrect: 'off', wrap: 'off',
     });
-    function decorated(rows, doc) {
-        const made = new RangeSetBuilder();
-        for (const { line, sentence } of rows) {
-            if (line > doc.lines) continue;
-            const { from } = doc.line(line);
-            made.add(from, from, Decoration.line({ class: 'cm-no', attributes: { title: sentence } }));
+    const colors = make('code');
+    const numbers = make('div', { class: 'numbers', 'aria-hidden': 'true' });
+    const marks = make('div', { class: 'marks' });
+    box.append(numbers, make('pre', { 'aria-hidden': 'true' }, colors), field, marks);
+    let isTabFree = false; // after Escape, Tab leaves the field
+
+    function draw() {
+        const text = `${field.value}\n`;
+        numbers.textContent = text.split('\n').slice(1).map((_, at) => at + 1).join('\n');
+        try {
+            colors.innerHTML = hljs.highlight('python', text, true).value; // which escapes the text
+        } catch {
+            colors.textContent = text;
         }
-        return made.finish();
     }
 
-    const bound = (key, what) => ({ key, run: () => (hears[what](), true), preventDefault: true });
-    const view = new EditorView({
-        parent: box,
-        state: EditorState.create({
-            extensions: [
-                keymap.of([bound('Mod-Enter', 'check'), bound('Mod-s', 'save')]),
-                keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]), // Escape frees Tab for two seconds
-                lineNumbers(),
-                history(),
-                highlightActiveLine(),
-                bracketMatching(),
-                indentOnInput(),
-                indentUnit.of('    '),
-                pythonLanguage,
-                syntaxHighlighting(classHighlighter),
-                marks,
-                EditorView.cspNonce.of(document.querySelector('script[nonce]').nonce),
-                EditorView.contentAttributes.of({ 'aria-label': label, tabindex: 0 }),
-                EditorView.updateListener.of(update => update.docChanged && hears.changed()),
-            ],
-        }),
-    });
-    // The keys that turn mdBook's pages are keys of the text here.
-    box.addEventListener('keydown', press => press.stopPropagation());
-    return {
-        get text() {
-            return view.state.doc.toString();
+    /** Replace a part of the text as if it was typed, so that it can be undone. */
+    function type(text, from = field.selectionStart, to = field.selectionEnd) {
+        field.focus();
+        field.setSelectionRange(from, to);
+        document.execCommand(text ? 'insertText' : 'delete', false, text);
+    }
+
+    /** Change the indent of the lines that are selected. */
+    function shift(change) {
+        const { value, selectionStart, selectionEnd } = field;
+        const from = value.lastIndexOf('\n', selectionStart - 1) + 1;
+        const before = value.slice(from, selectionEnd);
+        const after = before.split('\n').map(change).join('\n');
+        if (after == before) return;
+        type(after, from, selectionEnd);
+        field.setSelectionRange(before.includes('\n') ? from : from + after.length, from + after.length);
+    }
+
+    const keys = {
+        Tab({ shiftKey }) {
+            const { value, selectionStart, selectionEnd } = field;
+            if (shiftKey) shift(line => line.replace(/^ {1,4}/, ''));
+            else if (value.slice(selectionStart, selectionEnd).includes('\n')) shift(line => line && INDENT + line);
+            else type(INDENT.slice(lineBefore().length % INDENT.length));
         },
-        /** Put another text in; what was there can be had again by undoing, unless it `begins`. */
-        put(text, begins = false) {
-            const [from, to, insert] = difference(view.state.doc.toString(), text);
-            view.dispatch({
-                changes: { from, to, insert },
-                annotations: begins ? Transaction.addToHistory.of(false) : isolateHistory.of('full'),
-            });
+        Enter() {
+            const [indent] = lineBefore().match(/^ */);
+            type(`\n${indent}${/[:([{]\s*$/.test(lineBefore()) ? INDENT : ''}`);
         },
-        mark: rows => view.dispatch({ effects: setMarks.of(rows) }),
-        goTo(line) {
-            const { from } = view.state.doc.line(Math.min(line, view.state.doc.lines));
-            view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: 'center' }) });
-            view.focus();
+        Backspace() {
+            const at = field.selectionStart;
+            type('', at - (lineBefore().length % INDENT.length || INDENT.length), at);
         },
-        focus: () => view.focus(),
     };
-}
+    const lineBefore = () => field.value.slice(0, field.selectionStart).split('\n').at(-1);
+    const isIndent = () => field.selectionStart == field.selectionEnd && /^ +$/.test(lineBefore());
 
-/** Where two texts differ, so that a cursor outside of that stays where it is. */
-function difference(before, after) {
-    let start = 0;
-    while (start < Math.min(before.length, after.length) && before[start] == after[start]) start++;
-    let end = 0;
-    const most = Math.min(before.length, after.length) - start;
-    while (end < most && before[before.length - 1 - end] == after[after.length - 1 - end]) end++;
-    return [start, before.length - end, after.slice(start, after.length - end)];
-}
-
-function plainField(box, label, hears) {
-    const field = document.createElement('textarea');
-    Object.assign(field, { spellcheck: false, autocapitalize: 'off', wrap: 'off', rows: 24 });
-    field.setAttribute('aria-label', label);
-    field.addEventListener('input', hears.changed);
-    field.addEventListener('keydown', press => {
-        press.stopPropagation();
-        if (!(press.ctrlKey || press.metaKey) || !['Enter', 's'].includes(press.key)) return;
-        press.preventDefault();
-        hears[press.key == 's' ? 'save' : 'check']();
+    field.addEventListener('input', () => {
+        draw();
+        hears.changed();
     });
-    box.append(field);
+    field.addEventListener('keydown', press => {
+        press.stopPropagation(); // the keys that turn mdBook's pages are keys of the text here
+        const { key, ctrlKey, metaKey, altKey, isComposing } = press;
+        const isCommand = ctrlKey || metaKey;
+        const does = isCommand ? { Enter: hears.check, s: hears.save }[key]
+            : altKey || isComposing || (key == 'Tab' && isTabFree) || (key == 'Backspace' && !isIndent()) ? null : keys[key];
+        if (key != 'Shift') isTabFree = key == 'Escape';
+        if (!does) return;
+        press.preventDefault();
+        does(press);
+    });
+
     return {
         get text() {
             return field.value;
         },
-        put(text) {
+        /** Put another text in; where it `canBeUndone`, Ctrl-Z brings back what was there. */
+        put(text, canBeUndone = false) {
+            const { selectionStart } = field;
+            if (canBeUndone) type(text, 0, field.value.length);
             if (field.value != text) field.value = text;
+            field.setSelectionRange(selectionStart, selectionStart);
+            draw();
         },
-        mark() {},
+        /** Mark lines, each with its sentence. */
+        mark(rows) {
+            marks.replaceChildren(...rows.map(({ line, sentence }) => {
+                const made = make('div', { title: sentence });
+                made.style.top = `${line - 1}lh`;
+                return made;
+            }));
+        },
         goTo(line) {
-            const from = field.value.split('\n').slice(0, line - 1).join('\n').length + (line > 1);
+            const lines = field.value.split('\n');
+            const from = lines.slice(0, line - 1).join('\n').length + (line > 1);
             field.focus();
             field.setSelectionRange(from, from);
+            box.scrollTop = (line - 0.5) * field.offsetHeight / (lines.length + 1) - box.clientHeight / 2;
         },
         focus: () => field.focus(),
     };

@@ -10,22 +10,18 @@ if (given) {
     history.replaceState(null, '', location.pathname + location.search);
 }
 
-/** Wait until this tab has the key; it is asked of the others if it has none. */
-const have = () => sessionStorage.getItem(NAME) ? Promise.resolve() : new Promise(resolve => {
-    const listen = ({ data }) => data.key && done(data.key);
-    const done = key => {
-        others.removeEventListener('message', listen);
-        if (key) sessionStorage.setItem(NAME, key);
-        resolve();
-    };
-    others.addEventListener('message', listen);
-    others.postMessage({ ask: true });
-    setTimeout(done, WAIT);
-});
 others.addEventListener('message', ({ data }) => {
     const key = sessionStorage.getItem(NAME);
     if (data.ask && key) others.postMessage({ key });
+    if (data.key && !key) sessionStorage.setItem(NAME, data.key);
 });
+
+/** Wait until this tab has the key, or until no other tab has one either. */
+async function have() {
+    if (sessionStorage.getItem(NAME)) return;
+    others.postMessage({ ask: true });
+    await new Promise(done => setTimeout(done, WAIT));
+}
 
 /** A refusal of the server: `status`, and what it said. */
 export class Refusal extends Error {
@@ -37,19 +33,12 @@ export class Refusal extends Error {
 }
 
 /** Ask the server; the answer is a response that is a success. */
-export async function ask(path, { method = 'GET', body, signal } = {}, again = true) {
+export async function ask(path, { method = 'GET', body, signal } = {}, isFirst = true) {
     await have();
     const key = sessionStorage.getItem(NAME);
-    const response = await fetch(`/api/${path}`, {
-        method,
-        signal,
-        headers: {
-            Authorization: `Bearer ${key}`,
-            ...body && { 'Content-Type': 'application/json' },
-        },
-        body: body && JSON.stringify(body),
-    });
-    if (response.status == 401 && key && again) {
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+    const response = await fetch(`/api/${path}`, { method, signal, headers, body: body && JSON.stringify(body) });
+    if (response.status == 401 && key && isFirst) {
         sessionStorage.removeItem(NAME); // the server was started again, and another tab may have its new key
         return ask(path, { method, body, signal }, false);
     }

@@ -6,17 +6,16 @@ import { Refusal, ask, get, post } from '/page/key.js';
 import { Verdict } from '/page/verdict.js';
 
 const LOOK = 1000; // milliseconds between looks at the file on disk
-const SAVED = 'Saved.';
-const NOT_SAVED = 'Not saved yet.';
+
+const button = (words, onclick, more = {}) => make('button', { type: 'button', onclick, ...more }, words);
 
 export class Panel {
     constructor(section) {
         this.section = section;
-        this.step = section.dataset.step;
-        this.path = `steps/${this.step}`;
-        this.draftName = `book-draft:${this.step}`;
-        this.undoName = `book-undo:${this.step}`;
-        this.sending = null; // a request that may change the file is on its way, until this is done
+        this.path = `steps/${section.dataset.step}`;
+        this.draftName = `book-draft:${section.dataset.step}`;
+        this.undoName = `book-undo:${section.dataset.step}`;
+        this.turn = Promise.resolve(); // the last of the requests that may change the file
         this.hasDraft = false; // the draft that the browser keeps is this tab's
         this.conflict = null; // the file as it is on disk, while a reader has to choose
     }
@@ -25,16 +24,14 @@ export class Panel {
         const file = await get(this.path);
         this.name = file.file;
         this.build();
-        this.editor = await makeEditor(this.box, `Your ${this.name}`, {
-            changed: () => this.changed(),
-            check: () => this.safely(() => this.check()),
-            save: () => this.safely(() => this.save()),
-        });
-        const draft = JSON.parse(localStorage.getItem(this.draftName) ?? 'null');
-        this.verdict = new Verdict(this.result, line => this.editor.goTo(line));
         this.accept(file);
-        this.editor.put(file.text, true);
-        if (draft) this.restore(draft, file);
+        this.editor.put(file.text);
+        const draft = JSON.parse(localStorage.getItem(this.draftName) ?? 'null');
+        if (draft && draft.text != file.text) {
+            this.editor.put(draft.text);
+            this.changed();
+            if (draft.began != file.version) await this.safely(() => this.askWhich());
+        }
         this.offerUndo();
         this.section.classList.add('open');
         new IntersectionObserver(([seen], watching) => {
@@ -42,39 +39,40 @@ export class Panel {
             watching.disconnect();
             post(`${this.path}/ready`).catch(() => {}); // so that the first check need not wait for MAX
         }).observe(this.section);
-        addEventListener('beforeunload', leaving => this.isDirty && leaving.preventDefault());
-        this.look();
+        this.lookLater();
     }
 
     build() {
-        const button = (words, does, more = {}) => {
-            const onclick = () => {
-                if (!this.conflict) this.notice.replaceChildren(); // what was asked last is no longer asked
-                this.safely(does);
-            };
-            return make('button', { type: 'button', onclick, ...more }, words);
-        };
-        this.box = make('div', { class: 'editor' });
+        const tool = (words, does, more) => button(words, () => {
+            if (!this.conflict) this.notice.replaceChildren(); // what was asked last is no longer asked
+            this.safely(does);
+        }, more);
+        const box = make('div', { class: 'editor' });
         this.state = make('span', { class: 'state', role: 'status' });
         this.notice = make('div', { class: 'notices' });
-        this.result = make('div', { class: 'verdict' });
         this.help = make('div', { class: 'help' });
-        this.showButton = button('Show numbers', () => this.check(this.verdict.toShow), { hidden: true });
-        this.undoButton = button('Undo reset', () => this.undoReset(), { hidden: true });
-        this.tools = make('div', { class: 'tools', role: 'group', 'aria-label': 'What to do with your file' },
-            button('Check', () => this.check(), { class: 'first', 'aria-keyshortcuts': 'Control+Enter' }),
-            button('Save', () => this.save(), { 'aria-keyshortcuts': 'Control+S' }),
-            button('Hint', () => this.hint()),
+        this.showButton = tool('Show numbers', () => this.check(this.verdict.toShow), { hidden: true });
+        this.undoButton = tool('Undo reset', () => this.undoReset(), { hidden: true });
+        const tools = make('div', { class: 'tools', role: 'group', 'aria-label': 'What to do with your file' },
+            tool('Check', () => this.check(), { class: 'first', 'aria-keyshortcuts': 'Control+Enter' }),
+            tool('Save', () => this.save(), { 'aria-keyshortcuts': 'Control+S' }),
+            tool('Hint', () => this.hint()),
             this.showButton,
-            button('Compare', () => this.compare()),
-            button('Reset', () => this.reset()),
-            this.undoButton,
-        );
-        const keys = make('p', { class: 'keys' }, 'Ctrl-Enter checks (on a Mac, Cmd-Enter). Escape, then Tab leaves the editor.');
-        const file = this.section.querySelector('p.file');
+            tool('Compare', () => this.compare()),
+            tool('Reset', () => this.reset()),
+            this.undoButton);
+        const keys = 'Ctrl-Enter checks (on a Mac, Cmd-Enter). Escape, then Tab leaves the editor.';
+        const result = make('div', { class: 'verdict' });
         this.section.setAttribute('role', 'region');
         this.section.setAttribute('aria-label', `Write ${this.name}`);
-        this.section.replaceChildren(file, this.box, this.tools, keys, this.state, this.notice, this.result, this.help);
+        this.section.replaceChildren(this.section.querySelector('p.file'), box, tools, make('p', { class: 'keys' }, keys),
+            this.state, this.notice, result, this.help);
+        this.verdict = new Verdict(result, line => this.editor.goTo(line));
+        this.editor = makeEditor(box, `Your ${this.name}`, {
+            changed: () => this.changed(),
+            check: () => this.safely(() => this.check()),
+            save: () => this.safely(() => this.save()),
+        });
     }
 
     /** Do what a button asks for, and say so if it cannot be done. */
@@ -82,9 +80,8 @@ export class Panel {
         try {
             await does();
         } catch (error) {
-            this.say(error instanceof Refusal ? error.message
-                : error instanceof TypeError ? 'The server does not answer. Start ./run book again; what you wrote is kept here.'
-                    : String(error));
+            this.say(error instanceof TypeError
+                ? 'The server does not answer. Start ./run book again; what you wrote is kept here.' : error.message);
             if (!(error instanceof Refusal || error instanceof TypeError)) throw error;
         }
     }
@@ -105,89 +102,70 @@ export class Panel {
         this.version = version;
     }
 
+    /** Say whether the text is saved, and have the browser keep what is not. */
     changed() {
-        if (!this.editor || this.saved === undefined) return;
-        this.keepDraft();
-        this.say(this.isDirty ? NOT_SAVED : '');
-    }
-
-    /** Have the browser keep what is not saved, and nothing else. */
-    keepDraft() {
-        if (this.isDirty) localStorage.setItem(this.draftName, JSON.stringify({ text: this.editor.text, began: this.version }));
+        this.say(this.isDirty ? 'Not saved yet.' : '');
+        const draft = { text: this.editor.text, began: this.version };
+        if (this.isDirty) localStorage.setItem(this.draftName, JSON.stringify(draft));
         else if (this.hasDraft) localStorage.removeItem(this.draftName);
         this.hasDraft = this.isDirty;
     }
 
-    /** Go on with a draft; if the file is no longer the version that it began from, the reader has to choose. */
-    restore({ text, began }, file) {
-        if (text == file.text) return;
-        this.editor.put(text);
-        if (began != file.version) this.safely(() => this.ask());
-    }
-
-    async nothingIsSent() {
-        while (this.sending) await this.sending;
-    }
-
-    async save() {
-        await this.nothingIsSent();
-        if (!this.conflict && !this.isDirty) return true;
-        const answer = await this.send(this.path, {}, { method: 'PUT' });
-        if (answer) this.say(SAVED);
-        return Boolean(answer);
+    /** Do something that may change the file after all that came before; nothing while a reader has to choose. */
+    inTurn(does) {
+        const before = this.turn.catch(() => {});
+        return this.turn = before.then(() => this.conflict ? this.chooser.querySelector('button').focus() : does());
     }
 
     /**
-     * Send a request with the text, if that is not saved, and the version that it replaces. One is sent at a time, since
-     * the answer says which version the next one replaces. Return the answer; none if the reader has to choose first.
+     * Send a request with the text, if that is not saved, and with the version that it replaces; in turn, since the
+     * answer says which version the next one replaces. Return the answer, or nothing if the reader has to choose first.
      */
-    async send(path, body, { method = 'POST', signal } = {}) {
-        await this.nothingIsSent();
-        if (this.mustChoose()) return null;
-        let sent;
-        this.sending = new Promise(done => { sent = done; });
+    async send(path, body, options = {}) {
         const { text } = this.editor;
         const change = { ...this.isDirty && { text }, replaces: this.version };
         try {
-            const answer = await ask(path, { method, body: { ...body, ...change }, signal });
+            const answer = await ask(path, { method: 'POST', body: { ...body, ...change }, ...options });
             const version = answer.headers.get('File-Version');
             if (version) { // it was saved
                 this.accept({ text, version });
-                this.keepDraft();
+                this.changed();
                 this.forgetUndo();
             }
             return answer;
         } catch (error) {
-            if (!(error instanceof Refusal && error.status == 412)) throw error;
+            if (error.status != 412) throw error;
             this.choose(error.answer);
-            return null;
-        } finally {
-            this.sending = null;
-            sent();
         }
     }
 
-    /** Follow the file on disk. */
-    async look() {
-        if (!document.hidden && !this.sending && !this.conflict) await this.safely(() => this.follow());
-        this.lookLater();
+    /** Save what is not saved; return whether the file is the text now. */
+    save() {
+        return this.inTurn(async () => {
+            if (!this.isDirty) return true;
+            const answer = await this.send(this.path, {}, { method: 'PUT' });
+            if (answer) this.say('Saved.');
+            return Boolean(answer);
+        });
     }
 
     lookLater() {
         clearTimeout(this.looking);
-        this.looking = setTimeout(() => this.look(), LOOK);
+        this.looking = setTimeout(async () => {
+            if (!document.hidden && !this.conflict) await this.safely(() => this.inTurn(() => this.follow()));
+            this.lookLater();
+        }, LOOK);
     }
 
+    /** Follow the file on disk. */
     async follow() {
-        const known = this.version;
-        const file = await get(`${this.path}?known=${known}`);
-        if (this.sending || this.conflict || known != this.version) return; // it is another one by now
+        const file = await get(`${this.path}?known=${this.version}`);
         if (file.words != this.words) {
             this.words = file.words;
             await showStandings();
         }
         if (file.text === undefined) return;
-        if (this.isDirty && this.editor.text != file.text) return this.ask();
+        if (this.isDirty && this.editor.text != file.text) return this.askWhich();
         this.accept(file);
         this.editor.put(file.text);
         this.changed();
@@ -196,7 +174,7 @@ export class Panel {
 
     // ------------------------------------------------------------ changed here and on disk
 
-    async ask() {
+    async askWhich() {
         this.choose(await post(`${this.path}/beside`, { text: this.editor.text }));
     }
 
@@ -207,29 +185,21 @@ export class Panel {
         this.chooser = make('div', { class: 'choice conflict', role: 'alert' },
             make('p', {}, `${this.name} was saved elsewhere, and what is in the editor is not saved. Which is to stay?`),
             make('p', {},
-                make('button', { type: 'button', onclick: () => this.decide(true) }, 'Keep what is in the editor'),
-                make('button', { type: 'button', onclick: () => this.decide(false) }, 'Take what is on disk')),
-            comparison(['on disk', 'in the editor'], file.rows),
-        );
+                button('Keep what is in the editor', () => this.decide(true)),
+                button('Take what is on disk', () => this.decide(false))),
+            comparison(['on disk', 'in the editor'], file.rows));
         this.notice.replaceChildren(this.chooser);
         this.say('');
     }
 
-    /** Return whether the reader has to choose before anything else, and lead there. */
-    mustChoose() {
-        if (this.conflict) this.chooser.querySelector('button').focus();
-        return Boolean(this.conflict);
-    }
-
-    decide(mine) {
+    decide(isMine) {
         const file = this.conflict;
         this.conflict = null;
         this.notice.replaceChildren();
         this.accept(file);
-        if (!mine) this.editor.put(file.text);
+        if (isMine) return this.editor.focus(), this.safely(() => this.save());
+        this.editor.put(file.text, true);
         this.changed();
-        this.editor.focus();
-        if (mine) return this.safely(() => this.save());
         this.say('This is what is on disk. Undo (Ctrl-Z) brings back what was here.');
     }
 
@@ -237,12 +207,14 @@ export class Panel {
 
     async check(show = '') {
         this.lookLater(); // what a look costs, the check would wait for
-        await this.nothingIsSent(); // a check that is saving is not to be stopped
-        if (this.mustChoose()) return;
-        this.checking?.abort();
-        const { signal } = this.checking = new AbortController();
-        const { text } = this.editor;
-        const asked = this.send(`${this.path}/check`, { show }, { signal });
+        let text, signal;
+        const asked = this.inTurn(() => { // not before, since a check that is saving is not to be stopped
+            this.checking?.abort();
+            this.checking = new AbortController();
+            ({ text } = this.editor);
+            ({ signal } = this.checking);
+            return this.send(`${this.path}/check`, { show }, { signal });
+        });
         this.verdict.begin(); // after asking, since drawing takes time
         this.editor.mark([]);
         this.showButton.hidden = true;
@@ -255,7 +227,7 @@ export class Panel {
                 this.verdict.hear(record);
             }
         } catch (error) {
-            if (signal.aborted) return;
+            if (signal?.aborted) return;
             this.verdict.end(); // none comes any more
             throw error;
         }
@@ -270,65 +242,56 @@ export class Panel {
     /** Ask the reader before something is shown or done; it is done where the answer is yes. */
     confirm(question, yes, does) {
         const close = () => this.notice.replaceChildren();
-        const first = make('button', { type: 'button', onclick: () => (close(), this.safely(does)) }, yes);
+        const first = button(yes, () => (close(), this.safely(does)));
+        const cancel = button('Cancel', () => (close(), this.editor.focus()));
         this.notice.replaceChildren(make('div', { class: 'choice', role: 'alert' },
-            make('p', {}, question),
-            make('p', {}, first, make('button', { type: 'button', onclick: () => (close(), this.editor.focus()) }, 'Cancel'))));
+            make('p', {}, question), make('p', {}, first, cancel)));
         first.focus();
     }
 
-    async hint(sure = false) {
-        const told = await post(`${this.path}/hint`, { sure });
-        if (told.ask) return this.confirm(told.ask, 'Show it', () => this.hint(true));
-        const tiers = [...document.querySelectorAll('main > details.hint')].slice(0, told.number);
-        const shown = tiers.map((tier, at) => {
-            const copy = tier.cloneNode(true);
-            copy.open = at + 1 == told.number;
-            copy.querySelectorAll('.buttons').forEach(each => each.remove());
-            return copy;
-        });
-        this.help.replaceChildren(...shown);
-        if (told.is_all) this.say('These are all the hints.');
-        shown.at(-1).querySelector('summary').focus();
+    async hint(isSure = false) {
+        const { ask: question, number, is_all: isAll } = await post(`${this.path}/hint`, { sure: isSure });
+        if (question) return this.confirm(question, 'Show it', () => this.hint(true));
+        const tiers = [...document.querySelectorAll('main > details.hint')].slice(0, number).map(tier => tier.cloneNode(true));
+        tiers.forEach(tier => tier.querySelectorAll('.buttons').forEach(each => each.remove()));
+        tiers.at(-1).open = true;
+        this.help.replaceChildren(...tiers);
+        if (isAll) this.say('These are all the hints.');
+        tiers.at(-1).querySelector('summary').focus();
     }
 
-    async compare(sure = false) {
+    async compare(isSure = false) {
         if (!await this.save()) return;
-        const { ask: question, pairs, count, additions } = await post(`${this.path}/compare`, { sure });
+        const { ask: question, pairs, count, additions } = await post(`${this.path}/compare`, { sure: isSure });
         if (question) return this.confirm(question, 'Show it', () => this.compare(true));
-        const same = count - pairs.length;
         this.help.replaceChildren(
             ...pairs.flatMap(({ name, line, rows }) => [
                 make('h3', {}, make('code', {}, name), line ? `, from line ${line}` : ' is not in your file'),
                 comparison(['yours', 'solution'], rows),
             ]),
-            make('p', {}, `${same} of ${count} blanks are written as in the solution.`),
-            additions.length ? make('p', {}, `Your file also has ${additions.join(', ')}.`) : '',
-        );
+            make('p', {}, `${count - pairs.length} of ${count} blanks are written as in the solution.`),
+            additions.length ? make('p', {}, `Your file also has ${additions.join(', ')}.`) : '');
     }
 
-    reset(sure = false) {
-        if (sure) return this.resetNow();
+    reset() {
         this.confirm(`This puts the skeleton in place of ${this.name}. What is there now is kept beside it.`, 'Reset',
-            () => this.resetNow());
-    }
-
-    async resetNow() {
-        if (!await this.save()) return;
-        const before = this.saved;
-        const answer = await this.send(`${this.path}/reset`);
-        if (!answer) return;
-        const now = await answer.json();
-        this.accept(now);
-        this.editor.put(now.text);
-        this.editor.mark([]);
-        this.verdict.clear();
-        this.help.replaceChildren();
-        sessionStorage.setItem(this.undoName, JSON.stringify({ text: before, version: now.version }));
-        this.offerUndo();
-        this.changed();
-        this.say(now.kept ? `Your file is kept as ${now.kept}.` : 'This is the skeleton.');
-        await showStandings();
+            async () => {
+                if (!await this.save()) return;
+                const before = this.saved;
+                const answer = await this.inTurn(() => this.send(`${this.path}/reset`));
+                if (!answer) return;
+                const now = await answer.json();
+                this.accept(now);
+                this.editor.put(now.text);
+                this.editor.mark([]);
+                this.verdict.clear();
+                this.help.replaceChildren();
+                sessionStorage.setItem(this.undoName, JSON.stringify({ text: before, version: now.version }));
+                this.offerUndo();
+                this.changed();
+                this.say(now.kept ? `Your file is kept as ${now.kept}.` : 'This is the skeleton.');
+                await showStandings();
+            });
     }
 
     offerUndo() {
@@ -361,29 +324,26 @@ async function* records(body) {
     }
 }
 
-const AROUND = 2; // equal lines that are shown before and after those that differ
-
-/** Show where two texts differ: the lines of the one above those of the other, with a few lines around them. */
+/** Show where two texts differ: the lines of the one above those of the other, and the equal lines next to them. */
 function comparison([left, right], rows) {
     const differs = rows.map(([, mark]) => mark != ' ');
-    const isNear = at => differs.slice(Math.max(0, at - AROUND), at + AROUND + 1).includes(true);
     const row = (kind, who, line) => make('tr', { class: kind },
         who ? make('th', { scope: 'row' }, who) : make('td'), make('td', {}, make('code', {}, line)));
     const made = [];
-    for (let at = 0; at < rows.length; at++) {
-        if (!differs[at]) {
-            if (isNear(at)) made.push(row('', 'both', rows[at][0]));
-            else if (made.length && made.at(-1).className != 'gap') made.push(row('gap', '', '…'));
-            continue;
+    for (let at = 0, end; at < rows.length; at = end) {
+        end = at + 1;
+        while (end < rows.length && differs[end] == differs[at]) end++;
+        const part = rows.slice(at, end);
+        if (differs[at]) {
+            made.push(...part.filter(([yours]) => yours !== null).map(([yours]) => row('left', left, yours)),
+                ...part.filter(([, , theirs]) => theirs !== null).map(([, , theirs]) => row('right', right, theirs)));
+        } else {
+            if (at) made.push(row('', 'both', part[0][0]));
+            if (part.length > 2) made.push(row('', '', '…'));
+            if (end < rows.length && (!at || part.length > 1)) made.push(row('', 'both', part.at(-1)[0]));
         }
-        let end = at;
-        while (differs[end]) end++;
-        for (const [who, side, kind] of [[left, 0, 'left'], [right, 2, 'right']])
-            made.push(...rows.slice(at, end).filter(one => one[side] !== null).map(one => row(kind, who, one[side])));
-        at = end - 1;
     }
-    if (made.at(-1)?.className == 'gap') made.pop();
-    const table = make('table', { class: 'comparison' }, make('tbody', {}, ...made));
     const label = `Where they differ: ${left} and ${right}`;
-    return make('div', { class: 'table-wrapper', tabindex: 0, role: 'region', 'aria-label': label }, table);
+    return make('div', { class: 'table-wrapper', tabindex: 0, role: 'region', 'aria-label': label },
+        make('table', { class: 'comparison' }, make('tbody', {}, ...made)));
 }
