@@ -1,7 +1,7 @@
 """The learner's commands: ``python -m cli s07``, ``python -m cli hint 07``, one for each learner task.
 
 A command parses, calls, and returns the exit status. It imports what it runs when it is called, so ``--help``
-answers at once and needs no MAX.
+answers at once and needs no MAX. ``finished`` has those that run the finished model.
 """
 
 from __future__ import annotations
@@ -12,14 +12,11 @@ from typing import Any
 
 import click
 
-from checker.course.paths import ROOT, SMALL_MODEL, relative_path
+from checker.course.paths import ROOT, relative_path
 from checker.course.steps import Step, all_steps, find_step
-from checker.interrupts import INTERRUPTED
-from cli.commands import Commands, Refusal, Several, StepName, each, refusing, teller
-from play.training import plan
+from cli.commands import Commands, Refusal, Several, StepName, refusing, teller
 
 DEVICE = click.Choice(["cpu", "gpu"])
-FILE = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, resolve_path=True)
 
 
@@ -28,53 +25,23 @@ class LearnersCommands(Commands):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, the steps' first."""
+        from cli import finished  # noqa: F401 (it adds its own)
+
         return [*(step.task for step in all_steps()), *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command:
         """Return a command by its name, or the check of a step by ``07``, ``7``, ``s07`` or ``step_07``."""
-        return super().get_command(ctx, name) or check_of(name)
+        try:
+            return super().get_command(ctx, name) or check_of(find_step(name))
+        except ValueError as error:
+            from cli import finished  # noqa: F401 (which a check does without)
+
+            if command := super().get_command(ctx, name):
+                return command
+            raise Refusal(f"check: {error}") from error
 
 
 step_argument = click.argument("step", type=StepName(), help="07, s07 or w01")
-device_option = click.option("--device", type=DEVICE, default="cpu", help="Where the model runs.")
-own_steps_options = each(
-    click.option("--mine", is_flag=True, help="Run your own steps instead of the reference."),
-    click.option("--fill-in", is_flag=True, help="Let the reference stand in for steps you have not written."),
-    click.option("--anyway", is_flag=True, help="With --mine, also run steps to which the last check said no."),
-)
-model_options = each(
-    click.option(
-        "--model",
-        default=str(SMALL_MODEL),
-        show_default="the small one in models/",
-        help="A folder, gpt2, gpt2-medium, gpt2-large, gpt2-xl or a name on the hub.",
-    ),
-    own_steps_options,
-)
-plan_options = each(  # no defaults: a resumed training must know which were given
-    *(
-        click.option(f"--{name}", is_flag=True, default=None, help=about)
-        if isinstance(default, bool)
-        else click.option(f"--{name}", type=type(default), show_default=str(default), help=about)
-        for name, default, about in plan.options()
-    )
-)
-quantize_option = click.option(
-    "--quantize",
-    type=click.Choice(["Q8_0", "Q4_0"], case_sensitive=False),
-    help="Round the matrices to 8 or 4 bits, as in step 22.",
-)
-writing_options = each(
-    model_options,
-    click.option("--max-new-tokens", type=int, default=100, help="Write at most this many tokens."),
-    click.option("--temperature", type=float, default=0.8, help="0 is greedy."),
-    click.option("--top-k", type=int, default=40, help="Choose among the K likeliest tokens; 0 is all."),
-    click.option("--seed", type=int, help="The same seed gives the same text."),
-    device_option,
-    click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare."),
-    click.option("--kernels", is_flag=True, help="Run attention and linear layers by the kernels of play/kernels."),
-    quantize_option,
-)
 
 
 @click.group(cls=LearnersCommands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
@@ -85,16 +52,12 @@ def main() -> None:
 # ---------------------------------------------------------------- the check
 
 
-def check_of(name: str) -> click.Command:
+def check_of(step: Step) -> click.Command:
     """Return the command that checks a step."""
     from checker.course.standing import title
 
-    try:
-        step = find_step(name)
-    except ValueError as error:
-        raise Refusal(f"check: {error}") from error
     about = f"Check {relative_path(step.learner_file)}: {title(step)}"
-    return click.Command(name, callback=partial(check, step), params=CHECK_OPTIONS, help=about)
+    return click.Command(step.task, callback=partial(check, step), params=CHECK_OPTIONS, help=about)
 
 
 REPORT_OPTIONS: list[click.Parameter] = [
@@ -131,7 +94,7 @@ def check(
     from checker.session.child import Child
     from checker.session.printer import Printer
     from checker.session.recording import Recorder
-    from cli.grading.problems import as_lines, not_obeyed, problems_of
+    from cli.problems import as_lines, not_obeyed, problems_of
 
     labels = [blank.label for blank in blanks_of(step)]
     if show and show not in labels:
@@ -301,121 +264,3 @@ def doctor() -> int:
     from cli.doctor import doctor
 
     return doctor()
-
-
-@main.command("try")
-@click.argument("chapter", help="07, s07, w01 or the name of a page, such as heads")
-@click.option("--solution", is_flag=True, help="Run it on the solution instead of your step.")
-def try_(chapter: str, solution: bool) -> int:
-    """Run the Python blocks of a chapter: ./run try 08."""
-    from play.reading.chapters import NoChapter
-    from play.reading.trying import try_chapter
-
-    with refusing(NoChapter):
-        return try_chapter(chapter, teller(), solution=solution)
-
-
-@main.command()
-def python() -> None:
-    """Open a Python prompt in which MAX answers at once."""
-    from play.reading.prompt import open_prompt
-
-    open_prompt()
-
-
-# ---------------------------------------------------------------- the finished model
-
-
-@main.command()
-@click.argument("prompt", help="the text to continue")
-@writing_options
-def generate(prompt: str, **options: Any) -> None:
-    """Write text: ./run generate "Call me"; --mine runs your own steps."""
-    from play.generate import generate
-
-    with refusing(ValueError):
-        generate(prompt, teller(), **options)
-
-
-@main.command()
-@writing_options
-def chat(**options: Any) -> None:
-    """Continue one prompt after another."""
-    from play.generate import generate
-
-    with refusing(ValueError):
-        generate(None, teller(), **options)
-
-
-@main.command()
-@model_options
-@click.option("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in.")
-@click.option("--port", type=int, default=8000)
-@click.option("--api-key", type=FILE, help="A file of keys, one per line; every request needs one of them.")
-@click.option("--no-key", is_flag=True, help="Let other machines ask without a key.")
-@device_option
-@click.option("--batch", type=int, default=32, help="How many texts run at once; each takes its own memory.")
-@click.option("--queue", type=int, default=256, help="How many texts wait; what comes then is answered 429.")
-@click.option("--time-limit", type=float, default=600, help="Seconds that a request may take.")
-@click.option("--grace", type=float, default=30, help="Seconds that running requests have after SIGTERM or Ctrl-C.")
-@click.option("--restart", is_flag=True, help="Start the model again if its process ends.")
-@click.option("--no-prefix-cache", is_flag=True, help="Compute every prompt anew, even if one began in the same way.")
-@click.option("--kernels", is_flag=True, help="Run linear layers by the kernel of play/kernels.")
-@quantize_option
-@click.option(
-    "--replicas", type=click.IntRange(1), default=1, help="How many servers share the requests, by Ray Serve."
-)
-@click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
-@click.option("--verbose", is_flag=True, help="Show MAX's own log.")
-def serve(**options: Any) -> None:
-    """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
-    from play.serve import serve
-    from play.serving.environment import CannotServe
-
-    with refusing(ValueError, CannotServe):
-        serve(teller(), **options)
-
-
-@main.command()
-@click.argument("text_to_read", metavar="TEXT", help="the text that the model reads")
-@click.option("--out", type=FILE, help="The HTML file to write.", show_default="attention.html")
-@click.option("--png", type=FILE, help="Write a picture of all heads as PNG instead.")
-@click.option("--text", is_flag=True, help="Draw one head in the terminal instead.")
-@click.option("--layer", type=int, default=0, help="The layer that is shown large, from 0.")
-@click.option("--head", type=int, default=0, help="The head that is shown large, from 0.")
-@model_options
-def attention(**options: Any) -> None:
-    """See what every head looks at: ./run attention "The cat sat on the mat"."""
-    from play.attention import show_attention
-
-    with refusing(ValueError, OSError):
-        show_attention(teller(), **options)
-
-
-@main.command()
-@click.option("--stride", type=int, default=64, help="How many tokens each window predicts; 256 is four times as fast.")
-@click.option("--out", type=FILE, help="Write the figures as JSON.")
-@model_options
-def ablate(**options: Any) -> None:
-    """Leave out each part of the model in turn, and say what that costs; --mine uses your own steps."""
-    from play.ablation.ablate import ablate
-
-    with refusing(ValueError, OSError):
-        ablate(teller(), **options)
-
-
-@main.command()
-@click.option("--text", type=FILE, multiple=True, show_default="Moby Dick", help="A text to learn; may be repeated.")
-@click.option("--also", type=FILE, multiple=True, help="A text to learn beside it, and earlier; may be repeated.")
-@click.option("--steps", type=int, show_default=str(plan.Plan.steps), help="How many steps to take.")
-@click.option("--minutes", type=float, help="How long to train; timing a few steps sets their number.")
-@click.option("--out", type=FILE, show_default="my-gpt2", help="The folder to make.")
-@click.option("--resume", type=FILE, metavar="FOLDER", help="Continue the training in a folder.")
-@plan_options
-@own_steps_options
-def train(**options: Any) -> int:
-    """Train a GPT-2 on Moby Dick, or on --text FILE; --mine trains with your own steps."""
-    from play.training.train import train
-
-    with refusing(ValueError, OSError):
-        return 0 if train(teller(), **options) else INTERRUPTED

@@ -16,9 +16,9 @@ from pathlib import Path
 from checker.course.skeletons import is_begun
 from checker.course.steps import Step, all_steps
 from checker.session.recording import Record
-from cli.grading.problems import problems_of
 from cli.grading.submission import Submission
 from cli.grading.workplace import CourseChanged, Workplace
+from cli.problems import problems_of
 
 YES, NO, NOT_BEGUN = "yes", "no", "not begun"
 END_SECONDS = 5  # for a check that is interrupted

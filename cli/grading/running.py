@@ -15,9 +15,9 @@ from checker.interrupts import exit_on_termination
 from checker.session.printer import Printer
 from cli.grading import table
 from cli.grading.grade import NO, NOT_BEGUN, Grade, Way, grade_all
-from cli.grading.problems import as_lines, not_obeyed
 from cli.grading.submission import NoSubmission, take
 from cli.grading.workplace import CourseChanged
+from cli.problems import as_lines, not_obeyed
 
 
 class CannotGrade(Exception):

@@ -13,8 +13,8 @@ from checker.session.printer import STYLES, Printer
 from checker.session.recording import Record
 from cli.doctor import commit
 from cli.grading.grade import NO, NOT_BEGUN, YES, Grade
-from cli.grading.problems import Problem, problems_of
 from cli.grading.submission import Submission
+from cli.problems import Problem, problems_of
 
 VERSION = 1  # of the object; another one where a program that reads it would have to be changed
 LEFT_OUT = 5  # names that are printed of what lies beside the steps

@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 from checker.course.paths import ROOT, SMALL_MODEL
-from cli.main import main
+from cli import finished
 from play.serving import environment
 from play.serving.environment import WAITING_MB
 from play.serving.front.admission import LARGEST_BODY
@@ -34,7 +34,7 @@ START_SECONDS = 900  # MAX compiles the model and its sampler where it has not b
 END_SECONDS = 20  # a text of 250 tokens, beside other tests, and the end of the process that runs the model
 MODEL, KEY = "moby-dick", "a-key-of-nobody-else"
 CONFIG = json.loads((SMALL_MODEL / "config.json").read_text())
-QUEUE = next(option.default for option in main.commands["serve"].params if option.name == "queue")
+QUEUE = next(option.default for option in finished.serve.params if option.name == "queue")
 CONTEXT, VOCABULARY = CONFIG["n_positions"], CONFIG["vocab_size"]
 LONG = "It was a clear steel-blue day. The firmaments of air and sea were hardly separable in that azure. " * 4
 PROMPTS = [

@@ -21,7 +21,7 @@ from checker.course.blanks import blanks_of
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
 from checker.numeric.tolerance import TOLERANCE
-from cli import main as cli
+from cli import finished
 from cli.doctor import NEEDED_GB
 from play.serving.environment import WAITING_MB
 from play.serving.front.admission import BODY_SECONDS, LARGEST_BODY
@@ -135,7 +135,7 @@ modern_speed = _json("tools/benchmarks/figures/modern.json")
 serving = _json("tools/benchmarks/figures/serve.json")
 
 #: The options of ``./run serve`` as they are if nothing is said, and what it takes of a request's body.
-serve_defaults = {option.name: option.default for option in cli.main.commands["serve"].params}
+serve_defaults = {option.name: option.default for option in finished.serve.params}
 largest_body, body_seconds = LARGEST_BODY, BODY_SECONDS
 waiting_mb = WAITING_MB
 

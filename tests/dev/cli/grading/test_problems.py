@@ -7,7 +7,7 @@ import pytest
 
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
-from cli.grading.problems import Problem, for_editors, for_github, problems_of
+from cli.problems import Problem, for_editors, for_github, problems_of
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,174 @@
+"""The commands that run the finished model, or the book's blocks on it: ``generate``, ``serve``, ``train``, ``try`` …
+
+They are apart from the other commands because a check loads nothing of ``play``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from checker.course.paths import SMALL_MODEL
+from checker.interrupts import INTERRUPTED
+from cli.commands import each, refusing, teller
+from cli.main import DEVICE, main
+from play.training import plan
+
+FILE = click.Path(path_type=Path)
+
+device_option = click.option("--device", type=DEVICE, default="cpu", help="Where the model runs.")
+own_steps_options = each(
+    click.option("--mine", is_flag=True, help="Run your own steps instead of the reference."),
+    click.option("--fill-in", is_flag=True, help="Let the reference stand in for steps you have not written."),
+    click.option("--anyway", is_flag=True, help="With --mine, also run steps to which the last check said no."),
+)
+model_options = each(
+    click.option(
+        "--model",
+        default=str(SMALL_MODEL),
+        show_default="the small one in models/",
+        help="A folder, gpt2, gpt2-medium, gpt2-large, gpt2-xl or a name on the hub.",
+    ),
+    own_steps_options,
+)
+plan_options = each(  # no defaults: a resumed training must know which were given
+    *(
+        click.option(f"--{name}", is_flag=True, default=None, help=about)
+        if isinstance(default, bool)
+        else click.option(f"--{name}", type=type(default), show_default=str(default), help=about)
+        for name, default, about in plan.options()
+    )
+)
+quantize_option = click.option(
+    "--quantize",
+    type=click.Choice(["Q8_0", "Q4_0"], case_sensitive=False),
+    help="Round the matrices to 8 or 4 bits, as in step 22.",
+)
+writing_options = each(
+    model_options,
+    click.option("--max-new-tokens", type=int, default=100, help="Write at most this many tokens."),
+    click.option("--temperature", type=float, default=0.8, help="0 is greedy."),
+    click.option("--top-k", type=int, default=40, help="Choose among the K likeliest tokens; 0 is all."),
+    click.option("--seed", type=int, help="The same seed gives the same text."),
+    device_option,
+    click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare."),
+    click.option("--kernels", is_flag=True, help="Run attention and linear layers by the kernels of play/kernels."),
+    quantize_option,
+)
+
+
+@main.command("try")
+@click.argument("chapter", help="07, s07, w01 or the name of a page, such as heads")
+@click.option("--solution", is_flag=True, help="Run it on the solution instead of your step.")
+def try_(chapter: str, solution: bool) -> int:
+    """Run the Python blocks of a chapter: ./run try 08."""
+    from play.reading.chapters import NoChapter
+    from play.reading.trying import try_chapter
+
+    with refusing(NoChapter):
+        return try_chapter(chapter, teller(), solution=solution)
+
+
+@main.command()
+def python() -> None:
+    """Open a Python prompt in which MAX answers at once."""
+    from play.reading.prompt import open_prompt
+
+    open_prompt()
+
+
+@main.command()
+@click.argument("prompt", help="the text to continue")
+@writing_options
+def generate(prompt: str, **options: Any) -> None:
+    """Write text: ./run generate "Call me"; --mine runs your own steps."""
+    from play.generate import generate
+
+    with refusing(ValueError):
+        generate(prompt, teller(), **options)
+
+
+@main.command()
+@writing_options
+def chat(**options: Any) -> None:
+    """Continue one prompt after another."""
+    from play.generate import generate
+
+    with refusing(ValueError):
+        generate(None, teller(), **options)
+
+
+@main.command()
+@model_options
+@click.option("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in.")
+@click.option("--port", type=int, default=8000)
+@click.option("--api-key", type=FILE, help="A file of keys, one per line; every request needs one of them.")
+@click.option("--no-key", is_flag=True, help="Let other machines ask without a key.")
+@device_option
+@click.option("--batch", type=int, default=32, help="How many texts run at once; each takes its own memory.")
+@click.option("--queue", type=int, default=256, help="How many texts wait; what comes then is answered 429.")
+@click.option("--time-limit", type=float, default=600, help="Seconds that a request may take.")
+@click.option("--grace", type=float, default=30, help="Seconds that running requests have after SIGTERM or Ctrl-C.")
+@click.option("--restart", is_flag=True, help="Start the model again if its process ends.")
+@click.option("--no-prefix-cache", is_flag=True, help="Compute every prompt anew, even if one began in the same way.")
+@click.option("--kernels", is_flag=True, help="Run linear layers by the kernel of play/kernels.")
+@quantize_option
+@click.option(
+    "--replicas", type=click.IntRange(1), default=1, help="How many servers share the requests, by Ray Serve."
+)
+@click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
+@click.option("--verbose", is_flag=True, help="Show MAX's own log.")
+def serve(**options: Any) -> None:
+    """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
+    from play.serve import serve
+    from play.serving.environment import CannotServe
+
+    with refusing(ValueError, CannotServe):
+        serve(teller(), **options)
+
+
+@main.command()
+@click.argument("text_to_read", metavar="TEXT", help="the text that the model reads")
+@click.option("--out", type=FILE, help="The HTML file to write.", show_default="attention.html")
+@click.option("--png", type=FILE, help="Write a picture of all heads as PNG instead.")
+@click.option("--text", is_flag=True, help="Draw one head in the terminal instead.")
+@click.option("--layer", type=int, default=0, help="The layer that is shown large, from 0.")
+@click.option("--head", type=int, default=0, help="The head that is shown large, from 0.")
+@model_options
+def attention(**options: Any) -> None:
+    """See what every head looks at: ./run attention "The cat sat on the mat"."""
+    from play.attention import show_attention
+
+    with refusing(ValueError, OSError):
+        show_attention(teller(), **options)
+
+
+@main.command()
+@click.option("--stride", type=int, default=64, help="How many tokens each window predicts; 256 is four times as fast.")
+@click.option("--out", type=FILE, help="Write the figures as JSON.")
+@model_options
+def ablate(**options: Any) -> None:
+    """Leave out each part of the model in turn, and say what that costs; --mine uses your own steps."""
+    from play.ablation.ablate import ablate
+
+    with refusing(ValueError, OSError):
+        ablate(teller(), **options)
+
+
+@main.command()
+@click.option("--text", type=FILE, multiple=True, show_default="Moby Dick", help="A text to learn; may be repeated.")
+@click.option("--also", type=FILE, multiple=True, help="A text to learn beside it, and earlier; may be repeated.")
+@click.option("--steps", type=int, show_default=str(plan.Plan.steps), help="How many steps to take.")
+@click.option("--minutes", type=float, help="How long to train; timing a few steps sets their number.")
+@click.option("--out", type=FILE, show_default="my-gpt2", help="The folder to make.")
+@click.option("--resume", type=FILE, metavar="FOLDER", help="Continue the training in a folder.")
+@plan_options
+@own_steps_options
+def train(**options: Any) -> int:
+    """Train a GPT-2 on Moby Dick, or on --text FILE; --mine trains with your own steps."""
+    from play.training.train import train
+
+    with refusing(ValueError, OSError):
+        return 0 if train(teller(), **options) else INTERRUPTED
