@@ -7,8 +7,7 @@ from html import escape
 from pathlib import Path
 
 from checker.course.paths import ROOT
-from tools.book_maker.browser import chromium
-from tools.book_maker.chapters import chapters
+from play.reading.chapters import chapters
 from tools.book_maker.directives import drawing
 
 THEMES = ("light", "coal")
@@ -33,6 +32,8 @@ def page(wanted: list[str], theme: str) -> str:
 
 def preview(out: Path, wanted: list[str]) -> None:
     """Write a page in each theme, and its picture."""
+    from tools.book_maker.browser import chromium  # not everyone has Playwright
+
     out.mkdir(parents=True, exist_ok=True)
     with chromium() as browser:
         window = browser.new_page(viewport={"width": 680, "height": 900})
