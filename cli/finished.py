@@ -22,7 +22,7 @@ device_option = click.option("--device", type=DEVICE, default="cpu", help="Where
 own_steps_options = each(
     click.option("--mine", is_flag=True, help="Run your own steps instead of the reference."),
     click.option("--fill-in", is_flag=True, help="Let the reference stand in for steps you have not written."),
-    click.option("--anyway", is_flag=True, help="With --mine, also run steps to which the last check said no."),
+    click.option("--anyway", is_flag=True, help="With --mine, also run steps whose last check failed."),
 )
 model_options = each(
     click.option(
@@ -76,7 +76,7 @@ def python() -> None:
     """Open a Python prompt in which MAX answers at once."""
     from play.reading.prompt import open_prompt
 
-    open_prompt()
+    open_prompt(teller())
 
 
 @main.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from play.own_steps import use_mine
+from play.preparing import prepared
 
 
 def show_attention(
@@ -18,31 +18,22 @@ def show_attention(
     layer: int,
     head: int,
     model: str | Path,
-    mine: bool,
-    fill_in: bool,
-    anyway: bool,
+    **own_steps: bool,
 ) -> None:
     """Draw the heads on a text, on standard output or in files; ``tell`` which file.
 
     Raises:
-        NotWritten: steps are not complete, and the reference may not stand in.
-        WasRefused: a check said no to a step, which may not run anyway.
         OSError: a file cannot be written.
-        ValueError: the checkpoint cannot be read, the text is too long, or there is no such head.
+        ValueError: the checkpoint cannot be read, the text is too long, or there is no such head; or the learner's
+            steps cannot run: see :func:`play.preparing.prepared`, which ``own_steps`` are for.
     """
-    for words in use_mine(fill_in=fill_in, anyway=anyway) if mine else []:
-        tell(words)
-    from checker.max_adapter.runtime import listeners, notices, prepare
-    from checker.session.waiting import telling_of_compiling
-    from play import pictures
-    from play.attention_weights import read_attention
-    from play.widgets.page import as_html
+    with prepared(tell, **own_steps):
+        from play import pictures
+        from play.attention_weights import read_attention
+        from play.widgets.packing import attention_on
+        from play.widgets.page import as_html
 
-    prepare()
-    with telling_of_compiling(listeners):
         attention = read_attention(text_to_read, model)
-    for notice in notices:
-        tell(notice)
     layers, heads = attention.weights.shape[:2]
     if not (0 <= layer < layers and 0 <= head < heads):
         there = f"layers 0 to {layers - 1}, with heads 0 to {heads - 1}"
@@ -54,5 +45,6 @@ def show_attention(
         tell(f"{png} written")
     if out or not (text or png):
         out = out or Path("attention.html")
-        out.write_text(as_html(attention, layer, head), encoding="utf-8")
+        data = {"texts": [attention_on(attention)], "layer": layer, "head": head}
+        out.write_text(as_html("attention", "What the heads look at", data), encoding="utf-8")
         tell(f"{out} written; open it in a browser")

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from play.own_steps import ROUNDING, use_mine
+from checker.course.steps import QUANTIZATION, SERVER
+from play.preparing import prepared
 
-if TYPE_CHECKING:  # at run time only after use_mine, which decides whose modules the engine imports
+if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
     from play.engine import Settings, Writer
 
 
@@ -23,9 +24,6 @@ def generate(
     tell: Callable[[str], None],
     *,
     model: str | Path,
-    mine: bool,
-    fill_in: bool,
-    anyway: bool,
     max_new_tokens: int,
     temperature: float,
     top_k: int,
@@ -34,31 +32,23 @@ def generate(
     no_cache: bool,
     kernels: bool,
     quantize: str | None,
+    **own_steps: bool,
 ) -> None:
     """Continue a prompt or, without one, each line that is typed; ``tell`` everything but the text.
 
     Raises:
-        NotWritten: steps are not complete, and the reference may not stand in.
-        WasRefused: a check said no to a step, which may not run anyway.
-        ValueError: the checkpoint cannot be read, there is no such device, or a setting makes no sense.
+        ValueError: the checkpoint cannot be read, there is no such device, or a setting makes no sense; or the
+            learner's steps cannot run: see :func:`play.preparing.prepared`, which ``own_steps`` are for.
     """
     started = time.perf_counter()
-    more = [ROUNDING] if quantize else []
-    for words in use_mine(fill_in=fill_in, anyway=anyway, more=more) if mine else []:
-        tell(words)
-    if mine and kernels:
-        tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
-    from checker.max_adapter.runtime import listeners, notices, prepare
-    from checker.session.waiting import telling_of_compiling
-    from play.engine import Settings, Writer
+    with prepared(tell, SERVER, [QUANTIZATION] if quantize else [], **own_steps):
+        if own_steps.get("mine") and kernels:
+            tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
+        from play.engine import Settings, Writer
 
-    seed = secrets.randbelow(2**31) if seed is None else seed
-    settings = Settings(max_new_tokens, temperature, top_k or None, seed)
-    prepare()
-    with telling_of_compiling(listeners):
+        seed = secrets.randbelow(2**31) if seed is None else seed
+        settings = Settings(max_new_tokens, temperature, top_k or None, seed)
         writer = Writer(model, device, cache=not no_cache, kernels=kernels, quantize=quantize)
-    for notice in notices:
-        tell(notice)
     tell(f"ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")
     if prompt is None:
         tell("write the beginning of a text; an empty line or Ctrl-D ends this.")

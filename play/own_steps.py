@@ -14,18 +14,15 @@ from checker.course.languages import Unreadable
 from checker.course.paths import relative_path
 from checker.course.standing import standing
 from checker.course.static import read_statically
-from checker.course.steps import Step, all_steps
-
-FIRST, LAST = "step_01", "step_15"  # the steps that make up the model and its server; later ones train it
-ROUNDING = "step_22"  # the one that ``--quantize`` needs as well
+from checker.course.steps import SERVER, Step, find_step, steps_up_to
 
 
 class NotWritten(ValueError):
     """Steps that were asked for are not complete; the message names them."""
 
 
-class WasRefused(ValueError):
-    """A check said no to steps that were asked for; the message names them."""
+class CheckFailed(ValueError):
+    """The last check of steps that were asked for failed; the message names them."""
 
 
 def incomplete(steps: Sequence[Step]) -> list[Step]:
@@ -79,12 +76,12 @@ def use_step(step: Step) -> str:
     return f"on {relative_path(step.learner_file)}; --solution runs it on the solution"
 
 
-def use_mine(*, fill_in: bool, anyway: bool, last: str = LAST, more: Sequence[str] = ()) -> list[str]:
+def use_mine(*, fill_in: bool, anyway: bool, last: str = SERVER, more: Sequence[str] = ()) -> list[str]:
     """Let the import of a solution import the learner's step. Call it before any solution is imported.
 
     Args:
         fill_in: let the reference stand in for steps that are not complete.
-        anyway: also run steps to which the last check said no.
+        anyway: also run steps whose last check failed.
         last: the last of the steps that are needed, from the first on.
         more: further steps that are needed.
 
@@ -93,24 +90,24 @@ def use_mine(*, fill_in: bool, anyway: bool, last: str = LAST, more: Sequence[st
 
     Raises:
         NotWritten: steps are not complete, and ``fill_in`` is false.
-        WasRefused: a check said no to a step, and ``anyway`` is false.
+        CheckFailed: the last check of a step failed, and ``anyway`` is false.
     """
-    steps = [step for step in all_steps() if FIRST <= step.name <= last or step.name in more]
+    steps = [*steps_up_to(last), *map(find_step, more)]
     missing = incomplete(steps)
     if missing and not fill_in:
         names = ", ".join(step.task for step in missing)
         raise NotWritten(
             f"these steps are not written yet: {names}. Write them, or add --fill-in to let the reference stand in"
         )
-    mine = [step for step in steps if step not in missing]
-    standings = [standing(step) for step in mine]
-    refused = [one.step.task for one in standings if one.refused]
-    if refused and not anyway:
-        raise WasRefused(
-            f"the last check said no to {', '.join(refused)}; `./run {refused[0]}` says why. "
+    standings = [standing(step) for step in steps if step not in missing]
+    failed = [its.step.task for its in standings if its.refused]
+    if failed and not anyway:
+        raise CheckFailed(
+            f"the last check of {', '.join(failed)} failed; `./run {failed[0]}` says why. "
             "Add --anyway to run them regardless"
         )
-    use_steps(mine)
-    told = [f"the reference stands in for {step.task}" for step in missing]
-    unchecked = [one.step.task for one in standings if one.state != "done"]
-    return [*told, *([f"no check has said yes to {', '.join(unchecked)}"] if unchecked else [])]
+    use_steps([its.step for its in standings])
+    sentences = [f"the reference stands in for {step.task}" for step in missing]
+    if unchecked := [its.step.task for its in standings if its.state != "done"]:
+        sentences.append(f"no check has passed yet: {', '.join(unchecked)}")
+    return sentences

@@ -56,7 +56,7 @@ def serve(
         CannotServe: MAX's server is missing or another version, an option makes no sense, the port is taken, or there
             is no such device.
         NotWritten: steps are not complete, and the reference may not stand in.
-        WasRefused: a check said no to a step, which may not run anyway.
+        CheckFailed: the last check of a step failed, and it may not run anyway.
         ValueError: the checkpoint cannot be found or read, or Mojo cannot compile the kernels.
         SystemExit: the server ended otherwise than asked; status 1 if its model worker could not go on.
     """

@@ -14,11 +14,18 @@ from checker.course.paths import REFERENCES, ROOT, SOLUTIONS, TESTS
 #: A claim of a check file that imports this module runs MAX.
 CLAIMS_THAT_RUN_MAX = "checker.claims.modules"
 
+# What the steps add up to, from step 01 on: each name is that of the last step of it.
+MODEL = "step_13"  # with pretrained weights
+CACHED_MODEL = "step_14"
+SERVER = "step_15"
+TRAINING = "step_20"
+QUANTIZATION = "step_22"  # which the model needs as well, to round its weights
+
 #: The steps that compute gradients: PyTorch's are recorded for them, and MAX needs many kernels for their graphs.
-WITH_GRADIENTS = ("step_17", "step_18", "step_19", "step_20")
+WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)
 
 #: The step whose bytes are compared with those of llama.cpp.
-IN_BLOCKS = ("step_22",)
+IN_BLOCKS = (QUANTIZATION,)
 
 #: The step with a kernel of its own, which no graph may be taken for that was compiled with another.
 WITH_KERNEL = ("step_21",)
@@ -112,6 +119,11 @@ def all_steps() -> list[Step]:
     files = (path for suffix in LANGUAGES for path in SOLUTIONS.glob(f"*_[0-9][0-9]{suffix}"))
     names = (path.stem.replace("solution", "step") for path in files)
     return sorted((Step(name) for name in names), key=lambda step: (step.name[0] != "w", step.number))
+
+
+def steps_up_to(last: str) -> list[Step]:
+    """Return the steps from the first to one of those above, without warm-ups."""
+    return [step for step in all_steps() if step.name.startswith("step") and step.name <= last]
 
 
 def find_step(text: str) -> Step:

@@ -28,9 +28,8 @@ from max.dtype import DType
 from max.graph import Graph, Module
 
 from checker.course.paths import RECORDED_KERNELS
+from checker.course.steps import MODEL
 from checker.max_adapter.cache_files import cache_path, written
-
-LAST_OF_MODEL = "step_13"  # later steps need nearly as many kernels again
 
 Compiling = Callable[[str], AbstractContextManager[None]]
 
@@ -52,9 +51,9 @@ def recorded() -> dict[str, list[str]]:
 
 
 def groups() -> dict[str, set[str]]:
-    """Return the recorded kernels by file: of the ``model``, and those that all others add as ``later``."""
+    """Return the recorded kernels by file: of the ``model``, and those that all others add, nearly as many again."""
     used = recorded()
-    model = {kernel for name in used if name.startswith("step") and name <= LAST_OF_MODEL for kernel in used[name]}
+    model = {kernel for name in used if name.startswith("step") and name <= MODEL for kernel in used[name]}
     return {"model": model, "later": {kernel for kernels in used.values() for kernel in kernels} - model}
 
 

@@ -20,11 +20,10 @@ from typing import Any
 from checker.course.paths import ROOT
 from checker.course.progress import digest
 from checker.course.standing import standing
-from checker.course.steps import Step, all_steps
+from checker.course.steps import CACHED_MODEL, Step, steps_up_to
 from play.training.curve import as_points
 from play.training.plan import FIGURES, OUT
 
-FIRST, LAST = "step_01", "step_14"  # the steps that the model on a text, and its cache, are made of
 COMMAND = (sys.executable, "-m", "play.widgets")
 SECONDS = (120.0, 60.0)  # for the first answer, since MAX is imported, and for another, since it may have to compile
 IDLE_SECONDS = 600.0  # without a question, after which the process ends
@@ -119,7 +118,7 @@ class Model:
 
 def done() -> list[Step]:
     """Return the learner's steps of the model that have passed as they are."""
-    return [step for step in all_steps() if FIRST <= step.name <= LAST and standing(step).state == "done"]
+    return [step for step in steps_up_to(CACHED_MODEL) if standing(step).state == "done"]
 
 
 def training() -> Answer:

@@ -24,7 +24,7 @@ def ablate(
 
     Raises:
         NotWritten: steps are not complete, and the reference may not stand in.
-        WasRefused: a check said no to a step, which may not run anyway.
+        CheckFailed: the last check of a step failed, and it may not run anyway.
         OSError: the file cannot be written.
         ValueError: the checkpoint cannot be read, or the stride is impossible.
     """

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import code
+import contextlib
 import os
 import sys
+from collections.abc import Callable
 
 from checker.course.paths import ROOT
+from play.preparing import prepared
 
 NAMES = """\
 import numpy as np
@@ -18,26 +21,19 @@ from max.experimental.tensor import Tensor
 """
 
 
-def open_prompt() -> None:
-    """Open a prompt in the folder of the course, with the names that the steps import."""
-    from checker.max_adapter.runtime import listeners, prepare
-    from checker.session.waiting import telling_of_compiling
-
+def open_prompt(tell: Callable[[str], None]) -> None:
+    """Open a prompt in the folder of the course, with the names that the steps import; ``tell`` any notice."""
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
-    prepare()
     names: dict[str, object] = {"__name__": "__main__"}
-    exec(NAMES, names)
-    try:
-        import readline
-        import rlcompleter
+    banner = ["MAX is prepared. Ctrl-D ends this. These names have been imported:"]
+    banner += [f">>> {line}" for line in NAMES.splitlines()]
+    with prepared(tell):
+        exec(NAMES, names)
+        with contextlib.suppress(ImportError):  # not every Python has it
+            import readline
+            import rlcompleter
 
-        readline.set_completer(rlcompleter.Completer(names).complete)
-        readline.parse_and_bind("tab: complete")
-    except ImportError:  # not every Python has it
-        pass
-    shown = "\n".join(f">>> {line}" for line in NAMES.splitlines())
-    with telling_of_compiling(listeners):
-        code.interact(
-            f"MAX is prepared. Ctrl-D ends this. These names have been imported:\n{shown}", local=names, exitmsg=""
-        )
+            readline.set_completer(rlcompleter.Completer(names).complete)
+            readline.parse_and_bind("tab: complete")
+        code.interact("\n".join(banner), local=names, exitmsg="")

@@ -13,6 +13,7 @@ from checker.course.paths import ROOT, relative_path
 from checker.course.steps import all_steps
 from checker.session.printer import Printer
 from play.own_steps import use_step
+from play.preparing import prepared
 from play.reading.blocks import Block, Runner, need_max
 from play.reading.chapters import SRC, NoChapter, find_chapter, python_fences
 
@@ -40,11 +41,7 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
     sys.path.insert(0, str(ROOT))
     if not need_max(blocks):
         return _run(blocks, relative_path(chapter))
-    from checker.max_adapter.runtime import listeners, prepare
-    from checker.session.waiting import telling_of_compiling
-
-    prepare()
-    with telling_of_compiling(listeners):
+    with prepared(tell):
         return _run(blocks, relative_path(chapter))
 
 

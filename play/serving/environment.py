@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checker.course.installed import needed_version
-from play.own_steps import ROUNDING, use_mine
+from checker.course.steps import QUANTIZATION
+from play.own_steps import use_mine
 
 #: In the environment of the server and of the processes that it starts: whose modules run, if not the reference's.
 MODULES = "GPT2_MODULES"
@@ -89,8 +90,8 @@ def choose_modules() -> list[str]:
 
     Raises:
         NotWritten: steps are not complete, and the reference may not stand in.
-        WasRefused: a check said no to a step, which may not run anyway.
+        CheckFailed: the last check of a step failed, and it may not run anyway.
     """
     chosen = os.environ.get(MODULES, "").split()
-    more = [ROUNDING] if QUANTIZE in os.environ else []
+    more = [QUANTIZATION] if QUANTIZE in os.environ else []
     return use_mine(fill_in=FILL_IN in chosen, anyway=ANYWAY in chosen, more=more) if chosen else []

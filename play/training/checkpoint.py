@@ -4,7 +4,7 @@
 its metadata the plan and what has been reported. Like every file here, it is written under another name, synced, and
 renamed, so that whatever ends the program leaves the last one whole. The other files serve those who read the folder:
 ``config.json``, the tokenizer, ``model.safetensors`` with the weights of the last save, ``training.json`` with all
-figures, ``loss.svg`` with the curve, and in the folder ``best`` the same model as it was when its validation loss was
+figures, ``loss.html`` with the curve, and in the folder ``best`` the same model as it was when its validation loss was
 lowest.
 """
 
@@ -23,12 +23,13 @@ from safetensors.numpy import save
 from tokenizers import Tokenizer
 
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
-from play.training.curve import as_svg
+from play.training.curve import as_page
 from play.training.plan import CURVE, FIGURES, History, Plan
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import CONV1D, Weights
 
 STATE = "training.safetensors"
+MODEL = "model.safetensors"
 UNFINISHED = ".unfinished"  # ends the name of what is being written
 
 
@@ -77,11 +78,6 @@ def _sync(folder: Path) -> None:
         os.close(opened)
 
 
-def in_hugging_faces_layout(weights: Weights) -> Weights:
-    """Return weights as a checkpoint has them: Conv1D stores [in, out]. The head is tied, so it is left out."""
-    return {name: np.ascontiguousarray(array.T) if name.endswith(CONV1D) else array for name, array in weights.items()}
-
-
 class Folder:
     """The folder of one training.
 
@@ -92,11 +88,11 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def refuse_what_is_there(self) -> None:
+    def require_new(self) -> None:
         """Refuse to begin a training in a folder that holds something else.
 
         Raises:
-            ValueError: the folder holds files, or is not a folder.
+            ValueError: the folder holds files, is not a folder, or cannot be made.
         """
         if (self.path / STATE).is_file():
             raise ValueError(
@@ -104,11 +100,9 @@ class Folder:
             )
         if self.path.exists() and not (self.path.is_dir() and not any(self.path.iterdir())):
             raise ValueError(f"{self.path} is not empty; give --out a new folder")
-        for parent in self.path.absolute().parents:
-            if parent.exists():
-                if not (parent.is_dir() and os.access(parent, os.W_OK)):
-                    raise ValueError(f"{self.path} cannot be written in {parent}; give another --out")
-                return
+        parent = next(parent for parent in self.path.absolute().parents if parent.exists())
+        if not (parent.is_dir() and os.access(parent, os.W_OK)):
+            raise ValueError(f"{self.path} cannot be written in {parent}; give another --out")
 
     def begin(self, plan: Plan, config: GPT2Config, tokenizer: Tokenizer, weights: Weights, history: History) -> None:
         """Make the folder with everything that belongs in it, all at once.
@@ -117,18 +111,18 @@ class Folder:
             CannotSave: the disk is full, say; then nothing is left.
         """
         whole = self.path.absolute()
-        made = whole.with_name(whole.name + UNFINISHED)
-        shutil.rmtree(made, ignore_errors=True)
+        unfinished = Folder(whole.with_name(whole.name + UNFINISHED))
+        shutil.rmtree(unfinished.path, ignore_errors=True)
         try:
-            unfinished = Folder(made)
-            for place in (made, made / "best"):
+            for place in (unfinished.path, unfinished.path / "best"):
                 place.mkdir(parents=True)
-                _write_model(place, plan, config, tokenizer, weights)
+                for name, content in _model_files(plan, config, tokenizer).items():
+                    write(place / name, content)
             zeros = {name: np.zeros_like(array) for name, array in weights.items()}
-            unfinished.save(Saved(plan, history, 0, weights, zeros, zeros), best=False)
-            made.replace(self.path)
+            unfinished.save(Saved(plan, history, 0, weights, zeros, zeros), best=True)
+            unfinished.path.replace(self.path)
         except OSError as error:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(unfinished.path, ignore_errors=True)
             raise CannotSave(
                 f"{self.path} could not be made ({error.strerror}), and nothing of it is left. Make room there, or "
                 "give another --out, and start again"
@@ -141,19 +135,20 @@ class Folder:
         Raises:
             OSError: the disk is full, say; then the folder holds the last save.
         """
-        facts = {"plan": saved.plan.as_values(), "step": saved.step, **asdict(saved.history)}
+        figures = {"plan": asdict(saved.plan), "step": saved.step, **asdict(saved.history)}
         groups = {"weights": saved.weights, "means": saved.means, "squares": saved.squares}
-        tensors = {f"{group}/{name}": array for group, of in groups.items() for name, array in of.items()}
-        model = _model_file(saved.plan, saved.weights)
+        state = {f"{group}/{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
+        layout = in_hugging_faces_layout(saved.weights)
+        model = save({name: array.astype(saved.plan.dtype) for name, array in layout.items()}, {"format": "pt"})
         if best:  # first: a training resumed from the state before repeats the evaluation, and writes this again
-            write(self.path / "best" / "model.safetensors", model)
-        write(self.path / STATE, save(tensors, metadata={"training": json.dumps(facts)}))
-        write(self.path / "model.safetensors", model)
-        rounded = facts | {"losses": [round(loss, 5) for loss in saved.history.losses]}
+            write(self.path / "best" / MODEL, model)
+        write(self.path / STATE, save(state, {"training": json.dumps(figures)}))
+        write(self.path / MODEL, model)
+        rounded = figures | {"losses": [round(loss, 5) for loss in saved.history.losses]}
         lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in rounded.items())
         write(self.path / FIGURES, f"{{\n{lines}\n}}\n".encode())
         if saved.history.losses:
-            write(self.path / CURVE, as_svg(saved.history).encode())
+            write(self.path / CURVE, as_page(figures, self.path.name).encode())
 
     def load(self) -> tuple[Saved, Tokenizer]:
         """Return what the training is resumed from, and its tokenizer.
@@ -168,49 +163,47 @@ class Folder:
             )
         try:
             with safe_open(file, "np") as opened:
-                facts = json.loads(opened.metadata()["training"])
+                figures = json.loads(opened.metadata()["training"])
                 groups: dict[str, Weights] = {"weights": {}, "means": {}, "squares": {}}
                 for name in opened.keys():  # noqa: SIM118, it is not a dict
                     group, _, rest = name.partition("/")
                     groups[group][rest] = opened.get_tensor(name)
-            history = History(**{one.name: facts[one.name] for one in fields(History)})
-            saved = Saved(Plan.of(facts["plan"]), history, facts["step"], **groups)
+            history = History(**{field.name: figures[field.name] for field in fields(History)})
+            saved = Saved(Plan.of(figures["plan"]), history, figures["step"], **groups)
         except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
-            raise ValueError(f"{file} is damaged, or is not a training file: {error}") from error
+            raise ValueError(
+                f"{file} is damaged, or is not a training file ({error}); begin again with another --out"
+            ) from error
         return saved, load_tokenizer(self.path)
 
 
-def _model_file(plan: Plan, weights: Weights) -> bytes:
-    stored = {name: array.astype(plan.dtype) for name, array in in_hugging_faces_layout(weights).items()}
-    return save(stored, metadata={"format": "pt"})
+def in_hugging_faces_layout(weights: Weights) -> Weights:
+    """Return weights as a checkpoint has them: Conv1D stores [in, out]. The head is tied, so it is left out."""
+    return {name: np.ascontiguousarray(array.T) if name.endswith(CONV1D) else array for name, array in weights.items()}
 
 
-def _write_model(folder: Path, plan: Plan, config: GPT2Config, tokenizer: Tokenizer, weights: Weights) -> None:
-    """Write what ``from_pretrained`` and this course's ``load_pretrained`` read."""
-    end = end_of_text(tokenizer)
+def _model_files(plan: Plan, config: GPT2Config, tokenizer: Tokenizer) -> dict[str, bytes]:
+    """Return by name what ``from_pretrained`` and this course's ``load_pretrained`` read beside the weights."""
+    ends = dict.fromkeys(("bos_token_id", "eos_token_id"), end_of_text(tokenizer))
     config_json = {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",
         **asdict(config),
         "activation_function": "gelu_new",
-        "attn_pdrop": 0.0,
-        "embd_pdrop": 0.0,
-        "resid_pdrop": 0.0,
-        "bos_token_id": end,
-        "eos_token_id": end,
+        **dict.fromkeys(("attn_pdrop", "embd_pdrop", "resid_pdrop"), 0.0),
+        **ends,
         "tie_word_embeddings": True,
         "dtype": plan.dtype,
     }
-    files = {
-        "config.json": config_json,
-        "generation_config.json": {"bos_token_id": end, "eos_token_id": end},
-        "tokenizer_config.json": {
-            **dict.fromkeys(("bos_token", "eos_token", "unk_token"), END_OF_TEXT),
-            "model_max_length": plan.positions,
-            "tokenizer_class": "GPT2Tokenizer",  # a name that every version of transformers knows
-        },
+    tokenizer_config = {
+        **dict.fromkeys(("bos_token", "eos_token", "unk_token"), END_OF_TEXT),
+        "model_max_length": plan.positions,
+        "tokenizer_class": "GPT2Tokenizer",  # a name that every version of transformers knows
     }
-    for name, content in files.items():
-        write(folder / name, (json.dumps(content, indent=2) + "\n").encode())
-    write(folder / "tokenizer.json", tokenizer.to_str(pretty=True).encode())
-    write(folder / "model.safetensors", _model_file(plan, weights))
+    contents = {
+        "config.json": config_json,
+        "generation_config.json": ends,
+        "tokenizer_config.json": tokenizer_config,
+    }
+    files = {name: (json.dumps(content, indent=2) + "\n").encode() for name, content in contents.items()}
+    return {**files, "tokenizer.json": tokenizer.to_str(pretty=True).encode()}

@@ -66,10 +66,9 @@ class Trainer:
 
     def begin(self, seed: int) -> None:
         """Begin at step 0, with random weights."""
-        self.weights.fill(initialize(self.config, seed))
-        for of_adam in (self.sums, self.means, self.squares):
-            of_adam.clear()
-        self.state.step = 0
+        weights = initialize(self.config, seed)
+        zeros = {name: np.zeros_like(array) for name, array in weights.items()}
+        self.go_on(0, weights, zeros, zeros)
 
     def go_on(self, step: int, weights: Weights, means: Weights, squares: Weights) -> None:
         """Continue from a step.
@@ -113,7 +112,7 @@ def compile_trainer(config: GPT2Config) -> Trainer:
         logits = Logits(config).compile(ids, each)
     with compiling("step 20's Accumulate (3 of 3), which takes longest"):
         accumulate = Accumulate(config).compile(ids, ids, each, each)
-    wholes = [one.whole_tensors() for one in (weights, sums, means, squares)]
+    wholes = [group.whole_tensors() for group in (weights, sums, means, squares)]
 
     def update_wholes(rate: Tensor, step: Tensor, count: Tensor, *by_name: Gradients) -> Any:
         norm = update(rate, step, count, *wholes)

@@ -8,18 +8,17 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
 
 import numpy as np
-from tokenizers import Tokenizer
 
 from checker.max_adapter.runtime import tensor
 from play.tokens import encode, end_of_text
 from play.training.checkpoint import CannotSave, Folder, Saved
 from play.training.graphs import Trainer
-from play.training.plan import History, Plan, in_words
-from play.training.windows import Blend, Windows, count_bytes
+from play.training.plan import EVALUATIONS, SAMPLES, History, Plan, in_words
+from play.training.windows import Material, count_bytes
 from solutions.solution_12 import stream_tokens
 from solutions.solution_16 import bits_per_byte
 from solutions.solution_20 import Batch, Progress, learning_rate, train
@@ -35,48 +34,37 @@ class Diverged(ValueError):
     """The loss is no longer a number; the message says what to try."""
 
 
-class Interrupt:
-    """Whether Ctrl-C, or a request to end, has come. The first lets a step and a save finish; the second does not."""
+@contextmanager
+def interrupts() -> Iterator[list[int]]:
+    """While this is open, put Ctrl-C and requests to end into a list, so that a step and a save finish.
 
-    def __init__(self) -> None:
-        self.came = False
+    A second Ctrl-C does not wait for them.
+    """
+    came = list[int]()
 
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Note that it came."""
-        if self.came and number == signal.SIGINT:
+    def note(number: int, frame: FrameType | None) -> None:
+        if came and number == signal.SIGINT:
             raise KeyboardInterrupt
-        self.came = True
+        came.append(number)
 
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """While this is open, listen for it."""
-        before = {number: signal.signal(number, self) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-class Lines:
-    """Lines on standard output, and on a terminal a moving one below them."""
+def show(text: str) -> None:
+    """Print a line below what a terminal shows for the moment."""
+    show_for_now("")
+    print(text, flush=True)
 
-    def __init__(self) -> None:
-        self.moves = sys.stderr.isatty()
 
-    def line(self, text: str = "") -> None:
-        """Print a line that stays."""
-        self.clear()
-        print(text, flush=True)
-
-    def moving(self, text: str) -> None:
-        """Show a line that the next one replaces; show nothing without a terminal."""
-        if self.moves:
-            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        """Remove the moving line."""
-        self.moving("")
+def show_for_now(text: str) -> None:
+    """Show a line on a terminal that the next one replaces."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def resuming(folder: Folder, history: History) -> str:
@@ -90,33 +78,21 @@ class Session:
 
     plan: Plan
     trainer: Trainer
-    tokenizer: Tokenizer
-    windows: Windows | Blend
-    validation: list[tuple[np.ndarray, np.ndarray]]
+    material: Material
     folder: Folder
     history: History
-    lines: Lines = field(default_factory=Lines)
-    interrupt: Interrupt = field(default_factory=Interrupt)
 
     def __post_init__(self) -> None:
+        self.tokenizer, self.validation = self.material.tokenizer, self.material.validation
         self.bytes = count_bytes(self.tokenizer, self.validation)
         self.tokens_per_step = self.plan.accumulate * self.plan.batch * (self.plan.positions - 1)
         self.saved_step, self.saved_at = self.trainer.state.step, time.monotonic()
-
-    def go_on(self, saved: Saved) -> None:
-        """Continue from what was saved.
-
-        Raises:
-            ValueError: it is not from this model.
-        """
-        self.trainer.go_on(saved.step, saved.weights, saved.means, saved.squares)
-        self.saved_step = saved.step
 
     # ------------------------------------------------------------ what a step learns
 
     def batches_of(self, step: int) -> Iterator[Batch]:
         """Yield the batches of a step; their labels are their tokens, which the loss of step 16 shifts."""
-        for input_ids in self.windows.batches(step):
+        for input_ids in self.material.windows.batches(step):
             yield tensor(input_ids), tensor(input_ids)
 
     def rate_of(self, step: int) -> float:
@@ -128,33 +104,30 @@ class Session:
         """Train until a step.
 
         Raises:
-            Diverged: the loss is not a finite number.
+            Diverged: the loss, or a weight after it, is not a finite number.
         """
-        state = self.trainer.state
+        trainer = self.trainer
         try:
             for progress in train(
-                state, self.batches_of, self.rate_of, until, self.trainer.accumulate, self.trainer.update
+                trainer.state, self.batches_of, self.rate_of, until, trainer.accumulate, trainer.update
             ):
-                if not (math.isfinite(progress.loss) and math.isfinite(progress.norm)):
-                    raise FloatingPointError(f"the loss of step {progress.step} is {progress.loss}")
+                if not all(np.isfinite(whole).all() for whole in trainer.weights.wholes.values()):
+                    raise self.diverged(f"after step {progress.step} some weights are not finite")
+                if not math.isfinite(progress.loss + progress.norm):
+                    raise self.diverged(f"step {progress.step} has loss {progress.loss} and norm {progress.norm}")
                 yield progress
-        except FloatingPointError as error:
+        except FloatingPointError as error:  # which step 20 raises itself
             raise self.diverged(str(error)) from error
 
     def diverged(self, why: str) -> Diverged:
         """Return what to raise, with what the folder holds and what to do."""
-        there, another = "", ""
+        saved, another = "", ""
         if self.folder.path.exists():
-            there, another = f"{self.folder.path} holds step {self.saved_step}. ", " in another --out"
+            saved, another = f" {self.folder.path} holds step {self.saved_step}.", " in another --out"
         return Diverged(
-            f"{why}, so the weights have left what float32 can hold. {there}Begin again{another} with a lower --rate "
+            f"{why}: the weights have left what float32 can hold.{saved} Begin again{another} with a lower --rate "
             f"than {self.plan.rate}"
         )
-
-    @property
-    def resuming(self) -> str:
-        """The command that continues this training."""
-        return resuming(self.folder, self.history)
 
     def seconds_per_step(self) -> float:
         """Return how long a step takes, from timing a few whose effect is discarded."""
@@ -169,120 +142,87 @@ class Session:
         """Train until the last step or an interrupt; return whether it was the last step.
 
         Raises:
-            Diverged: the loss is not a finite number.
+            Diverged: the loss, or a weight, is not a finite number.
             CannotSave: a save failed.
         """
-        with self.interrupt.listening():
+        with interrupts() as came:
             if not self.history.evaluations:
-                self.evaluate(best_is_saved=True)
-                vocab = self.trainer.config.vocab_size
-                self.lines.line(
-                    f"Before the first step the loss is {self.history.evaluations[0]['loss']:.2f}; guessing among "
-                    f"{vocab:,} tokens costs ln {vocab} = {math.log(vocab):.2f}."
-                )
-            self.lines.line(HEADER)
+                loss, vocab = self.evaluate()["loss"], self.trainer.config.vocab_size
+                guessing = f"guessing among {vocab:,} tokens costs ln {vocab} = {math.log(vocab):.2f}"
+                show(f"Before the first step the loss is {loss:.2f}; {guessing}.")
+            show(HEADER)
             started = time.perf_counter()
             for progress in self.steps(self.plan.steps):
                 self.history.losses.append(progress.loss)
                 self.history.seconds += time.perf_counter() - started
                 self.after(progress)
-                if self.interrupt.came:
+                if came:
                     break
                 started = time.perf_counter()
             if self.saved_step < self.trainer.state.step:
                 self.save()
-            self.lines.clear()
+            show_for_now("")
         return self.trainer.state.step == self.plan.steps
 
     def after(self, progress: Progress) -> None:
         """Evaluate, write a sample, save, and print, each if it is due."""
-        step = progress.step
-        speed = step * self.tokens_per_step / self.history.seconds
-        left = in_words((self.plan.steps - step) * self.history.seconds / step)
-        evaluated = self.plan.evaluates_after(step)
-        if self.plan.samples_after(step):
-            self.history.samples.append({"step": step, "text": self.sample(step)})
-        if evaluated:
-            found = self.evaluate()
-            self.lines.line(
-                f"{step:7,}  {self.recent_loss():7.3f}  {found['loss']:10.3f}  {found['bits_per_byte']:13.3f}  "
-                f"{speed:8,.0f}  {left}"
-            )
+        step, history = progress.step, self.history
+        speed = f"{step * self.tokens_per_step / history.seconds:,.0f}"
+        left = in_words((self.plan.steps - step) * history.seconds / step)
+        if has_sample := self.plan.is_one_of(SAMPLES, step):
+            history.samples.append({"step": step, "text": self.sample(step)})
+        if self.plan.is_one_of(EVALUATIONS, step):
+            evaluation = self.evaluate()
+            recent = np.mean(history.losses[history.evaluations[-2]["step"] :])
+            measured = f"{evaluation['loss']:10.3f}  {evaluation['bits_per_byte']:13.3f}"
+            show(f"{step:7,}  {recent:7.3f}  {measured}  {speed:>8}  {left}")
         elif time.monotonic() - self.saved_at > SAVE_EVERY:
             self.save()
-        if self.plan.samples_after(step):
-            self.lines.line("\n" + self.history.samples[-1]["text"] + "\n")
-        self.lines.moving(
-            f"step {step:,} of {self.plan.steps:,}, loss {progress.loss:.3f}, {speed:,.0f} tokens/s, {left} left"
-        )
+        if has_sample:
+            show(f"\n{history.samples[-1]['text']}\n")
+        show_for_now(f"step {step:,} of {self.plan.steps:,}, loss {progress.loss:.3f}, {speed} tokens/s, {left} left")
 
-    def recent_loss(self) -> float:
-        """Return the mean loss of the steps since the evaluation before the last."""
-        before = self.history.evaluations[-2]["step"]
-        return float(np.mean(self.history.losses[before:]))
-
-    def evaluate(self, *, best_is_saved: bool = False) -> dict[str, float]:
-        """Measure the loss of the held-out text, and save; return what was found.
+    def evaluate(self) -> dict[str, float]:
+        """Measure the loss of the held-out text, and save; return the evaluation.
 
         Raises:
             Diverged: the loss is not a finite number; nothing is saved.
             CannotSave: the save failed.
         """
+        step = self.trainer.state.step
         loss, count = self.trainer.loss(self.validation)
         if not math.isfinite(loss):
-            raise self.diverged(f"after step {self.trainer.state.step} the validation loss is {loss}")
-        found = {
-            "step": self.trainer.state.step,
-            "loss": loss,
-            "bits_per_byte": bits_per_byte(loss, count, self.bytes),
-        }
-        self.history.evaluations.append(found)
-        self.save(best=self.history.best is found and not best_is_saved)
-        return found
+            raise self.diverged(f"after step {step} the validation loss is {loss}")
+        evaluation = {"step": step, "loss": loss, "bits_per_byte": bits_per_byte(loss, count, self.bytes)}
+        self.history.evaluations.append(evaluation)
+        self.save(best=self.history.best is evaluation)
+        return evaluation
 
     def save(self, *, best: bool = False) -> None:
         """Save.
 
         Raises:
-            Diverged: a weight is not a finite number; the last save stays.
-            CannotSave: the disk is full, say.
+            CannotSave: the disk is full, say; the last save stays.
         """
-        self.refuse_weights_that_are_not_finite()
         trainer = self.trainer
-        arrays = trainer.weights.arrays, trainer.means.arrays, trainer.squares.arrays
+        groups = trainer.weights.arrays, trainer.means.arrays, trainer.squares.arrays
         try:
-            self.folder.save(Saved(self.plan, self.history, trainer.state.step, *arrays), best=best)
+            self.folder.save(Saved(self.plan, self.history, trainer.state.step, *groups), best=best)
         except OSError as error:
             raise CannotSave(
                 f"step {trainer.state.step} could not be saved ({error.strerror}), and {self.folder.path} holds step "
-                f"{self.saved_step}. Make room, then continue with `{self.resuming}`"
+                f"{self.saved_step}. Make room, then continue with `{resuming(self.folder, self.history)}`"
             ) from error
         self.saved_step, self.saved_at = trainer.state.step, time.monotonic()
 
-    def refuse_weights_that_are_not_finite(self) -> None:
-        """Raise :class:`Diverged` if the last update spoiled a weight, although the loss before it was finite."""
-        if not all(np.isfinite(array).all() for array in self.trainer.weights.arrays.values()):
-            raise self.diverged(f"after step {self.trainer.state.step} some weights are not numbers")
-
     def sample(self, seed: int) -> str:
-        """Return what the model writes now: the prompt and what follows it.
-
-        Raises:
-            Diverged: a weight is not a finite number.
-        """
-        self.refuse_weights_that_are_not_finite()
+        """Return what the model writes now: the prompt and what follows it."""
         input_ids = encode(self.tokenizer, self.plan.prompt, self.trainer.config)
-        stream = stream_tokens(
-            self.trainer.logits,
-            input_ids,
-            SAMPLE_TOKENS,
-            0.8,
-            top_k=40,
-            rng=np.random.default_rng(seed),
-            n_positions=self.plan.positions,
-        )
+        rng, n_positions = np.random.default_rng(seed), self.plan.positions
         ids = input_ids[0].tolist()
-        for next_ids in stream:
+        for next_ids in stream_tokens(
+            self.trainer.logits, input_ids, SAMPLE_TOKENS, 0.8, top_k=40, rng=rng, n_positions=n_positions
+        ):
             if next_ids[0] == end_of_text(self.tokenizer):
                 break
             ids.append(int(next_ids[0]))

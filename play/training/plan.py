@@ -13,7 +13,7 @@ from typing import Any
 
 OUT = Path("my-gpt2")  # where the model goes by default
 FIGURES = "training.json"  # the file in the folder of a training that has all figures
-CURVE = "loss.svg"  # and the one that shows its losses
+CURVE = "loss.html"  # and the one that shows its losses
 WARMUP = 0.05  # share of all steps in which the learning rate rises
 EVALUATIONS = 20  # in a whole training, in addition to the one before the first step
 SAMPLES = 4  # in a whole training
@@ -53,17 +53,21 @@ class Plan:
     def __post_init__(self) -> None:
         least = dict(layers=1, heads=1, width=1, positions=2, vocab=257, batch=1, accumulate=1, seed=0, steps=2)
         for name, smallest in least.items():
-            if (given := getattr(self, name)) < smallest:
+            if (number := getattr(self, name)) < smallest:
                 why = " (256 bytes and the end of a text)" if name == "vocab" else ""
-                raise ValueError(f"--{name} {given} is too small; give {smallest}{why} or more")
+                raise ValueError(f"--{name} {number} is too small; give {smallest}{why} or more")
         if self.width % self.heads:
             raise ValueError(f"--width {self.width} is not a multiple of --heads {self.heads}; give one that is")
         if not 0 < self.rate < math.inf:
             raise ValueError(f"--rate {self.rate} is not a learning rate; give a number above 0, such as {Plan.rate}")
         if not 0 < self.share <= 0.5:
-            raise ValueError(
-                f"--share {self.share} must be above 0 and at most 0.5, since twice that is the share at last"
-            )
+            raise ValueError(f"--share {self.share} must be above 0 and at most 0.5: twice that is the share at last")
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Plan:
+        """Return the plan that JSON holds, where tuples are lists."""
+        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        return cls(**values | lists)
 
     @property
     def warmup_steps(self) -> int:
@@ -85,32 +89,15 @@ class Plan:
         first = (step - 1) * self.accumulate * self.batch
         return [range(at, at + self.batch) for at in range(first, first + self.accumulate * self.batch, self.batch)]
 
-    def evaluates_after(self, step: int) -> bool:
-        """Return whether the validation loss is measured after a step."""
-        return self._is_one_of(EVALUATIONS, step)
-
-    def samples_after(self, step: int) -> bool:
-        """Return whether the model writes a sample after a step."""
-        return self._is_one_of(SAMPLES, step)
-
-    def _is_one_of(self, times: int, step: int) -> bool:
+    def is_one_of(self, times: int, step: int) -> bool:
         """Return whether a step is one of ``times`` evenly spread ones, of which the last is the last step."""
         return step * times // self.steps > (step - 1) * times // self.steps
-
-    def as_values(self) -> dict[str, Any]:
-        """Return the plan in a form that JSON can hold."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> Plan:
-        """Return the plan that :meth:`as_values` gave."""
-        given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in values.items()}
-        return cls(**given)
 
 
 def options() -> list[tuple[str, Any, str]]:
     """Return the name, the default, and the help of each option that the plan has."""
-    return [(one.name, one.default, one.metadata["help"]) for one in dataclasses.fields(Plan) if one.metadata]
+    fields = dataclasses.fields(Plan)
+    return [(field.name, field.default, field.metadata["help"]) for field in fields if field.metadata]
 
 
 @dataclass
@@ -126,7 +113,7 @@ class History:
     @property
     def best(self) -> dict[str, Any]:
         """Return the evaluation with the lowest loss, the first one if there are several."""
-        return min(self.evaluations, key=lambda one: one["loss"])
+        return min(self.evaluations, key=lambda evaluation: evaluation["loss"])
 
 
 def in_words(seconds: float) -> str:
@@ -134,6 +121,5 @@ def in_words(seconds: float) -> str:
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest:02} s" if whole < 3600 else f"{minutes // 60} h {minutes % 60:02} min"

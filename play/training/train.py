@@ -2,154 +2,87 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from tokenizers import Tokenizer
-
 from checker import interrupts
+from checker.course.steps import TRAINING
 from checker.processor import processor_name
-from checker.session.waiting import telling_of_compiling
-from play.own_steps import use_mine
+from play.preparing import prepared
 from play.training.plan import CURVE, OUT, History, Plan, in_words
-from play.training.texts import read_corpus
 
-if TYPE_CHECKING:  # at run time only after use_mine, which decides whose modules these import
-    from play.training.graphs import Trainer
-    from play.training.windows import Blend, Windows
-    from solutions.solution_01 import GPT2Config
+if TYPE_CHECKING:  # at run time only once it is decided whose modules these import
+    from play.training.checkpoint import Folder
+    from play.training.loop import Session
 
-LAST_STEP = "step_20"  # training needs the steps up to this one
+Tell = Callable[[str], None]
 
 
 def train(
-    tell: Callable[[str], None],
+    tell: Tell,
     *,
-    text: tuple[Path, ...],
+    text: tuple[Path, ...] = (),
     also: tuple[Path, ...] = (),
-    steps: int | None,
-    minutes: float | None,
-    out: Path | None,
-    resume: Path | None,
-    mine: bool,
-    fill_in: bool,
-    anyway: bool,
+    minutes: float | None = None,
+    out: Path | None = None,
+    resume: Path | None = None,
+    mine: bool = False,
+    fill_in: bool = False,
+    anyway: bool = False,
     **numbers: Any,
 ) -> bool:
     """Train, and say how it goes; return whether the last step was reached, or False after Ctrl-C.
 
     Args:
-        numbers: the plan's numbers by name; None stands for the plan's default.
+        numbers: the plan's numbers by name, ``steps`` among them; None stands for the plan's default.
 
     Raises:
-        NotWritten: steps are not complete, and the reference may not stand in.
-        WasRefused: a check said no to a step, which may not run anyway.
-        ValueError: an option, a text or a folder cannot be used, the loss is not a number, or a save failed.
+        ValueError: an option, a text or a folder cannot be used, the loss is not a number, or a save failed; or the
+            learner's steps cannot run: see :func:`play.preparing.prepared`.
     """
-    given = {name: one for name, one in {**numbers, "steps": steps}.items() if one is not None}
-    check_options(given, text=text, also=also, minutes=minutes, out=out, resume=resume)
-    for words in use_mine(fill_in=fill_in, anyway=anyway, last=LAST_STEP) if mine else []:
-        tell(words)
-    from play.training.checkpoint import Folder
-    from play.training.graphs import config_of
-    from play.training.loop import Session, resuming
+    numbers = {name: number for name, number in numbers.items() if number is not None}
+    require_consistent(numbers, resume, minutes, text=text, also=also, out=out)
+    with (
+        prepared(tell, TRAINING, mine=mine, fill_in=fill_in, anyway=anyway),
+        interrupts.at_once(lambda: tell("stopped while MAX compiled, before any step")),
+    ):
+        from play.training.checkpoint import Folder
+        from play.training.loop import resuming
 
-    # What to do; whatever is wrong with it is reported before anything is compiled.
-    folder = Folder(resume or out or OUT)
-    if resume:
-        saved, tokenizer = folder.load()
-        plan, history = saved.plan, saved.history
-        if history.facts.get("code") == "steps" and not mine:
-            raise ValueError(f"{resume} was begun with your own steps; continue with `{resuming(folder, history)}`")
-        if saved.step >= plan.steps:
-            folder.save(saved, best=False)  # what the last save wrote after the state may be missing
-            raise ValueError(f"{resume} is done: it has had all {plan.steps} steps. {advice(folder.path, plan)}")
-    else:
-        folder.refuse_what_is_there()
-        saved, tokenizer, history = None, None, History()
-        texts, others = (tuple(str(file.absolute()) for file in files) for files in (text, also))
-        plan = Plan(**given, texts=texts, also=others)
-    read = read_material(plan, tokenizer)
-    if saved and history.facts["text"] != read.digest:
-        raise ValueError(
-            f"the text has changed since {resume} was begun; restore it, or start a new training with --out"
-        )
-
-    # The beginning, or the place to resume from.
-    config = config_of(plan, read.tokenizer.get_vocab_size())
-    trainer, compile_seconds = compile_and_tell(config, tell)
-    session = Session(plan, trainer, read.tokenizer, read.windows, read.validation, folder, history)
-    if saved:
-        session.go_on(saved)
-        tell(f"going on after step {saved.step:,} of {plan.steps:,}")
-    else:
-        trainer.begin(plan.seed)
-        if minutes is not None:
-            per_step = session.seconds_per_step()
-            plan = session.plan = replace(plan, steps=max(2, int(60 * minutes / per_step)))
-            session.windows = replace(session.windows, plan=plan)
-            tell(f"a step takes {per_step:.2f} s, so {minutes:g} minutes are enough for {plan.steps:,} steps")
-        history.facts = {
-            "parameters": sum(array.size for array in trainer.weights.arrays.values()),
-            "vocab": config.vocab_size,
-            "bytes": read.bytes,
-            "tokens": read.tokens,
-            "text": read.digest,
-            "compile_seconds": compile_seconds,
-            "processor": processor_name(),
-            "code": "steps" if mine else "solutions",
-        }
-        read_in_all = plan.steps * session.tokens_per_step
-        times = (plan.share if also else 1) * read_in_all / read.tokens["train"]
-        tell(
-            f"{history.facts['parameters']:,} weights; {read.bytes['train']:,} bytes to learn are "
-            f"{read.tokens['train']:,} tokens; {plan.steps:,} steps are {times:.1f} times the text"
-        )
-        if also:
-            times = (1 - plan.share) * read_in_all / read.tokens["also"]
-            tell(f"and {times:.1f} times the other texts: {read.bytes['also']:,} bytes, {read.tokens['also']:,} tokens")
-        folder.begin(plan, config, read.tokenizer, trainer.weights.arrays, history)
-
-    if not session.run():
-        step = f"{trainer.state.step:,} of {plan.steps:,}"
-        tell(f"stopped after step {step}, which is saved; `{session.resuming}` continues it")
+        folder = Folder(resume or out or OUT)
+        if resume:
+            session = go_on(folder, tell, mine=mine)
+        else:
+            texts, others = (tuple(str(file.absolute()) for file in files) for files in (text, also))
+            plan = Plan(**numbers, texts=texts, also=others)
+            session = begin(folder, plan, tell, minutes=minutes, mine=mine)
+    is_done, plan, best = session.run(), session.plan, session.history.best
+    if not is_done:
+        step = f"{session.trainer.state.step:,} of {plan.steps:,}"
+        tell(f"stopped after step {step}, which is saved; `{resuming(folder, session.history)}` continues it")
         return False
-    best = history.best
     tell(
-        f"{plan.steps:,} steps took {in_words(history.seconds)}; the validation loss is lowest after step "
+        f"{plan.steps:,} steps took {in_words(session.history.seconds)}; the validation loss is lowest after step "
         f"{best['step']:,}: {best['loss']:.3f}, {best['bits_per_byte']:.3f} bits per byte"
     )
-    tell(f"{folder.path / CURVE} shows the loss. {advice(folder.path, plan)}")
+    tell(f"{folder.path / CURVE} shows the loss in a browser. {advice(folder, plan)}")
     return True
 
 
-def check_options(
-    given: dict[str, Any],
-    *,
-    text: tuple[Path, ...],
-    also: tuple[Path, ...],
-    minutes: float | None,
-    out: Path | None,
-    resume: Path | None,
-) -> None:
+def require_consistent(numbers: dict[str, Any], resume: Path | None, minutes: float | None, **files: Any) -> None:
     """Refuse options that do not go together, or an impossible time.
 
     Raises:
         ValueError: the options do not; the message names them.
     """
-    if resume:
-        others = given | {
-            name: one for name, one in dict(text=text, also=also, minutes=minutes, out=out).items() if one
-        }
-        if others:
-            there = ", ".join(f"--{name}" for name in others)
-            raise ValueError(f"--resume continues with the options that {resume} was begun with; leave out {there}")
-    if "share" in given and not also:
+    given = {**numbers, **{name: value for name, value in (files | {"minutes": minutes}).items() if value}}
+    if resume and given:
+        names = ", ".join(f"--{name}" for name in given)
+        raise ValueError(f"--resume continues with the options that {resume} was begun with; leave out {names}")
+    if "share" in given and "also" not in given:
         raise ValueError("--share is that of --text among other texts; give those with --also")
     if "steps" in given and minutes is not None:
         raise ValueError("give --steps or --minutes, not both")
@@ -157,70 +90,79 @@ def check_options(
         raise ValueError(f"--minutes {minutes} is not a time; give a number above 0")
 
 
-@dataclass(frozen=True)
-class Material:
-    """What a training reads."""
-
-    tokenizer: Tokenizer
-    windows: Windows | Blend
-    validation: list[tuple[np.ndarray, np.ndarray]]
-    bytes: dict[str, int]  # of each part: train and validation, and what is learned beside them
-    tokens: dict[str, int]
-    digest: str  # of all tokens
-
-
-def read_material(plan: Plan, tokenizer: Tokenizer | None) -> Material:
-    """Read the texts of a plan with its tokenizer, which is learned from them if there is none yet.
+def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine: bool) -> Session:
+    """Begin a training in a new folder; given a number of ``minutes``, time a few steps to plan as many as fit.
 
     Raises:
-        ValueError: a text cannot be read, or is too short.
+        ValueError: the folder or a text cannot be used; that shows before anything is compiled.
     """
-    from play.training.windows import Blend, Windows, learn_tokenizer, token_ids, validation_windows
+    from play.training.graphs import compile_trainer, config_of
+    from play.training.loop import Session
+    from play.training.windows import read_material
 
-    corpus = read_corpus([Path(file) for file in plan.texts], [Path(file) for file in plan.also])
-    tokenizer = tokenizer or learn_tokenizer(corpus.train + corpus.also, plan.vocab)
-    parts = {"train": corpus.train, "validation": corpus.dev, **({"also": corpus.also} if plan.also else {})}
-    ids = {part: token_ids(tokenizer, texts) for part, texts in parts.items()}
-    windows = Windows(ids["train"], plan)
-    return Material(
-        tokenizer,
-        Blend(windows, Windows(ids["also"], plan), plan) if plan.also else windows,
-        validation_windows(ids["validation"], plan),
-        {part: size(texts) for part, texts in parts.items()},
-        {part: len(some) for part, some in ids.items()},
-        hashlib.sha256(b"".join(some.tobytes() for some in ids.values())).hexdigest(),
+    folder.require_new()
+    material = read_material(plan)
+    config = config_of(plan, material.tokenizer.get_vocab_size())
+    trainer = compile_trainer(config)
+    trainer.begin(plan.seed)
+    session = Session(plan, trainer, material, folder, History())
+    if minutes is not None:
+        per_step = session.seconds_per_step()
+        plan = replace(plan, steps=max(2, int(60 * minutes / per_step)))
+        session = Session(plan, trainer, read_material(plan, material.tokenizer), folder, History())
+        tell(f"a step takes {per_step:.2f} s, so {minutes:g} minutes are enough for {plan.steps:,} steps")
+    weights, sizes, tokens = trainer.weights.arrays, material.bytes, material.tokens
+    parameters = sum(array.size for array in weights.values())
+    session.history.facts = {
+        "parameters": parameters,
+        "vocab": config.vocab_size,
+        "bytes": sizes,
+        "tokens": tokens,
+        "text": material.digest,
+        "processor": processor_name(),
+        "code": "steps" if mine else "solutions",
+    }
+    read = plan.steps * session.tokens_per_step
+    times = (plan.share if plan.also else 1) * read / tokens["train"]
+    tell(
+        f"{parameters:,} weights; {sizes['train']:,} bytes to learn are {tokens['train']:,} tokens; "
+        f"{plan.steps:,} steps are {times:.1f} times the text"
     )
+    if plan.also:
+        times = (1 - plan.share) * read / tokens["also"]
+        tell(f"and {times:.1f} times the other texts: {sizes['also']:,} bytes, {tokens['also']:,} tokens")
+    folder.begin(plan, config, material.tokenizer, weights, session.history)
+    return session
 
 
-def compile_and_tell(config: GPT2Config, tell: Callable[[str], None]) -> tuple[Trainer, dict[str, float]]:
-    """Return a trainer, and how many seconds each of its graphs took; until then, Ctrl-C ends the program."""
-    from checker.max_adapter.runtime import listeners, notices, prepare
-    from play.training.graphs import compile_trainer
+def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Session:
+    """Continue the training in a folder from its last save.
 
-    seconds: dict[str, float] = {}
+    Raises:
+        ValueError: there is no training, it is done, or its text or its code is not what it was begun with.
+    """
+    from play.training.graphs import compile_trainer, config_of
+    from play.training.loop import Session, resuming
+    from play.training.windows import read_material
 
-    def note(what: str, took: float | None) -> None:
-        if took is not None:
-            seconds[what] = round(seconds.get(what, 0.0) + took, 1)
+    saved, tokenizer = folder.load()
+    plan, history = saved.plan, saved.history
+    if history.facts.get("code") == "steps" and not mine:
+        raise ValueError(f"{folder.path} was begun with your own steps; continue with `{resuming(folder, history)}`")
+    if saved.step >= plan.steps:
+        folder.save(saved, best=False)  # what the last save wrote after the state may be missing
+        raise ValueError(f"{folder.path} is done: it has had all {plan.steps} steps. {advice(folder, plan)}")
+    material = read_material(plan, tokenizer)
+    if history.facts["text"] != material.digest:
+        raise ValueError(
+            f"the text has changed since {folder.path} was begun; restore it, or start a new training with --out"
+        )
+    trainer = compile_trainer(config_of(plan, tokenizer.get_vocab_size()))
+    trainer.go_on(saved.step, saved.weights, saved.means, saved.squares)
+    tell(f"going on after step {saved.step:,} of {plan.steps:,}")
+    return Session(plan, trainer, material, folder, history)
 
-    prepare()
-    stopped = interrupts.at_once(lambda: tell("stopped while MAX compiled, before any step"))
-    with stopped, telling_of_compiling(listeners):
-        listeners.append(note)
-        try:
-            trainer = compile_trainer(config)
-        finally:
-            listeners.remove(note)
-    for notice in notices:
-        tell(notice)
-    return trainer, seconds
 
-
-def advice(folder: Path, plan: Any) -> str:
+def advice(folder: Folder, plan: Plan) -> str:
     """Return how to use what was trained."""
-    return f'To write with it: `./run generate "{plan.prompt}" --model {folder / "best"}`'
-
-
-def size(texts: list[str]) -> int:
-    """Return the number of bytes, in UTF-8."""
-    return sum(len(text.encode()) for text in texts)
+    return f'To write with it: `./run generate "{plan.prompt}" --model {folder.path / "best"}`'

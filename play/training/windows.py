@@ -1,9 +1,11 @@
-"""Cut a text into tokens and windows: what a step learns depends on its number and the seed alone."""
+"""Cut texts into tokens and windows: what a step learns depends on its number and the seed alone."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer, decoders, pre_tokenizers, processors, trainers
@@ -11,6 +13,7 @@ from tokenizers.models import BPE
 
 from play.tokens import END_OF_TEXT, end_of_text
 from play.training.plan import Plan
+from play.training.texts import read_corpus
 
 VALIDATION_WINDOWS = 128  # at most; in a longer text, this many are spread evenly
 NOT_COUNTED = -100
@@ -139,3 +142,36 @@ def count_bytes(tokenizer: Tokenizer, batches: list[tuple[np.ndarray, np.ndarray
     spelled = [tokenizer.id_to_token(token) for token in range(tokenizer.get_vocab_size())]
     sizes = np.array([0 if token == END_OF_TEXT else len(token) for token in spelled])  # a letter per byte
     return sum(int(sizes[targets[targets != NOT_COUNTED]].sum()) for _, targets in batches)
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a training reads."""
+
+    tokenizer: Tokenizer
+    windows: Windows | Blend
+    validation: list[tuple[np.ndarray, np.ndarray]]
+    bytes: dict[str, int]  # of each part: train and validation, and what is learned beside them
+    tokens: dict[str, int]
+    digest: str  # of all tokens
+
+
+def read_material(plan: Plan, tokenizer: Tokenizer | None = None) -> Material:
+    """Read the texts of a plan with its tokenizer, which is learned from them if there is none yet.
+
+    Raises:
+        ValueError: a text cannot be read, or is too short.
+    """
+    corpus = read_corpus([Path(file) for file in plan.texts], [Path(file) for file in plan.also])
+    tokenizer = tokenizer or learn_tokenizer(corpus.train + corpus.also, plan.vocab)
+    parts = {"train": corpus.train, "validation": corpus.dev, **({"also": corpus.also} if plan.also else {})}
+    ids = {part: token_ids(tokenizer, texts) for part, texts in parts.items()}
+    windows = Windows(ids["train"], plan)
+    return Material(
+        tokenizer,
+        Blend(windows, Windows(ids["also"], plan), plan) if plan.also else windows,
+        validation_windows(ids["validation"], plan),
+        bytes={part: sum(len(text.encode()) for text in texts) for part, texts in parts.items()},
+        tokens={part: len(tokens) for part, tokens in ids.items()},
+        digest=hashlib.sha256(b"".join(tokens.tobytes() for tokens in ids.values())).hexdigest(),
+    )

@@ -1,25 +1,29 @@
-"""The page that ``./run attention`` writes: the book's own picture of attention on one text, in one file."""
+"""A page with one of the book's interactive figures, in one file that needs no other."""
 
 from __future__ import annotations
 
 import json
+from html import escape
 from pathlib import Path
 from string import Template
+from typing import Any
 
 from checker.course.paths import ROOT, WIDGETS
-from play.attention_weights import Attention
-from play.widgets.packing import attention_on
 
 PAGE = Path(__file__).with_name("page.html")
 COLORS = ROOT / "book" / "theme" / "figures.css"
 
 
-def as_html(attention: Attention, layer: int, head: int) -> str:
-    """Return one page that needs no other file: every head small, and ``head`` of ``layer`` (from 0) large."""
-    data = {"texts": [attention_on(attention)], "layer": layer, "head": head}
-    styles, scripts = (COLORS, WIDGETS / "widgets.css"), (WIDGETS / "widgets.js", WIDGETS / "attention.js")
-    return Template(PAGE.read_text(encoding="utf-8")).substitute(
-        styles="\n".join(path.read_text(encoding="utf-8") for path in styles),
-        scripts="\n".join(path.read_text(encoding="utf-8") for path in scripts),
+def as_html(figure: str, heading: str, data: dict[str, Any]) -> str:
+    """Return the page; ``figure`` is a script in ``book/src/widgets``, and ``data`` is what it draws."""
+
+    def read(*paths: Path) -> str:
+        return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+
+    return Template(read(PAGE)).substitute(
+        figure=figure,
+        heading=escape(heading),
+        styles=read(COLORS, WIDGETS / "widgets.css"),
+        scripts=read(WIDGETS / "widgets.js", WIDGETS / f"{figure}.js"),
         data=json.dumps(data).replace("<", "\\u003c"),  # nothing in it can end the script
     )

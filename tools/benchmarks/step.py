@@ -12,7 +12,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from play.training.plan import Plan
-    from play.training.train import Material
+    from play.training.windows import Material
     from tools.benchmarks.backends import Call, Read, Workload
 
 RATE = 1e-4  # small, so that many steps on one batch stay far from learning it by heart

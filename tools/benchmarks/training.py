@@ -139,7 +139,7 @@ def follow(folder: Path, steps: int | None) -> Row:
         WrongOutput: the two learn differently.
     """
     from play.training.checkpoint import Folder
-    from play.training.train import read_material
+    from play.training.windows import read_material
     from tools.benchmarks.step import torch_training
 
     saved, tokenizer = Folder(folder).load()

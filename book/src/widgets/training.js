@@ -9,7 +9,7 @@
     class Training {
         constructor(section, recorded) {
             this.own = button('Show my own run', () => this.follow(), { hidden: true });
-            this.state = make('p', { class: 'state', role: 'status' }, 'This is the recorded run.');
+            this.state = make('p', { class: 'state', role: 'status' });
             this.picture = draw('svg', { class: 'picture losses', role: 'img' });
             this.at = new Slider('Evaluation', { max: 1, value: 0 },
                 at => this.run ? `step ${count(this.run.evaluations[at].step)}` : '', () => this.tell());
@@ -40,9 +40,7 @@
             clearTimeout(this.timer);
             try {
                 this.show(await this.asking('training', {}));
-                const { evaluations, planned } = this.run, last = evaluations.at(-1).step;
-                this.state.textContent = `Your run in ${this.run.folder}: ${count(last)} of ${count(planned)} steps.`;
-                if (last < planned) this.timer = setTimeout(() => this.follow(), LOOK);
+                if (this.reached < this.run.planned) this.timer = setTimeout(() => this.follow(), LOOK);
             } catch (error) {
                 this.state.textContent = widgets.refused(error);
             }
@@ -55,9 +53,16 @@
             this.at.input.max = run.evaluations.length - 1;
             if (wasLast) this.at.input.value = run.evaluations.length - 1;
             this.at.tell();
+            this.state.textContent = !run.folder ? 'This is the recorded run.'
+                : `Your run in ${run.folder}: ${count(this.reached)} of ${count(run.planned)} steps.`;
             this.body.replaceChildren(...run.evaluations.map(one =>
                 row(count(one.step), [one.training, one['held out'], one['bits per byte']].map(digits))));
             this.tell();
+        }
+
+        /** The last step that was evaluated. */
+        get reached() {
+            return this.run.evaluations.at(-1).step;
         }
 
         get now() {

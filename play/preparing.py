@@ -1,0 +1,41 @@
+"""What every command of the finished model begins with: whose steps run, MAX prepared, and what it compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from checker.course.steps import SERVER
+from play.own_steps import use_mine
+
+
+@contextmanager
+def prepared(
+    tell: Callable[[str], None],
+    last: str = SERVER,
+    more: Sequence[str] = (),
+    /,
+    *,
+    mine: bool = False,
+    fill_in: bool = False,
+    anyway: bool = False,
+) -> Iterator[None]:
+    """Choose whose steps run, and prepare MAX; while this is open, say what MAX compiles, and then any notice of it.
+
+    Import no solution before. ``mine`` runs the learner's steps; for the others see
+    :func:`play.own_steps.use_mine`.
+
+    Raises:
+        NotWritten: steps are not complete, and the reference may not stand in.
+        CheckFailed: the last check of a step failed, and it may not run anyway.
+    """
+    for sentence in use_mine(fill_in=fill_in, anyway=anyway, last=last, more=more) if mine else []:
+        tell(sentence)
+    from checker.max_adapter.runtime import listeners, notices, prepare
+    from checker.session.waiting import telling_of_compiling
+
+    prepare()
+    with telling_of_compiling(listeners):
+        yield
+    for notice in notices:
+        tell(notice)
