@@ -57,7 +57,7 @@ def write(file: Path, data: bytes) -> None:
     """
     unfinished = file.with_name(file.name + UNFINISHED)
     try:
-        with unfinished.open("wb") as opened:
+        with open(unfinished, "wb") as opened:
             opened.write(data)
             opened.flush()
             os.fsync(opened.fileno())

@@ -1,25 +1,26 @@
 """The folder of a training: whole at every moment, read by this course and by Hugging Face."""
 
-import ast
 import errno
+import itertools
 import json
-import subprocess
-import sys
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save
 
 from checker.course.paths import ROOT
 from play.training import checkpoint
 from play.training.checkpoint import STATE, CannotSave, Folder, Saved
-from play.training.curve import as_svg
 from play.training.plan import History, Plan
 from play.training.windows import learn_tokenizer
 from solutions.solution_01 import GPT2Config
 
 PLAN = Plan(layers=1, heads=2, width=6, positions=5, vocab=260, steps=9)
 CONFIG = GPT2Config(vocab_size=260, n_positions=5, n_embd=6, n_layer=1, n_head=2)
+WTE = "transformer.wte.weight"
 
 
 @pytest.fixture(scope="module")
@@ -35,136 +36,113 @@ def weights():
 
 
 @pytest.fixture
-def folder(tmp_path, tokenizer, weights):
-    made = Folder(tmp_path / "some" / "training")
-    made.begin(PLAN, CONFIG, tokenizer, weights, history(0))
-    return made
+def begin(tmp_path, tokenizer, weights):
+    def begun(name="some/training", plan=PLAN):
+        folder = Folder(tmp_path / name)
+        folder.begin(plan, CONFIG, tokenizer, weights, saved(0, weights).history)
+        return folder
+
+    return begun
 
 
-def history(step, loss=5.0):
-    evaluated = {"step": step, "loss": loss, "bits_per_byte": loss / 2}
-    return History([loss] * step, [evaluated], [{"step": step, "text": "ü"}], 1.5 * step, {"text": "1"})
+def saved(step, weights, plan=PLAN):
+    """What may be saved after a step: every number but the weights' own is 1 + step times larger."""
+    evaluated = {"step": step, "loss": 5.0, "bits_per_byte": 2.5}
+    history = History([5.0] * step, [evaluated], [{"step": step, "text": "ü"}], 1.5 * step, {"vocab": 260})
+    means, squares = ({name: (factor + step) * array for name, array in weights.items()} for factor in (1, 2))
+    return Saved(
+        plan, history, step, {name: array + np.float32(step) for name, array in weights.items()}, means, squares
+    )
 
 
-def saved(step, weights, **options):
-    def times(factor):
-        return {name: np.float32(factor) * (1 + array) for name, array in weights.items()}
-
-    return Saved(PLAN, history(step, **options), step, times(1), times(2), times(3))
-
-
-def same(found, wanted):
-    assert list(found) == list(wanted) or set(found) == set(wanted)
-    for name, array in wanted.items():
-        assert found[name].tobytes() == array.tobytes(), name
+def assert_same(arrays, expected):
+    assert set(arrays) == set(expected)
+    for name, array in expected.items():
+        assert arrays[name].tobytes() == array.tobytes(), name
 
 
-# ---------------------------------------------------------------- what is saved
-
-
-def test_what_is_saved_is_loaded_bit_for_bit(folder, weights):
-    wanted = saved(4, weights)
-    wanted.means["transformer.ln_f.bias"][:] = [-0.0, 1e-42, 1 / 3, 0, 1, np.finfo(np.float32).max]
-    folder.save(wanted, best=False)
-    found, tokenizer = folder.load()
-    assert (found.plan, found.step, found.history) == (PLAN, 4, wanted.history)
+def test_what_is_saved_is_loaded_bit_for_bit_and_the_best_stays_until_there_is_a_better(begin, weights):
+    folder, first = begin(), saved(4, weights)
+    first.means["transformer.ln_f.bias"][:] = [-0.0, 1e-42, 1 / 3, 0, 1, np.finfo(np.float32).max]
+    folder.save(first, best=True)
+    loaded, tokenizer = folder.load()
+    assert (loaded.plan, loaded.step, loaded.history, tokenizer.get_vocab_size()) == (PLAN, 4, first.history, 260)
     for group in ("weights", "means", "squares"):
-        same(getattr(found, group), getattr(wanted, group))
-    assert tokenizer.get_vocab_size() == 260
+        assert_same(getattr(loaded, group), getattr(first, group))
+    folder.save(saved(5, weights), best=False)
+    for place, step in ((folder.path / "best", 4), (folder.path, 5)):
+        np.testing.assert_array_equal(load_file(place / "model.safetensors")[WTE], saved(step, weights).weights[WTE])
+    figures = json.loads((folder.path / "training.json").read_text())
+    assert (figures["step"], figures["plan"]["width"], len(figures["losses"])) == (5, 6, 5)
+    assert '"folder": "training"' in (folder.path / "loss.html").read_text()
 
 
-def test_the_best_stays_until_there_is_a_better(folder, weights):
-    def wte(place):
-        from safetensors.numpy import load_file
+@pytest.mark.parametrize("half", [False, True])
+def test_this_course_reads_the_model_in_32_bits_or_16_and_the_training_loses_nothing(begin, weights, half):
+    from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config
 
-        return load_file(place / "model.safetensors")["transformer.wte.weight"]
-
-    folder.save(saved(4, weights), best=True)
-    best = wte(folder.path / "best")
-    np.testing.assert_array_equal(best, wte(folder.path))
-    other = saved(5, {name: array + 1 for name, array in weights.items()})
-    folder.save(other, best=False)
-    np.testing.assert_array_equal(wte(folder.path / "best"), best)
-    np.testing.assert_array_equal(wte(folder.path), other.weights["transformer.wte.weight"])
-
-
-@pytest.mark.parametrize("place", [".", "best"])
-def test_this_course_loads_it(folder, weights, place):
-    from checker.max_adapter.runtime import prepare
-    from solutions.solution_13 import check_weights, convert_checkpoint, load_pretrained, read_checkpoint, read_config
-
-    prepare()
-    assert read_config(folder.path / place) == CONFIG
-    found = convert_checkpoint(read_checkpoint(folder.path / place))
-    check_weights(found, {name: array.shape for name, array in found.items()})
-    assert found.pop("lm_head.weight") is found["transformer.wte.weight"]
-    same(found, weights)
-    load_pretrained(folder.path / place)
-
-
-def test_a_model_of_16_bits_is_half_as_large_and_nearly_the_same_and_the_training_loses_nothing(
-    tmp_path, tokenizer, weights
-):
-    from safetensors.numpy import load_file
-
-    from solutions.solution_13 import convert_checkpoint, read_checkpoint
-
-    folder = Folder(tmp_path / "half")
-    folder.begin(replace(PLAN, half=True), CONFIG, tokenizer, weights, history(0))
-    wanted = replace(saved(4, weights), plan=replace(PLAN, half=True))
-    folder.save(wanted, best=True)
-    same(folder.load()[0].weights, wanted.weights)
+    plan = replace(PLAN, half=half)
+    folder, state = begin(plan=plan), saved(4, weights, plan)
+    folder.save(state, best=True)
+    assert_same(folder.load()[0].weights, state.weights)
     for place in (folder.path, folder.path / "best"):
-        assert {array.dtype.name for array in load_file(place / "model.safetensors").values()} == {"float16"}
-        assert json.loads((place / "config.json").read_text())["dtype"] == "float16"
-        found = convert_checkpoint(read_checkpoint(place))
-        for name, array in wanted.weights.items():
-            np.testing.assert_allclose(found[name], array, rtol=2**-11, atol=2**-25)
+        assert read_config(place) == CONFIG
+        dtypes = {array.dtype.name for array in load_file(place / "model.safetensors").values()}
+        assert dtypes == {json.loads((place / "config.json").read_text())["dtype"]} == {plan.dtype}
+        converted = convert_checkpoint(read_checkpoint(place))
+        assert converted.pop("lm_head.weight") is converted[WTE]
+        for name, array in state.weights.items():
+            np.testing.assert_allclose(converted[name], array, rtol=2**-11 if half else 0, atol=2**-25)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("half", [False, True])
-def test_hugging_face_loads_it_and_computes_the_same(tmp_path, tokenizer, weights, half):
+def test_hugging_face_loads_it_and_computes_the_same(begin, half):
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     from checker.max_adapter.runtime import lazily, prepare, tensor
     from solutions.solution_13 import load_pretrained
 
     prepare()
-    folder = Folder(tmp_path / "training")
-    folder.begin(replace(PLAN, half=half), CONFIG, tokenizer, weights, history(0))
-    model, told = transformers.GPT2LMHeadModel.from_pretrained(folder.path, output_loading_info=True)
-    assert not any(told.values()), told
+    path = begin(plan=replace(PLAN, half=half)).path
+    model, problems = transformers.GPT2LMHeadModel.from_pretrained(path, output_loading_info=True)
+    assert not any(problems.values()), problems
     assert model.dtype == (torch.float16 if half else torch.float32)
-    model = model.float()
     ids = np.array([[0, 5, 259, 7, 7]])
     with lazily():
-        logits = load_pretrained(folder.path)(tensor(ids))
+        logits = load_pretrained(path)(tensor(ids))
     with torch.no_grad():
-        wanted = model.eval()(torch.from_numpy(ids)).logits.numpy()
-    np.testing.assert_allclose(np.from_dlpack(logits), wanted, atol=1e-6)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder.path)
-    assert tokenizer.decode(tokenizer("the whale ü")["input_ids"]) == "the whale ü"
-    assert tokenizer.eos_token_id == tokenizer.bos_token_id == 0
-
-
-def test_the_figures_are_readable_without_the_weights(folder, weights):
-    folder.save(saved(4, weights), best=False)
-    found = json.loads((folder.path / "training.json").read_text())
-    assert (found["step"], found["plan"]["width"], len(found["losses"])) == (4, 6, 4)
+        expected = model.float().eval()(torch.from_numpy(ids)).logits.numpy()
+    np.testing.assert_allclose(np.from_dlpack(logits), expected, atol=1e-6)
+    theirs = transformers.AutoTokenizer.from_pretrained(path)
+    assert theirs.decode(theirs("the whale ü")["input_ids"]) == "the whale ü"
+    assert theirs.eos_token_id == theirs.bos_token_id == 0
 
 
 # ---------------------------------------------------------------- what goes wrong
 
 
-def test_a_full_disk_leaves_the_last_save(folder, weights, monkeypatch):
-    """Whichever file does not fit any more, and however much of it has been written."""
-    folder.save(saved(4, weights), best=True)
-    before, writes = folder.load()[0], []
-    open_as_before = checkpoint.Path.open
+class Killed(BaseException):
+    """Nothing cleans up after it, as after SIGKILL."""
 
-    class Full:
-        def __init__(self, file, room):
-            self.file, self.room = file, room
+
+@pytest.mark.parametrize(
+    "failure", [Killed(), OSError(errno.ENOSPC, "No space left on device")], ids=["killed", "full"]
+)
+def test_whenever_a_save_ends_the_folder_can_be_loaded(tmp_path, tokenizer, weights, monkeypatch, failure):
+    """At every moment: before each file is opened, synced and renamed, and when half of it is written."""
+
+    def moment(function):
+        def fail_or_call(*arguments):
+            if next(moments) == last:
+                raise failure
+            return function(*arguments)
+
+        return fail_or_call
+
+    class Opened:
+        def __init__(self, path, mode):
+            self.file = open(path, mode, buffering=0)  # noqa: SIM115
+            self.fileno, self.flush = self.file.fileno, self.file.flush
 
         def __enter__(self):
             return self
@@ -173,206 +151,72 @@ def test_a_full_disk_leaves_the_last_save(folder, weights, monkeypatch):
             self.file.close()
 
         def write(self, data):
-            self.file.write(data[: self.room])
-            raise OSError(errno.ENOSPC, "No space left on device")
+            self.file.write(data[: len(data) // 2])
+            moment(self.file.write)(data[len(data) // 2 :])
 
-    for number in range(5):
-        writes.clear()
-
-        def open_or_fail(path, mode="r", *arguments, number=number, **options):
-            file = open_as_before(path, mode, *arguments, **options)
-            if mode != "wb":
-                return file
-            writes.append(path)
-            return Full(file, 100) if len(writes) == number + 1 else file
-
-        monkeypatch.setattr(checkpoint.Path, "open", open_or_fail)
-        with pytest.raises(OSError, match="No space left"):
-            folder.save(saved(5, weights), best=True)
-        monkeypatch.undo()
-        assert len(writes) == number + 1
+    loaded_steps = set()
+    for last in itertools.count(1):
+        folder, moments = Folder(tmp_path / str(last) / "training"), itertools.count(1)
+        with monkeypatch.context() as patch, suppress(Killed, OSError, CannotSave):
+            patch.setattr(checkpoint, "open", moment(Opened), raising=False)
+            patch.setattr(checkpoint.Path, "replace", moment(Path.replace))
+            patch.setattr(checkpoint.os, "fsync", moment(lambda opened: None))
+            folder.begin(PLAN, CONFIG, tokenizer, weights, saved(0, weights).history)
+            for step in (1, 2):
+                folder.save(saved(step, weights), best=step % 2 == 0)
+            break
+        left = list(folder.path.parent.rglob("*.unfinished"))
+        assert not left or isinstance(failure, Killed)
+        if not folder.path.exists():
+            loaded_steps.add(None)
+            continue
+        loaded, _ = folder.load()
+        loaded_steps.add(loaded.step)
+        assert_same(loaded.weights, saved(loaded.step, weights).weights if loaded.step else weights)
+        assert_same(loaded.squares, saved(loaded.step, weights).squares if loaded.step else zeros_like(weights))
+        for place, near in ((folder.path, [-1, 0]), (folder.path / "best", [-1, 0, 1])):
+            (step,) = set((load_file(place / "model.safetensors")[WTE] - weights[WTE]).round().ravel())
+            assert step - loaded.step in near, (place, step, loaded.step)
+        folder.save(saved(9, weights), best=True)  # what was left unfinished is in nobody's way
+        assert folder.load()[0].step == 9
         assert not list(folder.path.rglob("*.unfinished"))
-        found = folder.load()[0]
-        assert found.step == (4 if number < 2 else 5), "the state is the second of five files"
-        same(found.weights, before.weights)
-    folder.save(saved(6, weights), best=True)
-    assert folder.load()[0].step == 6
+    assert last > 80
+    assert loaded_steps == {None, 0, 1, 2}
 
 
-def test_a_folder_that_cannot_be_made_whole_is_not_made(tmp_path, tokenizer, weights, monkeypatch):
-    def fail(file, data):
-        if file.name == STATE:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        file.write_bytes(data)
+def zeros_like(weights):
+    return {name: np.zeros_like(array) for name, array in weights.items()}
 
-    monkeypatch.setattr(checkpoint, "write", fail)
-    with pytest.raises(
-        CannotSave, match=r"new could not be made \(No space left on device\), and nothing of it is left"
-    ):
-        Folder(tmp_path / "new").begin(PLAN, CONFIG, tokenizer, weights, history(0))
+
+def test_a_folder_that_cannot_be_made_leaves_nothing(tmp_path, tokenizer, weights, monkeypatch):
+    def full(file, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "write", full)
+    with pytest.raises(CannotSave, match=r"could not be made \(No space left on device\), and nothing of it is left"):
+        Folder(tmp_path / "new").begin(PLAN, CONFIG, tokenizer, weights, History())
     assert list(tmp_path.iterdir()) == []
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-import numpy as np
-from play.training import checkpoint
-from play.training.checkpoint import Folder, Saved
-from play.training.plan import History, Plan
-from play.training.windows import learn_tokenizer
-from solutions.solution_01 import GPT2Config
-from solutions.solution_13 import read_checkpoint
-
-plan = Plan(layers=1, heads=2, width=6, positions=5, vocab=260)
-config = GPT2Config(vocab_size=260, n_positions=5, n_embd=6, n_layer=1, n_head=2)
-names = ["transformer.wte.weight", "transformer.h.0.attn.c_attn.weight"]
-tokenizer = learn_tokenizer(["a whale"], 260)
-top, SAVES, DONE = Path(sys.argv[1]), 3, 7
-moments, last = 0, None
-
-def moment():
-    global moments
-    moments += 1
-    if moments == last:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-class Opened:
-    def __init__(self, path):
-        self.file = open(path, "wb", buffering=0)
-    def __enter__(self):
-        moment()
-        return self
-    def __exit__(self, *_):
-        self.file.close()
-    def write(self, data):
-        self.file.write(data[: len(data) // 2])
-        moment()
-        self.file.write(data[len(data) // 2 :])
-        moment()
-    def flush(self):
-        pass
-    def fileno(self):
-        return self.file.fileno()
-
-def telling(function):
-    def first_a_moment(*arguments):
-        moment()
-        return function(*arguments)
-    return first_a_moment
-
-def arrays(step):
-    return {name: np.full([30, 7], step, np.float32) for name in names}
-
-def state(step):
-    evaluated = {"step": step, "loss": float(step), "bits_per_byte": 1.0}
-    return Saved(plan, History([float(step)] * step, [evaluated]), step, arrays(step), arrays(step), arrays(step))
-
-def train(folder):
-    checkpoint.Path.open = lambda path, mode: Opened(path)
-    checkpoint.os.fsync = lambda opened: moment()
-    checkpoint.Path.replace = telling(Path.replace)
-    folder.begin(plan, config, tokenizer, arrays(0), state(0).history)
-    for step in range(1, SAVES + 1):
-        folder.save(state(step), best=step % 2 == 0)
-
-counts = {}
-while True:
-    last = (last or 0) + 1
-    folder = Folder(top / str(last) / "training")
-    if (pid := os.fork()) == 0:
-        train(folder)
-        os._exit(DONE)
-    _, status = os.waitpid(pid, 0)
-    if os.waitstatus_to_exitcode(status) == DONE:
-        break
-    assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL, status
-    if not folder.path.exists():
-        counts["none"] = counts.get("none", 0) + 1
-        continue
-    saved, _ = folder.load()
-    counts[saved.step] = counts.get(saved.step, 0) + 1
-    assert saved.history.losses == [float(saved.step)] * saved.step
-    for group in (saved.weights, saved.means, saved.squares):
-        assert all((array == saved.step).all() for array in group.values())
-    for place, near in ((folder.path, [-1, 0]), (folder.path / "best", [-1, 0, 1])):
-        read = read_checkpoint(place)
-        (step,) = set(np.concatenate([read[name].ravel() for name in names]))
-        assert step - saved.step in near, (place, step, saved.step)
-    # What was left unfinished is in nobody's way.
-    last, before = None, last
-    folder.save(state(9), best=True)
-    assert folder.load()[0].step == 9 and not list(folder.path.rglob("*.unfinished"))
-    last = before
-print(counts)
-"""
-
-
-@pytest.mark.slow
-def test_a_training_that_is_killed_at_any_moment_of_a_save_can_be_loaded(tmp_path):
-    """At every single one: before and after each file is opened, half written, written, synced and renamed."""
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    counts = ast.literal_eval(done.stdout)
-    assert set(counts) == {"none", 0, 1, 2, 3}
-    assert min(counts.values()) >= 5
-
-
-def test_what_is_no_training_is_said(folder, tmp_path):
-    with pytest.raises(ValueError, match=r"holds no training: it has no training\.safetensors"):
-        Folder(tmp_path).load()
-    with pytest.raises(ValueError, match="holds no training"):
-        Folder(tmp_path / "nowhere").load()
+def test_what_is_no_training_is_refused_by_name(begin, tmp_path):
+    for path in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(ValueError, match=r"holds no training: it has no training\.safetensors"):
+            Folder(path).load()
+    folder, zeros = begin(), {"x": np.zeros(3)}
     file = folder.path / STATE
     whole = file.read_bytes()
-    from safetensors.numpy import save
-
-    for damaged in (
-        whole[:-1],
-        whole[:100],
-        b"",
-        save({"x": np.zeros(3)}),
-        save({"x": np.zeros(3)}, {"training": "{}"}),
-    ):
+    for damaged in (whole[:-1], whole[:100], b"", save(zeros), save(zeros, {"training": "{}"})):
         file.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"is damaged, or is not a training file: \S"):
+        with pytest.raises(ValueError, match=r"is damaged, or is not a training file \(\S.*; begin again"):
             folder.load()
 
 
-def test_a_training_does_not_begin_where_something_is(folder, tmp_path):
+def test_a_training_does_not_begin_where_something_is(begin, tmp_path):
     with pytest.raises(ValueError, match=r"holds a training already\. Add --resume"):
-        folder.refuse_what_is_there()
-    for there in (ROOT, ROOT / "README.md", ROOT / "README.md" / "in"):
+        begin().require_new()
+    for path in (ROOT, ROOT / "README.md", ROOT / "README.md" / "in"):
         with pytest.raises(ValueError, match=r"is not empty|cannot be written"):
-            Folder(there).refuse_what_is_there()
-    Folder(tmp_path / "a" / "b").refuse_what_is_there()
+            Folder(path).require_new()
     (tmp_path / "empty").mkdir()
-    Folder(tmp_path / "empty").refuse_what_is_there()
-
-
-# ---------------------------------------------------------------- the curve
-
-
-@pytest.mark.parametrize("steps", [1, 2, 299, 1000])
-def test_the_curve_ends_where_the_training_ends(steps):
-    import xml.etree.ElementTree as ElementTree
-
-    losses = list(np.linspace(7, 3, steps))
-    found = [{"step": step, "loss": 7 - 4 * step / steps, "bits_per_byte": 2.0} for step in (0, steps)]
-    svg = ElementTree.fromstring(as_svg(History(losses, found)))
-    lines = {
-        line.get("class"): np.array([point.split(",") for point in line.get("points").split()], float)
-        for line in svg.iter("{http://www.w3.org/2000/svg}polyline")
-    }
-    assert len(lines["train"]) == min(steps, 300)
-    assert lines["train"][-1, 0] == lines["validation"][-1, 0] == 700
-    assert lines["validation"][0, 0] == 60
-    assert (np.diff(lines["train"][:, 1]) > 0).all()
-    assert all(0 <= y <= 400 for line in lines.values() for y in line[:, 1])
+    for name in ("empty", "a/b"):
+        Folder(tmp_path / name).require_new()

@@ -3,9 +3,7 @@
 The small model is compiled once, and MAX keeps it for the next run of these tests.
 """
 
-import dataclasses
 import json
-import os
 import re
 import signal
 import subprocess
@@ -16,83 +14,80 @@ import numpy as np
 import pytest
 
 from checker.course.paths import ROOT
-from checker.course.steps import all_steps
+from checker.course.steps import TRAINING, steps_up_to
 from play.training.checkpoint import STATE, Folder
-from play.training.plan import Plan
-from play.training.train import LAST_STEP, train
+from play.training.train import train
 
-SIZES = dict(layers=1, heads=2, width=16, positions=16, vocab=289, batch=4)
-TINY = [f"--{name}={size}" for name, size in SIZES.items()]
-NONE = {field.name: None for field in dataclasses.fields(Plan) if field.metadata}
+TINY = [
+    f"--{name}={size}" for name, size in dict(layers=1, heads=2, width=16, positions=16, vocab=289, batch=4).items()
+]
 
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
     rng = np.random.default_rng(0)
     words = ["the whale", "the sea", "a ship", "Ahab", "is", "was", "saw", "white", "wide", "old", "under"]
-    lines = [" ".join(rng.choice(words, 5)) for _ in range(400)]
     file = tmp_path_factory.mktemp("text") / "small.txt"
-    file.write_text("\n".join(lines))
+    file.write_text("\n".join(" ".join(rng.choice(words, 5)) for _ in range(400)))
     return file
 
 
 # ---------------------------------------------------------------- what is refused
 
+FILES = {
+    "short.txt": b"Call me Ishmael. Some years ago, never mind how long precisely, having little money.\n",
+    "damaged/" + STATE: b"nothing",
+}
+NAN = float("nan")
 
-def refused(tmp_path, text=(), out=None, **options):
-    """What is said, when nothing has been written."""
-    told = []
-    out = out or (None if "resume" in options else tmp_path / "out")
-    before = sorted(tmp_path.rglob("*"))
-    defaults = dict(steps=None, minutes=None, resume=None, mine=False, fill_in=False, anyway=False, **NONE)
-    with pytest.raises(ValueError, match=r"\w") as caught:
-        train(told.append, text=tuple(text), **({"out": out} | defaults | options))
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(steps=5, minutes=1.0), "give --steps or --minutes, not both"),
+        *((dict(minutes=minutes), f"--minutes {minutes} is not a time; give a number") for minutes in (0.0, -1.0, NAN)),
+        (dict(share=0.3), "--share is that of --text among other texts; give those with --also"),
+        (dict(share=0.7, also=["short.txt"]), "--share 0.7 must be above 0 and at most 0.5"),
+        (dict(width=10), "--width 10 is not a multiple of --heads 4"),
+        (dict(layers=0), "--layers 0 is too small; give 1 or more"),
+        (dict(vocab=256), "--vocab 256 is too small; give 257 (256 bytes"),
+        (dict(seed=-1), "--seed -1 is too small"),
+        (dict(steps=1), "--steps 1 is too small; give 2"),
+        *((dict(rate=rate), f"--rate {rate} is not a learning rate") for rate in (0.0, NAN)),
+        *(
+            (dict(share=share, also=["short.txt"]), f"--share {share} must be above 0 and at most")
+            for share in (0.0, NAN)
+        ),
+        (dict(out=ROOT / "checker"), "is not empty; give --out a new folder"),
+        (dict(text=["short.txt"]), "a window is --positions 128 tokens; give a longer text"),
+        (dict(also=["no.txt"]), "no.txt cannot be read (No such file or directory)"),
+        (dict(resume="nowhere"), "holds no training: it has no training.safetensors"),
+        (dict(resume=ROOT / "models" / "moby-dick"), "holds no training"),
+        (dict(resume="damaged"), "is damaged, or is not a training file"),
+        (
+            dict(resume="damaged", out="x", text=["short.txt"], also=["short.txt"], steps=7, width=32, rate=0.1),
+            "was begun with; leave out --steps, --width, --rate, --text, --also, --out",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_said_before_anything_is_compiled_or_written(tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    for name, data in FILES.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_bytes(data)
+    before, sentences = sorted(tmp_path.rglob("*")), []
+    for name in {"text", "also"} & set(options):
+        options = options | {name: tuple(map(Path, options[name]))}
+    for name in {"out", "resume"} & set(options):
+        options = options | {name: Path(options[name])}
+    with pytest.raises(ValueError, match=re.escape(message)):
+        train(sentences.append, **{"out": None if "resume" in options else Path("out")} | options)
     assert sorted(tmp_path.rglob("*")) == before
-    assert told == []
-    return str(caught.value)
-
-
-def test_options_that_make_no_sense_are_said(tmp_path, text):
-    assert "give --steps or --minutes, not both" in refused(tmp_path, steps=5, minutes=1.0)
-    for minutes in (0.0, -1.0, float("nan"), float("inf")):
-        assert f"--minutes {minutes} is not a time" in refused(tmp_path, minutes=minutes)
-    assert "--share is that of --text among other texts; give those with --also" in refused(tmp_path, share=0.3)
-    assert "--share 0.7 must be above 0 and at most 0.5" in refused(tmp_path, share=0.7, also=(text,))
-    assert "--steps 0 is too small" in refused(tmp_path, steps=0)
-    assert "--vocab 200 is too small" in refused(tmp_path, vocab=200)
-    assert "--width 10 is not a multiple of --heads 4" in refused(tmp_path, width=10)
-    assert "is not empty; give --out a new folder" in refused(tmp_path, out=ROOT / "checker")
-
-
-def test_a_text_that_cannot_be_learned_is_said(tmp_path):
-    file = tmp_path / "some.txt"
-    assert f"{file} cannot be read (No such file or directory)" in refused(tmp_path, text=[file])
-    file.write_text("Call me Ishmael. Some years ago, never mind how long precisely, having little money.\n")
-    assert "is too short: its last tenth is held out" not in refused(tmp_path, text=[file])
-    assert "a window is --positions 128 tokens; give a longer text" in refused(tmp_path, text=[file])
-    assert f"{tmp_path / 'other'} cannot be read" in refused(tmp_path, also=(tmp_path / "other",))
-    file.write_bytes(b"\0\1\2" * 1000)
-    assert "some.txt is not text" in refused(tmp_path, text=[file])
-    file.write_bytes("Wörter ".encode("utf-16") * 1000)
-    assert re.search("is not text|is not in UTF-8", refused(tmp_path, text=[file]))
-
-
-def test_a_folder_that_holds_no_training_is_not_gone_on_with(tmp_path, text):
-    assert "holds no training: it has no training.safetensors" in refused(tmp_path, resume=tmp_path / "nowhere")
-    assert "holds no training" in refused(tmp_path, resume=ROOT / "models" / "moby-dick")
-    (tmp_path / STATE).write_bytes(b"nothing")
-    assert "is damaged, or is not a training file" in refused(tmp_path, resume=tmp_path)
-
-
-def test_a_training_that_goes_on_takes_no_other_options(tmp_path, text):
-    said = refused(tmp_path, text=[text], also=(text,), resume=tmp_path, out=tmp_path, steps=7, width=32, rate=0.1)
-    assert said.startswith(f"--resume continues with the options that {tmp_path} was begun with; leave out ")
-    assert set(re.findall(r"--(\w+)", said)) == {"resume", "text", "also", "out", "steps", "width", "rate"}
+    assert sentences == []
 
 
 def test_mine_names_the_steps_that_are_not_written(course):
-    command = [sys.executable, "-m", "cli", "train", "--mine", "--steps", "2"]
-    done = subprocess.run(command, cwd=course.root, capture_output=True, text=True, timeout=300, check=False)
+    done = course.python("-m", "cli", "train", "--mine", "--steps", "2")
     assert done.returncode == 2
     assert re.search(r"these steps are not written yet: s01, .*s16.*s20\. Write them", done.stderr)
     assert "Traceback" not in done.stderr
@@ -102,194 +97,86 @@ def test_mine_names_the_steps_that_are_not_written(course):
 
 
 def command(*arguments):
-    return [sys.executable, "-u", "-m", "cli", "train", *map(str, arguments)]
+    return [sys.executable, "-u", "-m", "cli", *map(str, arguments)]
 
 
-def surroundings():
-    """The folder and the environment of a command, without what MAX's compiler has put there (tests/dev/conftest.py)."""
-    return dict(cwd=ROOT, env=dict(os.environ), text=True)
-
-
-def run(*arguments):
-    return subprocess.run(command(*arguments), capture_output=True, timeout=1800, check=False, **surroundings())
-
-
-@pytest.fixture(scope="module")
-def whole(text, tmp_path_factory):
-    """A training of 60 steps at once: its folder, and what it printed."""
-    folder = tmp_path_factory.mktemp("trained") / "whole"
-    done = run("--text", text, *TINY, "--accumulate", 2, "--steps", 60, "--out", folder)
-    assert done.returncode == 0, done.stderr
-    return folder, done
+def run(*arguments, status=0, root=ROOT):
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=1800, check=False, cwd=root)
+    assert done.returncode == status, done.stderr
+    return done
 
 
 def rows(printed):
     return [line.split()[:4] for line in printed.splitlines() if re.match(r" +\d+ ", line)]
 
 
+@pytest.fixture(scope="module")
+def whole(text, tmp_path_factory):
+    """A training of 60 steps at once: its folder, and what it printed."""
+    folder = tmp_path_factory.mktemp("trained") / "whole"
+    return folder, run("train", "--text", text, *TINY, "--accumulate", 2, "--steps", 60, "--out", folder)
+
+
 @pytest.mark.nightly
-def test_it_learns_and_says_where_the_model_is(whole, text):
+def test_it_learns_and_other_commands_read_its_folder(whole, text):
     folder, done = whole
-    history = json.loads((folder / "training.json").read_text())
-    assert history["evaluations"][0]["loss"] == pytest.approx(np.log(289), abs=0.05)
-    assert history["evaluations"][-1]["loss"] < 4.5
-    assert len(history["losses"]) == 60
+    figures = json.loads((folder / "training.json").read_text())
+    assert figures["evaluations"][0]["loss"] == pytest.approx(np.log(289), abs=0.05)
+    assert figures["evaluations"][-1]["loss"] < 4.5
+    assert len(figures["losses"]) == 60
     assert f"--model {folder / 'best'}" in done.stderr
-    assert (folder / "loss.svg").read_text().startswith("<svg")
-    assert history["facts"]["bytes"]["train"] + history["facts"]["bytes"]["validation"] == text.stat().st_size
-    assert len(history["facts"]["compile_seconds"]) == 3
+    assert "widgets.record('training'" in (folder / "loss.html").read_text()
+    assert sum(figures["facts"]["bytes"].values()) == text.stat().st_size
+    for other in (("generate", "the whale", "--max-new-tokens", "5"), ("attention", "the", "--text")):
+        assert run(*other, "--model", folder / "best").stdout.strip()
 
 
 @pytest.mark.nightly
-def test_the_loss_of_a_batch_is_pytorchs(whole, text):
-    """The validation loss, of Hugging Face's model with the weights that were saved."""
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    from play.training.texts import read_corpus
-    from play.training.windows import NOT_COUNTED, token_ids, validation_windows
-
-    folder, _ = whole
-    saved, tokenizer = Folder(folder).load()
-    model = transformers.GPT2LMHeadModel.from_pretrained(folder).eval()
-    total, count = 0.0, 0
-    for inputs, targets in validation_windows(token_ids(tokenizer, read_corpus([text]).dev), saved.plan):
-        with torch.no_grad():
-            logits = model(torch.from_numpy(inputs)).logits.flatten(0, 1)
-        total += torch.nn.functional.cross_entropy(
-            logits, torch.from_numpy(targets).flatten(), ignore_index=NOT_COUNTED, reduction="sum"
-        ).item()
-        count += int((targets != NOT_COUNTED).sum())
-    assert saved.history.evaluations[-1]["loss"] == pytest.approx(total / count, abs=1e-5)
-
-
-@pytest.mark.nightly
-def test_after_ctrl_c_it_goes_on_bit_for_bit(whole, text, tmp_path):
+def test_after_ctrl_c_it_goes_on_bit_for_bit_and_with_ones_own_steps_the_same(whole, text, course, tmp_path):
     folder, at_once = whole
-    parts = tmp_path / "parts"
-    arguments = ["--text", text, *TINY, "--accumulate", 2, "--steps", 60, "--out", parts]
-    printed = ""
-    with subprocess.Popen(
-        command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **surroundings()
-    ) as process:
+    parts, printed = tmp_path / "parts", ""
+    arguments = ["train", "--text", text, *TINY, "--accumulate", 2, "--steps", 60, "--out"]
+    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    with subprocess.Popen(command(*arguments, parts), **pipes) as process:
         for line in process.stdout:
             printed += line
             if rows(line):
                 process.send_signal(signal.SIGINT)
                 break
         printed += process.stdout.read()
-        told = process.stderr.read()
-    assert process.returncode == 130, told
-    step = int(re.search(r"stopped after step (\d+) of 60, which is saved; `./run train --resume", told)[1])
-    assert step < 60
-    done = run("--resume", parts)
-    assert done.returncode == 0, done.stderr
+        stderr = process.stderr.read()
+    assert process.returncode == 130, stderr
+    step = int(re.search(r"stopped after step (\d+) of 60, which is saved; `./run train --resume", stderr)[1])
+    done = run("train", "--resume", parts)
     assert f"going on after step {step} of 60" in done.stderr
     assert rows(printed) + rows(done.stdout) == rows(at_once.stdout)
-    found, wanted = (Folder(one).load()[0] for one in (parts, folder))
-    for group in ("weights", "means", "squares"):
-        for name, array in getattr(wanted, group).items():
-            assert getattr(found, group)[name].tobytes() == array.tobytes(), name
-    assert (found.history.losses, found.history.samples) == (wanted.history.losses, wanted.history.samples)
     for place in ("model.safetensors", "best/model.safetensors"):
         assert (parts / place).read_bytes() == (folder / place).read_bytes()
-    again = run("--resume", parts)
-    assert again.returncode == 2
-    assert f"{parts} is done: it has had all 60 steps" in again.stderr
+    assert Folder(parts).load()[0].history.losses == Folder(folder).load()[0].history.losses
+    assert f"{parts} is done: it has had all 60 steps" in run("train", "--resume", parts, status=2).stderr
+    for step in steps_up_to(TRAINING):
+        course.write(step.task)
+    run(*arguments, tmp_path / "mine", "--mine", root=course.root)
+    assert (tmp_path / "mine" / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
 
 
 @pytest.mark.nightly
-def test_minutes_become_a_number_of_steps_that_is_kept(text, tmp_path):
-    """The number is in the plan, so going on does not measure again."""
-    folder = tmp_path / "timed"
-    arguments = ["--text", text, *TINY, "--minutes", 0.02, "--out", folder]
-    done = run(*arguments)
-    assert done.returncode == 0, done.stderr
+def test_minutes_become_steps_that_are_kept_and_a_text_that_changes_is_noticed(text, tmp_path):
+    file, folder = tmp_path / "text.txt", tmp_path / "timed"
+    file.write_bytes(text.read_bytes())
+    done = run("train", "--text", file, "--also", text, *TINY, "--minutes", 0.02, "--out", folder)
     steps = int(re.search(r"so 0\.02 minutes are enough for ([\d,]+) steps", done.stderr)[1].replace(",", ""))
+    assert "times the other texts" in done.stderr
     saved, _ = Folder(folder).load()
     assert (saved.plan.steps, saved.step, len(saved.history.losses)) == (steps, steps, steps)
-    assert f"it has had all {steps} steps" in run("--resume", folder).stderr
-
-
-@pytest.mark.nightly
-def test_a_text_that_has_changed_is_not_gone_on_with(text, tmp_path):
-    file, folder = tmp_path / "text.txt", tmp_path / "begun"
-    file.write_bytes(text.read_bytes())
-    begun = run("--text", file, *TINY, "--steps", 2, "--out", folder)
-    assert begun.returncode == 0, begun.stderr
-    saved, _ = Folder(folder).load()
     saved.step = 1
     Folder(folder).save(saved, best=False)
     file.write_text(file.read_text() + "A new line.\n" * 40)
-    done = run("--resume", folder)
-    assert done.returncode == 2
-    assert f"the text has changed since {folder} was begun; restore it" in done.stderr
+    refused = run("train", "--resume", folder, status=2)
+    assert f"the text has changed since {folder} was begun; restore it" in refused.stderr
 
 
-@pytest.mark.nightly
-def test_ones_own_steps_train_the_same_model(whole, text, course, tmp_path):
-    folder, _ = whole
-    for step in all_steps():
-        if step.name.startswith("step") and step.name <= LAST_STEP:
-            course.write(step.task)
-    mine = tmp_path / "mine"
-    arguments = ["--text", text, *TINY, "--accumulate", 2, "--steps", 60, "--out", mine, "--mine"]
-    done = subprocess.run(
-        command(*arguments), capture_output=True, timeout=1800, check=False, **(surroundings() | {"cwd": course.root})
-    )
-    assert done.returncode == 0, done.stderr
-    assert (mine / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
-    assert json.loads((mine / "training.json").read_text())["facts"]["code"] == "steps"
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    "arguments", [("generate", "the whale", "--max-new-tokens", "5"), ("attention", "the", "--text")]
-)
-def test_the_commands_read_the_folder(whole, arguments):
-    folder, _ = whole
-    done = subprocess.run(
-        [sys.executable, "-m", "cli", *arguments, "--model", str(folder / "best")],
-        capture_output=True,
-        timeout=1800,
-        check=False,
-        **surroundings(),
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
-
-
-@pytest.mark.nightly
-def test_the_steps_are_those_of_step_20_run_without_a_compiler(whole):
-    """The first loss and the first update, whose graph sees all weights as two, by name and operation by operation."""
-    from checker.max_adapter.runtime import lazily, prepare, tensor
-    from play.training.graphs import config_of
-    from play.training.texts import read_corpus
-    from play.training.windows import Windows, token_ids
-    from solutions import solution_20 as step_20
-
-    prepare()
-    folder, _ = whole
-    saved, tokenizer = Folder(folder).load()
-    plan = saved.plan
-    config = config_of(plan, tokenizer.get_vocab_size())
-    state = step_20.training_state(step_20.initialize(config, plan.seed))
-    windows = Windows(token_ids(tokenizer, read_corpus([Path(file) for file in plan.texts]).train), plan)
-
-    def as_one_graph(module):
-        def run(*inputs):
-            with lazily():
-                return module(*inputs)
-
-        return run
-
-    accumulate = as_one_graph(step_20.Accumulate(config))
-    update = as_one_graph(step_20.Update(step_20.AdamW(), 1.0))
-    for step in (1, 2, 3):
-        batches = [(tensor(ids), tensor(ids)) for ids in windows.batches(step)]
-        rate = step_20.learning_rate(step, peak=plan.rate, warmup_steps=plan.warmup_steps, total_steps=plan.steps)
-        loss, _ = step_20.train_step(state, batches, rate, accumulate, update)
-        assert saved.history.losses[step - 1] == pytest.approx(loss, abs=2e-5)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(50_257, 64), (3 * 768, 768), (100_000,)])
 def test_the_norm_of_many_numbers_loses_nothing(shape):
     """One sum of three million squares loses a thousandth of them in float32, and more of more."""
