@@ -6,23 +6,33 @@ The parent writes one :class:`Job`; the child answers with events, one per line.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+
+from checker.course.languages import Line, Location
+
+#: What a check says of a claim. One that got as far as MAX compiles is traced; a blank that is not written is to do.
+PASS, FAIL, WAITS, TRACED, TODO = "yes", "no", "waits", "traced", "to write"
+
+#: The stages of a check, in order. Each tries the claims of that kind, and the last two the same ones.
+NUMBERS, DRAWN, TRACING, COMPILED = "numbers", "drawn", "tracing", "compiled"
 
 
 @dataclass(frozen=True)
 class Job:
-    """The work of a child. ``kind`` is ``learner``, ``solution`` or ``survey``; ``step`` is a name, ``step_07``.
+    """The work of a child: to grade ``source``, the file ``path``, as the step of that name, such as ``step_07``.
 
-    ``show`` is the function whose numbers are to be shown. The second configuration is drawn from ``seed``. What needs
-    one of the functions in ``gone``, which the source does not have, waits for it. A survey grades ``subjects``, each
-    given by its edits of the solution, in an order that ``seed`` gives, on as many configurations as ``draws`` says; if
-    it is to ``record``, it keeps what the known mistakes answer. The subjects of a kernel are its model's edits, or its
-    own if they are to be ``compiled_kernels``.
+    Attributes:
+        compile: go on to the compiled claims.
+        naming: explain what fails.
+        device: compile for this device alone.
+        show: the function whose numbers are to be shown.
+        seed: what another configuration is drawn from.
+        gone: the functions with a blank that the source does not have; what needs one of them waits for it.
     """
 
     step: str
-    kind: str
     source: str
     path: str
     compile: bool = True
@@ -31,10 +41,6 @@ class Job:
     show: str = ""
     seed: int = 0
     gone: Sequence[str] = ()
-    draws: int = 1
-    subjects: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    record: bool = False
-    compiled_kernels: bool = False
 
 
 # ---------------------------------------------------------------- what a child says
@@ -42,50 +48,45 @@ class Job:
 
 @dataclass(frozen=True)
 class Started:
-    """A claim is being tried, on the learner's file or on the ``subject`` of a survey."""
+    """A claim is being tried; a survey grades more than one ``subject``."""
 
     sentence: str
-    subject: str
+    subject: str = ""
 
 
 @dataclass(frozen=True)
 class Claimed:
-    """The outcome of a claim: ``yes``, ``no`` or ``waits``."""
+    """The outcome of a claim about one function: ``reason`` and ``location`` say why it does not pass."""
 
     claim: str
     about: str
     sentence: str
     verdict: str
-    help: str = ""
-    where: str = ""
+    reason: str = ""
+    location: Location | None = None
 
 
 @dataclass(frozen=True)
-class Decided:
-    """The verdicts of all claims that were tried, by claim.
-
-    ``stage`` is ``numbers``, ``drawn`` (another configuration, drawn anew), ``traced`` (as far as MAX compiles; a claim
-    that got there has the verdict ``traced``) or ``compiled``.
-    """
+class StageEnded:
+    """Every claim of a stage has been tried."""
 
     stage: str
-    verdicts: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Explained:
-    """Why a claim says no: the function that is to blame, the known mistake if it is one, what was seen, and where.
+    """Why a claim fails: the function that is to blame, the known mistake if it is one, and what to tell of it.
 
-    ``verdict`` is ``no``, or ``waits`` if what the claim is about is right and only another function is not.
+    ``verdict`` is ``waits`` if the function that the claim is about is right, and only another one is not.
     ``numbers`` says that there are wrong numbers, which ``--show`` shows.
     """
 
     claim: str
     about: str
     verdict: str
-    mistake: str
-    help: str
-    where: str
+    sentence: str
+    mistake: str = ""
+    location: Location | None = None
     numbers: bool = False
 
 
@@ -94,15 +95,15 @@ class Shown:
     """The numbers of a function beside the expected ones, as lines; none if there is nothing to compare."""
 
     about: str
-    lines: tuple[str, ...]
+    lines: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Unloadable:
     """The learner's file cannot be imported."""
 
-    help: str
-    where: str
+    sentence: str
+    location: Location | None
 
 
 @dataclass(frozen=True)
@@ -117,21 +118,6 @@ class Notice:
     """Something that makes a check slower but not wrong."""
 
     sentence: str
-
-
-@dataclass(frozen=True)
-class SubjectGraded:
-    """In a survey: the claims that follow are about another subject; ``happened`` is what else it did, in words."""
-
-    name: str
-    happened: str = ""
-
-
-@dataclass(frozen=True)
-class KernelsUsed:
-    """In a survey: MAX's kernels that the check needed."""
-
-    used: list[str]
 
 
 @dataclass(frozen=True)
@@ -160,7 +146,7 @@ class Busy:
 class Hanging:
     """Where the learner's code was when the child was asked."""
 
-    where: str
+    location: Location | None
 
 
 # ---------------------------------------------------------------- what the parent adds
@@ -180,32 +166,27 @@ class Tick:
 
 @dataclass(frozen=True)
 class Late:
-    """The parent heard nothing for this many seconds, and stopped the child. ``where`` the learner's code was."""
+    """The parent heard nothing for this many seconds, and asked where the learner's code is."""
 
     seconds: float
-    where: str
+    location: Location | None = None
 
 
 @dataclass(frozen=True)
 class Died:
-    """The parent saw the child end before it had said everything."""
+    """The child has ended before it had said everything."""
 
 
-FROM_A_CHILD = (
-    Started, Claimed, Decided, Explained, Shown, Unloadable, MaxUnusable, Notice, SubjectGraded, KernelsUsed, Ended,
-    Compiling, Busy, Hanging,
+FromChild = (
+    Started | Claimed | StageEnded | Explained | Shown | Unloadable | MaxUnusable | Notice | Ended | Compiling | Busy
+    | Hanging
 )  # fmt: skip
+Event = FromChild | Printed | Tick | Late | Died
 
-#: Everything that a report can hear; a new event from the child belongs in the tuple as well.
-Event = (
-    Started | Claimed | Decided | Explained | Shown | Unloadable | MaxUnusable | Notice | SubjectGraded | KernelsUsed
-    | Ended | Compiling | Busy | Hanging | Printed | Tick | Late | Died
-)  # fmt: skip
-
-KINDS = {kind.__name__: kind for kind in FROM_A_CHILD}
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(FromChild)}
 
 
-def encode(event: Event) -> bytes:
+def encode(event: FromChild) -> bytes:
     """Return an event as a line of JSON."""
     return json.dumps({"event": type(event).__name__, **asdict(event)}).encode() + b"\n"
 
@@ -214,6 +195,11 @@ def decode(line: bytes) -> Event | None:
     """Return the event on a line, or None if there is none."""
     try:
         fields = json.loads(line)
-        return KINDS[fields.pop("event")](**fields)
+        kind = KINDS[fields.pop("event")]
+        if place := fields.get("location"):
+            for name in ("others", "callers"):
+                place[name] = tuple(Line(*each) for each in place[name])
+            fields["location"] = Location(**place)
+        return kind(**fields)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -22,7 +22,6 @@ from checker.course.standing import standing
 from checker.course.static import read_text
 from checker.course.steps import Step
 from checker.session.printer import Printer
-from checker.session.report import print_unreadable
 
 NO, UNUSABLE = 1, 2
 WARNING = "This step has no yes yet, and comparing shows the solution."
@@ -161,7 +160,7 @@ def compare(step: Step, *, whole: bool, anyway: bool) -> int:
         source = read_text(step.learner_file)
         step.language.refuse(source, str(step.learner_file))
     except Unreadable as error:
-        print_unreadable(error, printer)
+        printer.line(str(error))
         return UNUSABLE
     count = len(blanks_of(step))
     different = list(pairs(step, source, whole=whole))

@@ -86,30 +86,31 @@ def check(
     problems: bool,
     github: bool,
 ) -> int:
-    """Grade a step and print the verdict; only a yes is 0."""
+    """Grade a step and print the verdict; only a pass is 0."""
     import json
+    from contextlib import nullcontext
 
     from checker.course.blanks import blanks_of
-    from checker.session.check import grade
     from checker.session.child import Child
     from checker.session.printer import Printer
-    from checker.session.recording import Recorder
-    from cli.problems import as_lines, not_obeyed, problems_of
+    from checker.session.session import Options, Session
+    from checker.session.views import View, verdict_record
 
     labels = [blank.label for blank in blanks_of(step)]
     if show and show not in labels:
         raise Refusal(f"{step.task}: there is no function {show} to show; choose from {', '.join(labels)}")
     refuse_two(json=as_json, problems=problems, github=github)
-    recorder = Recorder(step, solution=solution, beside=None if as_json else Printer(labels))
-    with not_obeyed(github), click.get_current_context().obj or Child() as child:
-        status = grade(
-            child, step, recorder, solution=solution, compile_=not no_compile, device=device, show=show, seed=seed
-        )
-    verdict = recorder.verdict(status)
+    options = Options(solution, not no_compile, device, show, seed)
+    if problems or github:
+        from cli.problems import as_lines, not_obeyed, problems_of
+    with not_obeyed() if github else nullcontext(), click.get_current_context().obj or Child() as child:
+        session = Session(step, View() if as_json else Printer(labels), options)
+        status = session.run(child).status
     if as_json:
-        click.echo(json.dumps(verdict, indent=1))
-    for line in as_lines(problems_of(verdict), editor=problems, github=github):
-        click.echo(line)
+        click.echo(json.dumps(verdict_record(session), indent=1))
+    if problems or github:
+        for line in as_lines(problems_of(verdict_record(session)), editor=problems, github=github):
+            click.echo(line)
     return status
 
 

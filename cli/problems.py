@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from checker.session.recording import Record
+from checker.session.views import Record
 
 
 @dataclass(frozen=True)

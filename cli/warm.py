@@ -27,7 +27,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from checker.course.paths import ROOT, relative_path
 from checker.course.steps import Step, all_steps
-from checker.events import Claimed, Died, Ended, Event, Job, Late, MaxUnusable
+from checker.events import PASS, TRACED, Claimed, Died, Ended, Event, Job, Late, MaxUnusable
 from checker.session.child import run
 from checker.session.printer import Printer
 from checker.session.waiting import telling_of
@@ -153,7 +153,7 @@ def check_all(steps: Sequence[Step], jobs: int, *, all_compiled: bool) -> Iterat
 
     def check(step: Step) -> None:
         source, compiled = step.solution_file.read_text(), all_compiled or not step.compiles_long
-        job = Job(step.name, "solution", source, str(step.solution_file), compile=compiled, naming=False)
+        job = Job(step.name, source, str(step.solution_file), compile=compiled, naming=False)
         for event in run(job, QUIET_SECONDS):
             heard.put((step, event))
 
@@ -224,9 +224,9 @@ def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = Fals
         for step, event in check_all(steps, jobs, all_compiled=bool(named)):
             started.setdefault(step, time.perf_counter())
             match event:
-                case Claimed() if event.verdict != "yes":
+                case Claimed() if event.verdict not in (PASS, TRACED):
                     wrong.add(step)
-                    printer.line(f"  {step.task}: {event.sentence} {event.help}")
+                    printer.line(f"  {step.task}: {event.sentence} {event.reason}")
                 case MaxUnusable(sentence):
                     wrong.add(step)
                     printer.line(f"  {step.task}: {sentence}")

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from checker.claims.observation import ANSWER, SUBJECTS
-from checker.claims.subjects import load_file, loader_of
+from checker.claims.subjects import load_answer, load_step
 from checker.course.steps import Step
 from checker.numeric.drawing import Draw
 from checker.numeric.references import Reference
@@ -36,7 +36,7 @@ def step(request: pytest.FixtureRequest) -> ModuleType:
         return graded[request.param]
     step = step_of(request.path)
     source, path = step.solution_file.read_text(), str(step.solution_file)
-    return loader_of(step)(f"graded.{step.name}", source, path, lambda what, seconds: None)
+    return load_step(step, f"graded.{step.name}", source, path)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def reference(request: pytest.FixtureRequest) -> Reference:
 @pytest.fixture(scope="module")
 def answer(request: pytest.FixtureRequest) -> ModuleType:
     """Return the solution, for claims about numbers that nobody has recorded."""
-    return request.config.stash.get(ANSWER, None) or load_file(step_of(request.path).model_file)
+    return request.config.stash.get(ANSWER, None) or load_answer(step_of(request.path))
 
 
 @pytest.fixture

@@ -8,10 +8,12 @@ and has the adapter compile them in one module. ``… forget`` keeps checks from
 from __future__ import annotations
 
 import sys
+from functools import partial
 
-from checker.claims.observation import observe
+from checker.claims.observation import Request, observe
 from checker.claims.subjects import load_source
 from checker.course.steps import all_steps, uses_max
+from checker.events import COMPILED
 from checker.max_adapter import graphs, kernels, runtime
 
 SET = "solutions"
@@ -26,7 +28,8 @@ def stage() -> None:
         if step.compiles_long:
             continue
         solution = load_source(f"solutions.{step.name}", step.solution_file.read_text(), str(step.solution_file))
-        observe(step, {"solution": solution}, compiled=True, device="cpu")
+        modules = {"solution": solution}
+        observe(Request(step, modules, partial(dict, modules), COMPILED, device="cpu"))
 
 
 def main() -> None:

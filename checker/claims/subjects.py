@@ -5,34 +5,40 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import CodeType, ModuleType
 
 from checker.course.languages import PYTHON
 from checker.course.steps import Step
 
-Tell = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
+Compiles = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
 
 
-def loader_of(step: Step) -> Callable[[str, str, str, Tell], ModuleType]:
-    """Return what runs the file of a step or, where it is a kernel, compiles it.
+def load_step(
+    step: Step, name: str, source: str, path: str, compiling: Compiles = lambda what, seconds: None
+) -> ModuleType:
+    """Run the file of a step as the module ``name`` or, where it is a kernel, compile it.
 
-    It takes the module's name, the source, its path, and what hears of compiling.
+    Args:
+        step: whose file.
+        name: of the module.
+        source: the text of the file.
+        path: where it is; tracebacks show its lines as those of this path.
+        compiling: hears of compiling a kernel.
+
+    Raises:
+        Unreadable: the kernel does not compile.
     """
     if step.language is PYTHON:
-        return lambda name, source, path, tell: load_source(name, source, path)
+        return load_source(name, source, path)
     from checker.mojo.library import load_kernel
 
-    def load(name: str, source: str, path: str, tell: Tell) -> ModuleType:
-        _remember(source, path)
-        return load_kernel(step, name, source, path, tell)
-
-    return load
+    remember(source, path)
+    return load_kernel(step, name, source, path, compiling)
 
 
 def load_source(name: str, source: str, path: str) -> ModuleType:
     """Run ``source`` as the module ``name``; tracebacks show its lines as those of ``path``."""
-    _remember(source, path)
+    remember(source, path)
     return load_code(name, compile(source, path, "exec"))
 
 
@@ -45,11 +51,12 @@ def load_code(name: str, code: CodeType) -> ModuleType:
     return module
 
 
-def load_file(path: Path) -> ModuleType:
-    """Run a file of this repository as a module of its own."""
-    return load_source(f"graded.{path.stem}", path.read_text(), str(path))
+def load_answer(step: Step) -> ModuleType:
+    """Run the solution of a step, of a kernel its model, as a module of its own."""
+    path = step.model_file
+    return load_source(f"answer.{step.name}", path.read_text(), str(path))
 
 
-def _remember(source: str, path: str) -> None:
+def remember(source: str, path: str) -> None:
     """Let whatever shows a line of ``path`` show that of this source."""
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)

@@ -1,4 +1,4 @@
-"""The child process: runs the claims of a step on a subject, and tells the parent what they say.
+"""The child process: runs the claims of a step on a learner's file, and tells the parent what they say.
 
 A learner's file may hang, print, exit or kill its process; all of that happens here. Events go to the parent
 through one pipe (``checker.events``).
@@ -16,48 +16,143 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
-from types import FrameType, ModuleType
+from collections.abc import Callable, Collection, Mapping
+from types import CodeType, FrameType, ModuleType
+from typing import TYPE_CHECKING
 
-from checker.claims import own_answer
-from checker.claims.observation import Draws, Tell, observe
+from checker.claims.observation import Draws, Request, Tell, observe
+from checker.claims.own_answer import kept_closed
 from checker.claims.plugin import read_reference
-from checker.claims.subjects import loader_of
-from checker.claims.surveying import all_yes, answer_to, diagnosis_of, grade_subjects
+from checker.claims.subjects import Compiles, load_answer, load_code, load_step
+from checker.course.languages import Location, Unreadable
 from checker.course.steps import Step, uses_max
 from checker.diagnosis.exceptions import error_in_words
-from checker.diagnosis.locating import line_in_words, where_in_words
+from checker.diagnosis.locating import line_of, location_of
 from checker.diagnosis.mistakes import Outcomes
 from checker.events import (
+    COMPILED,
+    DRAWN,
+    FAIL,
+    NUMBERS,
+    PASS,
+    TRACED,
+    TRACING,
     Busy,
     Compiling,
-    Decided,
     Ended,
-    Event,
+    FromChild,
     Hanging,
     Job,
-    KernelsUsed,
     MaxUnusable,
     Notice,
     Shown,
+    StageEnded,
     Unloadable,
     encode,
 )
-from checker.mojo.messages import KernelRefused
-from checker.numeric.showing import shown
 
-Compiles = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
-
-COMPILED_STAGES = ("traced", "compiled")
+if TYPE_CHECKING:  # a pass needs no explanation
+    from checker.diagnosis.explanation import Diagnosis
 
 
-def channel(descriptor: int) -> Tell:
-    """Return a function that writes one event to the parent."""
+class Graded:
+    """The learner's module, graded stage after stage."""
 
-    def tell(event: Event) -> None:
-        os.write(descriptor, encode(event))
+    def __init__(self, step: Step, job: Job, tell: Tell, compiling: Compiles) -> None:
+        self.step, self.job, self.tell, self.compiling = step, job, tell, compiling
+        self.modules: dict[str, ModuleType] = {}
+        if step.reference_file.is_file():
+            read_reference(step.reference_file)  # while the learner's file runs, nothing may
 
-    return tell
+    def grade(self) -> None:
+        """Report what every claim says of the file, and then why some fail, or the result of compiling."""
+        outcomes, draws = self.run(NUMBERS), None
+        if all_pass(outcomes):
+            draws = Draws(load_answer(self.step), [self.job.seed])  # only now is the solution read
+            outcomes = {**outcomes, **self.run(DRAWN, draws=draws)}
+        if any(outcome.verdict == FAIL for outcome in outcomes.values()) and self.job.naming:
+            self.explain(outcomes, draws)
+        elif self.job.compile and all_pass(outcomes):
+            traced = [claim for claim, outcome in self.run(TRACING).items() if outcome.verdict == TRACED]
+            if traced:
+                self.run(COMPILED, claims={"subject": traced})
+
+    def run(
+        self, stage: str, claims: Mapping[str, Collection[str]] | None = None, draws: Draws | None = None
+    ) -> Outcomes:
+        """Report and return the outcome of every claim of a stage; none if the file cannot be loaded."""
+        with contextlib.ExitStack() as closed:
+
+            def load() -> Mapping[str, ModuleType]:
+                closed.enter_context(kept_closed(self.step))
+                if not self.modules:
+                    self.load()
+                return self.modules
+
+            job, device = self.job, self.job.device if stage in (TRACING, COMPILED) else None
+            outcomes = observe(
+                Request(self.step, ["subject"], load, stage, draws, claims, device, bool(job.show), job.gone, self.tell)
+            )
+        if self.modules:
+            self.tell(StageEnded(stage))
+        return outcomes.get("subject", {})
+
+    def load(self) -> None:
+        """Run the learner's file; if that fails, report why."""
+        job = self.job
+        try:
+            name = f"steps.{self.step.name}"
+            self.modules["subject"] = load_step(self.step, name, job.source, job.path, self.compiling)
+        except Unreadable as error:
+            self.tell(Unloadable(str(error), error.location))
+        except BaseException as error:
+            self.tell(Unloadable(error_in_words(error), location_of(error, job.path)))
+
+    def explain(self, outcomes: Outcomes, draws: Draws | None) -> None:
+        """Report why claims fail, and the numbers that were asked for."""
+        from checker.numeric.showing import shown
+
+        silence()
+        diagnosis = diagnosis_of(self.step, lambda: self.tell(Busy()), draws, show=bool(self.job.show))
+        for explained in diagnosis.explain(outcomes, self.job.source, self.job.path):
+            self.tell(explained)
+        if self.job.show:
+            failed = diagnosis.blamed.get(self.job.show, {}).values()
+            compared = [outcome.compared for outcome in failed if outcome.compared]
+            self.tell(Shown(self.job.show, shown(compared[0]) if compared else ()))
+
+
+def diagnosis_of(step: Step, busy: Callable[[], None], draws: Draws | None = None, *, show: bool = False) -> Diagnosis:
+    """Return the Diagnosis that explains failures; ``busy`` is called after every claim that it tries.
+
+    With ``draws``, it explains failures on another configuration. With ``show``, it keeps the compared numbers.
+    """
+    from checker.diagnosis.explanation import Diagnosis
+
+    def try_(codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None) -> Mapping[str, Outcomes]:
+        modules = {}
+        for number, (name, code) in enumerate(codes.items()):
+            with contextlib.suppress(Exception, SystemExit):  # it has no outcomes then
+                modules[name] = load_code(f"graded.tried_{number}", code)
+        stage = DRAWN if draws else NUMBERS
+        return observe(
+            Request(step, modules, lambda: modules, stage, draws, claims, show=show, tell=lambda event: busy())
+        )
+
+    return Diagnosis(step, try_, drawn=draws is not None)
+
+
+def all_pass(outcomes: Outcomes) -> bool:
+    """Return whether there are claims, and all hold."""
+    return {outcome.verdict for outcome in outcomes.values()} == {PASS}
+
+
+def silence() -> None:
+    """Drop what is printed from now on: an explanation runs the learner's file again, whose output has been seen."""
+    sys.stdout.flush()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
 
 
 def tell_where_when_asked(path: str, tell: Tell) -> None:
@@ -69,112 +164,9 @@ def tell_where_when_asked(path: str, tell: Tell) -> None:
     def answer(signum: int, frame: FrameType | None) -> None:
         while frame and frame.f_code.co_filename != path:
             frame = frame.f_back
-        tell(Hanging(line_in_words(path, frame.f_lineno) if frame else ""))
+        tell(Hanging(Location(*line_of(path, frame.f_lineno)) if frame else None))
 
     signal.signal(signal.SIGVTALRM, answer)
-
-
-class Graded:
-    """The learner's module, graded: numbers, another configuration, as MAX traces it, compiled."""
-
-    def __init__(self, step: Step, job: Job, tell: Tell, compiling: Compiles) -> None:
-        self.step, self.job, self.tell, self.compiling = step, job, tell, compiling
-        self.load_file = loader_of(step)
-        self.module: dict[str, ModuleType] = {}
-        if step.reference_file.is_file():
-            read_reference(step.reference_file)  # while the learner's file runs, nothing may
-
-    def numbers(self) -> Outcomes:
-        """Try the claims about numbers."""
-        return self._run("numbers", None)
-
-    def drawn(self, draws: Draws) -> Outcomes:
-        """Try the claims about another configuration, drawn anew."""
-        return self._run("drawn", None, draws)
-
-    def compiled(self) -> None:
-        """Try the compiled claims up to where MAX would begin to compile; then compile those that got there."""
-        traced = [claim for claim, outcome in self._run("traced", None).items() if outcome.verdict == "traced"]
-        if traced:
-            self._run("compiled", traced)
-
-    def _run(self, stage: str, claims: Collection[str] | None, draws: Draws | None = None) -> Outcomes:
-        """Report and return the outcome of every claim, or none if the file cannot be loaded."""
-
-        def load(test_modules: Collection[str]) -> Mapping[str, ModuleType]:
-            closed.enter_context(own_answer.kept_closed(self.step))
-            if not self.module:
-                self.load()
-            return self.module
-
-        with contextlib.ExitStack() as closed:
-            traced = closed.enter_context(tracing(self.step)) if stage == "traced" else None
-            found = observe(
-                self.step,
-                ["subject"],
-                claims,
-                compiled=stage in COMPILED_STAGES,
-                draws=draws,
-                traced=traced,
-                device=self.job.device if stage in COMPILED_STAGES else None,
-                show=bool(self.job.show),
-                gone=self.job.gone,
-                tell=self.tell,
-                load=load,
-            )
-        outcomes = found.get("subject", {})
-        if self.module:
-            self.tell(Decided(stage, {claim: outcome.verdict for claim, outcome in outcomes.items()}))
-        return outcomes
-
-    def load(self) -> None:
-        """Run the learner's file; if that fails, report why."""
-        try:
-            name = f"steps.{self.step.name}"
-            self.module["subject"] = self.load_file(name, self.job.source, self.job.path, self.compiling)
-        except KernelRefused as error:
-            self.tell(Unloadable(error.sentence, error.where))
-        except BaseException as error:
-            self.tell(Unloadable(error_in_words(error), where_in_words(error, self.job.path)))
-
-
-@contextlib.contextmanager
-def tracing(step: Step) -> Iterator[type[Exception] | None]:
-    """While this is open, end a compiled claim where MAX would begin to compile; yield the exception that ends it."""
-    if not uses_max(step):
-        yield None
-        return
-    from checker.max_adapter import graphs
-
-    with graphs.only_traced():
-        yield graphs.StagedError
-
-
-def grade(step: Step, job: Job, tell: Tell, busy: Callable[[], None], compiling: Compiles) -> None:
-    """Report what every claim says of the learner's file, then why it says no, or the result of compiling."""
-    graded, draws = Graded(step, job, tell, compiling), None
-    outcomes = graded.numbers()
-    if all_yes(outcomes):
-        draws = Draws(answer_to(step), [job.seed])  # only now is the solution read
-        outcomes = {**outcomes, **graded.drawn(draws)}
-    if any(outcome.verdict == "no" for outcome in outcomes.values()) and job.naming:
-        silence()
-        diagnosis = diagnosis_of(step, busy, draws, show=bool(job.show))
-        for explained in diagnosis.explain(outcomes, job.source, job.path):
-            tell(explained)
-        if job.show:
-            seen = [one.compared for one in diagnosis.blamed.get(job.show, {}).values() if one.compared]
-            tell(Shown(job.show, tuple(shown(seen[0])) if seen else ()))
-    elif job.compile and all_yes(outcomes):
-        graded.compiled()
-
-
-def silence() -> None:
-    """Drop what is printed from now on: an explanation runs the learner's file again, whose output has been seen."""
-    sys.stdout.flush()
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
 
 
 def import_max(step: Step, compiling: Compiles) -> ModuleType | None:
@@ -199,7 +191,7 @@ def prepare_ahead(step: Step, compiling: Compiles) -> None:
     pytest collects the check file but runs none of it; MAX runs one operation, which starts its threads.
     """
     runtime = import_max(step, compiling)
-    observe(step, [], [])
+    observe(Request(step, [], dict))
     if runtime:
         runtime.start_threads()
     gc.freeze()
@@ -219,7 +211,9 @@ def rest() -> None:
 def main() -> None:
     """Run one job and end."""
     pipe, *ahead = sys.argv[1:]
-    tell = channel(int(pipe))
+
+    def tell(event: FromChild) -> None:
+        os.write(int(pipe), encode(event))
 
     def compiling(what: str, seconds: float | None) -> None:
         tell(Compiling(what, seconds))
@@ -244,12 +238,7 @@ def main() -> None:
         return
     tell_where_when_asked(job.path, tell)
     tell(Busy())
-    if job.kind == "survey":
-        grade_subjects(step, job, tell, lambda: tell(Busy()))
-        if runtime:
-            tell(KernelsUsed(sorted(runtime.kernels.used)))
-    else:
-        grade(step, job, tell, lambda: tell(Busy()), compiling)
+    Graded(step, job, tell, compiling).grade()
     for sentence in runtime.notices if runtime else []:
         tell(Notice(sentence))
     tell(Ended())

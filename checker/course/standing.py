@@ -6,7 +6,6 @@ no file shows, comes from ``progress``, and counts only for a file that means wh
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from checker.course import progress
@@ -46,10 +45,9 @@ def standing(step: Step) -> Standing:
     try:
         missing = unwritten(text, solution, step.language)
     except Unreadable as error:
-        line = re.match(r"Line \d+", str(error))
-        return Standing(
-            step, state, f"{before} ({f'{line[0].lower()} is not {step.language.name}' if line else error.short})"
-        )
+        place = error.location
+        why = f"line {place.line} is not {step.language.name}" if place else error.short
+        return Standing(step, state, f"{before} ({why})")
     if yes and yes["code"] == progress.digest_of_code(step, text):
         if yes["check"] != progress.digest_of_check(step):
             return Standing(step, "changed", "done, but its check has changed since")

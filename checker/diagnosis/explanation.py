@@ -20,9 +20,10 @@ from checker.course.languages.python import calls, functions
 from checker.course.steps import Step
 from checker.diagnosis.answers import read_answers
 from checker.diagnosis.grafting import compile_grafted, graft, same_code
-from checker.diagnosis.locating import fixed_numbers, line_in_words
+from checker.diagnosis.locating import fixed_numbers
 from checker.diagnosis.mistakes import Answers, Outcome, Outcomes, agrees, telling_apart, that_agree
-from checker.events import Explained
+from checker.diagnosis.sketches import Sketch
+from checker.events import FAIL, PASS, WAITS, Explained
 
 #: Runs some modules, given as code by name, and then the claims that are asked for on each.
 Try = Callable[[Mapping[str, CodeType], Mapping[str, Collection[str]] | None], Mapping[str, Outcomes]]
@@ -88,7 +89,7 @@ class Diagnosis:
         alone = Alone(self, source, path)
         wrong: dict[str, dict[str, Outcome]] = {}
         for claim, outcome in said.items():
-            if outcome.verdict != "yes" and outcome.about not in alone.missing:
+            if outcome.verdict != PASS and outcome.about not in alone.missing:
                 wrong.setdefault(outcome.about, {})[claim] = outcome
         possible = [name for name in self.answers if not self.lies_in[name] & alone.missing]
         known = next(iter(that_agree(said, self.answers, possible)), "")
@@ -114,9 +115,9 @@ class Diagnosis:
             own = {claim: outcome for claim, outcome in said.items() if outcome.about == label}
             mistake = known if label in lies_in else self._mistake_of(label, found[label], own, alone)
             for claim, outcome in blamed[label].items():
-                if self.drawn and not outcome.where:
-                    fixed = fixed_numbers(source, self.solution, self.functions[label])
-                    outcome = replace(outcome, where="\n".join(line_in_words(path, line) for line in fixed))
+                if self.drawn and not outcome.location:
+                    fixed = fixed_numbers(source, self.solution, self.functions[label], path)
+                    outcome = replace(outcome, location=fixed)
                 explained.append(_explained(claim, label, mistake, outcome))
         answered = {one.claim for one in explained}
         for claim, outcome in refused.items():
@@ -239,7 +240,7 @@ class Alone:
             if label not in right
         }
         tried = self.diagnosis.try_(codes, {label: list(claims[label]) for label in codes}) if codes else {}
-        return {**tried, **{label: dict.fromkeys(claims[label], Outcome("yes", about=label)) for label in right}}
+        return {**tried, **{label: dict.fromkeys(claims[label], Outcome(PASS, about=label)) for label in right}}
 
     def _fits(self, outcome: Outcome) -> bool:
         """Return whether an outcome is the learner's own doing, though the solution's code was beside theirs.
@@ -257,7 +258,7 @@ class Alone:
 
 
 def _noes(outcomes: Outcomes) -> dict[str, Outcome]:
-    return {claim: outcome for claim, outcome in outcomes.items() if outcome.verdict == "no"}
+    return {claim: outcome for claim, outcome in outcomes.items() if outcome.verdict == FAIL}
 
 
 def _all_from(refused: Outcomes, sentence: str) -> list[Explained]:
@@ -270,10 +271,12 @@ def _all_from(refused: Outcomes, sentence: str) -> list[Explained]:
 
 
 def _explained(claim: str, about: str, mistake: str, outcome: Outcome) -> Explained:
+    """Return why a claim fails: the mistake's name, and what was measured; an error's words would say it once more."""
+    parts = [mistake, outcome.sentence] if isinstance(outcome.observed, Sketch) else [mistake or outcome.sentence]
     numbers = outcome.compared is not None
-    return Explained(claim, about, "no", mistake, outcome.sentence, outcome.where, numbers)
+    return Explained(claim, about, FAIL, " ".join(filter(None, parts)), mistake, outcome.location, numbers)
 
 
 def _waits(claim: str, about: str, labels: Collection[str]) -> Explained:
     works = "work" if len(labels) > 1 else "works"
-    return Explained(claim, about, "waits", "", f"waits until {' and '.join(labels)} {works}", "")
+    return Explained(claim, about, WAITS, f"waits until {' and '.join(labels)} {works}")

@@ -8,6 +8,7 @@ import linecache
 from collections.abc import Iterator
 from types import FrameType, TracebackType
 
+from checker.course.languages import Line, Location
 from checker.course.languages.python import functions
 from checker.diagnosis.exceptions import rewrites_for
 from checker.diagnosis.rewriting import Place, rewritten
@@ -29,16 +30,13 @@ def place_in(error: BaseException, path: str) -> tuple[str, int]:
     return function, line
 
 
-def line_in_words(path: str, line: int) -> str:
-    """Return ``line 57: weights = F.softmax(scores)``; nothing for line 0."""
-    return f"line {line}: {linecache.getline(path, line).strip()}" if line else ""
+def line_of(path: str, number: int) -> Line:
+    """Return a line of a file, as Python has read it."""
+    return Line(number, linecache.getline(path, number).strip())
 
 
-def where_in_words(error: BaseException, path: str, wanted: str = "") -> str:
-    """Return the line of the file ``path`` that an exception comes from, and below it what else is known.
-
-    That is the line to write instead, the lines of the file that called the function, and what the first of them was
-    called with.
+def location_of(error: BaseException, path: str, wanted: str = "") -> Location | None:
+    """Return where in the file ``path`` an exception comes from: the line, what to write instead, the calls before it.
 
     Args:
         error: what was raised.
@@ -47,29 +45,30 @@ def where_in_words(error: BaseException, path: str, wanted: str = "") -> str:
     """
     passed = [trace for trace in _passed(error, path) if not trace.tb_frame.f_code.co_name.startswith("<")]
     innermost = next(reversed([*_passed(error, path)]), None)
-    failed = innermost.tb_lineno if innermost else 0
-    lines = [line_in_words(path, failed)] if failed else []
     rules = rewrites_for(error, wanted)
     place = _place(innermost) if innermost else None
     line, instead = rewritten("".join(linecache.getlines(path)), place, rules) if rules else (0, "")
-    if instead and line == failed:
-        lines.append(f"{'write':>{lines[0].index(':')}}: {instead}")
-    elif instead:
-        lines.append(f"write in line {line}: {instead}")
     if innermost is None:
-        return "\n".join(lines)
-    callers = [trace for trace in passed if trace.tb_frame is not innermost.tb_frame][-MOST_CALLS:]
-    lines += [f"called from {line_in_words(path, trace.tb_lineno)}" for trace in reversed(callers)]
-    if passed and (arguments := _arguments(passed[0].tb_frame)):
-        lines.append(f"called with {arguments}")
-    return "\n".join(lines)
+        return Location(line, instead=instead, instead_line=line) if instead else None
+    callers = [trace.tb_lineno for trace in passed if trace.tb_frame is not innermost.tb_frame][-MOST_CALLS:]
+    return Location(
+        *line_of(path, innermost.tb_lineno),
+        instead=instead,
+        instead_line=line,
+        callers=tuple(line_of(path, number) for number in reversed(callers)),
+        arguments=_arguments(passed[0].tb_frame) if passed else "",
+    )
 
 
-def fixed_numbers(source: str, solution: str, function: str) -> list[int]:
+def fixed_numbers(source: str, solution: str, function: str, path: str) -> Location | None:
     """Return the lines of a function with numbers that the solution's does not contain, such as a recorded size."""
     theirs, ours = (functions(ast.parse(text)).get(function) for text in (source, solution))
     known = {value for _, value in _numbers(ours)} | {0, 1, 2}
-    return list(dict.fromkeys(line for line, value in _numbers(theirs) if value not in known))
+    fixed = dict.fromkeys(line for line, value in _numbers(theirs) if value not in known)
+    if not fixed:
+        return None
+    first, *others = (line_of(path, number) for number in fixed)
+    return Location(*first, others=tuple(others))
 
 
 def _numbers(function: ast.AST | None) -> Iterator[tuple[int, float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from checker.course.languages import Location
 from checker.diagnosis.sketches import Sketch
 from checker.numeric.showing import Comparison
 
@@ -20,7 +21,7 @@ class Outcome:
 
     verdict: str
     sentence: str = ""
-    where: str = ""
+    location: Location | None = None
     observed: Sketch | str | None = None
     about: str = ""
     compared: Comparison | None = None

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from checker.course.languages import Unreadable
 from checker.course.steps import Step
 from checker.events import THE_KERNEL
 from checker.mojo.building import CompilationError, Tell, shared_library
-from checker.mojo.messages import KernelRefused, in_words
+from checker.mojo.messages import in_words
 
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
 
@@ -58,7 +59,7 @@ def load_kernel(step: Step, name: str, source: str, path: str, tell: Tell) -> Mo
     A function that is still to write, or calls one that is, raises :class:`StillToWrite`.
 
     Raises:
-        KernelRefused: the source does not compile.
+        Unreadable: the source does not compile.
     """
     library = Library(compiled(step, source, tell))
     binding: dict[str, Any] = {}
@@ -79,12 +80,13 @@ def compiled(step: Step, source: str, tell: Tell = lambda what, seconds: None) -
     """Return the shared library of a kernel; ``tell`` hears of compiling.
 
     Raises:
-        KernelRefused: the source does not compile.
+        Unreadable: the source does not compile.
     """
     try:
         return shared_library(texts_of(step, source), LIBRARY, THE_KERNEL, tell)
     except CompilationError as error:
-        raise KernelRefused(*in_words(error.said, source, f"{step.name}.mojo")) from error
+        sentence, location = in_words(error.said, source, f"{step.name}.mojo")
+        raise Unreadable(sentence, "does not compile", location=location) from error
 
 
 def texts_of(step: Step, source: str) -> Mapping[str, str]:

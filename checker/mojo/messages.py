@@ -6,16 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from checker.course.languages import Location
+
 LINE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): (?P<kind>error|note): (?P<said>.*)$")
 LONGEST = 300  # characters of a message
-
-
-class KernelRefused(Exception):
-    """A learner's kernel does not compile: a sentence, and below it the line and what to write there."""
-
-    def __init__(self, sentence: str, where: str) -> None:
-        super().__init__(sentence)
-        self.sentence, self.where = sentence, where
 
 
 @dataclass(frozen=True)
@@ -73,8 +67,8 @@ HABITS = (
 )
 
 
-def in_words(said: str, source: str, file: str) -> tuple[str, str]:
-    """Return a sentence about the first error in a file, and the line, with what to write there if that is known.
+def in_words(said: str, source: str, file: str) -> tuple[str, Location | None]:
+    """Return a sentence about the first error in a file, and the place, with what to write there if that is known.
 
     Args:
         said: all that the compiler said.
@@ -85,16 +79,17 @@ def in_words(said: str, source: str, file: str) -> tuple[str, str]:
     own = next((one for one in errors if one.file.rpartition("/")[2] == file), None)
     if own is None:
         first = errors[0].said if errors else " ".join(said.split()) or "it said nothing"
-        return f"Mojo: {_shortened(first)}. Do the functions still take what they took?", ""
+        return f"Mojo: {_shortened(first)}. Do the functions still take what they took?", None
     lines = source.splitlines()
     said_in_words = f"Mojo: {_shortened(own.said)}{'' if own.said.endswith('?') else '.'}"
     for number in _looked_at(own, lines):
         for habit in HABITS:
             written = re.sub(habit.line, habit.instead, lines[number - 1])
             if written != lines[number - 1]:
-                where = _in_words(lines, number)
-                return f"{said_in_words} {habit.advice}", f"{where}\n{'write':>{where.index(':')}}: {written.strip()}"
-    return said_in_words, _in_words(lines, own.line)
+                place = Location(number, lines[number - 1].strip(), instead=written.strip(), instead_line=number)
+                return f"{said_in_words} {habit.advice}", place
+    place = Location(own.line, lines[own.line - 1].strip()) if 0 < own.line <= len(lines) else None
+    return said_in_words, place
 
 
 def _looked_at(error: Said, lines: list[str]) -> Iterator[int]:
@@ -107,10 +102,6 @@ def _looked_at(error: Said, lines: list[str]) -> Iterator[int]:
     here = lines[error.line - 1] if error.line <= len(lines) else ""
     if named := re.search(r"sync_parallelize\((\w+)", here):
         yield from (at for at, line in enumerate(lines, start=1) if re.match(rf"\s+def {named[1]}\(", line))
-
-
-def _in_words(lines: list[str], number: int) -> str:
-    return f"line {number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""
 
 
 def errors_in(said: str) -> Iterator[Said]:

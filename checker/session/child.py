@@ -8,17 +8,26 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import selectors
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Generator, Iterator
 from dataclasses import asdict, replace
+from typing import Any
 
 from checker.course.paths import ROOT
 from checker.course.steps import Step
-from checker.events import Event, Hanging, Job, Late, Tick
-from checker.session.listening import QUIET_SECONDS, listen
+from checker.events import Compiling, Died, Ended, Event, Hanging, Job, Late, Printed, Tick, decode
 
+#: Seconds without an event of a learner's file, while nothing is being compiled; tests shorten it.
+QUIET_SECONDS = float(os.environ.get("COURSE_QUIET_SECONDS", "10"))
+COMPILE_SECONDS = 900.0  # for one thing that MAX compiles
+START_SECONDS = 120.0  # for importing MAX from a cold disk
+TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
+PRINTED_LINES = 200  # of the learner's own output
+PRINTED_BYTES = 10_000  # of one such line
 ANSWER_SECONDS = 1  # for the child to say where it hangs
 LOW_PRIORITY = 10  # as `nice` has it
 #: Waits for the end of a pipe, which comes when this process ends, however that happens; then kills a group.
@@ -28,15 +37,15 @@ GUARD = 'read -r line; kill -s KILL -- "-$1"'
 class Child:
     """A process that carries out one job, and may be started ahead of it.
 
-    Started for a ``step``, it imports what that step's check needs (MAX above all) and waits. Every job gets a new
-    process, not a fork of one that has imported MAX: MAX starts threads when it is imported, and the first operation of
-    a fork waits for them forever.
+    Its ``program`` reads a job, a dataclass, from standard input. Started for a ``step``, it imports what that step's
+    check needs (MAX above all) and waits. Every job gets a new process, not a fork of one that has imported MAX: MAX
+    starts threads when it is imported, and the first operation of a fork waits for them forever.
     """
 
-    def __init__(self, step: Step | None = None) -> None:
+    def __init__(self, step: Step | None = None, program: str = "checker.claims.worker") -> None:
         self.reader, writer = os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "checker.claims.worker", str(writer), *([step.name] if step else [])],
+            [sys.executable, "-u", "-m", program, str(writer), *([step.name] if step else [])],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -73,7 +82,7 @@ class Child:
             self.process.stdin.write(text.encode())
             self.process.stdin.flush()
 
-    def run(self, job: Job, quiet_seconds: float = QUIET_SECONDS) -> Generator[Event]:
+    def run(self, job: Any, quiet_seconds: float = QUIET_SECONDS) -> Generator[Event]:
         """Carry out ``job`` and yield its events; after ``quiet_seconds`` without one, the child is late."""
         assert self.process.stdin is not None
         self._wake()
@@ -89,9 +98,9 @@ class Child:
             if isinstance(event, Late):
                 self.process.send_signal(signal.SIGVTALRM)
                 answers = (
-                    said.where for said in self._listen(ANSWER_SECONDS, started=True) if isinstance(said, Hanging)
+                    said.location for said in self._listen(ANSWER_SECONDS, started=True) if isinstance(said, Hanging)
                 )
-                event = replace(event, where=next(answers, ""))
+                event = replace(event, location=next(answers, None))
             yield event
 
     def _listen(self, quiet_seconds: float, *, started: bool = False) -> Iterator[Event]:
@@ -126,6 +135,69 @@ class Child:
             assert pipe is not None
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
+
+
+class _Lines:
+    """The complete lines that have come out of a pipe; of each, no more than ``longest`` bytes."""
+
+    def __init__(self, descriptor: int, longest: int | None = None) -> None:
+        self.descriptor = descriptor
+        self.longest = longest
+        self.rest = b""
+        self.open = True
+
+    def read(self) -> list[bytes]:
+        data = os.read(self.descriptor, 1 << 16)
+        if not data:
+            self.open = False
+            lines, self.rest = ([self.rest] if self.rest else []), b""
+        else:
+            *lines, self.rest = (self.rest + data).split(b"\n")
+        self.rest = self.rest[: self.longest]  # else 100 MB without an end of line would be copied again and again
+        return [line[: self.longest] for line in lines]
+
+
+def listen(pipe: int, output: int, quiet_seconds: float, started: bool) -> Iterator[Event]:
+    """Yield what a child says and prints, and a ``Tick`` several times per second.
+
+    Args:
+        pipe: the descriptor of its events.
+        output: the descriptor of its standard output.
+        quiet_seconds: seconds without an event until it is late, while nothing is being compiled.
+        started: whether it has been heard before; at its start it may take longer.
+    """
+    told, printed, compiling = _Lines(pipe), 0, False
+    with selectors.DefaultSelector() as selector:
+        lines = {pipe: told, output: _Lines(output, PRINTED_BYTES)}
+        for descriptor in lines:
+            selector.register(descriptor, selectors.EVENT_READ)
+        heard = time.monotonic()
+        while told.open:
+            for key, _ in selector.select(timeout=TICK_SECONDS):
+                source = lines[key.fd]
+                for line in source.read():
+                    if source is not told:
+                        printed += 1
+                        if printed <= PRINTED_LINES:
+                            yield Printed(line.decode(errors="replace"))
+                        continue
+                    event = decode(line)
+                    if event is None:
+                        continue
+                    heard, started = time.monotonic(), True
+                    if isinstance(event, Compiling):
+                        compiling = event.seconds is None
+                    yield event
+                    if isinstance(event, Ended):
+                        return
+                if not source.open:
+                    selector.unregister(key.fd)
+            limit = COMPILE_SECONDS if compiling else quiet_seconds if started else START_SECONDS
+            if time.monotonic() - heard > limit:
+                yield Late(limit)
+                return
+            yield Tick()
+    yield Died()
 
 
 def run(job: Job, quiet_seconds: float = QUIET_SECONDS) -> Iterator[Event]:

@@ -1,10 +1,9 @@
-"""The look of a verdict: plain lines that read well without color, in a log, and aloud."""
+"""The terminal's view of a check, and how every command prints: plain lines that read well without color or aloud."""
 
 from __future__ import annotations
 
 import sys
 import textwrap
-import time
 from collections.abc import Iterable
 
 from rich.console import Console
@@ -12,10 +11,11 @@ from rich.status import Status
 from rich.text import Text
 
 from checker import interrupts
-from checker.events import THE_KERNEL, Compiling, Tick
+from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Compiling, Printed, Tick
+from checker.session.verdict import Explanation, Numbers, Row, Sentence
+from checker.session.views import Item, View
 
-STYLES = {"yes": "green", "no": "bold red", "to write": "yellow", "waits": "dim"}
-SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
+STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110
 
 
@@ -30,28 +30,19 @@ def asked(question: str) -> bool | None:
         return False
 
 
-class Printer:
-    """Writes the lines of a verdict as they become known, and a progress line while MAX compiles."""
+class Printer(View):
+    """Writes lines, such as the parts of a check as they become known, and a progress line while MAX compiles."""
 
     def __init__(
         self, labels: Iterable[str] = (), widest: int = WIDTH, *, stderr: bool = False, quiet: bool = False
     ) -> None:
+        super().__init__()
         self.console = Console(highlight=False, markup=False, emoji=False, stderr=stderr, quiet=quiet)
         self.console.width = min(self.console.width, widest) if self.console.is_terminal else WIDTH
         self.label_width = max(map(len, labels), default=12)
-        self.compiling: tuple[str, float] | None = None
         self.status: Status | None = None
         self.told_why = False
-        self.again = "run this again"  # what a learner does to get another verdict
-        self.stopping = "Ctrl-C"  # what ends a check that goes on
-
-    def begin(self, seed: int, *, complete: bool) -> None:
-        """Take note of a check that begins to run; a terminal shows its seed only if that matters.
-
-        Args:
-            seed: what its second configuration is drawn from.
-            complete: whether no verdict is left out.
-        """
+        self.last: Item | None = None
 
     def line(self, text: str = "") -> None:
         """Print text, wrapped to the terminal."""
@@ -65,46 +56,42 @@ class Printer:
         """Print a line of code, as it is."""
         self.console.print(Text(f"    {text}"), no_wrap=True, overflow="ellipsis")
 
-    def row(self, verdict: str, about: str, sentence: str, where: str = "") -> None:
-        """Print ``yes  _attn  Given query, key and value it returns what Hugging Face returns.``
+    def begin(self, file: str) -> None:
+        """Print which file is checked."""
+        self.line(f"{file}\n")
 
-        ``where`` begins with the line that the row is about, ``line 57: …``; a terminal shows it with the explanation.
-        """
+    def show(self, item: Item) -> None:
+        """Print something that has become known, with an empty line before what is not a row."""
+        match item:
+            case Row():
+                self.row(item.verdict, item.about, item.sentence)
+            case Printed():
+                self.console.print(Text(f"  | {item.text}", "dim"), soft_wrap=True)
+            case Explanation():
+                self.line(f"\n{item.about}: {item.sentence}" if item.about else f"\n{item.sentence}")
+                for line in item.location.as_lines() if item.location else []:
+                    self.code(line)
+            case Sentence():
+                self.line(item.text if item.aside or self.last is None else f"\n{item.text}")
+            case Numbers():
+                self.styled(item.text if isinstance(self.last, Numbers) else f"\n{item.text}")
+        self.last = item
+
+    def row(self, verdict: str, about: str, sentence: str) -> None:
+        """Print ``pass  _attn  Given query, key and value it returns what Hugging Face returns.``"""
         head = f"  {verdict:<8}  {about:<{self.label_width}}  "
         lines = textwrap.wrap(sentence, self.console.width - len(head)) or [""]
         self.console.print(Text.assemble((head[:10], STYLES.get(verdict, "")), head[10:], lines[0]))
         for line in lines[1:]:
             self.console.print(Text(" " * len(head) + line))
 
-    def explained(self, about: str, sentence: str, where: str, *, numbers: bool = False) -> None:
-        """Print why it is a no, and below it the lines of the file that it is about; ``numbers`` can be shown."""
-        self.line(f"\n{about}: {sentence}" if about else f"\n{sentence}")
-        for line in where.splitlines():
-            self.code(line)
-
-    def printed(self, text: str) -> None:
-        """Print a line that the learner's own code printed."""
-        self.console.print(Text(f"  | {text}", "dim"), soft_wrap=True)
-
     @interrupts.put_off()
     def progress(self, event: Compiling | Tick) -> None:
-        """Follow what MAX compiles, and say so once it takes a while."""
-        if isinstance(event, Compiling) and event.seconds is None:
-            self.compiling = (event.what, time.monotonic())
-        elif isinstance(event, Compiling):
-            if self.status:
-                self.close()
-                self.line(f"  compiled {event.what} in {event.seconds:.0f} s")
-            self.compiling = None
-        elif self.compiling and self.is_long():
-            what, since = self.compiling
-            self._show_compiling(f"compiling {what}, {time.monotonic() - since:.0f} s")
+        """Follow what MAX compiles; Ctrl-C leaves no half of a line behind."""
+        super().progress(event)
 
-    def is_long(self) -> bool:
-        """Return whether MAX has been compiling something for a while."""
-        return self.compiling is not None and time.monotonic() - self.compiling[1] > SHOW_COMPILING_AFTER
-
-    def _show_compiling(self, text: str) -> None:
+    def show_compiling(self, text: str) -> None:
+        """Show a moving line."""
         if not self.told_why and self.compiling and self.compiling[0] != THE_KERNEL:
             self.told_why = True
             self.line("  MAX compiles what it has not run on this machine before, once, and keeps the result.")
@@ -112,6 +99,12 @@ class Printer:
             self.status = Status(Text(text), console=self.console, spinner="line")
             self.status.start()
         self.status.update(Text(text))
+
+    def compiled(self, what: str, seconds: float) -> None:
+        """Print how long it took, in place of the moving line."""
+        if self.status:
+            self.close()
+            self.line(f"  compiled {what} in {seconds:.0f} s")
 
     @interrupts.put_off()
     def close(self) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from checker.course.skeletons import is_begun
 from checker.course.steps import Step, all_steps
-from checker.session.recording import Record
+from checker.session.views import Record
 from cli.grading.submission import Submission
 from cli.grading.workplace import CourseChanged, Workplace
 from cli.problems import problems_of

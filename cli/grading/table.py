@@ -10,7 +10,7 @@ from pathlib import Path
 from checker.course.paths import ROOT, relative_path
 from checker.course.standing import title
 from checker.session.printer import STYLES, Printer
-from checker.session.recording import Record
+from checker.session.views import Record
 from cli.doctor import commit
 from cli.grading.grade import NO, NOT_BEGUN, YES, Grade
 from cli.grading.submission import Submission

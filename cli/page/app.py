@@ -36,7 +36,7 @@ from checker.course.languages import Unreadable
 from checker.course.paths import relative_path
 from checker.course.standing import next_to_do, standing, title
 from checker.course.steps import Step, all_steps
-from checker.session.recording import Record
+from checker.session.views import Record
 from cli import compare, hint, reset
 from cli.page import files
 from cli.page.checks import Checks

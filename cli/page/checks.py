@@ -6,15 +6,13 @@ A newer check ends the older one. As in ``watch``, the child of the next check i
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 from checker.course.steps import Step
-from checker.events import Decided
-from checker.session.check import open_check
+from checker.events import DRAWN, StageEnded
 from checker.session.child import Child
-from checker.session.recording import Record, Recorder
-from checker.session.verdict import INTERRUPTED
+from checker.session.session import Options, Session
+from checker.session.views import Record, Records, verdict_record
 from cli.watch.ready import ReadyChild
 
 
@@ -84,29 +82,30 @@ class Checks:
         running.tell({"event": "ended"} if running.is_ended or record is None else {"event": "verdict", **record})
 
     def _verdict(self, running: Running, step: Step, show: str) -> Record:
-        recorder = Recorder(step, running.tell)
-        recorder.again, recorder.stopping = "check again", "another check"
-        check = open_check(step, recorder, time.perf_counter(), show=show)
-        if isinstance(check, int):
+        view = Records(running.tell)
+        view.again, view.stopping = "check again", "another check"
+        check = Session(step, view, Options(show=show))
+        if not check.job:
             self.prepare(step)
-            return recorder.verdict(check)
+            return verdict_record(check)
         with self.getting_ready:
             child = self.ready.take(step)
         try:
             running.has(child)
             for event in child.run(check.job):
                 if running.is_ended:
-                    check.report.interrupt()  # a yes on the numbers was kept when it was heard
-                    return recorder.verdict(INTERRUPTED)
+                    check.interrupt()  # a pass was kept when it was heard
+                    return verdict_record(check)
                 check.hear(event)
-                if isinstance(event, Decided) and event.stage == "drawn":  # from now on this child only compiles
+                if event == StageEnded(DRAWN):  # from now on this child only compiles
                     self.prepare(step)
-                if check.report.may_go_on and not running.may_go_on:
+                if check.may_go_on and not running.may_go_on:
                     running.may_go_on = True
                     child.lower_priority()
         finally:
             child.stop()
-        return recorder.verdict(check.conclude().status)
+        check.conclude()
+        return verdict_record(check)
 
     def close(self) -> None:
         """End everything."""

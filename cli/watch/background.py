@@ -6,10 +6,10 @@ import threading
 from collections.abc import Iterator
 
 from checker.events import Event
-from checker.session.check import Check
 from checker.session.child import Child
-from checker.session.printer import Printer
-from checker.session.verdict import YES, Verdict
+from checker.session.session import Session
+from checker.session.verdict import PASSED, Verdict
+from checker.session.views import View
 from cli.watch.inputs import Compiled, Inputs
 
 
@@ -25,10 +25,10 @@ class Compilation:
         inputs: where the result goes.
     """
 
-    def __init__(self, check: Check, child: Child, events: Iterator[Event], inputs: Inputs) -> None:
+    def __init__(self, check: Session, child: Child, events: Iterator[Event], inputs: Inputs) -> None:
         self.check, self.child, self.events, self.inputs = check, child, events, inputs
         self.is_cancelled = False
-        check.report.printer = Printer(quiet=True)
+        check.view = View()
         child.lower_priority()
         self.thread = threading.Thread(target=self._hear, daemon=True)
         self.thread.start()
@@ -50,12 +50,12 @@ class Compilation:
         self.thread.join()
 
 
-def in_one_line(check: Check, verdict: Verdict) -> str:
+def in_one_line(check: Session, verdict: Verdict) -> str:
     """Return the result of compiling, in one line."""
     task = check.step.task
-    if verdict.status == YES:
-        return f"{task} is compiled too, and gives the same numbers ({check.report.seconds()})."
+    if verdict.status == PASSED:
+        return f"{task} is compiled too, and gives the same numbers ({check.seconds():.1f} s)."
     why = " ".join(explanation.sentence for explanation in verdict.explanations)
-    if check.report.heard.refused:
+    if check.state.has_failed:
         return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
     return f"{task} is not compiled; its yes is kept. {why}"

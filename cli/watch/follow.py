@@ -18,12 +18,12 @@ from checker.course.blanks import blanks_of
 from checker.course.paths import relative_path
 from checker.course.standing import first_to_do, standing, title
 from checker.course.steps import Step, all_steps
-from checker.events import Decided, Event
+from checker.events import DRAWN, Event, StageEnded
 from checker.interrupts import exit_on_termination
-from checker.session.check import Check, open_check
 from checker.session.child import Child
 from checker.session.printer import Printer
-from checker.session.verdict import INTERRUPTED, YES
+from checker.session.session import Options, Session
+from checker.session.verdict import INTERRUPTED, PASSED
 from cli.watch.background import Compilation
 from cli.watch.inputs import Compiled, Inputs, Pressed, Saved, keys_of_terminal, saves_in, take
 from cli.watch.keys import KEYS, Keys, Next
@@ -86,18 +86,18 @@ class Watch:
         self.printer.again = "save"
         if self.has_keys:
             self.printer.console.clear()
-        check = open_check(self.step, self.printer, started, show=show)
-        if isinstance(check, int):
+        check = Session(self.step, self.printer, Options(show=show), started)
+        if not check.job:
             self.ready.prepare(self.step)
-            return check
+            return check.conclude().status
         child = self.ready.take(self.step)
         events = child.run(check.job)
         try:
             for event in events:
                 check.hear(event)
-                if isinstance(event, Decided) and event.stage == "drawn":  # from now on this child only compiles
+                if event == StageEnded(DRAWN):  # from now on this child only compiles
                     self.ready.prepare(self.step)
-                if check.report.may_go_on:
+                if check.may_go_on:
                     return self.go_on(check, child, events)
                 following = self.react(checking=True)
                 if following is not Next.WAIT:
@@ -111,10 +111,10 @@ class Watch:
         self.to_show = next((one.about for one in verdict.explanations if one.numbers), "")
         return verdict.status
 
-    def go_on(self, check: Check, child: Child, events: Generator[Event]) -> int:
+    def go_on(self, check: Session, child: Child, events: Generator[Event]) -> int:
         """Let the rest of a check that is already a yes go on in the background."""
         self.compilations[check.step] = Compilation(check, child, events, self.inputs)
-        return YES
+        return PASSED
 
     def cancel(self, step: Step) -> None:
         """Stop what runs in the background for a step; its yes stays, not compiled."""
@@ -138,11 +138,11 @@ class Watch:
     def after(self, verdict: int) -> Next:
         """Say what can be done now, and wait until a key or a save asks for something."""
         coming = self.step_after()
-        if verdict == YES and coming and not self.has_keys:
+        if verdict == PASSED and coming and not self.has_keys:
             self.printer.line(f"\nOn to {relative_path(coming.learner_file)}.\n")
             self.step = coming
             return Next.CHECK
-        if verdict == YES:
+        if verdict == PASSED:
             on = f"Press n for {coming.task}, {title(coming)}." if coming else "No other step is left to do."
             self.printer.line(f"\n{self.step.task} is done. {on}")
             if not self.has_keys:

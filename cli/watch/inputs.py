@@ -18,7 +18,7 @@ from pathlib import Path
 import watchfiles
 
 from checker.course.steps import Step
-from checker.session.check import Check
+from checker.session.session import Session
 
 GATHER_MS = 20  # a save is reported once nothing has changed for this long: editors write in several steps
 LONGEST_GATHER_MS = 200
@@ -45,7 +45,7 @@ class Compiled:
     """A check that went on in the background is over; ``line`` says the result, and ``check`` is its report."""
 
     step: Step
-    check: Check
+    check: Session
     line: str
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Mapping
 
 from checker.course.attempts import edited, load_attempts
-from checker.course.languages import PYTHON
+from checker.course.languages import PYTHON, Location, Unreadable
 from checker.course.steps import Step
 from tools.surveys.survey import Tell, survey
 
 MOST_ROUNDS = 5
-INSTEAD = re.compile(r"^(?:line (\d+): .*\n)? *write(?: in line (\d+))?: (.+)$", re.MULTILINE)
 
 
 def follow(step: Step, names: Collection[str], tell: Tell = lambda event: None) -> dict[str, str]:
@@ -30,12 +28,13 @@ def follow(step: Step, names: Collection[str], tell: Tell = lambda event: None) 
     sources = {name: edited(solution, habits[name]) for name in names}
     problems = dict.fromkeys(names, "it was accepted as it is")
     for _ in range(MOST_ROUNDS):
-        for name, refused, advice in list(_checked(step, solution, sources, tell)):
+        for name, refused, locations in list(_checked(step, solution, sources, tell)):
+            location = next((each for each in locations if each and each.instead), None)
             if not refused:
                 del sources[name]
-            elif instead := INSTEAD.search(advice):
-                line = int(instead[2] or instead[1])
-                sources[name] = _with_statement(sources[name], line, instead[3], step.language is PYTHON)
+            elif location:
+                line, instead = location.instead_line, location.instead
+                sources[name] = _with_statement(sources[name], line, instead, step.language is PYTHON)
                 problems[name] = ""
             else:
                 del sources[name]
@@ -43,22 +42,23 @@ def follow(step: Step, names: Collection[str], tell: Tell = lambda event: None) 
     return problems | dict.fromkeys(sources, "it is still not accepted after the last line allowed")
 
 
-def _checked(step: Step, solution: str, sources: Mapping[str, str], tell: Tell) -> Iterator[tuple[str, str, str]]:
-    """Yield of every file its name, why it is refused, and what is advised."""
+def _checked(
+    step: Step, solution: str, sources: Mapping[str, str], tell: Tell
+) -> Iterator[tuple[str, str, Collection[Location | None]]]:
+    """Yield of every file its name, why it is refused, and the places to look at."""
     compiled = dict(sources)
     if step.language is not PYTHON:
         from checker.mojo.library import compiled as compile_kernel
-        from checker.mojo.messages import KernelRefused
 
         for name, source in sources.items():
             try:
                 compile_kernel(step, source)
-            except KernelRefused as error:
+            except Unreadable as error:
                 del compiled[name]
-                yield name, error.sentence, error.where
+                yield name, str(error), [error.location]
     subjects = {name: {solution: source} for name, source in compiled.items()}
     for subject in survey(step, subjects, tell, compiled_kernels=step.language is not PYTHON) if subjects else ():
-        yield subject.name, subject.happened or subject.refused, "\n".join(subject.where.values())
+        yield subject.name, subject.happened or subject.refused, subject.locations.values()
 
 
 def _with_statement(source: str, line: int, statement: str, in_python: bool) -> str:

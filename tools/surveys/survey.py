@@ -9,33 +9,46 @@ sentence of its own mistake: ``tests/dev/session/test_checks.py`` demands it.
 from __future__ import annotations
 
 import json
+import pickle
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from checker.course.attempts import Edits, load_attempts, mistakes_in_python
-from checker.course.languages import PYTHON
+from checker.course.languages import PYTHON, Location
 from checker.course.paths import RECORDED_KERNELS as RECORD
 from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
-from checker.events import (
-    Claimed,
-    Died,
-    Event,
-    Explained,
-    Job,
-    KernelsUsed,
-    Late,
-    MaxUnusable,
-    Started,
-    SubjectGraded,
-)
-from checker.session.child import run
+from checker.events import PASS, Died, Ended, Event, Explained, Late, Started
+from checker.session.child import Child
 
 QUIET_SECONDS = 120.0  # for one claim: this is not a learner's code, and the machine may be busy
 THE_SOLUTION = "the solution"
 
-Tell = Callable[[Event], None]
+
+@dataclass(frozen=True)
+class SurveyJob:
+    """The work of a survey's child; :func:`survey` says what it means. The results go into the file ``results``."""
+
+    step: str
+    subjects: Mapping[str, Edits]
+    seed: int
+    draws: int
+    record: bool
+    compiled_kernels: bool
+    results: str
+
+
+@dataclass(frozen=True)
+class KernelsUsed:
+    """MAX's kernels that a survey needed."""
+
+    used: Sequence[str]
+
+
+Tell = Callable[[Event | KernelsUsed], None]
 
 
 @dataclass
@@ -43,21 +56,29 @@ class Surveyed:
     """What the check said of one subject: the solution, an alternative or a spoiled solution."""
 
     name: str
-    happened: str = ""  # what no subject may do: end the process, replace what decides
+    happened: str = ""  # what no subject may do: end the process
     verdicts: dict[str, str] = field(default_factory=dict)
-    help: dict[str, str] = field(default_factory=dict)
-    where: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    locations: dict[str, Location | None] = field(default_factory=dict)
     named: list[str] = field(default_factory=list)  # the known mistakes that it makes, by its explanation
+
+    def take(self, explained: Explained) -> None:
+        """Take in why a claim fails."""
+        self.verdicts[explained.claim] = explained.verdict
+        self.reasons[explained.claim] = explained.sentence
+        self.locations[explained.claim] = explained.location
+        if explained.mistake and explained.mistake not in self.named:
+            self.named.append(explained.mistake)
 
     @property
     def accepted(self) -> bool:
         """Whether every claim was made and held."""
-        return bool(self.verdicts) and set(self.verdicts.values()) == {"yes"}
+        return bool(self.verdicts) and set(self.verdicts.values()) == {PASS}
 
     @property
     def refused(self) -> str:
-        """Which claims say no, and what they say."""
-        said = [f"{claim}: {self.help[claim]}" for claim, verdict in self.verdicts.items() if verdict != "yes"]
+        """Which claims fail, and why."""
+        said = [f"{claim}: {self.reasons[claim]}" for claim, verdict in self.verdicts.items() if verdict != PASS]
         return "" if self.accepted else "; ".join(said) or "no claim was made"
 
     def problem(self, mistakes: Collection[str]) -> str:
@@ -109,45 +130,26 @@ def survey(
     Raises:
         RuntimeError: the child ended while it was grading none of them.
     """
-    left, running = dict(subjects), ""
-    job = Job(
-        step.name,
-        "survey",
-        "",
-        str(step.solution_file if compiled_kernels else step.model_file),
-        compile=False,
-        seed=seed,
-        draws=draws,
-        subjects=left,
-        record=record,
-        compiled_kernels=compiled_kernels,
-    )
-    graded: list[Surveyed] = []
-    events = run(job, quiet_seconds)
-    while event := next(events, None):
-        match event:
-            case Started():
-                running = event.subject
-            case SubjectGraded():
-                graded.append(Surveyed(event.name, event.happened))
-            case Claimed():
-                graded[-1].verdicts[event.claim] = event.verdict
-                graded[-1].help[event.claim] = event.help
-            case Explained():
-                graded[-1].verdicts[event.claim] = event.verdict
-                graded[-1].help[event.claim] = event.help
-                graded[-1].where[event.claim] = event.where
-                if event.mistake and event.mistake not in graded[-1].named:
-                    graded[-1].named.append(event.mistake)
-            case Late() | Died() if running and not graded:
-                yield Surveyed(running, f"it ended the survey: {event}")
-                del left[running]
-                running = ""
-                events = run(replace(job, subjects=left), quiet_seconds)
-            case Late() | Died() | MaxUnusable():
-                raise RuntimeError(f"the survey of {step.name} ended early: {event}")
-            case _:
-                tell(event)
+    left, graded, used = dict(subjects), list[Surveyed](), list[str]()
+    while left and not graded:
+        running = ""
+        with tempfile.TemporaryDirectory() as folder, Child(program="tools.surveys.grading") as child:
+            results = Path(folder) / "results"
+            job = SurveyJob(step.name, left, seed, draws, record, compiled_kernels, str(results))
+            for event in child.run(job, quiet_seconds):
+                match event:
+                    case Started():
+                        running = event.subject
+                    case Late() | Died() if running:
+                        yield Surveyed(running, f"it ended the survey: {event}")
+                        del left[running]
+                    case Late() | Died():
+                        raise RuntimeError(f"the survey of {step.name} ended early: {event}")
+                    case Ended():
+                        graded, used = pickle.loads(results.read_bytes())
+                    case _:
+                        tell(event)
+    tell(KernelsUsed(used))
     yield from graded
 
 
@@ -162,7 +164,7 @@ def record(steps: Iterable[Step]) -> int:
 
     for step in steps:
 
-        def note(event: Event, name: str = step.name) -> None:
+        def note(event: Event | KernelsUsed, name: str = step.name) -> None:
             if isinstance(event, KernelsUsed):
                 used[name] = event.used
 

@@ -3,7 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+
+class Line(NamedTuple):
+    """A line of a learner's file, from 1, and its code without the indentation."""
+
+    number: int
+    code: str
+
+    def __str__(self) -> str:
+        return f"line {self.number}: {self.code}"
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in a learner's file, and what is known of it.
+
+    Attributes:
+        line: the line that something is about, from 1.
+        code: that line, if it is to be shown.
+        column: where in the code the error is, from 0, if it is shown.
+        instead: what to write, if that is known, in the line ``instead_line``.
+        others: more lines of the same kind.
+        callers: the lines whose calls led there, the last call first.
+        arguments: what the first of these calls was given.
+    """
+
+    line: int
+    code: str = ""
+    column: int | None = None
+    instead: str = ""
+    instead_line: int = 0
+    others: tuple[Line, ...] = ()
+    callers: tuple[Line, ...] = ()
+    arguments: str = ""
+
+    def as_lines(self) -> list[str]:
+        """Return the place as a verdict shows it, line by line."""
+        if self.column is not None:
+            return [self.code, " " * self.column + "^"]
+        head = f"line {self.line}"
+        lines = [f"{head}: {self.code}"] if self.code else []
+        if self.instead:
+            is_same = self.code and self.instead_line == self.line
+            lines.append(f"{'write' if is_same else f'write in line {self.instead_line}':>{len(head)}}: {self.instead}")
+        lines += map(str, self.others)
+        lines += (f"called from {line}" for line in self.callers)
+        return [*lines, f"called with {self.arguments}"] if self.arguments else lines
 
 
 class Unreadable(Exception):
@@ -11,16 +58,16 @@ class Unreadable(Exception):
 
     Attributes:
         short: the reason in a few words, for a list.
-        code: the lines to show, the second of which points into the first.
+        location: the place in the file, if the reason is one line.
         refuted: the claim that does not hold, where the file was read: ``The file is Python.``
     """
 
     def __init__(
-        self, sentence: str, short: str = "cannot be read", *, code: tuple[str, ...] = (), refuted: str = ""
+        self, sentence: str, short: str = "cannot be read", *, location: Location | None = None, refuted: str = ""
     ) -> None:
         super().__init__(sentence)
         self.short = short
-        self.code = code
+        self.location = location
         self.refuted = refuted
 
 

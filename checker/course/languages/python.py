@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from checker.course.languages.language import Function, Unreadable
+from checker.course.languages.language import Function, Location, Unreadable
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -68,7 +68,7 @@ class Python:
             ast.parse(source, path)
         except SyntaxError as error:
             where = f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}."
-            raise Unreadable(where, "not Python", code=_pointing_at(error), refuted="The file is Python.") from None
+            raise Unreadable(where, "not Python", location=_location_of(error), refuted="The file is Python.") from None
         except ValueError as error:  # a null byte
             raise Unreadable(f"The file is not Python: {error}.", "not Python") from None
         except (RecursionError, MemoryError):
@@ -108,12 +108,13 @@ def _function(node: FunctionNode) -> Function:
     return Function(first, node.lineno, node.end_lineno or node.lineno, ast.dump(node))
 
 
-def _pointing_at(error: SyntaxError) -> tuple[str, ...]:
-    if not error.text:
-        return ()
-    text = error.text.rstrip("\n")
+def _location_of(error: SyntaxError) -> Location | None:
+    if not error.lineno:
+        return None
+    text = error.text or ""
     indent = len(text) - len(text.lstrip())
-    return text.strip(), " " * max(0, (error.offset or 1) - 1 - indent) + "^"
+    column = max(0, (error.offset or 1) - 1 - indent) if text else None
+    return Location(error.lineno, text.strip(), column)
 
 
 PYTHON = Python()

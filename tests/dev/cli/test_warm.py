@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from checker.course.steps import find_step
-from checker.session import printer
+from checker.session import views
 from checker.session.printer import Printer
 from cli import warm
 from cli.warm import FIRST, GRAPHS, SERVING, Warming, Work, carry_out
@@ -78,7 +78,7 @@ def test_what_two_processes_must_not_compile_at_once_comes_first_and_alone(warmi
 
 def test_the_functions_in_mojo_are_compiled_where_max_looks_for_them(capsys, monkeypatch):
     """The whole file: a process that imports MAX while it is written ends with "invalid ELF header"."""
-    monkeypatch.setattr(printer, "SHOW_COMPILING_AFTER", 0.0)
+    monkeypatch.setattr(views, "SHOW_COMPILING_AFTER", 0.0)
     warm.compile_first()
     assert re.search(r"compiled the functions of MAX in Mojo \(where missing\) in \d+ s", capsys.readouterr().err)
     package = Path(importlib.util.find_spec("max").submodule_search_locations[0], "_kv_cache_ops")

@@ -33,7 +33,7 @@ def test_a_loop_that_never_ends_does(course, monkeypatch):
     course.write("s21", edits={"    for score in scores:\n        new = max(new, score)\n": loop})
     run = course.check("s21", "--no-compile")
     assert run.returncode == 1
-    assert "Nothing was heard for 3 seconds while this was tried: The first scores of a row" in words(run)
+    assert "timed out after 3 s during this claim: The first scores of a row" in words(run)
     assert "Look for a loop that never ends" in words(run)
 
 

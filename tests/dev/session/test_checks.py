@@ -9,10 +9,9 @@ from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON
 from checker.course.steps import Step, all_steps
 from checker.diagnosis.answers import read_answers
-from checker.events import KernelsUsed
 from checker.max_adapter import kernels
 from tools.course_copy import Course
-from tools.surveys.survey import THE_SOLUTION, subjects_of, survey
+from tools.surveys.survey import THE_SOLUTION, KernelsUsed, subjects_of, survey
 
 WARM_UPS, STEPS = 8, 22
 MISTAKES, ALTERNATIVES = 6, 3  # the fewest that a step's check has to know

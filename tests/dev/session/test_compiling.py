@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from checker.course.steps import find_step
-from checker.session.verdict import Heard, Verdict
+from checker.events import FAIL
+from checker.session.verdict import CheckState, Verdict
 from cli.watch.background import in_one_line
 from tests.dev.terminal import Terminal
 
@@ -139,12 +140,10 @@ def test_a_check_that_is_left_for_the_step_being_compiled_is_ended(course, in_on
 
 
 def test_a_compiler_that_gives_up_takes_no_yes_back():
-    died, refused = Heard(), Heard(sealed={"test_compiled": "no"})
+    died, refused = CheckState(), CheckState(outcomes={"test_compiled": FAIL})
     said = {
-        heard.refused: in_one_line(
-            SimpleNamespace(step=find_step("s03"), report=SimpleNamespace(heard=heard)), Verdict(1)
-        )
-        for heard in (died, refused)
+        state.has_failed: in_one_line(SimpleNamespace(step=find_step("s03"), state=state), Verdict(1))
+        for state in (died, refused)
     }
     assert said[False].startswith("s03 is not compiled; its yes is kept.")
     assert said[True].startswith("s03 is no longer done: once compiled, it is wrong.")

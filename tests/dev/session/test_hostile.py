@@ -38,8 +38,8 @@ def test_at_import(course, source):
 
 WHILE_ATTENDING = {
     "import sys; sys.exit(0)": "Your code ends the program",
-    "import os; os._exit(0)": "The process ended while this was tried: Given query",
-    "while True: pass": "Nothing was heard for 3 seconds while this was tried: Given query",
+    "import os; os._exit(0)": "the process ended during this claim: Given query",
+    "while True: pass": "timed out after 3 s during this claim: Given query",
 }
 
 

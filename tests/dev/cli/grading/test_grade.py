@@ -106,7 +106,7 @@ def test_a_hostile_checkout(checkout, monkeypatch):
     wanted = {
         "w01": (NO, "The file is a link, and none is followed."),
         "w02": (NO, "The file has 1,073,741,824 bytes, and a step has a few thousand."),
-        "w03": (NO, "No verdict: Nothing was heard for 1 seconds while the file was loaded."),
+        "w03": (NO, "No verdict: timed out after 1 s while the file was loaded."),
         "w04": (NO, "No verdict: while it was checked, conftest.py and 2 other files changed."),
         "w05": (YES, ""),
         "w06": (NOT_BEGUN, "The file is missing."),

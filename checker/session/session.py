@@ -1,0 +1,388 @@
+"""One check, from the learner's file to its verdict: for the command line, for ``watch``, and for the page."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from checker.course import progress
+from checker.course.languages import Location, Unreadable
+from checker.course.paths import relative_path
+from checker.course.static import read_statically, what_to_do
+from checker.course.steps import Step, claims_of, uses_max
+from checker.events import (
+    COMPILED,
+    DRAWN,
+    FAIL,
+    PASS,
+    TODO,
+    TRACED,
+    TRACING,
+    WAITS,
+    Claimed,
+    Compiling,
+    Died,
+    Ended,
+    Event,
+    Explained,
+    Job,
+    Late,
+    MaxUnusable,
+    Notice,
+    Printed,
+    Shown,
+    StageEnded,
+    Started,
+    Tick,
+    Unloadable,
+)
+from checker.session.child import Child
+from checker.session.verdict import (
+    FAILED,
+    INTERRUPTED,
+    PASSED,
+    CheckState,
+    Explanation,
+    Numbers,
+    Row,
+    Sentence,
+    Verdict,
+    decide,
+)
+from checker.session.views import Item, View
+
+MOST_SEEDS = 10_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a step is checked.
+
+    Attributes:
+        solution: grade the reference solution instead of the learner's file.
+        compile: go on to the compiled verdict after the numbers.
+        device: compile for this device alone.
+        show: the function whose numbers are to be shown.
+        seed: what another configuration is drawn from; chosen at random if it is left out.
+    """
+
+    solution: bool = False
+    compile: bool = True
+    device: str | None = None
+    show: str = ""
+    seed: int | None = None
+
+
+class Session:
+    """A check: it reads the file, hears what the child says of it, tells a view what is known, and decides.
+
+    Args:
+        step: the step to grade.
+        view: what shows it, as it becomes known.
+        options: how.
+        started: the time of ``time.perf_counter`` from which the check counts.
+
+    Attributes:
+        job: the work for a child; None if the verdict is known without running the file.
+        items: everything that the view was told.
+        verdict: set when it is known.
+    """
+
+    def __init__(self, step: Step, view: View, options: Options | None = None, started: float | None = None) -> None:
+        self.step, self.view, self.options = step, view, options or Options()
+        self.started = time.perf_counter() if started is None else started
+        self.file = step.solution_file if self.options.solution else step.learner_file
+        self.state = CheckState()
+        self.items: list[Item] = []
+        self.verdict: Verdict | None = None
+        self.seed: int | None = None
+        self.source = ""
+        self.to_write: list[str] = []
+        self.held: list[str] = []  # claims whose rows are not shown yet
+        self.waiting: set[str] = set()  # functions whose row says that they wait
+        self.shown: Shown | None = None
+        self.notices: list[str] = []
+        self.crash: tuple[int, str] | None = None  # the line, and what the language said of it
+        self.may_go_on = False  # the learner was told that only compiling is left
+        kinds = claims_of(step)
+        self.drawn = {claim for claim, kind in kinds.items() if kind == DRAWN}
+        self.compiled = {claim for claim, kind in kinds.items() if kind == COMPILED}
+        self.required = kinds.keys() - (set() if self.compiles else self.compiled)
+        self.job = self._open()
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the compiled claims are tried."""
+        return self.options.compile and not self.options.show
+
+    @property
+    def gpu_decides(self) -> bool:
+        """Whether only the GPU was asked for."""
+        return self.options.device == "gpu"
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether it is a pass that only the compiler could take back."""
+        return self.state.only_compiling_is_left and not self.gpu_decides
+
+    @property
+    def drawn_failed(self) -> bool:
+        """Whether the recorded numbers are right, and others are not."""
+        return any(claim.partition("[")[0] in self.drawn for claim, said in self.state.outcomes.items() if said == FAIL)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a pass would leave nothing open."""
+        return bool(self.job) and (self.compiles or not self.compiled)
+
+    def seconds(self) -> float:
+        """Return how long the check has taken so far."""
+        return time.perf_counter() - self.started
+
+    def run(self, child: Child) -> Verdict:
+        """Carry the check out in a child, to its end or until Ctrl-C."""
+        try:
+            for event in child.run(self.job) if self.job else ():
+                self.hear(event)
+        except KeyboardInterrupt:
+            return self.interrupt()
+        return self.conclude()
+
+    def _open(self) -> Job | None:
+        """Show what is known without running the file; return the work for a child if there is any."""
+        self.view.begin(relative_path(self.file))
+        try:
+            static = read_statically(self.step, self.file, is_solution=self.options.solution)
+        except Unreadable as error:
+            self._show_unreadable(error)
+            return None
+        self.source, self.to_write = static.source, static.labels_to_write
+        for blank in static.to_write:
+            self._show(Row(TODO, blank.blank.label, what_to_do(blank, static.stop), blank.line))
+        if not static.can_be_tried:
+            count = f"{static.blanks} blanks are" if static.blanks > 1 else "One blank is"
+            self._say(f"{count} left to write. Replace one `{static.stop}` with code, and {self.view.again}.")
+            self.verdict = Verdict(FAILED)
+            return None
+        self.seed = random.randrange(MOST_SEEDS) if self.options.seed is None else self.options.seed
+        return Job(
+            self.step.name,
+            static.source,
+            str(self.file),
+            self.compiles,
+            device=self.options.device,
+            show=self.options.show,
+            seed=self.seed,
+            gone=static.labels_gone,
+        )
+
+    def _show_unreadable(self, error: Unreadable) -> None:
+        if error.refuted:
+            explanation = Explanation(str(error), location=error.location, line=self._line_of("", error.location))
+            self._show(Row(FAIL, "", error.refuted, explanation.line))
+            self._show(explanation)
+            self.verdict = Verdict(FAILED, (explanation,))
+        else:
+            self._say(str(error))
+            self.verdict = Verdict(FAILED)
+
+    # ------------------------------------------------------------ what the child says
+
+    def hear(self, event: Event) -> None:
+        """Take in one event, and show what it says."""
+        state = self.state
+        match event:
+            case Started():
+                state.running = event.sentence
+            case Claimed():
+                state.outcomes[event.claim] = event.verdict
+                if event.verdict != TRACED:
+                    state.claims[event.claim] = event
+                    self._take(event)
+            case StageEnded():
+                state.stages.add(event.stage)
+                self._end_stage(event.stage)
+            case Explained():
+                told = state.claims[event.claim]
+                state.claims[event.claim] = replace(
+                    told, verdict=event.verdict, reason=event.sentence, location=event.location
+                )
+                state.explained.append(event)
+            case Printed():
+                self.crash = self.step.language.crash(event.text) or self.crash
+                if not self.step.language.crash(event.text):  # which the verdict tells
+                    self._show(event)
+            case Compiling() | Tick():
+                if self.view.is_long():
+                    self._show_held()
+                    self._say_that_it_passed()
+                self.view.progress(event)
+            case Shown():
+                self.shown = event
+            case Unloadable():
+                self._show(Row(FAIL, "", self.step.language.loads, self._line_of("", event.location)))
+                state.stopped = Explanation(event.sentence, location=event.location)
+            case MaxUnusable():
+                state.stopped = Explanation(f"No verdict: {event.sentence}")
+            case Notice():
+                self.notices.append(event.sentence)
+            case Ended():
+                state.ended = True
+            case Late() | Died() if not state.has_failed:  # else the reason was being sought, and the verdict stands
+                state.stopped = self._stopped(event)
+
+    def _stopped(self, event: Late | Died) -> Explanation:
+        """Return why there is no verdict, when the child hangs or has ended too early."""
+        hangs, ends = self.step.language.look_for
+        if isinstance(event, Late):
+            return self.state.no_verdict(f"timed out after {event.seconds:g} s", hangs, event.location)
+        if self.crash:
+            line, said = self.crash
+            lines = self.source.splitlines()
+            location = Location(line, lines[line - 1].strip()) if line <= len(lines) else None
+            return self.state.no_verdict(f"{self.step.language.name} stopped ({said})", "", location)
+        return self.state.no_verdict("the process ended", ends)
+
+    def _end_stage(self, stage: str) -> None:
+        """Say that the outputs match as soon as that is known; keep the pass of a file that only has to be compiled."""
+        if stage == DRAWN and self.compiles and self.compiled and self.state.numbers_are_right:
+            self._say(f"Yes: the numbers are {self.step.recorded_from}'s ({self.seconds():.1f} s).")
+        if stage == TRACING and self.has_passed:
+            self._keep(lambda: progress.note_yes(self.step, self.source, compiled=False))
+
+    def _say_that_it_passed(self) -> None:
+        """Say that the learner may go on, once compiling takes a while."""
+        if self.has_passed and not self.may_go_on:
+            self.may_go_on = True
+            self._say(
+                "Shape check passed: this step is complete. MAX now compiles it for your machine. "
+                f"You may go on: {self.view.stopping} keeps the yes.",
+                aside=True,
+            )
+
+    def _take(self, event: Claimed) -> None:
+        """Show a claim, or hold it from the first failure on: its explanation may say that it waits for another."""
+        if event.verdict == FAIL or self.held:
+            self.held.append(event.claim)
+        else:
+            self._show_claim(event)
+
+    def _show_held(self) -> None:
+        for claim in self.held:
+            self._show_claim(self.state.claims[claim])
+        self.held.clear()
+
+    def _show_claim(self, event: Claimed) -> None:
+        about = event.about
+        if about in self.to_write:
+            return  # a blank that is still to write has its row already
+        if event.verdict == PASS and event.claim.partition("[")[0] in self.drawn:
+            return  # it is of interest only if it does not hold
+        if event.verdict != WAITS:
+            self._show(Row(event.verdict, about, event.sentence, self._line_of(about, event.location)))
+        elif about not in self.waiting:
+            self.waiting.add(about)
+            self._show(Row(WAITS, about, event.reason, self._line_of(about, None)))
+
+    def _line_of(self, about: str, location: Location | None) -> int | None:
+        """Return the line that something is about: a place in the file, or else where the function is defined."""
+        if location:
+            return location.line
+        functions = self.step.language.functions(self.source) if about else {}
+        return next((found.defined for name, found in functions.items() if name.rpartition(".")[2] == about), None)
+
+    # ------------------------------------------------------------ the end
+
+    def conclude(self) -> Verdict:
+        """Decide, show the verdict, and return it; keep it for ``status``."""
+        if self.verdict:
+            return self.verdict
+        self._show_held()
+        verdict = self.verdict = self._decide()
+        wrong = list(dict.fromkeys(explanation.about for explanation in verdict.explanations))
+        if len(wrong) > 1:
+            self._say(f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}.")
+        for explanation in verdict.explanations:
+            self._show(explanation)
+        if self.drawn_failed:
+            again = f"./run {self.step.task} --seed {self.seed}"
+            self._say(f"Every check draws new numbers; `{again}` draws these again.")
+        self._show_numbers(verdict)
+        for words in verdict.words:
+            self._say(words, aside=verdict.status == PASSED)
+        if verdict.status == PASSED:
+            compare = f"Compare with {relative_path(self.step.solution_file)}."
+            partly = "" if self.is_complete else ", not compiled: --no-compile left that verdict out"
+            self._say(f"Yes ({self.seconds():.1f} s){partly}. {compare}")
+            self._keep(lambda: progress.note_yes(self.step, self.source, compiled=self.is_complete))
+        elif self.state.has_failed:
+            self._keep(lambda: progress.note_no(self.step, self.source))
+            if COMPILED in self.state.stages:
+                self._keep(lambda: self._keep_for_an_issue(verdict))
+        for notice in self.notices:
+            self._say(f"({notice})", aside=True)
+        return verdict
+
+    def _decide(self) -> Verdict:
+        verdict = decide(self.state, self.required, self.to_write, gpu_decides=self.gpu_decides)
+        if verdict.status != PASSED and uses_max(self.step):
+            from checker.course.installed import why_not_usable  # a pass need not wait for it
+
+            if why := why_not_usable():
+                verdict = Verdict(verdict.status, (Explanation(why),))
+        explanations = (replace(each, line=self._line_of(each.about, each.location)) for each in verdict.explanations)
+        return replace(verdict, explanations=tuple(explanations))
+
+    def _show_numbers(self, verdict: Verdict) -> None:
+        """Show the numbers that were asked for; otherwise say once how to see them."""
+        show = self.options.show
+        if show and verdict.status != PASSED:
+            lines = self.shown.lines if self.shown and self.shown.about == show else ()
+            for line in lines or [f"{show} has no wrong numbers to show."]:
+                self._show(Numbers(line))
+        elif with_numbers := [each.about for each in verdict.explanations if each.numbers and each.about]:
+            seed = f" --seed {self.seed}" if self.drawn_failed else ""
+            self._say(f"`./run {self.step.task} --show {with_numbers[0]}{seed}` shows the numbers side by side.")
+
+    def interrupt(self) -> Verdict:
+        """Show the last words after Ctrl-C, and return the verdict."""
+        self.view.close()
+        self._show_held()
+        if self.has_passed:
+            self.verdict = Verdict(PASSED)
+            self._say("Interrupted while MAX was compiling. The yes is kept, as `yes, not compiled`.")
+        else:
+            self.verdict = Verdict(INTERRUPTED)
+            known = "the numbers are right, the compiled verdict is missing"
+            known = known if self.state.numbers_are_right else "there is no verdict"
+            self._say(f"Interrupted: {known}. Run it again; what MAX has compiled is kept.")
+        return self.verdict
+
+    def _keep_for_an_issue(self, verdict: Verdict) -> None:
+        """Keep a failure that only the compiler has found: the check should have seen it in what was traced."""
+        places = ((each.sentence, each.location.as_lines() if each.location else []) for each in verdict.explanations)
+        reasons = "\n".join("\n".join([sentence, *lines]) for sentence, lines in places)
+        file = progress.keep_defect(self.step, f"{reasons}\n\n{self.source}")
+        self._say(
+            f"Only the compiler has found this, and the check should have found it before: please report it, with "
+            f"{relative_path(file)}. The yes is taken back."
+        )
+
+    def _keep(self, note: Callable[[], None]) -> None:
+        """Write down what a check of the learner's file said, if that is possible."""
+        if self.options.solution or self.gpu_decides:
+            return
+        try:
+            note()
+        except OSError as error:
+            file = relative_path(progress.FILE)
+            self._say(f"(Progress was not saved: {file} cannot be written, {error.strerror}.)", aside=True)
+
+    def _say(self, text: str, *, aside: bool = False) -> None:
+        self._show(Sentence(text, aside))
+
+    def _show(self, item: Item) -> None:
+        self.items.append(item)
+        self.view.show(item)

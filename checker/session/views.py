@@ -1,0 +1,136 @@
+"""The views of a check besides the terminal's (``printer``): none at all, and records for other programs.
+
+``./run s07 --json`` prints one object, which ``verdict.schema.json`` beside this file describes; the book's page gets
+the same parts one by one as they come.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from checker.course.paths import relative_path
+from checker.events import Compiling, Printed, Tick
+from checker.session.verdict import INTERRUPTED, PASSED, Explanation, Numbers, Row, Sentence
+
+if TYPE_CHECKING:
+    from checker.session.session import Session
+
+VERSION = 2  # of the object; another one where a program that reads it would have to be changed
+SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
+SECOND = 1.0  # between two records of what is being compiled
+
+Item = Row | Explanation | Sentence | Numbers | Printed
+Record = dict[str, Any]
+
+KINDS = {Row: "row", Explanation: "explanation", Numbers: "shown", Printed: "printed", Sentence: "said"}
+
+
+class View:
+    """Shows nothing of a check, and follows what MAX compiles.
+
+    Attributes:
+        again: what a learner does to get another verdict.
+        stopping: what ends a check that goes on.
+    """
+
+    again = "run this again"
+    stopping = "Ctrl-C"
+
+    def __init__(self) -> None:
+        self.compiling: tuple[str, float] | None = None
+
+    def begin(self, file: str) -> None:
+        """Show which file is checked."""
+
+    def show(self, item: Item) -> None:
+        """Show something that has become known."""
+
+    def close(self) -> None:
+        """Leave nothing behind that waits for a verdict."""
+
+    def progress(self, event: Compiling | Tick) -> None:
+        """Follow what MAX compiles, and say so once it takes a while."""
+        if isinstance(event, Compiling) and event.seconds is None:
+            self.compiling = (event.what, time.monotonic())
+        elif isinstance(event, Compiling):
+            self.compiled(event.what, event.seconds or 0.0)
+            self.compiling = None
+        elif self.compiling and self.is_long():
+            what, since = self.compiling
+            self.show_compiling(f"compiling {what}, {time.monotonic() - since:.0f} s")
+
+    def is_long(self) -> bool:
+        """Return whether MAX has been compiling something for a while."""
+        return self.compiling is not None and time.monotonic() - self.compiling[1] > SHOW_COMPILING_AFTER
+
+    def show_compiling(self, text: str) -> None:
+        """Show what is being compiled, several times per second."""
+
+    def compiled(self, what: str, seconds: float) -> None:
+        """Show that it is compiled, if it was shown before."""
+
+
+class Records(View):
+    """Hands on each part of a check as a record; ``tell`` gets them as they come."""
+
+    def __init__(self, tell: Callable[[Record], None]) -> None:
+        super().__init__()
+        self.tell = tell
+        self.told_compiling = 0.0
+
+    def show(self, item: Item) -> None:
+        """Tell a part."""
+        self.tell({"event": KINDS[type(item)], **as_record(item)})
+
+    def show_compiling(self, text: str) -> None:
+        """Tell what is being compiled, once a second."""
+        if time.monotonic() - self.told_compiling > SECOND:
+            self.told_compiling = time.monotonic()
+            self.tell({"event": "compiling", "text": text})
+
+    def compiled(self, what: str, seconds: float) -> None:
+        """Tell that nothing is being compiled any more."""
+        if self.is_long():
+            self.tell({"event": "compiling", "text": ""})
+
+
+def as_record(item: Item) -> Record:
+    """Return a part of a check as a record."""
+    match item:
+        case Row():
+            return asdict(item)
+        case Explanation():
+            return {
+                "about": item.about,
+                "sentence": item.sentence,
+                "where": item.location.as_lines() if item.location else [],
+                "line": item.line,
+                "numbers": item.numbers and bool(item.about),
+            }
+    return {"text": item.text}
+
+
+def verdict_record(session: Session) -> Record:
+    """Return a whole check, once it has a verdict, as one object."""
+    assert session.verdict
+    status = session.verdict.status
+    parts: dict[str, list[Any]] = {kind: [] for kind in KINDS.values()}
+    for item in session.items:
+        parts[KINDS[type(item)]].append(as_record(item))
+    texts = {kind: [record["text"] for record in parts[kind]] for kind in ("shown", "printed", "said")}
+    return {
+        "version": VERSION,
+        "step": session.step.name,
+        "task": session.step.task,
+        "file": relative_path(session.file),
+        "verdict": {PASSED: "yes", INTERRUPTED: "interrupted"}.get(status, "no"),
+        "complete": status == PASSED and session.is_complete,
+        "seconds": round(session.seconds(), 3),
+        "seed": session.seed,
+        "rows": parts["row"],
+        "explanations": parts["explanation"],
+        **texts,
+    }
