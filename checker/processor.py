@@ -45,7 +45,8 @@ GENERATIONS: dict[str, dict[int, list[tuple[str, Container[int]]]]] = {
 
 def processor_name(cpuinfo: Path = CPUINFO) -> str:
     """Return the name of the processor and its generation, as far as the system tells them: ``AMD EPYC (Zen 4)``."""
-    told = _first_of_each(cpuinfo)
+    pairs = (line.partition(":") for line in _first_core(cpuinfo))
+    told = {name.strip(): value.strip() for name, _, value in pairs}
     name = told.get("model name") or platform.processor() or platform.machine()
     generation = _generation(told)
     return f"{name} ({generation})" if generation else name
@@ -53,16 +54,18 @@ def processor_name(cpuinfo: Path = CPUINFO) -> str:
 
 def instruction_sets(cpuinfo: Path = CPUINFO) -> list[str]:
     """Return the instructions of this processor that decide how fast products are, as far as the system tells them."""
-    told = _first_of_each(cpuinfo)
-    flags = f"{told.get('flags', '')} {told.get('Features', '')}".split()
+    flags = line_of_flags(cpuinfo).split()
     return [name for name, flag in INSTRUCTION_SETS.items() if flag in flags]
 
 
-def _first_of_each(cpuinfo: Path) -> dict[str, str]:
-    """Return what the system tells about the first core, by name."""
-    first, _, _ = (cpuinfo.read_text() if cpuinfo.is_file() else "").partition("\n\n")
-    pairs = (line.partition(":") for line in first.splitlines())
-    return {name.strip(): value.strip() for name, _, value in pairs}
+def line_of_flags(cpuinfo: Path = CPUINFO) -> str:
+    """Return the line in which the system lists all instructions of the first core; nothing if it lists none."""
+    return next((line for line in _first_core(cpuinfo) if line.startswith(("flags", "Features"))), "")
+
+
+def _first_core(cpuinfo: Path) -> list[str]:
+    """Return the lines about the first core."""
+    return (cpuinfo.read_text() if cpuinfo.is_file() else "").partition("\n\n")[0].splitlines()
 
 
 def _generation(told: dict[str, str]) -> str | None:

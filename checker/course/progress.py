@@ -10,12 +10,11 @@ import contextlib
 import fcntl
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from checker.course.paths import ROOT
+from checker.course.paths import ROOT, replacing
 from checker.course.steps import Step
 
 FILE = ROOT / ".course" / "progress.json"
@@ -76,9 +75,8 @@ def changing() -> Iterator[dict[str, dict[str, Any]]]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         kept = read()
         yield kept
-        new = FILE.with_suffix(".new")
-        new.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-        os.replace(new, FILE)
+        with replacing(FILE) as new:
+            new.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
 
 def note_yes(step: Step, source: str, *, compiled: bool) -> None:

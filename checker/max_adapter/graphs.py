@@ -32,7 +32,8 @@ from max.driver import DeviceSpec, load_devices, scan_available_devices
 from max.engine import InferenceSession, Model
 from max.graph import Graph, Module, Value
 
-from checker.max_adapter.cache_files import cache_path, written
+from checker.course.paths import replacing
+from checker.max_adapter.cache_files import cache_path
 
 Lost = Callable[[Exception], None]
 
@@ -215,9 +216,9 @@ def compile_together(graphs: Iterable[Graph], index: Path) -> None:
         devices.append(cpu)
     compiled = InferenceSession(devices=load_devices(devices)).compile(Module(operation))
     file = index.with_name(f"{index.stem}-{_digest(' '.join(sorted(names)))}.mef")
-    with written(file) as unfinished:
+    with replacing(file) as unfinished:
         compiled.export_mef(unfinished)
-    with written(index) as unfinished:
+    with replacing(index) as unfinished:
         unfinished.write_text(json.dumps({"file": str(file), "graphs": sorted(names), "weights": weights}))
 
 

@@ -27,9 +27,9 @@ from max.driver import CPU, Buffer
 from max.dtype import DType
 from max.graph import Graph, Module
 
-from checker.course.paths import RECORDED_KERNELS
+from checker.course.paths import RECORDED_KERNELS, replacing
 from checker.course.steps import MODEL
-from checker.max_adapter.cache_files import cache_path, written
+from checker.max_adapter.cache_files import cache_path
 
 Compiling = Callable[[str], AbstractContextManager[None]]
 
@@ -112,7 +112,7 @@ def load(names: set[str], compiling: Compiling) -> dict[str, Any]:
     with compiling(f"{len(names)} kernels that the checks use"):
         compiled = session.compile(_module(names))
     if path:
-        with written(path) as unfinished:
+        with replacing(path) as unfinished:
             compiled.export_mef(unfinished)
     return session.init_all(compiled, weights_registry={})
 

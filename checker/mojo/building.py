@@ -12,7 +12,7 @@ from time import monotonic
 from mojo.run import subprocess_run_mojo
 
 from checker.course.installed import installed_version
-from checker.course.paths import ROOT
+from checker.course.paths import ROOT, replacing
 from checker.course.progress import digest
 
 KEPT = ROOT / ".course" / "mojo"
@@ -62,9 +62,8 @@ def _compiled(folder: Path, main: str) -> Path:
 
 def _keep(made: Path, kept: Path) -> Path:
     KEPT.mkdir(parents=True, exist_ok=True)
-    unfinished = kept.with_suffix(f".{os.getpid()}")
-    shutil.copy(made, unfinished)
-    unfinished.replace(kept)
+    with replacing(kept) as unfinished:
+        shutil.copy(made, unfinished)
     for old in sorted(KEPT.glob("*.so"), key=lambda path: path.stat().st_mtime)[:-MOST_KEPT]:
         old.unlink(missing_ok=True)
     return kept

@@ -6,7 +6,6 @@ half, whenever this process ends. What is replaced is kept in ``.course/saved``,
 
 from __future__ import annotations
 
-import os
 import shutil
 import threading
 import time
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checker.course import progress
-from checker.course.paths import ROOT, relative_path
+from checker.course.paths import ROOT, relative_path, replacing
 from checker.course.static import MOST_BYTES, Missing, Unreadable, read_text
 from checker.course.steps import Step
 
@@ -86,14 +85,10 @@ def save(step: Step, text: str, replaces: str) -> File:
             raise Conflict
         if replaces not in (NONE, progress.digest(data)):
             _keep(path)
-        new = path.with_name(f".{path.stem}.new")
-        try:
+        with replacing(path) as new:
             new.write_bytes(data)
             if path.exists():
                 shutil.copymode(path, new)
-            os.replace(new, path)
-        finally:
-            new.unlink(missing_ok=True)
         return File(text, version(path))
 
 

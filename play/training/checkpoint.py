@@ -10,7 +10,6 @@ lowest.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -22,6 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from tokenizers import Tokenizer
 
+from checker.course.paths import UNFINISHED, replacing
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
 from play.training.curve import as_page
 from play.training.plan import CURVE, FIGURES, History, Plan
@@ -30,7 +30,6 @@ from solutions.solution_13 import CONV1D, Weights
 
 STATE = "training.safetensors"
 MODEL = "model.safetensors"
-UNFINISHED = ".unfinished"  # ends the name of what is being written
 
 
 class CannotSave(ValueError):
@@ -55,17 +54,10 @@ def write(file: Path, data: bytes) -> None:
     Raises:
         OSError: the disk is full, say; the old file is as it was.
     """
-    unfinished = file.with_name(file.name + UNFINISHED)
-    try:
-        with open(unfinished, "wb") as opened:
-            opened.write(data)
-            opened.flush()
-            os.fsync(opened.fileno())
-        unfinished.replace(file)
-    except OSError:
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
-        raise
+    with replacing(file) as unfinished, open(unfinished, "wb") as opened:
+        opened.write(data)
+        opened.flush()
+        os.fsync(opened.fileno())
     _sync(file.parent)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
@@ -18,6 +17,7 @@ import numpy as np
 
 from checker.course.attempts import load_attempts
 from checker.course.blanks import blanks_of
+from checker.course.installed import needed_version
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
 from checker.numeric.tolerance import TOLERANCE
@@ -58,7 +58,6 @@ __all__ = [
     "loop_table",
     "math",
     "matrix_weights",
-    "max_version",
     "measured_otherwise",
     "mistakes",
     "modern",
@@ -66,6 +65,7 @@ __all__ = [
     "modern_table",
     "most_tokens",
     "needed_gb",
+    "needed_version",
     "np",
     "parameters",
     "peer_tables",
@@ -265,12 +265,6 @@ def serving_table(model: str) -> str:
     from tools.benchmarks.serving import tables
 
     return tables(serving)[model]
-
-
-def max_version() -> str:
-    """Return the version of MAX that the course is written for."""
-    pinned = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    return next(line.removeprefix("max==") for line in pinned if line.startswith("max=="))
 
 
 def environment_gb() -> float:
