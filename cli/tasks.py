@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tomllib
@@ -54,41 +53,38 @@ def install(environment: str) -> None:
     shutil.copy(wanted, stamp)
 
 
-def run(name: str, given: list[str], known: dict[str, Task]) -> int:
-    """Run a task's line with the arguments given; return its exit status.
+def run(name: str, arguments: list[str], known: dict[str, Task]) -> int:
+    """Become the line of a task, with arguments appended; return only where nothing is to run.
 
     Raises:
         CannotRun: there is no such task, or its packages cannot be installed.
     """
     if name not in known:
         raise CannotRun(f"there is no task {name!r}. The tasks are:\n\n{listing(known)}")
-    line = " ".join([known[name]["cmd"], *map(shlex.quote, given)])
-    if not {"-h", "--help"} & set(given):
+    line = known[name]["cmd"]
+    if not {"-h", "--help"} & set(arguments):
         install(known[name].get("default-environment", "default"))
     elif not line.startswith(OURS):
-        print(f"./run {name} [ARGUMENT …]\n\n{known[name]['description']}. The line is: {known[name]['cmd']}")
+        print(f"./run {name} [ARGUMENT …]\n\n{known[name]['description']}. The line is: {line}")
         return 0
+    program = [*shlex.split(line), *arguments]
+    if "&&" in program:  # a shell waits for each of them; it outlives Ctrl-C, as its exit status is that of the last
+        program = ["sh", "-c", f"trap : INT; {line} {shlex.join(arguments)}"]
     path = os.pathsep.join([str(ROOT / ".venv" / "bin"), os.environ.get("PATH", "")])
-    environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)}
-    # Ctrl-C reaches the task itself, which ends in its own way; its shell and we wait for that. A KeyboardInterrupt
-    # could come just when the task's exit status is read, and that would be lost.
-    before = signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        return subprocess.run(["sh", "-c", f"trap : INT; {line}"], cwd=ROOT, env=environment, check=False).returncode
-    finally:
-        signal.signal(signal.SIGINT, before)
+    os.chdir(ROOT)
+    os.execvpe(program[0], program, os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)})
 
 
 def main() -> int:
     """Run the task named by the arguments; without one, list them all."""
-    interrupts.restore()  # a shell that is started with Ctrl-C ignored could not even set its trap
-    name, *given = sys.argv[1:] or ["--help"]
+    interrupts.restore()  # a program that is started with Ctrl-C ignored cannot take that back, if it is not ours
+    name, *arguments = sys.argv[1:] or ["--help"]
     known = tasks()
     if name in ("-h", "--help"):
         print(f"./run TASK [ARGUMENT …]\n\n{listing(known)}")
         return 0
     try:
-        return run(name, given, known)
+        return run(name, arguments, known)
     except CannotRun as error:
         print(f"run: {error}", file=sys.stderr)
         return 2

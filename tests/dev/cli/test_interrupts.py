@@ -30,12 +30,12 @@ IGNORING = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")  # starts its arguments 
 #: Tasks and their modules, what they say when they are well under way, and the last that they say after Ctrl-C.
 ENDLESS = {
     "s07": (
-        "checker s07",
+        "cli s07",
         "_merge_heads",
         "Interrupted: there is no verdict. Run it again; what MAX has compiled is kept.",
     ),
     "watch w01": (
-        "checker watch w01",
+        "cli watch w01",
         "Ctrl-C ends this.",
         "`./run watch` goes on with the first step that is not done.",
     ),
@@ -116,7 +116,7 @@ def test_ctrl_c_ends_a_task_that_is_no_program_of_ours(ignoring):
         read_until("under way", runner.stdout)
         os.killpg(runner.pid, signal.SIGINT)
         runner.wait(timeout=60)
-    assert runner.returncode == 130
+    assert runner.returncode in (130, -signal.SIGINT)
 
 
 @pytest.mark.parametrize(("module", "under_way", "last"), ENDLESS.values(), ids=ENDLESS)
@@ -136,7 +136,7 @@ def test_every_way_to_a_command_restores_ctrl_c_first(ignoring, module):
 import contextlib, signal, sys
 from {module} import main
 assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-sys.argv[1:] = ["doctor", "--help"] if "cli" in "{module}" else ["--help"]
+sys.argv[1:] = ["doctor", "--help"] if "{module}" == "cli.main" else ["--help"]
 with contextlib.suppress(SystemExit):
     main()
 print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
