@@ -99,7 +99,7 @@ def check(
     labels = [blank.label for blank in blanks_of(step)]
     if show and show not in labels:
         raise Refusal(f"{step.task}: there is no function {show} to show; choose from {', '.join(labels)}")
-    refuse_two(json=as_json, problems=problems, github=github)
+    one_form(json=as_json, problems=problems, github=github)
     options = Options(solution, not no_compile, device, show, seed)
     if problems or github:
         from cli.problems import as_lines, not_obeyed, problems_of
@@ -114,10 +114,12 @@ def check(
     return status
 
 
-def refuse_two(**wanted: bool) -> None:
-    """Refuse a call that asks for more than one form of a report."""
-    if len(named := [f"--{name}" for name, is_wanted in wanted.items() if is_wanted]) > 1:
-        raise click.UsageError(f"{' and '.join(named)} exclude each other: choose one")
+def one_form(**wanted: bool) -> str:
+    """Return the form of a report that is wanted, or nothing; refuse a call that wants more than one."""
+    forms = [name for name, is_wanted in wanted.items() if is_wanted]
+    if len(forms) > 1:
+        raise click.UsageError(f"--{' and --'.join(forms)} exclude each other: choose one")
+    return "".join(forms)
 
 
 @main.command("step", params=[*CHECK_OPTIONS])
@@ -190,7 +192,7 @@ def compare(step: Step, whole: bool, anyway: bool) -> int:
     return compare(step, whole=whole, anyway=anyway)
 
 
-@main.command(params=[*REPORT_OPTIONS])
+@main.command("grade", params=[*REPORT_OPTIONS])
 @click.argument("checkout", type=FOLDER, required=False, help="a clone with the steps; else this one")
 @click.option("--course", type=FOLDER, metavar="FOLDER", help="A clone of the course that grades instead of this one.")
 @click.option(
@@ -199,7 +201,7 @@ def compare(step: Step, whole: bool, anyway: bool) -> int:
 @click.option("--no-compile", is_flag=True, help="Stop each check after the numbers.")
 @click.option("--seed", type=int, help="Draw every second configuration from this number.")
 @click.option("--limit", type=click.FloatRange(1), default=1800.0, metavar="SECONDS", help="End a check after so long.")
-def grade(
+def grade_all(
     checkout: Path | None,
     course: Path | None,
     steps: list[Step] | None,
@@ -211,16 +213,13 @@ def grade(
     github: bool,
 ) -> int:
     """Grade every step of a checkout, of which only steps/ is taken: ./run grade ../submission"""
-    from cli.grading import running
-    from cli.grading.grade import Way
+    from cli.grading import CannotGrade, Options, grade, grade_by
 
-    refuse_two(json=as_json, problems=problems, github=github)
-    way = Way(compile_=not no_compile, seed=seed, limit=limit)
-    form = running.Form(as_json=as_json, problems=problems, github=github)
-    with refusing(running.CannotGrade):
-        if course:
-            return running.grade_by(course, checkout or ROOT, steps or [], way, form)
-        return running.grade_here(checkout or ROOT, steps or [], way, form)
+    form = one_form(json=as_json, problems=problems, github=github)
+    with refusing(CannotGrade):
+        if course and course != ROOT:
+            return grade_by(course)
+        return grade(checkout or ROOT, Options(steps or (), not no_compile, seed, limit, form))
 
 
 @main.command()

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from checker.events import FAIL, TODO, WAITS
 from checker.session.views import Record
 
 
@@ -24,36 +25,36 @@ class Problem:
         """The function and the sentence."""
         return f"{self.about}: {self.sentence}" if self.about else self.sentence
 
+    @property
+    def for_editors(self) -> str:
+        """The problem in the form that GNU's tools have, on one line, without what a terminal would obey."""
+        words = "".join(letter for letter in " ".join(self.words.split()) if letter.isprintable())
+        return f"{self.file}:{self.line}: error: {words}"
+
+    @property
+    def for_github(self) -> str:
+        """The problem as a command of a GitHub workflow, which shows it at its line."""
+        file, title = (
+            _escaped(text).replace(":", "%3A").replace(",", "%2C") for text in (self.file, self.about or self.file)
+        )
+        return f"::error file={file},line={self.line},title={title}::{_escaped(self.sentence)}"
+
 
 def problems_of(verdict: Record) -> list[Problem]:
     """Return the problems of a verdict, as ``verdict.schema.json`` describes it; a blank to write is none."""
-    if verdict["verdict"] != "no":
+    if verdict["verdict"] != FAIL:
         return []
     explained = [
-        Problem(verdict["file"], one["line"] or 1, one["about"], one["sentence"]) for one in verdict["explanations"]
+        Problem(verdict["file"], why["line"] or 1, why["about"], why["sentence"]) for why in verdict["explanations"]
     ]
-    if explained or any(row["verdict"] in ("to write", "waits") for row in verdict["rows"]):
+    if explained or any(row["verdict"] in (TODO, WAITS) for row in verdict["rows"]):
         return explained
     return [Problem(verdict["file"], 1, "", said) for said in verdict["said"][:1]]  # the file cannot be read
 
 
-def for_editors(problems: Iterable[Problem]) -> list[str]:
-    """Return a line for each problem in the form that GNU's tools have, which editors know."""
-    return [f"{one.file}:{one.line}: error: {_on_one_line(one.words)}" for one in problems]
-
-
-def for_github(problems: Iterable[Problem]) -> list[str]:
-    """Return a workflow command for each problem, which shows it at its line."""
-    return [
-        f"::error file={_property(one.file)},line={one.line},title={_property(one.about or one.file)}::"
-        f"{_data(one.sentence)}"
-        for one in problems
-    ]
-
-
 def as_lines(problems: Iterable[Problem], *, editor: bool, github: bool) -> list[str]:
     """Return the lines that were asked for."""
-    return for_editors(problems) if editor else for_github(problems) if github else []
+    return [problem.for_editors if editor else problem.for_github for problem in problems if editor or github]
 
 
 @contextlib.contextmanager
@@ -69,16 +70,6 @@ def not_obeyed(github: bool = True) -> Iterator[None]:
             print(f"::{token}::", flush=True)
 
 
-def _on_one_line(text: str) -> str:
-    """Return a text without line ends and what a terminal would obey."""
-    return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
-
-
-def _data(text: str) -> str:
-    """Return a text as the message of a workflow command."""
+def _escaped(text: str) -> str:
+    """Return a text as a workflow command has it."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    """Return a text as a property of a workflow command."""
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -15,10 +15,9 @@ from checker.course.blanks import TODO, blanks_of
 from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
+from cli import grading
 
-PROGRAMS = ("cli", "checker", "play", "tools")  # copied with their bytecode, so that a copy compiles none
-PARTS = (*PROGRAMS, "models", "solutions", "steps", "tests", "pixi.toml", "pyproject.toml", "requirements", "run")
-LEFT_OUT = ("dev", "*.kept-*")
+PARTS = (*grading.PARTS, "steps", "tools", "requirements", "run")
 
 untouched = functools.cache(expected)  # the skeleton of a step; nothing changes the solutions meanwhile
 
@@ -29,13 +28,7 @@ class Course:
     def __init__(self, root: Path) -> None:
         self.root = root
         root.mkdir(parents=True)
-        for part in PARTS:
-            source = ROOT / part
-            if source.is_dir():
-                left_out = LEFT_OUT if part in PROGRAMS else (*LEFT_OUT, "__pycache__")
-                shutil.copytree(source, root / part, ignore=shutil.ignore_patterns(*left_out))
-            else:
-                shutil.copy2(source, root / part)
+        grading.copy_course(root, PARTS)
         self.reset()
 
     def reset(self) -> None:

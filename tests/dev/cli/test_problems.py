@@ -7,7 +7,7 @@ import pytest
 
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
-from cli.problems import Problem, for_editors, for_github, problems_of
+from cli.problems import Problem, problems_of
 
 pytestmark = pytest.mark.slow
 
@@ -46,13 +46,13 @@ def unescaped(text, further=""):
 
 
 def test_an_annotation_is_one_line_and_github_reads_it_as_it_was():
-    (line,) = for_github([HARD])
+    line = HARD.for_github
     assert len(line.splitlines()) == 1
     assert obeyed([line]) == [({"file": HARD.file, "line": "7", "title": HARD.about}, HARD.sentence)]
 
 
 def test_a_problem_is_one_line_without_what_a_terminal_obeys():
-    (line,) = for_editors([Problem("steps/step_07.py", 3, "f", "a\n\x1b[31mb\t c")])
+    line = Problem("steps/step_07.py", 3, "f", "a\n\x1b[31mb\t c").for_editors
     assert line == "steps/step_07.py:3: error: f: a [31mb c"
 
 
@@ -103,9 +103,3 @@ def test_what_is_still_to_write_is_no_problem_and_a_file_that_cannot_be_read_is(
     why = {"about": "f", "sentence": "wrong", "where": [], "line": None, "numbers": False}
     assert problems_of(verdict(rows=[row], explanations=[why])) == [Problem("steps/step_07.py", 1, "f", "wrong")]
     assert problems_of(verdict(verdict="yes", explanations=[why])) == []
-
-
-def test_two_forms_at_once_are_refused(course):
-    done = course.check("w05", "--json", "--github")
-    assert done.returncode == 2
-    assert "--json and --github exclude each other" in done.stderr

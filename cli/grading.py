@@ -1,0 +1,254 @@
+"""Grade the steps of a checkout one after another, each by the check that ``./run s07 --json`` runs.
+
+Of the checkout, only the steps are taken. Each is checked in a fresh copy of the course, so that a step which writes
+files does not change the grade of the next. A check is no sandbox (``SECURITY.md``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from checker.course.languages import Unreadable
+from checker.course.paths import ROOT, relative_path
+from checker.course.skeletons import is_begun
+from checker.course.standing import title
+from checker.course.static import Missing, read_text
+from checker.course.steps import Step, all_steps
+from checker.events import FAIL, PASS, TODO
+from checker.interrupts import exit_on_termination
+from checker.session.printer import STYLES, Printer
+from checker.session.views import Record
+from cli.doctor import commit
+from cli.problems import Problem, as_lines, not_obeyed, problems_of
+
+NOT_BEGUN = "not begun"  # beside a pass and a failure
+VERSION = 1  # of the object, which grades.schema.json describes
+STEPS = "steps"
+PARTS = ("cli", "checker", "play", "solutions", "tests", "models", "pixi.toml", "pyproject.toml")  # what a check needs
+OF_TOOLS = ("*.kept-*", ".*", "__pycache__")  # what the course and Python leave beside the steps
+
+
+class CannotGrade(Exception):
+    """There is nothing to grade, or nothing to grade by; the message says why."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which steps are graded, how, and what is printed: the table, JSON instead of it, or lines for problems too."""
+
+    steps: Sequence[Step] = ()
+    compile_: bool = True
+    seed: int | None = None
+    limit: float = 1800.0  # seconds of a check
+    form: str = ""  # json, problems, github or nothing
+
+    @property
+    def of_a_check(self) -> list[str]:
+        """The options of each check."""
+        seed = [] if self.seed is None else ["--seed", str(self.seed)]
+        return [*seed, *([] if self.compile_ else ["--no-compile"])]
+
+
+@dataclass(frozen=True)
+class Grade:
+    """The grade of one step: ``yes``, ``no`` or ``not begun``, why, and the verdict of its check if one was run."""
+
+    step: Step
+    verdict: str
+    why: str = ""
+    seconds: float = 0.0
+    check: Record | None = None
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The problems of its check; if there is no verdict, the reason."""
+        if self.check or self.verdict != FAIL:
+            return problems_of(self.check) if self.check else []
+        return [Problem(relative_path(self.step.learner_file), 1, "", self.why)]
+
+
+def grade(checkout: Path, options: Options) -> int:
+    """Grade the steps of a checkout by this course, and print a report.
+
+    Returns:
+        The exit status: 0 if nothing is a no and, where steps were named, each of them is a yes.
+
+    Raises:
+        CannotGrade: there is nothing to grade.
+    """
+    exit_on_termination()
+    printer, is_github = Printer(quiet=options.form == "json"), options.form == "github"
+    with not_obeyed(is_github):
+        (texts, left_out), grades = take(checkout), list[Grade]()
+        by = "" if checkout == ROOT else f", graded by the course in {ROOT} ({commit()})"
+        printer.styled(f"The steps of {'this clone' if checkout == ROOT else checkout}{by}.")
+        if left_out:
+            printer.line(f"Not taken, since no step has that name: {', '.join(left_out)}.")
+        printer.line()
+        for step in options.steps or all_steps():
+            grades.append(grade_step(step, texts.get(step), options))
+            print_grade(printer, grades[-1])
+        counts = counted(grades)
+        printer.line(f"\n{counts[PASS]} of {len(grades)} {PASS}, {counts[FAIL]} {FAIL}, {counts[NOT_BEGUN]} not begun.")
+    if options.form == "json":
+        print(json.dumps(as_object(checkout, left_out, grades), indent=1))
+    for line in as_lines(
+        chain.from_iterable(one.problems for one in grades), editor=options.form == "problems", github=is_github
+    ):
+        print(line)
+    return int(any(one.verdict == FAIL or (options.steps and one.verdict == NOT_BEGUN) for one in grades))
+
+
+def grade_by(course: Path) -> int:
+    """Have another clone of the course carry out this command; return its exit status.
+
+    Raises:
+        CannotGrade: it is no clone of the course.
+    """
+    if not (course / "cli" / "__main__.py").is_file():
+        raise CannotGrade(f"{course} is not a clone of this course")
+    command = [sys.executable, "-P", "-m", "cli", *sys.argv[1:]]  # -P: not the package cli that lies here
+    return subprocess.run(command, env=os.environ | {"PYTHONPATH": str(course)}, check=False).returncode
+
+
+def take(checkout: Path) -> tuple[dict[Step, str | Unreadable], list[str]]:
+    """Read the steps of a checkout, before anything runs.
+
+    Returns:
+        The text of each step that is there, or why it cannot be read; and what else lies beside them.
+
+    Raises:
+        CannotGrade: it has no folder of steps.
+    """
+    folder = checkout / STEPS
+    if not folder.is_dir():
+        raise CannotGrade(f"{folder} is not a folder; name a checkout, which has the folder {STEPS}/")
+    files = {step: folder / step.learner_file.name for step in all_steps()}
+    texts: dict[Step, str | Unreadable] = {}
+    for step, file in files.items():
+        try:
+            texts[step] = read_text(file)
+        except Missing:
+            continue
+        except Unreadable as error:
+            texts[step] = error
+    others = [path for path in folder.iterdir() if not any(map(path.match, OF_TOOLS))]
+    return texts, sorted(f"{STEPS}/{path.name}" for path in others if path not in files.values())
+
+
+def copy_course(place: Path, parts: Iterable[str] = PARTS, left_out: Sequence[str] = ("dev", "*.kept-*")) -> None:
+    """Copy parts of the course, with their bytecode, so that no copy compiles them again."""
+    for part in parts:
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, place / part, ignore=shutil.ignore_patterns(*left_out))
+        else:
+            shutil.copy2(ROOT / part, place / part)
+
+
+def grade_step(step: Step, text: str | Unreadable | None, options: Options) -> Grade:
+    """Return the grade of a step, whose check runs in a copy of the course."""
+    if text is None:
+        return Grade(step, NOT_BEGUN, "The file is missing.")
+    if isinstance(text, Unreadable):
+        return Grade(step, FAIL, str(text))
+    with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as name:
+        file = Path(name, STEPS, step.learner_file.name)
+        file.parent.mkdir()
+        file.write_text(text, encoding="utf-8", newline="")
+        if not is_begun(step, file):
+            return Grade(step, NOT_BEGUN)
+        copy_course(Path(name))
+        started = time.monotonic()
+        verdict, failure = check(step, Path(name), options)
+        seconds = round(time.monotonic() - started, 1)
+    if verdict is None:
+        return Grade(step, FAIL, f"No verdict: {failure}", seconds)
+    return Grade(step, verdict["verdict"], why_not(verdict), seconds, verdict)
+
+
+def check(step: Step, place: Path, options: Options) -> tuple[Record | None, str]:
+    """Run the check of a step in a copy of the course; return its verdict, or why there is none."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "cli", step.task, "--json", *options.of_a_check],
+        cwd=place,
+        env=os.environ | {"PYTHONPATH": str(place)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=options.limit)
+            verdict = json.loads(output)
+            return (verdict, "") if verdict["verdict"] in (PASS, FAIL) else (None, "the check was interrupted.")
+        except subprocess.TimeoutExpired:
+            return None, f"the check took longer than {options.limit:g} seconds."
+        except ValueError:
+            last = f" ({errors.splitlines()[-1]})" if errors.strip() else ""
+            return None, f"the check ended without one, with exit status {process.returncode}{last}."
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def why_not(verdict: Record) -> str:
+    """Return the first reason for a no in a sentence; nothing for a yes."""
+    if verdict["verdict"] == PASS:
+        return ""
+    if problems := problems_of(verdict):
+        return problems[0].words
+    to_write = [row["about"] for row in verdict["rows"] if row["verdict"] == TODO]
+    return f"Still to write: {', '.join(to_write)}." if to_write else " ".join(verdict["said"])
+
+
+def print_grade(printer: Printer, grade: Grade) -> None:
+    """Print the line of a step, and below it why it is a no."""
+    seconds = f" ({grade.seconds:.1f} s)" if grade.check else ""
+    word = f"{grade.verdict:<{len(NOT_BEGUN)}}", STYLES.get(grade.verdict, "dim")
+    printer.styled(f"  {grade.step.task}  ", word, f"  {title(grade.step)}{seconds}")
+    for line in textwrap.wrap(grade.why, printer.console.width - 7):
+        printer.styled(f"       {line}")
+
+
+def counted(grades: Sequence[Grade]) -> dict[str, int]:
+    """Return how many grades there are of each kind."""
+    counts = Counter(grade.verdict for grade in grades)
+    return {verdict: counts[verdict] for verdict in (PASS, FAIL, NOT_BEGUN)}
+
+
+def as_object(checkout: Path, left_out: list[str], grades: Sequence[Grade]) -> Record:
+    """Return all grades as one object, which ``grades.schema.json`` describes."""
+    return {
+        "version": VERSION,
+        "checkout": str(checkout),
+        "course": {"folder": str(ROOT), "commit": commit()},
+        "counts": counted(grades),
+        "steps": [
+            {
+                "step": grade.step.name,
+                "task": grade.step.task,
+                "file": relative_path(grade.step.learner_file),
+                "verdict": grade.verdict,
+                "why": grade.why,
+                "seconds": grade.seconds,
+                "check": grade.check,
+            }
+            for grade in grades
+        ],
+        "left_out": left_out,
+    }

@@ -1,0 +1,155 @@
+"""``grade``: all steps of a checkout, which may hold anything, and of which only the steps are taken."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+import jsonschema
+import psutil
+import pytest
+
+from checker.course.paths import ROOT
+from checker.course.skeletons import expected
+from checker.course.steps import all_steps, find_step
+from tests.dev.terminal import ended
+
+pytestmark = pytest.mark.slow
+
+SCHEMA, OF_CHECK = (
+    json.loads((ROOT / name).read_text()) for name in ("cli/grades.schema.json", "checker/session/verdict.schema.json")
+)
+ENDS = "raise SystemExit('this file must not run')\n"
+#: Writes over the check of the next step.
+WRITES = "\nfrom pathlib import Path\nPath('tests/test_warmup_05.py').write_text('raise SystemExit')\n"
+
+
+def solution(task):
+    return find_step(task).solution_file.read_text()
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout whose other files are a student's own, and whose steps are what students leave."""
+    for beside in ("conftest.py", "max/__init__.py", "checker/__init__.py", "sitecustomize.py", "tests/conftest.py"):
+        (tmp_path / beside).parent.mkdir(exist_ok=True)
+        (tmp_path / beside).write_text(ENDS)
+    (tmp_path / "steps").mkdir()
+    for name in ("conftest.py", "warmup_05.kept-1.py", ".hidden"):
+        (tmp_path / "steps" / name).write_text(ENDS)
+    files = {step.task: tmp_path / "steps" / step.learner_file.name for step in all_steps()}
+    for task, file in files.items():
+        file.write_text(expected(find_step(task)))
+    os.truncate(files["w02"], 1 << 30)
+    files["w03"].write_text(f"{solution('w03')}\nwhile True: pass\n")
+    files["w04"].write_text(solution("w04") + WRITES)
+    files["w05"].write_text(solution("w05"))
+    files["w06"].unlink()
+    files["w07"].write_text(solution("w07").replace("return", "return 0 *", 1))
+    files["w08"].write_text(f"{solution('w08')}\nimport os\nos.kill(os.getppid(), 9)\n")
+    files["s01"].unlink()
+    files["s01"].mkdir()
+    return tmp_path
+
+
+def grade(checkout, *arguments, **options):
+    command = [sys.executable, "-m", "cli", "grade", str(checkout), *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300, **options)
+
+
+def test_whatever_a_checkout_holds_every_step_has_its_own_grade(checkout):
+    steps = ["w01", "w02", "w03", "w04", "w05", "w06", "w07", "w08", "s01", "s07"]
+    environment = os.environ | {"COURSE_QUIET_SECONDS": "1"}
+    done = grade(checkout, "--json", "--seed", "3", "--no-compile", "--steps", ",".join(steps), env=environment)
+    report = json.loads(done.stdout)
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(report, SCHEMA)
+    assert report["left_out"] == ["steps/conftest.py"]
+    grades = {one["task"]: one for one in report["steps"]}
+    assert list(grades) == steps
+    whys = {
+        "w01": "",
+        "w02": "The file has 1,073,741,824 bytes, and a step has a few thousand.",
+        "w03": "No verdict: ",
+        "w04": "",
+        "w05": "",
+        "w06": "The file is missing.",
+        "w07": "",
+        "w08": "No verdict: the check ended without one, with exit status -9.",
+        "s01": "This is a folder, not a file.",
+        "s07": "",
+    }
+    for task, why in whys.items():
+        assert grades[task]["why"].startswith(why), grades[task]
+    words = [grades[task]["verdict"] for task in steps]
+    assert words[0] == words[5] == words[9] == "not begun"
+    passed, failed = words[4], words[1]
+    assert words[3] == passed, "what it writes is its own copy"
+    assert [words[at] for at in (2, 6, 7, 8)] == [failed] * 4
+    assert report["counts"] == {passed: 2, failed: 5, "not begun": 3}
+    assert grades["w07"]["why"], "the first problem"
+    jsonschema.validate(grades["w07"]["check"], OF_CHECK)
+    assert grades["w07"]["check"]["seed"] == 3
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "status", "last"),
+    [("w05", 0, "1 of 1"), ("w05,w01", 1, "1 of 2"), ("w07", 1, "steps/warmup_07.py:")],
+    ids=["a pass", "not begun, but named", "a failure"],
+)
+def test_the_table_and_the_exit_status(checkout, steps, status, last):
+    done = grade(checkout, "--problems", "--steps", steps)
+    assert done.returncode == status, done.stderr
+    assert f"graded by the course in {ROOT} (" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith(last)
+
+
+def test_what_was_not_begun_is_no_failure_unless_it_was_named(course):
+    done = course.check("grade")
+    assert done.returncode == 0, done.stdout
+    assert f"{len(all_steps())} not begun." in done.stdout
+
+
+def test_calls_that_cannot_be_carried_out(checkout, tmp_path):
+    for arguments, why in (
+        ((checkout / "max",), "is not a folder; name a checkout"),
+        ((checkout, "--course", str(tmp_path)), "is not a clone of this course"),
+        ((checkout, "--json", "--github"), "--json and --github exclude each other"),
+    ):
+        done = grade(*arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert why in done.stderr
+
+
+def test_another_course_grades_with_its_own_checker(checkout, course):
+    """The claims of this one may have been edited."""
+    (course.root / "tests" / "test_warmup_07.py").write_text("")
+    done = course.check("grade", str(checkout), "--course", str(ROOT), "--steps", "w07", "--problems")
+    assert done.returncode == 1, done.stderr
+    assert f"graded by the course in {ROOT} (" in done.stdout
+    assert "steps/warmup_07.py:" in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("limit", "status"), [("1.5", 1), ("600", 143)], ids=["its limit", "SIGTERM"])
+def test_a_check_that_goes_on_is_ended_with_all_it_started(checkout, tmp_path_factory, limit, status):
+    temporary = tmp_path_factory.mktemp("temporary")
+    command = [sys.executable, "-m", "cli", "grade", str(checkout), "--steps", "w03", "--limit", limit]
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    with ended(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)) as grading:
+        started, deadline = set(), time.monotonic() + 30
+        while not any("checker.claims.worker" in line for _, line in started):
+            assert time.monotonic() < deadline, "no check was begun"
+            for one in psutil.Process(grading.pid).children(recursive=True):
+                with contextlib.suppress(psutil.Error):  # it has just ended
+                    started.add((one, " ".join(one.cmdline())))
+            time.sleep(0.02)
+        if status == 143:
+            grading.terminate()
+        output, _ = grading.communicate(timeout=60)
+        assert grading.returncode == status
+        assert ("the check took longer than 1.5 seconds." in output) is (status == 1)
+    assert psutil.wait_procs([one for one, _ in started], timeout=5)[1] == []
+    assert list(temporary.glob("grade-*")) == []
