@@ -13,7 +13,7 @@ from typing import Any, get_args
 from checker.course.languages import Line, Location
 
 #: What a check says of a claim. One that got as far as MAX compiles is traced; a blank that is not written is to do.
-PASS, FAIL, WAITS, TRACED, TODO = "yes", "no", "waits", "traced", "to write"
+PASS, FAIL, WAITS, TRACED, TODO = "pass", "fail", "waits", "traced", "todo"
 
 #: The stages of a check, in order. Each tries the claims of that kind, and the last two the same ones.
 NUMBERS, DRAWN, TRACING, COMPILED = "numbers", "drawn", "tracing", "compiled"

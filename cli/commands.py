@@ -1,6 +1,6 @@
 """What every command line here has in common: a command returns its exit status, or refuses in one sentence.
 
-0 is a yes or done, 1 a no, 2 a call that cannot be carried out, 130 an interrupt. ``cli.main`` and ``tools.main``
+0 is a pass or done, 1 a failure, 2 a call that cannot be carried out, 130 an interrupt. ``cli.main`` and ``tools.main``
 are made of this; it imports nothing but click and ``course``.
 """
 

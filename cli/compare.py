@@ -1,4 +1,4 @@
-"""Show the learner's file beside the solution: the blanks written differently, which after a yes is no worse.
+"""Show the learner's file beside the solution: the blanks written differently, which after a pass is no worse.
 
 They stand side by side where the terminal is wide enough, else one above the other. The mark at a line says how
 it differs: ``|`` the two lines differ, ``<`` only you have it, ``>`` only the solution has it.
@@ -24,7 +24,7 @@ from checker.course.steps import Step
 from checker.session.printer import Printer
 
 NO, UNUSABLE = 1, 2
-WARNING = "This step has no yes yet, and comparing shows the solution."
+WARNING = "This step has not passed yet, and comparing shows the solution."
 WIDEST = 240  # columns of a terminal that are used
 ROOMY = 60  # columns that are enough for one side, even if some lines wrap
 
@@ -143,17 +143,15 @@ def compare(step: Step, *, whole: bool, anyway: bool) -> int:
     Args:
         step: the step.
         whole: show whole functions, including the given parts.
-        anyway: show it even if no check has said yes to the file as it is.
+        anyway: show it even if the file as it is has not passed.
 
     Returns:
-        The exit status: 1 if the file has no yes, 2 if it cannot be compared.
+        The exit status: 1 if the file has not passed, 2 if it cannot be compared.
     """
     printer = Printer(widest=WIDEST)
     if not anyway and standing(step).state != "done":
-        again = " as it is now" if progress.yes_to(step) else ""
-        printer.line(
-            f"No check has said yes to {relative_path(step.learner_file)}{again}: `./run {step.task}` checks it."
-        )
+        again = " as it is now" if progress.last_pass(step) else ""
+        printer.line(f"{relative_path(step.learner_file)} has not passed{again}: `./run {step.task}` checks it.")
         printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
         return NO
     try:

@@ -36,7 +36,7 @@ from cli.doctor import commit
 from cli.problems import Problem, as_lines, not_obeyed, problems_of
 
 NOT_BEGUN = "not begun"  # beside a pass and a failure
-VERSION = 1  # of the object, which grades.schema.json describes
+VERSION = 2  # of the object, which grades.schema.json describes
 STEPS = "steps"
 PARTS = ("cli", "checker", "play", "solutions", "tests", "models", "pixi.toml", "pyproject.toml")  # what a check needs
 OF_TOOLS = ("*.kept-*", ".*", "__pycache__")  # what the course and Python leave beside the steps
@@ -65,7 +65,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Grade:
-    """The grade of one step: ``yes``, ``no`` or ``not begun``, why, and the verdict of its check if one was run."""
+    """The grade of one step: ``pass``, ``fail`` or ``not begun``, why, and the verdict of its check if one was run."""
 
     step: Step
     verdict: str
@@ -85,7 +85,7 @@ def grade(checkout: Path, options: Options) -> int:
     """Grade the steps of a checkout by this course, and print a report.
 
     Returns:
-        The exit status: 0 if nothing is a no and, where steps were named, each of them is a yes.
+        The exit status: 0 if nothing fails and, where steps were named, each of them passes.
 
     Raises:
         CannotGrade: there is nothing to grade.
@@ -207,7 +207,7 @@ def check(step: Step, place: Path, options: Options) -> tuple[Record | None, str
 
 
 def why_not(verdict: Record) -> str:
-    """Return the first reason for a no in a sentence; nothing for a yes."""
+    """Return the first reason for a failure in a sentence; nothing for a pass."""
     if verdict["verdict"] == PASS:
         return ""
     if problems := problems_of(verdict):

@@ -184,9 +184,9 @@ def reset(step: Step | None, everything: bool, yes: bool) -> None:
 @main.command()
 @step_argument
 @click.option("--whole", is_flag=True, help="Show whole functions, including the given parts.")
-@click.option("--anyway", is_flag=True, help="Show it even if no check has said yes.")
+@click.option("--anyway", is_flag=True, help="Show it even if it has not passed.")
 def compare(step: Step, whole: bool, anyway: bool) -> int:
-    """Show your file beside the solution, once a check has said yes: ./run compare 07."""
+    """Show your file beside the solution, once it has passed: ./run compare 07."""
     from cli.compare import compare
 
     return compare(step, whole=whole, anyway=anyway)
@@ -195,9 +195,7 @@ def compare(step: Step, whole: bool, anyway: bool) -> int:
 @main.command("grade", params=[*REPORT_OPTIONS])
 @click.argument("checkout", type=FOLDER, required=False, help="a clone with the steps; else this one")
 @click.option("--course", type=FOLDER, metavar="FOLDER", help="A clone of the course that grades instead of this one.")
-@click.option(
-    "--steps", type=Several(StepName()), metavar="STEPS", help="Only these, such as 07,w05; each must be a yes."
-)
+@click.option("--steps", type=Several(StepName()), metavar="STEPS", help="Only these, such as 07,w05; each must pass.")
 @click.option("--no-compile", is_flag=True, help="Stop each check after the numbers.")
 @click.option("--seed", type=int, help="Draw every second configuration from this number.")
 @click.option("--limit", type=click.FloatRange(1), default=1800.0, metavar="SECONDS", help="End a check after so long.")

@@ -13,7 +13,7 @@ from checker.session.views import Record
 
 @dataclass(frozen=True)
 class Problem:
-    """One reason for a no: the file, the line that it is about, the function (or nothing), and the sentence."""
+    """One reason for a failure: the file, the line that it is about, the function (or nothing), and the sentence."""
 
     file: str
     line: int

@@ -32,8 +32,8 @@ NEXT = "next"
 #: The packages that belong to a version of MAX.
 OF_MAX = re.compile(r"(max|mojo)\b")
 
-#: A line of a verdict that says no.
-NO = re.compile(r"\s*no\s{2,}")
+#: A row of a verdict that fails.
+FAILED = re.compile(r"\s*fail\s{2,}")
 
 
 class CannotTry(Exception):
@@ -45,7 +45,7 @@ class Tried:
     """What the check of one step said."""
 
     step: Step
-    answer: str  # yes, no, or "not reached"
+    answer: str  # pass, fail, or "not reached"
     seconds: float
     why: str = ""
 
@@ -58,7 +58,7 @@ def try_max(version: str, *, steps: list[Step] | None = None) -> int:
         steps: those to check; all if none are named.
 
     Returns:
-        The exit status: 0 if every check says yes and the contract holds, or there is no next version; 1 if not;
+        The exit status: 0 if every check passes and the contract holds, or there is no next version; 1 if not;
         2 if there is no environment.
     """
     try:
@@ -75,7 +75,7 @@ def try_max(version: str, *, steps: list[Step] | None = None) -> int:
     print("| step | answer | seconds | why |\n|---|---|---|---|")
     right = told.status == 0
     for tried in try_steps(folder, course, steps or all_steps()):
-        right &= tried.answer == "yes"
+        right &= tried.answer == "pass"
         print(f"| {tried.step.task} | {tried.answer} | {tried.seconds:.0f} | {tried.why} |", flush=True)
     return 0 if right else 1
 
@@ -152,14 +152,16 @@ def try_steps(folder: Path, course: Path, steps: list[Step]) -> Iterator[Tried]:
         if told.status is None:
             yield Tried(step, "not reached", seconds, f"no answer within {limit:.0f} s")
         else:
-            yield Tried(step, "no" if told.status else "yes", seconds, first_no(told.output) if told.status else "")
+            yield Tried(
+                step, "fail" if told.status else "pass", seconds, first_failure(told.output) if told.status else ""
+            )
         if uses_max(step):
             limit = EACH_SECONDS
 
 
-def first_no(output: str) -> str:
+def first_failure(output: str) -> str:
     """Return the first claim that a verdict denies, or its last paragraph if it denies none."""
-    denied = [line for line in output.splitlines() if NO.match(line)]
+    denied = [line for line in output.splitlines() if FAILED.match(line)]
     said = denied[0] if denied else output.strip().rpartition("\n\n")[2] or "it said nothing"
     return " ".join(said.split()).replace("|", "\\|")
 

@@ -22,7 +22,7 @@ SET = "solutions"
 def stage() -> None:
     """Run the compiled claims on the solutions, for the CPU; a graph that is staged ends its claim.
 
-    Those that take long are left out: a learner needs them last, and no yes waits for them.
+    Those that take long are left out: a learner needs them last, and no pass waits for them.
     """
     for step in filter(uses_max, all_steps()):
         if step.compiles_long:

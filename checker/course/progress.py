@@ -46,21 +46,21 @@ def read() -> dict[str, dict[str, Any]]:
     A file that is missing or cannot be understood counts as an empty one.
 
     Returns:
-        ``hints``: by step, how many were seen. ``yes``: by step, the digests of the ``code`` and of the ``check``, and
-        whether it was ``compiled`` too. ``no``: by step, the digest of the code that was refused last.
+        ``hints``: by step, how many were seen. ``pass``: by step, the digests of the ``code`` and of the ``check``, and
+        whether it was ``compiled`` too. ``fail``: by step, the digest of the code that failed last.
     """
     try:
         kept = json.loads(FILE.read_text())
         hints = {str(step): int(seen) for step, seen in kept["hints"].items()}
-        yes = {
-            str(step): {"code": str(one["code"]), "check": str(one["check"]), "compiled": bool(one["compiled"])}
-            for step, one in kept["yes"].items()
-            if "code" in one  # earlier versions kept something else
+        passed = {
+            str(step): {"code": str(last["code"]), "check": str(last["check"]), "compiled": bool(last["compiled"])}
+            for step, last in (kept["pass"] if "pass" in kept else kept["yes"]).items()  # as earlier versions named it
+            if "code" in last
         }
-        no = {str(step): str(code) for step, code in kept.get("no", {}).items()}
+        failed = {str(step): str(code) for step, code in kept.get("fail", kept.get("no", {})).items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return {"hints": {}, "yes": {}, "no": {}}
-    return {"hints": hints, "yes": yes, "no": no}
+        return {"hints": {}, "pass": {}, "fail": {}}
+    return {"hints": hints, "pass": passed, "fail": failed}
 
 
 @contextlib.contextmanager
@@ -79,22 +79,22 @@ def changing() -> Iterator[dict[str, dict[str, Any]]]:
             new.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
 
-def note_yes(step: Step, source: str, *, compiled: bool) -> None:
-    """Keep that the check said yes to this ``source``, and whether it did so once MAX had compiled it."""
+def note_pass(step: Step, source: str, *, compiled: bool) -> None:
+    """Keep that this ``source`` passed, and whether it did so once MAX had compiled it."""
     with changing() as kept:
-        yes = {"code": digest_of_code(step, source), "check": digest_of_check(step)}
-        before = kept["yes"].get(step.name, {})
-        was_compiled = bool(before.get("compiled")) and {**before, **yes} == before
-        kept["yes"][step.name] = {**yes, "compiled": compiled or was_compiled}
-        kept["no"].pop(step.name, None)
+        passed = {"code": digest_of_code(step, source), "check": digest_of_check(step)}
+        before = kept["pass"].get(step.name, {})
+        was_compiled = bool(before.get("compiled")) and {**before, **passed} == before
+        kept["pass"][step.name] = {**passed, "compiled": compiled or was_compiled}
+        kept["fail"].pop(step.name, None)
 
 
-def note_no(step: Step, source: str) -> None:
-    """Keep that the check said no to this ``source``."""
+def note_failure(step: Step, source: str) -> None:
+    """Keep that this ``source`` failed."""
     with changing() as kept:
-        code = kept["no"][step.name] = digest_of_code(step, source)
-        if kept["yes"].get(step.name, {}).get("code") == code:
-            del kept["yes"][step.name]  # it has since been compiled, or its check has changed
+        code = kept["fail"][step.name] = digest_of_code(step, source)
+        if kept["pass"].get(step.name, {}).get("code") == code:
+            del kept["pass"][step.name]  # it has since been compiled, or its check has changed
 
 
 def keep_defect(step: Step, text: str) -> Path:
@@ -105,14 +105,14 @@ def keep_defect(step: Step, text: str) -> Path:
     return file
 
 
-def yes_to(step: Step) -> dict[str, Any] | None:
-    """Return what is kept of the last yes (see :func:`read`); None if there was none."""
-    return read()["yes"].get(step.name)
+def last_pass(step: Step) -> dict[str, Any] | None:
+    """Return what is kept of the last pass (see :func:`read`); None if there was none."""
+    return read()["pass"].get(step.name)
 
 
-def said_no_to(step: Step, source: str) -> bool:
-    """Return whether the last check of this ``source``, or of one that means the same, was a no."""
-    return read()["no"].get(step.name) == digest_of_code(step, source)
+def has_failed(step: Step, source: str) -> bool:
+    """Return whether this ``source``, or one that means the same, failed its last check."""
+    return read()["fail"].get(step.name) == digest_of_code(step, source)
 
 
 def hints_seen(step: Step) -> int:

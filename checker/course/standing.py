@@ -19,7 +19,7 @@ from checker.course.steps import Step
 class Standing:
     """Where one step stands: ``state`` is ``untouched``, ``missing``, ``in progress``, ``done`` or ``changed``.
 
-    ``refused`` says that the last check said no to the file as it is.
+    ``refused`` says that the file as it is failed its last check.
     """
 
     step: Step
@@ -39,23 +39,23 @@ def standing(step: Step) -> Standing:
         return Standing(step, "in progress", f"in progress ({error.short})")
     if text == skeleton(solution, step.language):
         return Standing(step, "untouched", "untouched")
-    yes = progress.yes_to(step)
-    before = "changed since its yes" if yes else "in progress"
-    state = "changed" if yes else "in progress"
+    passed = progress.last_pass(step)
+    before = "changed since its pass" if passed else "in progress"
+    state = "changed" if passed else "in progress"
     try:
         missing = unwritten(text, solution, step.language)
     except Unreadable as error:
         place = error.location
         why = f"line {place.line} is not {step.language.name}" if place else error.short
         return Standing(step, state, f"{before} ({why})")
-    if yes and yes["code"] == progress.digest_of_code(step, text):
-        if yes["check"] != progress.digest_of_check(step):
+    if passed and passed["code"] == progress.digest_of_code(step, text):
+        if passed["check"] != progress.digest_of_check(step):
             return Standing(step, "changed", "done, but its check has changed since")
-        return Standing(step, "done", "done" if yes["compiled"] else "yes, not compiled")
+        return Standing(step, "done", "done" if passed["compiled"] else "pass, not compiled")
     blanks, to_write = len(blanks_of(step)), len(missing)
-    refused = progress.said_no_to(step, text)
-    checked = "last check: no" if refused else "not checked" if yes or not to_write else ""
-    written = f"{blanks - to_write} of {blanks} blanks" if to_write or not yes else ""
+    refused = progress.has_failed(step, text)
+    checked = "last check: fail" if refused else "not checked" if passed or not to_write else ""
+    written = f"{blanks - to_write} of {blanks} blanks" if to_write or not passed else ""
     details = ", ".join(filter(None, [written, checked]))
     return Standing(step, state, f"{before} ({details})", refused)
 

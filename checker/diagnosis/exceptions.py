@@ -39,7 +39,7 @@ def error_in_words(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
     if isinstance(error, AnswerWasRead):
-        return f"Your file {error}. Write your own, and compare with it when the check says yes."
+        return f"Your file {error}. Write your own, and compare with it once the check passes."
     if found := messages.row_looked_up(str(error)):
         return f"Row {found[0]} of {_table_in(error) or 'a table'} is looked up, but it has only {found[1]} rows."
     message = _shortened(what_was_said(error)) or "without a message"

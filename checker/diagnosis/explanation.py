@@ -1,4 +1,4 @@
-"""Explain a no: judge each function alone, and look up which known mistake it makes.
+"""Explain a failure: judge each function alone, and look up which known mistake it makes.
 
 The verdict on the whole file stands. To explain it, the claims about one function are tried again with the
 solution's code in all other functions that are wrong or missing, so that no function is blamed for another.
@@ -38,7 +38,7 @@ class Diagnosis:
     Args:
         step: whose claims.
         try_: runs modules and claims.
-        drawn: whether the claims that said no are about a configuration drawn anew, on which no known mistake was
+        drawn: whether the claims that failed are about a configuration drawn anew, on which no known mistake was
         tried.
     """
 
@@ -76,7 +76,7 @@ class Diagnosis:
         }
 
     def explain(self, said: Outcomes, source: str, path: str) -> list[Explained]:
-        """Return the cause of each no of a file, with the function to fix first at the front.
+        """Return the cause of each failure of a file, with the function to fix first at the front.
 
         Args:
             said: what the claims said of it.
@@ -85,7 +85,7 @@ class Diagnosis:
         """
         if self.step.language is not PYTHON:
             return self._explain_in_order(said)
-        refused = _noes(said)
+        refused = _failed(said)
         alone = Alone(self, source, path)
         wrong: dict[str, dict[str, Outcome]] = {}
         for claim, outcome in said.items():
@@ -93,7 +93,7 @@ class Diagnosis:
                 wrong.setdefault(outcome.about, {})[claim] = outcome
         possible = [name for name in self.answers if not self.lies_in[name] & alone.missing]
         known = next(iter(that_agree(said, self.answers, possible)), "")
-        self.blamed = {label: noes for label, seen in wrong.items() if (noes := _noes(seen))}
+        self.blamed = {label: own for label, seen in wrong.items() if (own := _failed(seen))}
         lies_in = self.lies_in.get(known, set())
         if known and len(lies_in & wrong.keys()) != 1:
             return _all_from(refused, known)
@@ -104,7 +104,7 @@ class Diagnosis:
         if alone.doubtful:  # a function whose own claims hold may be behind it
             others = self.functions.keys() - wrong.keys() - alone.missing
             found |= alone.judge(dict.fromkeys(others, alone.doubtful), self.functions.keys())
-        blamed = {label: noes for label, seen in found.items() if (noes := _noes(seen))}
+        blamed = {label: own for label, seen in found.items() if (own := _failed(seen))}
         self.blamed = blamed or self.blamed
         if not blamed:
             return _all_from(refused, "Each function is right alone, but together they are not.")
@@ -127,11 +127,11 @@ class Diagnosis:
         return explained
 
     def _explain_in_order(self, said: Outcomes) -> list[Explained]:
-        """Return what each no of a kernel comes from, without compiling another: the first function that is wrong.
+        """Return what each failure of a kernel comes from, without compiling another: the first function that is wrong.
 
         Every function of a kernel calls those before it and none after it, so one that comes later has to wait.
         """
-        refused = _noes(said)
+        refused = _failed(said)
         wrong = {outcome.about for outcome in refused.values()}
         first = next(label for label in self.functions if label in wrong)
         self.blamed = {first: {claim: outcome for claim, outcome in refused.items() if outcome.about == first}}
@@ -207,7 +207,7 @@ class Alone:
         beside_right = {label: (labels & set(wrong)) - {label} for label in questions}
         for label, outcomes in self.try_(beside_right, questions).items():
             found[label] |= {claim: one for claim, one in outcomes.items() if self._fits(one)}
-        failed = {label: noes for label, outcomes in found.items() if (noes := _noes(outcomes))}
+        failed = {label: own for label, outcomes in found.items() if (own := _failed(outcomes))}
         beside_none = {label: labels - {label} for label in failed if labels - {label} != beside_right[label]}
         for label, outcomes in self.try_(beside_none, failed).items():
             for claim, one in outcomes.items():
@@ -228,7 +228,7 @@ class Alone:
     ) -> Mapping[str, Outcomes]:
         """Return what claims say of single functions, with the solution's code in ``replaced`` ones.
 
-        If that turns the file into the solution, the claims say yes without being run.
+        If that turns the file into the solution, the claims pass without being run.
         """
         asked = {label: set(labels) for label, labels in replaced.items() if labels}
         becomes_right = self.only_functions_differ and self.changed  # the solution itself was refused
@@ -257,7 +257,7 @@ class Alone:
         return graft(self.source, self.diagnosis.solution, [self.diagnosis.functions[label] for label in labels])
 
 
-def _noes(outcomes: Outcomes) -> dict[str, Outcome]:
+def _failed(outcomes: Outcomes) -> dict[str, Outcome]:
     return {claim: outcome for claim, outcome in outcomes.items() if outcome.verdict == FAIL}
 
 

@@ -14,7 +14,7 @@ from checker.numeric.showing import Comparison
 class Outcome:
     """What one claim said of one subject.
 
-    ``verdict`` is ``yes``, ``no``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
+    ``verdict`` is ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
     ``observed`` is a sketch of the array that did not fit, or the words of the refusal or error: what naming compares.
     ``compared`` is what ``--show`` shows.
     """

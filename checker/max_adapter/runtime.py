@@ -171,7 +171,7 @@ HOOKS = (
     Hook(
         "graphs",
         graphs.install,
-        "each module is compiled by itself, and a yes waits for it: the first of a step takes up to a minute longer",
+        "each module is compiled by itself, and a pass waits for it: the first of a step takes up to a minute longer",
     ),
     Hook(
         "interpreter",

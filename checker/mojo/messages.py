@@ -86,8 +86,8 @@ def in_words(said: str, source: str, file: str) -> tuple[str, Location | None]:
         for habit in HABITS:
             written = re.sub(habit.line, habit.instead, lines[number - 1])
             if written != lines[number - 1]:
-                place = Location(number, lines[number - 1].strip(), instead=written.strip(), instead_line=number)
-                return f"{said_in_words} {habit.advice}", place
+                code, written = lines[number - 1].strip(), written.strip()
+                return f"{said_in_words} {habit.advice}", Location(number, code, instead=written, instead_line=number)
     place = Location(own.line, lines[own.line - 1].strip()) if 0 < own.line <= len(lines) else None
     return said_in_words, place
 

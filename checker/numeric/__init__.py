@@ -1,4 +1,4 @@
 """Numbers compared: the tolerance, the recorded references, what a pattern of wrong values says.
 
-It takes arrays; it returns yes or no, and sentences. NumPy only; both sides of a check may import it.
+It takes arrays; it returns verdicts and sentences. NumPy only; both sides of a check may import it.
 """

@@ -248,9 +248,9 @@ class Session:
     def _end_stage(self, stage: str) -> None:
         """Say that the outputs match as soon as that is known; keep the pass of a file that only has to be compiled."""
         if stage == DRAWN and self.compiles and self.compiled and self.state.numbers_are_right:
-            self._say(f"Yes: the numbers are {self.step.recorded_from}'s ({self.seconds():.1f} s).")
+            self._say(f"Pass: the outputs match {self.step.recorded_from}'s ({self.seconds():.1f} s).")
         if stage == TRACING and self.has_passed:
-            self._keep(lambda: progress.note_yes(self.step, self.source, compiled=False))
+            self._keep(lambda: progress.note_pass(self.step, self.source, compiled=False))
 
     def _say_that_it_passed(self) -> None:
         """Say that the learner may go on, once compiling takes a while."""
@@ -258,7 +258,7 @@ class Session:
             self.may_go_on = True
             self._say(
                 "Shape check passed: this step is complete. MAX now compiles it for your machine. "
-                f"You may go on: {self.view.stopping} keeps the yes.",
+                f"You may go on: {self.view.stopping} keeps the pass.",
                 aside=True,
             )
 
@@ -315,10 +315,10 @@ class Session:
         if verdict.status == PASSED:
             compare = f"Compare with {relative_path(self.step.solution_file)}."
             partly = "" if self.is_complete else ", not compiled: --no-compile left that verdict out"
-            self._say(f"Yes ({self.seconds():.1f} s){partly}. {compare}")
-            self._keep(lambda: progress.note_yes(self.step, self.source, compiled=self.is_complete))
+            self._say(f"Pass ({self.seconds():.1f} s){partly}. {compare}")
+            self._keep(lambda: progress.note_pass(self.step, self.source, compiled=self.is_complete))
         elif self.state.has_failed:
-            self._keep(lambda: progress.note_no(self.step, self.source))
+            self._keep(lambda: progress.note_failure(self.step, self.source))
             if COMPILED in self.state.stages:
                 self._keep(lambda: self._keep_for_an_issue(verdict))
         for notice in self.notices:
@@ -352,10 +352,10 @@ class Session:
         self._show_held()
         if self.has_passed:
             self.verdict = Verdict(PASSED)
-            self._say("Interrupted while MAX was compiling. The yes is kept, as `yes, not compiled`.")
+            self._say("Interrupted while MAX was compiling. The pass is kept, as `pass, not compiled`.")
         else:
             self.verdict = Verdict(INTERRUPTED)
-            known = "the numbers are right, the compiled verdict is missing"
+            known = "the outputs match, the compiled verdict is missing"
             known = known if self.state.numbers_are_right else "there is no verdict"
             self._say(f"Interrupted: {known}. Run it again; what MAX has compiled is kept.")
         return self.verdict
@@ -367,7 +367,7 @@ class Session:
         file = progress.keep_defect(self.step, f"{reasons}\n\n{self.source}")
         self._say(
             f"Only the compiler has found this, and the check should have found it before: please report it, with "
-            f"{relative_path(file)}. The yes is taken back."
+            f"{relative_path(file)}. The pass is taken back."
         )
 
     def _keep(self, note: Callable[[], None]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from checker.course.paths import relative_path
-from checker.events import Compiling, Printed, Tick
+from checker.events import FAIL, PASS, Compiling, Printed, Tick
 from checker.session.verdict import INTERRUPTED, PASSED, Explanation, Numbers, Row, Sentence
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def verdict_record(session: Session) -> Record:
         "step": session.step.name,
         "task": session.step.task,
         "file": relative_path(session.file),
-        "verdict": {PASSED: "yes", INTERRUPTED: "interrupted"}.get(status, "no"),
+        "verdict": {PASSED: PASS, INTERRUPTED: "interrupted"}.get(status, FAIL),
         "complete": status == PASSED and session.is_complete,
         "seconds": round(session.seconds(), 3),
         "seed": session.seed,

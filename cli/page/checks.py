@@ -26,7 +26,7 @@ class Running:
     def __init__(self, tell: Callable[[Record], None]) -> None:
         self.tell = tell
         self.is_ended = False
-        self.may_go_on = False  # it is a yes, and only compiling is left
+        self.may_go_on = False  # it has passed, and only compiling is left
         self.child: Child | None = None
         self.lock = threading.Lock()
 
@@ -38,7 +38,7 @@ class Running:
                 self.child.kill()
 
     def leave(self) -> None:
-        """End it because nobody listens any more, unless it goes on for the yes that compiling makes whole."""
+        """End it because nobody listens any more, unless it goes on for the pass that compiling completes."""
         if not self.may_go_on:
             self.end()
 

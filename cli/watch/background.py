@@ -14,7 +14,7 @@ from cli.watch.inputs import Compiled, Inputs
 
 
 class Compilation:
-    """The rest of a check that is already a yes: a thread listens to the child, which runs at low priority.
+    """The rest of a check that has passed already: a thread listens to the child, which runs at low priority.
 
     Its result is one line, which arrives as an input of ``watch``.
 
@@ -44,7 +44,7 @@ class Compilation:
             self.inputs.put(Compiled(self.check.step, self.check, in_one_line(self.check, verdict)))
 
     def cancel(self) -> None:
-        """Stop it; the yes stays, not compiled."""
+        """Stop it; the pass stays, not compiled."""
         self.is_cancelled = True
         self.child.kill()
         self.thread.join()
@@ -58,4 +58,4 @@ def in_one_line(check: Session, verdict: Verdict) -> str:
     why = " ".join(explanation.sentence for explanation in verdict.explanations)
     if check.state.has_failed:
         return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
-    return f"{task} is not compiled; its yes is kept. {why}"
+    return f"{task} is not compiled; its pass is kept. {why}"

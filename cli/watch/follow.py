@@ -2,7 +2,7 @@
 
 The verdict on the numbers need not wait for MAX to be imported: the grading child was started before the save and has
 already imported it (``session.child``). Every check gets a new child. ``./run bench-watch`` times it. A save during a
-check restarts it. When the file of another step is saved, that step is followed. After a yes the key n goes on to the
+check restarts it. When the file of another step is saved, that step is followed. After a pass the key n goes on to the
 next step that is not done; without a terminal, which has no keys, ``watch`` goes on by itself.
 """
 
@@ -112,12 +112,12 @@ class Watch:
         return verdict.status
 
     def go_on(self, check: Session, child: Child, events: Generator[Event]) -> int:
-        """Let the rest of a check that is already a yes go on in the background."""
+        """Let the rest of a check that has passed already go on in the background."""
         self.compilations[check.step] = Compilation(check, child, events, self.inputs)
         return PASSED
 
     def cancel(self, step: Step) -> None:
-        """Stop what runs in the background for a step; its yes stays, not compiled."""
+        """Stop what runs in the background for a step; its pass stays, not compiled."""
         if compilation := self.compilations.pop(step, None):
             compilation.cancel()
 

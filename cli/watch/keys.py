@@ -116,7 +116,7 @@ class Keys:
         return Next.CHECK
 
     def compare(self, *, anyway: bool = False) -> Next:
-        """Show the file beside the solution; if it has no yes, offer that first."""
+        """Show the file beside the solution; if it has not passed, offer that first."""
         self.watch.printer.line()
         if not anyway and standing(self.watch.step).state != "done":
             return self.offer(WARNING, partial(self.compare, anyway=True))

@@ -13,7 +13,7 @@ from html import escape
 from checker.session.printer import STYLES, WIDTH
 from play.reading.chapters import Fence
 
-#: ``  yes       _attn  Given query, …``: what `Printer.row` prints.
+#: ``  pass      _attn  Given query, …``: what `Printer.row` prints.
 ROW = re.compile(rf"(?P<head>  (?P<verdict>{'|'.join(STYLES)}) +(?:\S+ +)?)(?P<sentence>\S.*)")
 #: A name and what it is, such as a task and its description. A table has more columns, and is left in one piece.
 ENTRY = re.compile(r" *\S+(?: \S+)*  +(?=[A-Z])")

@@ -10,7 +10,7 @@ export async function showStandings() {
         const words = refused ? 'last check: no' : WORDS[state];
         for (const link of document.querySelectorAll(`#mdbook-sidebar a[href$="${name}.html"]`)) {
             link.querySelector('.standing')?.remove();
-            if (words) link.append(make('span', { class: 'standing', 'data-state': refused ? 'no' : state }, words));
+            if (words) link.append(make('span', { class: 'standing', 'data-state': refused ? 'fail' : state }, words));
         }
     }
     const landing = document.querySelector('.landing .begin');

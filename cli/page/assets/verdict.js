@@ -55,12 +55,12 @@ export class Verdict {
     }
 
     row({ verdict, about, sentence, line }) {
-        if (verdict == 'no') this.mark(line, sentence);
+        if (verdict == 'fail') this.mark(line, sentence);
         this.into('ul', 'rows').append(make('li', { 'data-verdict': verdict },
             make('span', { class: 'word' }, verdict), ' ',
             about ? make('code', {}, about) : '', ' ',
             make('span', {}, ...coded(sentence)), ' ',
-            verdict == 'no' || verdict == 'to write' ? this.link(line) : ''));
+            verdict == 'fail' || verdict == 'todo' ? this.link(line) : ''));
     }
 
     explanation({ about, sentence, where, line, numbers }) {

@@ -222,7 +222,7 @@ def test_a_yes_to_the_solution_makes_nothing_done(course):
 def test_a_yes_without_compiling_says_so_and_is_kept_as_that(course):
     course.write("s02")
     assert "not compiled: --no-compile left that verdict out. Compare" in course.check("s02", "--no-compile").stdout
-    assert states(course)["s02"] == "yes, not compiled"
+    assert states(course)["s02"] == "pass, not compiled"
     assert "not compiled" not in course.check("s02").stdout
     assert states(course)["s02"] == "done"
     course.check("s02", "--no-compile")
@@ -269,7 +269,7 @@ def test_damaged_progress_is_as_good_as_none(told, content):
     kept.write_text(content)
     assert set(states(told).values()) == {"untouched"}
     assert run(told, "hint", "w01").stdout.startswith("Hint 1")
-    assert json.loads(kept.read_text()) == {"hints": {"warmup_01": 1}, "yes": {}, "no": {}}
+    assert json.loads(kept.read_text()) == {"hints": {"warmup_01": 1}, "pass": {}, "fail": {}}
 
 
 def test_a_yes_is_a_yes_even_if_it_cannot_be_kept(told):
@@ -398,7 +398,7 @@ def test_compare_waits_for_a_yes(course):
     course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": "return query @ key.swapaxes(-1, -2)"})
     early = run(course, "compare", "w01")
     assert early.returncode == 1
-    assert "No check has said yes to steps/warmup_01.py: `./run w01` checks it." in early.stdout
+    assert "steps/warmup_01.py has not passed: `./run w01` checks it." in early.stdout
     assert "np.swapaxes" not in early.stdout
     assert course.check("w01").returncode == 0
     late = run(course, "compare", "w01")

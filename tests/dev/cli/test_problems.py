@@ -1,4 +1,4 @@
-"""``--problems`` and ``--github``: each no at its line, in an editor and on GitHub, whatever a step prints."""
+"""``--problems`` and ``--github``: each failure at its line, in an editor and on GitHub, whatever a step prints."""
 
 import json
 import re
@@ -71,7 +71,7 @@ def test_github_obeys_nothing_that_a_step_prints(course):
         str(course.line_of("w05", f"def {where['title']}(")),
     )
     course.write("w05", source)
-    assert obeyed(course.check("w05", "--github").stdout.splitlines()) == [], "a yes has no annotation"
+    assert obeyed(course.check("w05", "--github").stdout.splitlines()) == [], "a pass has no annotation"
 
 
 def test_the_editors_pattern_finds_what_is_printed(course):
@@ -91,15 +91,15 @@ def test_the_editors_pattern_finds_what_is_printed(course):
 
 
 def verdict(**fields):
-    return {"verdict": "no", "file": "steps/step_07.py", "rows": [], "explanations": [], "said": [], **fields}
+    return {"verdict": "fail", "file": "steps/step_07.py", "rows": [], "explanations": [], "said": [], **fields}
 
 
 def test_what_is_still_to_write_is_no_problem_and_a_file_that_cannot_be_read_is():
-    row = {"verdict": "to write", "about": "f", "sentence": "write", "line": 3}
+    row = {"verdict": "todo", "about": "f", "sentence": "write", "line": 3}
     assert problems_of(verdict(rows=[row], said=["One blank is left."])) == []
     assert problems_of(verdict(said=["The file is missing.", "x"])) == [
         Problem("steps/step_07.py", 1, "", "The file is missing.")
     ]
     why = {"about": "f", "sentence": "wrong", "where": [], "line": None, "numbers": False}
     assert problems_of(verdict(rows=[row], explanations=[why])) == [Problem("steps/step_07.py", 1, "f", "wrong")]
-    assert problems_of(verdict(verdict="yes", explanations=[why])) == []
+    assert problems_of(verdict(verdict="pass", explanations=[why])) == []

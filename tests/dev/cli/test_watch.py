@@ -59,12 +59,12 @@ def test_it_checks_at_every_save(course, watching):
     assert "to write  attention_scores" in shown
     assert "Watching steps/warmup_01.py: save it to check it again." in shown
     course.write("w01", edits=WRONG)
-    assert "  no        attention_scores" in terminal.expect(READY)
+    assert "  fail      attention_scores" in terminal.expect(READY)
     course.write("w01")
     shown = terminal.expect(READY)
     assert re.search(r"Yes \(\d\.\d s\)\. Compare with solutions/warmup_01\.py\.", shown)
     assert "w01 is done. Press n for w02, self-attention that can learn." in shown
-    assert "  no  " not in shown
+    assert "  fail  " not in shown
 
 
 def test_it_goes_on_where_the_learner_is(course, watching):
@@ -79,7 +79,7 @@ def test_it_goes_on_where_the_learner_is(course, watching):
 
 def test_when_everything_is_done_it_says_so(course):
     script = "from checker.course import progress, steps\nfor step in steps.all_steps():\n"
-    script += "    step.learner_file.write_text('mine')\n    progress.note_yes(step, 'mine', compiled=True)"
+    script += "    step.learner_file.write_text('mine')\n    progress.note_pass(step, 'mine', compiled=True)"
     assert course.python("-c", script).returncode == 0
     done = course.python("-m", "cli", "watch")
     assert (done.returncode, done.stdout[:33]) == (0, "Every step and warm-up is done. `")
@@ -143,7 +143,7 @@ def test_broken_and_deleted_files(course, watching):
     path.write_bytes(b"\xff")
     assert "not UTF-8 text" in terminal.expect(READY)
     path.write_text(RIGHT)
-    assert "Yes (" in terminal.expect(READY)
+    assert "Pass (" in terminal.expect(READY)
 
 
 @pytest.mark.slow
@@ -156,7 +156,7 @@ def test_a_folder_that_is_made_anew(course, watching):
     assert "The file is missing." in terminal.expect(READY)
     steps.mkdir()
     (steps / "warmup_01.py").write_text(RIGHT)
-    assert "Yes (" in terminal.expect(READY)
+    assert "Pass (" in terminal.expect(READY)
 
 
 def test_a_save_during_a_check_begins_it_anew(course, watching):
@@ -166,7 +166,7 @@ def test_a_save_during_a_check_begins_it_anew(course, watching):
     terminal.expect("| asleep")
     course.write("w01")
     shown = terminal.expect(READY, seconds=60)
-    assert "Yes (" in shown
+    assert "Pass (" in shown
     assert "No verdict" not in shown
 
 
@@ -182,7 +182,7 @@ def test_an_endless_loop_is_told_and_survived(course, watching, monkeypatch):
     course.write("w01", edits={"    return query @ ": "    print('again')\n    while True: pass\n    return query @ "})
     terminal.expect("| again")
     course.write("w01")
-    assert "Yes (" in terminal.expect(READY, seconds=60)
+    assert "Pass (" in terminal.expect(READY, seconds=60)
 
 
 HOSTILE = {
@@ -192,10 +192,10 @@ HOSTILE = {
         "import os, signal, psutil\n"
         "for other in psutil.process_iter():\n"
         "    if other.pid != os.getpid() and other.ppid() == os.getppid():\n        other.kill()\n",
-        "Yes (",
+        "Pass (",
     ),
     "reads the answer": ("open('solutions/warmup_01.py')\n", "solutions/warmup_01.py, the answer to this step"),
-    "prints a fake yes": ("print('Yes (0.1 s). Compare with x.')\nraise SystemExit\n", "Your code ends the program"),
+    "prints a fake yes": ("print('Pass (0.1 s). Compare with x.')\nraise SystemExit\n", "Your code ends the program"),
 }
 
 
@@ -207,9 +207,9 @@ def test_what_a_check_guarantees_watch_does(course, watching, lines, said):
     save(course, "w01", beginning_with(lines))
     shown = " ".join(terminal.expect(READY).split())
     assert said in shown
-    assert ("w01 is done" in shown) is (said == "Yes (")
+    assert ("w01 is done" in shown) is (said == "Pass (")
     course.write("w01")
-    assert "Yes (" in terminal.expect(READY)
+    assert "Pass (" in terminal.expect(READY)
 
 
 def test_every_check_has_a_child_of_its_own_that_was_started_before(course, watching):
@@ -244,7 +244,7 @@ print(*sorted(name for name in sys.modules if name.startswith(("solutions.", "gr
 def test_a_change_of_the_check_itself_is_noticed(course, watching):
     course.write("w01")
     terminal = watching("w01")
-    assert "Yes (" in terminal.expect(READY)
+    assert "Pass (" in terminal.expect(READY)
     wait_for_a_resting_child(terminal)
     check = course.root / "tests" / "test_warmup_01.py"
     check.write_text(check.read_text() + "\n\ndef test_more(step):\n    assert False, 'a claim that was added'\n")
@@ -272,7 +272,7 @@ def test_where_the_system_tells_of_no_changes(course, watching, monkeypatch):
     terminal = watching("w01")
     terminal.expect(READY)
     course.write("w01")
-    assert "Yes (" in terminal.expect(READY)
+    assert "Pass (" in terminal.expect(READY)
 
 
 def test_where_the_system_has_no_watches_left(tmp_path, monkeypatch):
@@ -424,7 +424,7 @@ def test_it_follows_the_file_that_is_saved(course, watching):
 def test_a_reset_elsewhere_is_shown(course, watching):
     course.write("w01")
     terminal = watching("w01")
-    assert "Yes (" in terminal.expect(READY)
+    assert "Pass (" in terminal.expect(READY)
     assert course.python("-m", "cli", "reset", "w01", "--yes").returncode == 0
     assert "4 blanks are left to write." in terminal.expect(READY)
 
@@ -538,7 +538,7 @@ def test_without_a_terminal_it_goes_on_by_itself(course):
         watch.send_signal(signal.SIGINT)
         assert watch.wait(timeout=60) == 130
     said = log.read_text()
-    assert "Yes (" in said
+    assert "Pass (" in said
     assert "On to steps/warmup_02.py.\n\nsteps/warmup_02.py\n" in said
     assert said.endswith("Stopped. `./run watch` goes on with the first step that is not done.\n")
     assert "\x1b" not in said
@@ -558,7 +558,7 @@ def test_without_a_terminal_it_ends_when_nothing_is_left(course):
     others = all_steps()[5:]
     for step in others:
         save(course, step.task, "mine")
-    yes = "".join(f"progress.note_yes(steps.Step({step.name!r}), 'mine', compiled=True)\n" for step in others)
+    yes = "".join(f"progress.note_pass(steps.Step({step.name!r}), 'mine', compiled=True)\n" for step in others)
     assert course.python("-c", f"from checker.course import progress, steps\n{yes}").returncode == 0
     ended = course.python("-m", "cli", "watch", "w05")
     assert ended.returncode == 0
@@ -591,7 +591,7 @@ def test_with_max(course, watching):
     wait_for_a_resting_child(terminal)
     course.write("s02", edits={"exclude=True": "exclude=False"})
     shown = terminal.expect(READY, seconds=600)
-    assert "  no  " in shown
+    assert "  fail  " in shown
     wait_for_a_resting_child(terminal)
     course.write("s02")
     assert "s02 is done." in terminal.expect(READY, seconds=600)

@@ -89,8 +89,8 @@ def said(run) -> str:
 def test_what_only_follows_from_another_function_waits_for_it(course):
     course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": "return -(query @ np.swapaxes(key, -2, -1))"})
     run = course.check("w01")
-    assert ("no", "attention_scores") in rows(run.stdout)
-    assert ("no", "simple_self_attention") not in rows(run.stdout)
+    assert ("fail", "attention_scores") in rows(run.stdout)
+    assert ("fail", "simple_self_attention") not in rows(run.stdout)
     assert "waits until attention_scores works" in said(run)
 
 
@@ -99,7 +99,7 @@ def test_what_follows_waits_for_what_it_calls_and_not_for_all_that_is_wrong(cour
     last_first = {"first = min(known, key=lambda pair": "first = max(known, key=lambda pair"}
     course.write("w06", edits=nearest | last_first)
     run = course.check("w06")
-    assert {("no", "most_frequent"), ("no", "encode_word")} <= rows(run.stdout)
+    assert {("fail", "most_frequent"), ("fail", "encode_word")} <= rows(run.stdout)
     waiting = re.findall(r"^  waits +(\w+) +(.+)$", run.stdout, re.MULTILINE)
     assert {*waiting} == {("learn", "waits until most_frequent works"), ("encode", "waits until encode_word works")}
 
@@ -130,7 +130,7 @@ def test_a_name_that_only_the_learners_functions_share_is_no_mistake(course):
     run = course.check("s07", "--no-compile")
     assert "c_proj has no bias; GPT-2's projections do." in said(run)
     assert "no attribute 'blocks'" not in said(run)
-    assert ("no", "forward") not in rows(run.stdout)
+    assert ("fail", "forward") not in rows(run.stdout)
 
 
 def test_an_error_of_ones_own_does_not_wait_for_the_functions_before(course):
@@ -145,7 +145,7 @@ def test_an_error_of_ones_own_does_not_wait_for_the_functions_before(course):
     run = course.check("s07", "--no-compile")
     assert "__init__: c_proj has no bias; GPT-2's projections do." in said(run)
     assert "unexpected keyword argument 'dim'. MAX's word for it is axis." in said(run)
-    assert ("no", "forward") in rows(run.stdout)
+    assert ("fail", "forward") in rows(run.stdout)
 
 
 def test_a_mistake_in_a_function_whose_own_claims_hold_is_found_there(course):
@@ -183,7 +183,7 @@ def test_a_file_in_the_source_tutorials_form_is_told_what_is_missing_and_what_is
     for missing in ("check_settings", "next_token_probabilities", "stream_tokens"):
         assert run.stdout.count(f"there is no {missing} in the file") == 1
     assert "has no attribute" not in run.stdout
-    assert {("no", "generate_next_token"), ("no", "generate_tokens")} <= rows(run.stdout)
+    assert {("fail", "generate_next_token"), ("fail", "generate_tokens")} <= rows(run.stdout)
     assert said(run).count("generate_next_token: ") >= 1
     assert "generate_tokens of an empty prompt is accepted, and must raise ValueError." in said(run)
 
@@ -207,7 +207,7 @@ def test_a_file_with_fewer_functions_is_right_so_far(course):
     printed = four_functions(course, {})
     kinds = {label: {kind for kind, about in rows(printed) if about == label} for _, label in rows(printed)}
     rest = ("read_config", "read_checkpoint", "convert_checkpoint", "check_weights", "load_pretrained")
-    assert kinds == {label: {"yes"} for label in rest}
+    assert kinds == {label: {"pass"} for label in rest}
     assert f"Right so far. Still to write: {', '.join(PARTS)}." in " ".join(printed.split())
 
 
@@ -226,8 +226,8 @@ def test_a_file_with_fewer_functions_is_right_so_far(course):
 )
 def test_a_file_with_fewer_functions_is_told_what_is_wrong(course, label, edits, sentence):
     printed = four_functions(course, edits)
-    assert ("no", label) in rows(printed)
-    assert {about for kind, about in rows(printed) if kind == "no"} == {label}
+    assert ("fail", label) in rows(printed)
+    assert {about for kind, about in rows(printed) if kind == "fail"} == {label}
     assert f"{label}: " in printed
     assert sentence in " ".join(printed.split())
 
@@ -241,7 +241,7 @@ def test_what_calls_a_function_that_is_gone_waits_for_it(course):
     assert run.stdout.count("there is no attention_scores in the file") == 1
     assert "waits until attention_scores is written" in said(run)
     assert "NameError" not in run.stdout
-    assert "no" not in {kind for kind, _ in rows(run.stdout)}
+    assert "fail" not in {kind for kind, _ in rows(run.stdout)}
     assert "Right so far. Still to write: attention_scores." in said(run)
 
 
@@ -262,15 +262,15 @@ def test_what_would_be_the_solution_itself_is_not_run(beside, tried):
     step = find_step("w01")
     source = edited(step.solution_file.read_text(), {"return query @": "return -query @"}) + beside
     said = {
-        "one": Outcome("no", observed="a number no mistake gives", about="attention_scores"),
-        "two": Outcome("no", observed="another", about="simple_self_attention"),
+        "one": Outcome("fail", observed="a number no mistake gives", about="attention_scores"),
+        "two": Outcome("fail", observed="another", about="simple_self_attention"),
     }
     asked: list[str] = []
 
     def try_(codes, claims):
         asked.extend(codes)
-        return {label: {claim: Outcome("yes") for claim in claims[label]} for label in codes}
+        return {label: {claim: Outcome("pass") for claim in claims[label]} for label in codes}
 
     explained = {one.claim: one.verdict for one in Diagnosis(step, try_).explain(said, source, "warmup_01.py")}
-    assert explained == {"one": "no", "two": "waits"}
+    assert explained == {"one": "fail", "two": "waits"}
     assert [label for label in asked if label != "attention_scores"] == tried

@@ -23,16 +23,19 @@ def test_the_copy_asks_for_the_other_version(tmp_path):
 
 
 def test_the_reason_is_the_first_claim_denied_or_the_last_words():
-    assert try_max.first_no("a\n\n  yes  it is\n  no   __init__  A | B\n  no  C\n\nNo.") == "no __init__ A \\| B"
-    assert try_max.first_no("a\n\nNo verdict: nothing\nwas heard.") == "No verdict: nothing was heard."
-    assert try_max.first_no("") == "it said nothing"
+    assert (
+        try_max.first_failure("a\n\n  pass  it is\n  fail   __init__  A | B\n  fail  C\n\nNo.")
+        == "fail __init__ A \\| B"
+    )
+    assert try_max.first_failure("a\n\nNo verdict: nothing\nwas heard.") == "No verdict: nothing was heard."
+    assert try_max.first_failure("") == "it said nothing"
 
 
-def test_steps_are_answered_with_yes_no_or_not_reached(tmp_path, monkeypatch):
+def test_steps_are_answered_with_pass_fail_or_not_reached(tmp_path, monkeypatch):
     told = iter([try_max.Told(0, "Yes"), try_max.Told(1, "No."), try_max.Told(None, "")])
     monkeypatch.setattr(try_max, "run", lambda *arguments, **options: next(told))
     tried = list(try_max.try_steps(tmp_path, tmp_path, [find_step(name) for name in ("w01", "s02", "s03")]))
-    assert [one.answer for one in tried] == ["yes", "no", "not reached"]
+    assert [one.answer for one in tried] == ["pass", "fail", "not reached"]
     assert tried[2].why == f"no answer within {try_max.EACH_SECONDS:.0f} s"
 
 
@@ -64,4 +67,4 @@ def test_the_version_before_this_one_passes_the_steps_that_contributing_says(cap
     """26.6.0 has no graph inputs in a list, so step 14 says no; an environment of its own is built for it."""
     assert try_max.try_max("26.6.0", steps=[find_step(name) for name in ("w01", "s02", "s14")]) == 1
     answers = dict(re.findall(r"^\| (\w\d\d) \| ([\w ]+) \|", capsys.readouterr().out, re.MULTILINE))
-    assert answers == {"w01": "yes", "s02": "yes", "s14": "no"}
+    assert answers == {"w01": "pass", "s02": "pass", "s14": "fail"}

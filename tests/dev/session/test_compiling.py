@@ -23,7 +23,7 @@ IN_WORDS = """centered = x - x.mean(-1)
 #: Right for the sizes of an array, and another function for those of a graph.
 WRONG_WHEN_COMPILED = "return {right} if str(x.shape[0]).isdigit() else x"
 UNTRACEABLE = "return {right} + 0 * int(x.shape[0])"
-IS_A_YES = "You may go on: Ctrl-C keeps the yes."
+IS_A_YES = "You may go on: Ctrl-C keeps the pass."
 
 
 @pytest.fixture
@@ -35,19 +35,19 @@ def in_ones_own_way():
 @pytest.fixture
 def kept(course):
     """What the course has kept of step 03's yes."""
-    return lambda: json.loads((course.root / ".course" / "progress.json").read_text())["yes"].get("step_03")
+    return lambda: json.loads((course.root / ".course" / "progress.json").read_text())["pass"].get("step_03")
 
 
 def test_ctrl_c_while_max_compiles_keeps_the_yes(course, in_ones_own_way, kept):
     course.write("s03", edits=in_ones_own_way)
     terminal = Terminal(course.root, "-m", "cli", "s03")
     shown = terminal.expect(IS_A_YES)
-    assert "Yes: the numbers are Hugging Face's" in shown
+    assert "Pass: the outputs match Hugging Face's" in shown
     assert not kept()["compiled"]
     terminal.sendintr()
-    assert terminal.rest().rstrip().endswith("The yes is kept, as `yes, not compiled`.")
+    assert terminal.rest().rstrip().endswith("The pass is kept, as `pass, not compiled`.")
     assert terminal.exitstatus == 0
-    assert "yes, not compiled" in course.python("-m", "cli", "status").stdout
+    assert "pass, not compiled" in course.python("-m", "cli", "status").stdout
 
 
 def test_what_is_compiled_at_once_is_told_in_one_yes(course, kept):
@@ -63,10 +63,10 @@ def test_a_no_that_only_the_compiler_finds_takes_the_yes_back(course, kept):
     course.write("s03", edits={ONE_LINE: f"{WRONG_WHEN_COMPILED.format(right=right)} + {random.random()} * 1e-9"})
     run = course.check("s03")
     assert run.returncode == 1
-    assert "Yes: the numbers are Hugging Face's" in run.stdout
-    assert "  no        compiled" in run.stdout
+    assert "Pass: the outputs match Hugging Face's" in run.stdout
+    assert "  fail      compiled" in run.stdout
     report = course.root / ".course" / "report-step_03.txt"
-    assert "please report it, with .course/report-step_03.txt. The yes is taken back." in " ".join(run.stdout.split())
+    assert "please report it, with .course/report-step_03.txt. The pass is taken back." in " ".join(run.stdout.split())
     assert report.read_text().endswith((course.root / "steps" / "step_03.py").read_text())
     assert not kept()
 
@@ -76,7 +76,7 @@ def test_what_cannot_be_traced_is_no_yes(course):
     course.write("s03", edits={ONE_LINE: UNTRACEABLE.format(right=right)})
     run = course.check("s03")
     assert run.returncode == 1
-    assert "  no        compiled" in run.stdout
+    assert "  fail      compiled" in run.stdout
     assert IS_A_YES not in run.stdout
     assert "please report it" not in run.stdout
 
@@ -116,7 +116,7 @@ def test_a_save_of_the_same_step_ends_its_compilation(course, in_ones_own_way, k
         terminal.expect("q quit")
         compiling = workers_below(terminal.pid)
         course.write("s03", edits={ONE_LINE: "return x"})
-        assert "  no        forward" in terminal.expect("q quit")
+        assert "  fail      forward" in terminal.expect("q quit")
         assert len(compiling - workers_below(terminal.pid)) == 2  # it, and the one that was ready
         assert not kept()["compiled"]
     finally:
@@ -131,7 +131,7 @@ def test_a_check_that_is_left_for_the_step_being_compiled_is_ended(course, in_on
     try:
         terminal.expect("q quit")
         terminal.send("n")
-        terminal.expect("  yes       __init__")
+        terminal.expect("  pass      __init__")
         terminal.send("p")
         terminal.expect("q quit")
         assert len(workers_below(terminal.pid)) == 2  # s03's, which is compiled again, and the one that is ready
@@ -145,7 +145,7 @@ def test_a_compiler_that_gives_up_takes_no_yes_back():
         state.has_failed: in_one_line(SimpleNamespace(step=find_step("s03"), state=state), Verdict(1))
         for state in (died, refused)
     }
-    assert said[False].startswith("s03 is not compiled; its yes is kept.")
+    assert said[False].startswith("s03 is not compiled; its pass is kept.")
     assert said[True].startswith("s03 is no longer done: once compiled, it is wrong.")
 
 

@@ -13,7 +13,7 @@ from tests.dev.terminal import ended
 
 pytestmark = pytest.mark.slow
 
-FAKE = "Yes (0.1 s). Compare with solutions/solution_07.py."
+FAKE = "Pass (0.1 s). Compare with solutions/solution_07.py."
 
 HOSTILE_AT_IMPORT = {
     "sys.exit": "import sys\nsys.exit(0)\n",

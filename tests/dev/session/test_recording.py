@@ -33,9 +33,9 @@ def test_the_schema_is_one():
 
 def test_an_untouched_skeleton(course):
     verdict, status = checked(course)
-    assert (verdict["verdict"], status, verdict["complete"], verdict["seed"]) == ("no", 1, False, None)
+    assert (verdict["verdict"], status, verdict["complete"], verdict["seed"]) == ("fail", 1, False, None)
     blanks = find_blanks(find_step("w05").solution_file.read_text())
-    assert [(row["verdict"], row["about"]) for row in verdict["rows"]] == [("to write", one.label) for one in blanks]
+    assert [(row["verdict"], row["about"]) for row in verdict["rows"]] == [("todo", one.label) for one in blanks]
     lines = (course.root / "steps" / "warmup_05.py").read_text().splitlines()
     for row in verdict["rows"]:
         assert lines[row["line"] - 1].strip() == "raise NotImplementedError"
@@ -44,15 +44,15 @@ def test_an_untouched_skeleton(course):
 def test_a_yes(course):
     course.write("w05")
     verdict, status = checked(course, "--seed", "7")
-    assert (verdict["verdict"], status, verdict["complete"], verdict["seed"]) == ("yes", 0, True, 7)
-    assert {row["verdict"] for row in verdict["rows"]} == {"yes"}
+    assert (verdict["verdict"], status, verdict["complete"], verdict["seed"]) == ("pass", 0, True, 7)
+    assert {row["verdict"] for row in verdict["rows"]} == {"pass"}
     assert verdict["explanations"] == []
 
 
 def test_a_yes_without_the_compiled_verdict_is_not_complete(course):
     done = course.check("s02", "--solution", "--json", "--no-compile")
     verdict = json.loads(done.stdout)
-    assert (verdict["verdict"], verdict["complete"], verdict["file"]) == ("yes", False, "solutions/solution_02.py")
+    assert (verdict["verdict"], verdict["complete"], verdict["file"]) == ("pass", False, "solutions/solution_02.py")
 
 
 @pytest.mark.slow

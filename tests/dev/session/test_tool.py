@@ -135,7 +135,9 @@ def test_a_call_with_wrong_arguments_is_answered_with_the_signature_and_one_no_i
     course.write("s09", edits={"LayerNorm(hidden_size, eps=config.layer_norm_epsilon)": call})
     run = course.check("s09", "--no-compile")
     assert run.returncode == 1
-    assert [line.split()[:2] for line in run.stdout.splitlines() if line.startswith("  no ")] == [["no", "__init__"]]
+    assert [line.split()[:2] for line in run.stdout.splitlines() if line.startswith("  fail ")] == [
+        ["fail", "__init__"]
+    ]
     assert "  waits     forward   waits until __init__ works\n" in run.stdout
     assert "The signature is LayerNorm(dim, *, eps=1e-05)." in " ".join(run.stdout.split())
 
@@ -145,7 +147,7 @@ def test_what_cannot_be_built_waits_for_init(course):
     course.write("s07", edits={"3 * self.embed_dim)\n": "3 * self.embed_dim, bias=False)\n"})
     run = course.check("s07", "--no-compile")
     assert run.returncode == 1
-    assert run.stdout.count("  no  ") == 1
+    assert run.stdout.count("  fail  ") == 1
     assert "  waits     forward       waits until __init__ works\n" in run.stdout
 
 
@@ -189,7 +191,7 @@ def test_blanks_turn_green_one_by_one(course):
         run = course.check("s07")
         assert run.returncode == 1
         assert "Right so far. Still to write: " in run.stdout
-        assert [line.split()[1] for line in run.stdout.splitlines() if line.startswith("  yes")].count(label) >= 1
+        assert [line.split()[1] for line in run.stdout.splitlines() if line.startswith("  pass")].count(label) >= 1
 
 
 @pytest.mark.slow

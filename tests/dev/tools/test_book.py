@@ -58,7 +58,7 @@ HEADINGS = [
     "You know this as",
     "Write it",
     "Hints",
-    "When it says no",
+    "When it fails",
     "Why this way?",
     "Exercises",
     "What you can do now",

@@ -296,7 +296,7 @@ def test_prose_listings_figures_and_tables_share_one_measure(view):
 def test_verdicts_have_the_colors_of_a_terminal(view):
     theme = DARK if view.theme == "navy" else LIGHT
     _, red, green, yellow = (f"rgb{tuple(theme.ansi_colors[number])}" for number in range(4))
-    wanted = {"yes": (green, False), "no": (red, True), "to write": (yellow, False)}
+    wanted = {"pass": (green, False), "fail": (red, True), "todo": (yellow, False)}
     for verdict, color, bold in view.evaluate(VERDICTS):
         assert wanted.get(verdict, (color, bold)) == (color, bold), verdict
         assert verdict in (*wanted, "waits")

@@ -135,9 +135,9 @@ def test_a_sentence_that_the_terminal_broke_is_joined_again():
     [
         ["one", "two"],
         ["", "", "after two empty lines", ""],
-        ["  yes       _attn  Short.", "  no        _attn  Short."],
+        ["  pass      _attn  Short.", "  fail      _attn  Short."],
         ["a" * 110, "    indented"],
-        [f"  yes       _attn  {'a' * 91}", "    line 58: weights = F.softmax(scores, dim=-1)"],
+        [f"  pass      _attn  {'a' * 91}", "    line 58: weights = F.softmax(scores, dim=-1)"],
         [f"{'a' * 100}.", "A sentence that begins a line of its own."],
         [f"$ {'a' * 110}", "printed below a long command"],
     ],
@@ -275,7 +275,7 @@ def test_infinity_is_a_number_and_a_function_stands_apart_from_its_argument():
 
 
 def test_times_are_not_compared_and_lines_may_be_left_out():
-    assert agrees(["Yes (0.9 s).", "x"], ["Yes (12.3 s).", "x"])
+    assert agrees(["Pass (0.9 s).", "x"], ["Pass (12.3 s).", "x"])
     assert agrees(["a", "...", "z"], ["a", "b", "c", "z"])
     assert agrees(["a", "..."], ["a"])
     assert not agrees(["a", "...", "z"], ["a", "b"])

@@ -19,8 +19,8 @@ from tools.course_copy import Course
 
 STEP = find_step("s07")
 CHECK = task_arguments(STEP.task)
-NUMBERS = "Yes: the numbers"  # the line of the numeric verdict
-ALL = "Yes ("  # the last line of a yes
+NUMBERS = "Pass: the outputs"  # the line of the numeric verdict
+ALL = "Pass ("  # the last line of a pass
 SPOILED = ("scores = scores + causal_mask", "_ = scores + causal_mask")
 NAMED = "There is no causal mask"
 IMPORT = "MAX is imported"
@@ -41,7 +41,7 @@ reference = Reference(find_step("s07").reference_file)
 attention = GPT2MultiHeadAttention(GPT2Config(**reference.config))
 attention.load_state_dict(reference.weights)
 assert np.allclose(attention(Tensor(reference["input"])).to_numpy(), reference["output"], atol=1e-5)
-print("Yes: the numbers", flush=True)
+print("Pass: the outputs", flush=True)
 """
 
 

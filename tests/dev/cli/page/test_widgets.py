@@ -391,7 +391,7 @@ def say_yes(site, task, source):
     site.course.write(task, source)
     step = find_step(task)
     kept = {"code": digest_of_code(step, source), "check": digest_of_check(step), "compiled": True}
-    progress = {"hints": {}, "yes": {step.name: kept}, "no": {}}
+    progress = {"hints": {}, "pass": {step.name: kept}, "fail": {}}
     (site.course.root / ".course" / "progress.json").write_text(json.dumps(progress))
 
 
