@@ -192,17 +192,17 @@ def test_every_state_of_a_step(course):
 
 
 @pytest.mark.slow
-def test_done_is_said_of_exactly_the_file_that_had_a_yes(course):
+def test_done_is_said_of_exactly_the_file_that_passed(course):
     course.write("w01")
     course.check("w01")
     solved = (course.root / "steps" / "warmup_01.py").read_text()
     course.write("w01", solved + "# a note\n")
     assert states(course)["w01"] == "done"  # it means the same
     course.write("w01", solved + "NOTE = 1\n")
-    assert states(course)["w01"] == "changed since its yes (not checked)"
+    assert states(course)["w01"] == "changed since its pass (not checked)"
     course.write("w01", solved.replace("return query @ ", "return 2 * query @ "))
     course.check("w01")
-    assert states(course)["w01"] == "changed since its yes (last check: no)"
+    assert states(course)["w01"] == "changed since its pass (last check: fail)"
     course.write("w01", solved)
     assert states(course)["w01"] == "done"
     check = course.root / "tests" / "test_warmup_01.py"
@@ -212,7 +212,7 @@ def test_done_is_said_of_exactly_the_file_that_had_a_yes(course):
     assert states(course)["w01"] == "done"
 
 
-def test_a_yes_to_the_solution_makes_nothing_done(course):
+def test_a_pass_of_the_solution_makes_nothing_done(course):
     course.write("w01")
     assert course.check("w01", "--solution").returncode == 0
     assert states(course)["w01"] == "in progress (4 of 4 blanks, not checked)"
@@ -255,10 +255,10 @@ def test_the_next_step_is_the_one_being_worked_on_or_comes_after_the_last_done(c
     assert "Next: steps/step_07.py" in run(course, "status").stdout
 
 
-def test_a_no_makes_nothing_done(course):
+def test_a_failure_makes_nothing_done(course):
     course.write("w01", edits={"return query @ ": "return 2 * query @ "})
     assert course.check("w01").returncode == 1
-    assert states(course)["w01"] == "in progress (4 of 4 blanks, last check: no)"
+    assert states(course)["w01"] == "in progress (4 of 4 blanks, last check: fail)"
 
 
 @pytest.mark.slow
@@ -272,12 +272,12 @@ def test_damaged_progress_is_as_good_as_none(told, content):
     assert json.loads(kept.read_text()) == {"hints": {"warmup_01": 1}, "pass": {}, "fail": {}}
 
 
-def test_a_yes_is_a_yes_even_if_it_cannot_be_kept(told):
+def test_a_pass_is_a_pass_even_if_it_cannot_be_kept(told):
     (told.root / ".course").write_text("in the way")
     told.write("w01")
     checked = told.check("w01")
     assert checked.returncode == 0
-    assert "(`status` will not know of it: .course/progress.json cannot be written, " in checked.stdout
+    assert "(Progress was not saved: .course/progress.json cannot be written, " in checked.stdout
     given = run(told, "hint", "w01")
     assert given.stdout.startswith("Hint 1")
     assert "(The next call shows this one again: .course/progress.json cannot be written, " in given.stdout
