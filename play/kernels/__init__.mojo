@@ -1,11 +1,10 @@
-"""Operations for MAX's graphs: causal attention in three forms, and a linear layer."""
+"""Operations for MAX's graphs: causal attention in two forms, and a linear layer."""
 
 from extensibility import InputTensor, ManagedTensorSlice, OutputTensor, register
 from extensibility import _MutableInputTensor as MutableInputTensor
 from max.gpu.host import DeviceContext
 from max.runtime.asyncrt import parallelism_level
 
-from .gpu import attend_on_gpu
 from .linear import linear
 from .heads import Heads, Store, attend
 from .vectors import Floats
@@ -33,49 +32,6 @@ def merged[depth: Int](output: OutputTensor[dtype=DType.float32, rank=3, ...]) -
     """Return a view of the result, in which the heads of a token stand side by side."""
     var strides = output.strides()
     return Heads(output.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), strides[0], depth, strides[1])
-
-
-@register("causal_attention")
-struct CausalAttention:
-    """[batch, head, seq, depth], twice [batch, head, total, depth], [batch] -> [batch, seq, head * depth]."""
-
-    @staticmethod
-    def execute[
-        target: StaticString, depth: Int
-    ](
-        output: OutputTensor[dtype=DType.float32, rank=3, ...],
-        query: InputTensor[dtype=DType.float32, rank=4, ...],
-        key: InputTensor[dtype=DType.float32, rank=4, ...],
-        value: InputTensor[dtype=DType.float32, rank=4, ...],
-        starts: InputTensor[dtype=DType.int32, rank=1, ...],
-        ctx: DeviceContext,
-    ) raises:
-        comptime if target == "gpu":
-            attend_on_gpu[depth](
-                query.unsafe_ptr().unsafe_origin_cast[MutAnyOrigin](),
-                key.unsafe_ptr().unsafe_origin_cast[MutAnyOrigin](),
-                value.unsafe_ptr().unsafe_origin_cast[MutAnyOrigin](),
-                starts.unsafe_ptr().unsafe_origin_cast[MutAnyOrigin](),
-                output.unsafe_ptr().unsafe_origin_cast[MutAnyOrigin](),
-                query.shape()[0],
-                query.shape()[1],
-                query.shape()[2],
-                key.shape()[2],
-                ctx,
-            )
-            return
-        attend[depth](
-            heads_of(query),
-            heads_of(key),
-            heads_of(value),
-            starts.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
-            merged[depth](output),
-            query.shape()[0],
-            query.shape()[1],
-            query.shape()[2],
-            key.shape()[2],
-            parallelism_level(None),
-        )
 
 
 @register("causal_attention_joined")

@@ -1,7 +1,6 @@
 """The operations that are written in Mojo, as functions of tensors; a shape that does not fit is refused here.
 
-They run inside a graph that is compiled while :func:`loaded` is open, in float32, on the CPU. :func:`causal_attention`
-also runs on a GPU, by a kernel that nobody has tuned.
+They run inside a graph that is compiled while :func:`loaded` is open, in float32, on the CPU.
 """
 
 from __future__ import annotations
@@ -69,38 +68,16 @@ def package(sources: Path = FOLDER) -> Path:
     return file
 
 
-def causal_attention(
-    query: Tensor, key: Tensor, value: Tensor, starts: Tensor
-) -> Tensor:  # [batch, head, seq, head_dim], twice [batch, head, total, head_dim], [batch] -> [batch, seq, embd]
-    """Let the last ``seq`` of ``total`` tokens attend to those before them and to themselves; heads come out merged.
-
-    Args:
-        query: of the new tokens.
-        key: of all tokens; the past ones come first.
-        value: likewise.
-        starts: int32, where each row of the batch begins; the keys before are padding, and not looked at. A query
-            that has no key left gets zeros.
-
-    Raises:
-        ValueError: shapes or types do not fit together.
-    """
-    _same_type(query=query, key=key, value=value)
-    _rank(4, query=query, key=key, value=value)
-    batch, heads, seq, depth = query.shape
-    if list(key.shape) != list(value.shape):
-        raise ValueError(f"key is {_shape(key)} and value {_shape(value)}; they must be alike")
-    if list(key.shape[:2]) != [batch, heads] or key.shape[3] != depth:
-        raise ValueError(f"query is {_shape(query)} and key {_shape(key)}; they may differ in the third axis alone")
-    _starts(starts, batch)
-    output = [batch, seq, heads * depth]
-    device = DeviceRef.from_device(query.device)
-    return _run("causal_attention", [query, key, value, starts], output, device, depth=int(depth))
-
-
 def joined_attention(
     joined: Tensor, starts: Tensor, n_head: int
 ) -> Tensor:  # [batch, seq, 3 * embd], [batch] -> [batch, seq, embd]
-    """Compute :func:`causal_attention` of what ``c_attn`` returns, which is read where it is.
+    """Let every token attend to those up to itself; heads come out merged.
+
+    Args:
+        joined: what ``c_attn`` returns, which is read where it is.
+        starts: int32, where each row of the batch begins; the keys before are padding, and not looked at. A query
+            that has no key left gets zeros.
+        n_head: number of heads.
 
     Raises:
         ValueError: shapes or types do not fit together.
@@ -118,7 +95,7 @@ def cached_attention(
         joined: what ``c_attn`` returns.
         keys: the buffer of a block's keys.
         values: that of its values.
-        starts: as in :func:`causal_attention`.
+        starts: as in :func:`joined_attention`.
         past: int32, how many tokens the buffers hold already.
         n_head: number of heads.
 
@@ -126,12 +103,9 @@ def cached_attention(
         ValueError: shapes or types do not fit together.
     """
     output, depth = _joined(joined, starts, n_head)
-    wanted = [joined.shape[0], n_head, keys.shape[2], depth]
     for name, buffer in (("keys", keys), ("values", values)):
-        if list(buffer.shape) != wanted:
-            raise ValueError(f"{name} is {_shape(buffer)} and must be [{', '.join(map(str, wanted))}]")
-    if past.dtype != DType.int32 or list(past.shape) != [1]:
-        raise ValueError(f"past is {past.dtype.name} {_shape(past)}; it must be int32 [1]")
+        _require(name, buffer, [joined.shape[0], n_head, keys.shape[2], depth])
+    _require("past", past, [1], DType.int32)
     buffers = [keys.__buffervalue__(), values.__buffervalue__()]  # written to, which MAX asks to be said
     return _run("causal_attention_cached", [joined, *buffers, starts, past], output, inplace=True, depth=depth)
 
@@ -144,58 +118,41 @@ def linear(
     Raises:
         ValueError: shapes or types do not fit together.
     """
-    _same_type(x=x, weight=weight, bias=bias)
-    _rank(3, x=x)
-    _rank(2, weight=weight)
-    if x.shape[2] != weight.shape[1] or list(bias.shape) != [weight.shape[0]]:
-        raise ValueError(
-            f"x is {_shape(x)}, weight {_shape(weight)} and bias {_shape(bias)}; "
-            "they must be [batch, seq, in], [out, in] and [out]"
-        )
+    _require("x", x, [None, None, weight.shape[-1]])
+    _require("weight", weight, [weight.shape[0], x.shape[-1]])
+    _require("bias", bias, [weight.shape[0]])
     return _run("linear", [x, weight, bias], [x.shape[0], x.shape[1], weight.shape[0]])
 
 
 def _run(
-    name: str,
-    values: Sequence[Any],
-    output: Sequence[Any],
-    device: DeviceRef = CPU,
-    *,
-    inplace: bool = False,
-    **parameters: int,
+    name: str, values: Sequence[Any], output: Sequence[Any], *, inplace: bool = False, **parameters: int
 ) -> Tensor:
     run = F.inplace_custom if inplace else F.custom
-    types = [TensorType(DType.float32, output, device=device)]
-    return run(name, device, values, types, parameters=parameters or None)[0]
+    types = [TensorType(DType.float32, output, device=CPU)]
+    return run(name, CPU, values, types, parameters=parameters or None)[0]
 
 
 def _joined(joined: Tensor, starts: Tensor, n_head: int) -> tuple[list[Any], int]:
     """Check what ``c_attn`` returned; return the shape of the output, and the numbers of a head."""
-    _same_type(joined=joined)
-    _rank(3, joined=joined)
+    _require("joined", joined, [None, None, joined.shape[-1]])
     batch, seq, width = joined.shape
     if int(width) % (3 * n_head):
-        raise ValueError(f"joined is {_shape(joined)}; its last axis must hold 3 times {n_head} heads")
-    _starts(starts, batch)
+        raise ValueError(f"joined is {list(joined.shape)}; its last axis must hold 3 times {n_head} heads")
+    _require("starts", starts, [batch], DType.int32)
     return [batch, seq, int(width) // 3], int(width) // (3 * n_head)
 
 
-def _same_type(**tensors: Tensor) -> None:
-    for name, tensor in tensors.items():
-        if tensor.dtype != DType.float32:
-            raise ValueError(f"{name} is {tensor.dtype.name}; these kernels compute in float32")
+def _require(name: str, tensor: Tensor, shape: Sequence[Any], dtype: DType = DType.float32) -> None:
+    """Refuse a tensor of another type or shape, in which None stands for any size.
 
-
-def _rank(wanted: int, **tensors: Tensor) -> None:
-    for name, tensor in tensors.items():
-        if tensor.rank != wanted:
-            raise ValueError(f"{name} is {_shape(tensor)}; it must have {wanted} axes")
-
-
-def _starts(starts: Tensor, batch: Any) -> None:
-    if starts.dtype != DType.int32 or list(starts.shape) != [batch]:
-        raise ValueError(f"starts is {starts.dtype.name} {_shape(starts)}; it must be int32 [{batch}]")
-
-
-def _shape(tensor: Tensor) -> str:
-    return f"[{', '.join(map(str, tensor.shape))}]"
+    Raises:
+        ValueError: it is; the message says what it must be.
+    """
+    fits = len(shape) == tensor.rank and all(
+        size in (None, axis) for size, axis in zip(shape, tensor.shape, strict=True)
+    )
+    if tensor.dtype != dtype or not fits:
+        axes, needed = (
+            ", ".join("any" if size is None else str(size) for size in sizes) for sizes in (tensor.shape, shape)
+        )
+        raise ValueError(f"{name} is {tensor.dtype.name} [{axes}]; it must be {dtype.name} [{needed}]")

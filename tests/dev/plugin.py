@@ -30,9 +30,8 @@ SLOW_FILE = re.compile(r"^pytestmark = (?:\[[^\]]*|.*)\bmark\.(?:slow|nightly)\b
 TOGETHER = (
     "test_benchmarks.py",
     "test_book_browser.py",
-    "test_causal_attention.py",
+    "test_kernels.py",
     "test_graphs.py",
-    "test_linear.py",
     "test_option.py",
     "test_play.py",
     "test_serve.py",

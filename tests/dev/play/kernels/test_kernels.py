@@ -1,0 +1,221 @@
+"""The kernels as a library that Python calls, without MAX's graphs, against NumPy in double precision.
+
+Mojo compiles them in seconds, for any processor: for this one, by night as for one with AVX2 alone, and for ARM.
+"""
+
+import ctypes
+import platform
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from mojo.run import subprocess_run_mojo
+
+from checker.course.paths import ROOT
+from checker.processor import instruction_sets
+
+pytestmark = pytest.mark.slow
+
+KERNELS = ROOT / "play" / "kernels"
+AVX2 = ("--target-cpu", "x86-64-v3")
+ARM = ("--target-triple", "aarch64-unknown-linux-gnu", "--target-cpu", "neoverse-n1")
+SHAPES = {(12, 64): "GPT-2's heads", (3, 5): "heads that no register divides", (2, 24): "whole registers and a rest"}
+
+CALLS = """
+from heads import Heads, Store, attend
+from linear import linear
+from vectors import ROWS, VECTORS, WIDTH, Floats
+
+def floats(address: Int) -> Floats:
+    return Floats(unsafe_from_address=address)
+
+def run[depth: Int](joined: Int, keys: Int, values: Int, starts: Int, output: Int, sizes: Int):
+    var size = Pointer[Int64, MutUntrackedOrigin](unsafe_from_address=sizes)
+    var batch, heads, seq, past, slots = (
+        Int(size.unsafe_load(0)), Int(size.unsafe_load(1)), Int(size.unsafe_load(2)), Int(size.unsafe_load(3)),
+        Int(size.unsafe_load(4)),
+    )
+    var width = heads * depth
+
+    def third(which: Int) {imm} -> Heads:
+        return Heads(floats(joined + 4 * which * width), seq * 3 * width, depth, 3 * width)
+
+    def cache(address: Int) {imm} -> Heads:
+        return Heads(floats(address), slots * width, slots * depth, depth)
+
+    var first = Pointer[Int32, MutUntrackedOrigin](unsafe_from_address=starts)
+    var result = Heads(floats(output), seq * width, depth, width)
+    if slots == 0:
+        attend[depth](third(0), third(1), third(2), first, result, batch, heads, seq, seq, 2)
+    else:
+        var new = Store[depth](third(1), third(2), cache(keys), cache(values), seq, past)
+        attend[depth](third(0), cache(keys), cache(values), first, result, batch, heads, seq, past + seq, 2, new)
+
+@export("linear")
+def c_linear(x: Int, weight: Int, bias: Int, rows: Int, size: Int, count: Int, output: Int) abi("C"):
+    linear(floats(x), floats(weight), floats(bias), rows, size, count, floats(output), 2)
+
+@export("tile")
+def c_tile() abi("C") -> Int:
+    return 10000 * WIDTH + 100 * ROWS + VECTORS
+""" + "".join(
+    f"""
+@export("attend_{depth}")
+def c_attend_{depth}(joined: Int, keys: Int, values: Int, starts: Int, output: Int, sizes: Int) abi("C"):
+    run[{depth}](joined, keys, values, starts, output, sizes)
+"""
+    for _, depth in SHAPES
+)
+
+
+def build(folder, *options):
+    """Compile the kernels as files that lie beside each other, where they are a package in ``play/kernels``."""
+    for path in KERNELS.glob("*.mojo"):
+        if path.stem != "__init__":
+            (folder / path.name).write_text(path.read_text().replace("from .", "from "))
+    (folder / "calls.mojo").write_text(CALLS)
+    built = folder / "built"
+    command = ["build", "--disable-warnings", *options, "-o", str(built), str(folder / "calls.mojo")]
+    done = subprocess_run_mojo(command, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return built
+
+
+no_avx2 = pytest.mark.skipif("AVX2" not in instruction_sets(), reason="this processor has no AVX2")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param((), id="here"), pytest.param(AVX2, id="AVX2", marks=[no_avx2, pytest.mark.nightly])],
+)
+def library(request, tmp_path_factory):
+    """The exported functions, which take arrays and integers, and the options they were compiled with."""
+    folder = tmp_path_factory.mktemp("kernels")
+    functions = ctypes.CDLL(str(build(folder, "--emit", "shared-lib", *request.param)))
+
+    def call(name, *arguments):
+        values = (each.ctypes.data if isinstance(each, np.ndarray) else each for each in arguments)
+        return getattr(functions, name)(*map(ctypes.c_int64, values))
+
+    return SimpleNamespace(call=call, options=request.param)
+
+
+def test_the_tile_fits_the_registers(library):
+    width, rows, vectors = (library.call("tile") // unit % 100 for unit in (10000, 100, 1))
+    registers = 16 if library.options or "AVX-512" not in " ".join(instruction_sets()) else 32
+    assert rows * vectors + vectors + 1 <= registers
+    assert width == 8 or not library.options
+
+
+# ---------------------------------------------------------------- a linear layer
+
+FEW = (1, 2, 3, 4, 5, 6, 7, 8)
+MANY = (9, 15, 16, 17, 33, 48, 49, 80, 96, 97, 144, 145, 200, 300)  # around what blocks of 16 to 144 rows hold
+SIZES = ((768, 2304), (5, 3), (17, 50), (33, 1), (64, 7), (16, 16), (24, 49))
+LONG = [
+    (rows, (size, 70)) for rows in (9, 64, 150) for size in (767, 768, 769, 1536, 1600, 3072)
+]  # than the cache takes
+
+
+@pytest.mark.parametrize(("rows", "sizes"), [*((rows, sizes) for rows in FEW + MANY for sizes in SIZES), *LONG])
+def test_a_linear_layer_of_every_number_of_rows(library, rows, sizes):
+    """The numbers around the output must stay as they are."""
+    (size, outputs), generator = sizes, np.random.default_rng(rows)
+    shapes = (rows, size), (outputs, size), (outputs,)
+    x, weight, bias = (generator.standard_normal(shape).astype(np.float32) for shape in shapes)
+    around = np.full(rows * outputs + 128, np.nan, np.float32)
+    output = around[64:-64].reshape(rows, outputs)
+    library.call("linear", x, weight, bias, rows, size, outputs, output)
+    expected = x.astype(np.float64) @ weight.astype(np.float64).T + bias
+    np.testing.assert_allclose(output, expected, rtol=0, atol=1e-6 * size)
+    assert np.isnan(around[:64]).all()
+    assert np.isnan(around[-64:]).all()
+
+
+# ---------------------------------------------------------------- attention
+
+
+def merged(heads):  # [batch, head, seq, depth] -> [batch, seq, head * depth]
+    return heads.transpose(0, 2, 1, 3).reshape(len(heads), heads.shape[2], -1)
+
+
+def expected_attention(query, key, value, starts):
+    """Compute attention as the formula says; a query with no key to look at gets zeros."""
+    query, key, value = (array.astype(np.float64) for array in (query, key, value))
+    seq = query.shape[2]
+    visible = np.tril(np.ones((seq, seq), bool)) & (np.arange(seq) >= np.array(starts)[:, None, None, None])
+    scores = np.where(visible, query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1]), -np.inf)
+    weights = np.exp(scores - np.where(visible.any(-1, keepdims=True), scores.max(-1, keepdims=True), 0))
+    sums = weights.sum(-1, keepdims=True)
+    return merged(np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0) @ value)
+
+
+def attend(library, arrays, starts, past=0, cache=None):
+    """Let tokens attend, whose queries, keys and values lie side by side as ``c_attn`` returns them."""
+    batch, heads, seq, depth = arrays[0].shape
+    joined = np.concatenate([merged(array) for array in arrays], axis=-1)
+    output = np.full((batch, seq, heads * depth), np.nan, np.float32)
+    sizes = np.array([batch, heads, seq, past, cache[0].shape[2] if cache else 0], np.int64)
+    library.call(f"attend_{depth}", joined, *(cache or (0, 0)), np.array(starts, np.int32), output, sizes)
+    return output
+
+
+def drawn(batch, shape, seq):
+    """Queries, keys and values, three times [batch, head, seq, depth]."""
+    generator, (head, depth) = np.random.default_rng(seq), shape
+    return [generator.standard_normal((batch, head, seq, depth)).astype(np.float32) for _ in range(3)]
+
+
+def check(library, arrays, starts, atol=2e-6):
+    output = attend(library, arrays, starts)
+    np.testing.assert_allclose(output, expected_attention(*arrays, starts), rtol=0, atol=atol)
+    return output
+
+
+LENGTHS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 97, 128, 200, 333, 513, 1024)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_attention_of_every_length(library, length):
+    check(library, drawn(1, (12, 64), length), [0])
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=SHAPES.get)
+@pytest.mark.parametrize("seq", [1, 3, 8, 9, 40, 130])
+def test_a_batch_with_padding_in_which_a_query_that_may_look_at_no_key_gets_zeros(library, shape, seq):
+    output = check(library, drawn(4, shape, seq), [0, seq // 2, seq - 1, seq])
+    assert not output[3].any()
+
+
+@pytest.mark.parametrize("seq", [6, 40, 100])
+def test_the_future_and_the_padding_change_nothing_and_large_scores_are_no_trouble(library, seq):
+    arrays = query, key, value = drawn(1, (12, 64), seq)
+    check(library, (30 * query, 30 * key, value), [0], atol=2e-3)  # scores of thousands: 4 digits left
+    before = check(library, arrays, [2])
+    for array in arrays[1:]:
+        array[:, :, seq - 1] = 1e4
+        array[:, :, :2] = -1e4
+    np.testing.assert_array_equal(attend(library, arrays, [2])[:, : seq - 1], before[:, : seq - 1])
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=SHAPES.get)
+@pytest.mark.parametrize("starts", [(7,), (0, 5, 60)], ids=["cores that share a head", "a core per head"])
+def test_a_text_in_pieces_is_the_text_at_once(library, shape, starts):
+    pieces, past, outputs = (9, 1, 1, 40, 130, 8, 11), 0, []
+    (head, depth), length = shape, sum(pieces)
+    arrays = drawn(len(starts), shape, length)
+    cache = [np.full((len(starts), head, length + 20, depth), np.nan, np.float32) for _ in range(2)]
+    for seq in pieces:
+        outputs.append(attend(library, [array[:, :, past : past + seq] for array in arrays], starts, past, cache))
+        past += seq
+    expected = expected_attention(*arrays, starts)
+    np.testing.assert_allclose(np.concatenate(outputs, axis=1), expected, rtol=0, atol=2e-6)
+    for kept, array in zip(cache, arrays[1:], strict=True):
+        np.testing.assert_array_equal(kept[:, :, :length], array)
+        assert np.isnan(kept[:, :, length:]).all(), "slots behind are never written, nor read"
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(platform.machine() in ("aarch64", "arm64"), reason="the other tests run them here")
+def test_they_compile_for_arm(tmp_path):
+    assert "fmla" in build(tmp_path, "--emit", "asm", *ARM).read_text()  # multiply-adds of its vectors
