@@ -30,7 +30,7 @@ SLOW_FILE = re.compile(r"^pytestmark = (?:\[[^\]]*|.*)\bmark\.(?:slow|nightly)\b
 TOGETHER = (
     "test_benchmarks.py",
     "test_book_browser.py",
-    "test_kernels.py",
+    "test_numerics.py",
     "test_graphs.py",
     "test_option.py",
     "test_play.py",
