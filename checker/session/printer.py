@@ -16,7 +16,8 @@ from checker.session.verdict import Explanation, Numbers, Row, Sentence
 from checker.session.views import Item, View
 
 STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
-WIDTH = 110
+WIDTH = 110  # of a terminal, at most
+UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
 
 
 def asked(question: str) -> bool | None:
@@ -38,7 +39,7 @@ class Printer(View):
     ) -> None:
         super().__init__()
         self.console = Console(highlight=False, markup=False, emoji=False, stderr=stderr, quiet=quiet)
-        self.console.width = min(self.console.width, widest) if self.console.is_terminal else WIDTH
+        self.console.width = min(self.console.width, widest) if self.console.is_terminal else UNBROKEN
         self.label_width = max(map(len, labels), default=12)
         self.status: Status | None = None
         self.told_why = False

@@ -1,84 +1,49 @@
 """A transcript as a page shows it: verdicts in the terminal's colors, and lines that fit a page of any width.
 
-A terminal of 110 columns broke the lines. Here each sentence is joined again; the browser breaks it where the page
-ends, and indents the next line to where the sentence began.
+What is printed into a pipe is never wrapped, so the browser breaks a line where the page ends, and indents the next one
+to where the sentence began.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from html import escape
 
-from checker.session.printer import STYLES, WIDTH
+from checker.session.printer import STYLES
 from play.reading.chapters import Fence
 
 #: ``  pass      _attn  Given query, …``: what `Printer.row` prints.
-ROW = re.compile(rf"(?P<head>  (?P<verdict>{'|'.join(STYLES)}) +(?:\S+ +)?)(?P<sentence>\S.*)")
+ROW = re.compile(rf"  (?P<verdict>{'|'.join(STYLES)})(?P<about> +(?:\S+ +)?)(?P<sentence>\S.*)")
 #: A name and what it is, such as a task and its description. A table has more columns, and is left in one piece.
-ENTRY = re.compile(r" *\S+(?: \S+)*  +(?=[A-Z])")
+ENTRY = re.compile(r"(?P<about> *\S+(?: \S+)*  +)(?P<sentence>[A-Z].*)")
 
 
 def console(fence: Fence) -> str:
     """Return a transcript as HTML: the commands set off from what they printed."""
-    screen = "".join(map(_line, joined(fence.lines)))
+    screen = "".join(map(_line, fence.lines))
     return f'<pre class="console"><code class="nohighlight"><span class="screen">{screen}</span></code></pre>'
-
-
-def joined(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines, with every sentence that the terminal's width had broken joined into one."""
-    last = before = ""  # the line as it grows, and the part that was printed last
-    for line in lines:
-        if last and _goes_on(last, before, line):
-            last += " " + line.strip()
-        else:
-            if before:
-                yield last
-            last = line
-        before = line or " "
-    if before:
-        yield last
-
-
-def _goes_on(whole: str, before: str, line: str) -> bool:
-    """Return whether ``line`` is a line of its own only because it did not fit behind the one before."""
-    words = line.split(maxsplit=1)
-    if not words or whole.startswith("$ ") or len(before) + 1 + len(words[0]) <= WIDTH:
-        return False
-    indent = len(line) - len(line.lstrip())
-    if row := ROW.match(whole):
-        return indent == len(row["head"])
-    return indent == 0 and not before.endswith((".", ":"))  # a line that ends this way may be complete
 
 
 def _line(line: str) -> str:
     """Return one line as HTML, with the column at which it continues on a narrow page."""
     if line.startswith("$ "):
-        made = f'<span class="prompt">$ </span><span class="command">{_text(line[2:])}</span>'
-        return f'<span class="said" style="--below: 2ch">{made}\n</span>'
+        return _said(2, f'<span class="prompt">$ </span><span class="command">{_text(line[2:])}</span>\n')
     if row := ROW.match(line):
-        verdict, head, sentence = row["verdict"], row["head"], row["sentence"]
-        colored = f'<span class="{_classes(STYLES[verdict])}">{verdict}</span>'
-        return _entry(f"  {colored}{_text(head[2 + len(verdict) :])}", sentence, len(head))
+        classes = " ".join(f"terminal-{part}" for part in STYLES[row["verdict"]].split())
+        head = f'  <span class="{classes}">{row["verdict"]}</span>{_text(row["about"])}'
+        return _said(row.start("sentence"), f'{head}<span class="sentence">{_text(row["sentence"])}\n</span>')
     gaps = len(re.findall(r"\S {2,}(?=\S)", line))
-    if gaps == 1 and (entry := ENTRY.match(line)):
-        return _entry(_text(entry[0]), line[entry.end() :], entry.end())
+    if gaps == 1 and (entry := ENTRY.fullmatch(line)):
+        sentence = f'<span class="sentence">{_text(entry["sentence"])}\n</span>'
+        return _said(entry.start("sentence"), f"{_text(entry['about'])}{sentence}")
     if gaps:
         return f'<span class="table">{_text(line)}\n</span>'
-    return f'<span class="said" style="--below: {len(line) - len(line.lstrip())}ch">{_text(line)}\n</span>'
+    return _said(len(line) - len(line.lstrip()), f"{_text(line)}\n")
 
 
-def _entry(head: str, sentence: str, column: int) -> str:
-    """Return a name and its sentence, which begins in a column; on a narrow page it goes below the name."""
-    return (
-        f'<span class="said" style="--below: {column}ch">{head}<span class="sentence">{_text(sentence)}\n</span></span>'
-    )
+def _said(column: int, made: str) -> str:
+    return f'<span class="said" style="--below: {column}ch">{made}</span>'
 
 
 def _text(line: str) -> str:
     return escape(line, quote=False)
-
-
-def _classes(style: str) -> str:
-    """Return the classes of a style of the terminal, ``bold red``: book.css has its colors."""
-    return " ".join(f"terminal-{part}" for part in style.split())

@@ -1,18 +1,21 @@
-"""Every number and every command of the README is this repository's own."""
+"""The README and the page on troubleshooting say what the tools do."""
 
-import json
 import re
 from xml.etree import ElementTree
 
 import pytest
 
 from checker.course.attempts import load_attempts
+from checker.course.languages import PYTHON
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps, find_step
+from checker.max_adapter.messages import ADVICE
+from play.reading.chapters import SRC
 from tools.book_maker.drawing.terminal import MISTAKE, PICTURE, STEP
+from tools.book_maker.values.book_values import loop
 
 README = (ROOT / "README.md").read_text()
-SVG = "{http://www.w3.org/2000/svg}"
+TROUBLESHOOTING = (SRC / "troubleshooting.md").read_text()
 
 
 def in_one_line(text):
@@ -21,69 +24,64 @@ def in_one_line(text):
 
 def test_every_step_is_listed():
     """Each in a row of its own, or in one of several, `w01` to `w05`, with the files of the first and the last."""
-    tasks, files = {}, {}
-    for step in all_steps():
-        tasks[step.task], files[step.task] = len(tasks), f"steps/{step.learner_file.name}"
+    names = [step.task for step in all_steps()]
     listed = []
     for first, last, file, end in re.findall(
         r"^\| `\./run (\w\d\d)`(?: to `(\w\d\d)`)? \|.*\| `(\S+)`(?: to `(\d\d)`)? \|$", README, re.MULTILINE
     ):
-        assert file == files[first]
+        assert file == f"steps/{find_step(first).learner_file.name}"
         assert end == last[1:]
-        listed += list(tasks)[tasks[first] : tasks[last or first] + 1]
-    assert listed == list(tasks)
-
-
-def test_it_is_short():
-    assert len(README.splitlines()) <= 80
-
-
-@pytest.fixture
-def said(course):
-    course.spoil(STEP, MISTAKE)
-    return in_one_line(course.check(STEP).stdout)
+        listed += names[names.index(first) : names.index(last or first) + 1]
+    assert listed == names
 
 
 @pytest.mark.slow
-def test_the_picture_is_what_the_check_says(said):
-    drawn = [element.text for element in ElementTree.parse(PICTURE).iter(f"{SVG}text")]
-    assert in_one_line(" ".join(drawn)) == f"$ ./run {STEP} {said}", "If that is right: ./run readme-picture"
+def test_the_picture_is_what_the_check_prints(course):
+    course.spoil(STEP, MISTAKE)
+    printed = in_one_line(course.check(STEP).stdout)
+    drawn = [element.text for element in ElementTree.parse(PICTURE).iter("{http://www.w3.org/2000/svg}text")]
+    assert in_one_line(" ".join(drawn)) == f"$ ./run {STEP} {printed}", "If that is right: ./run readme-picture"
     (alternative,) = re.findall(rf"!\[(.*)\]\({PICTURE.relative_to(ROOT)}\)", README)
-    assert alternative.partition("the mistake: ")[2] in said
+    assert alternative.partition("the mistake: ")[2] in printed
 
 
 def test_the_picture_loads_nothing_and_has_colors_for_light_and_for_dark():
     drawn = PICTURE.read_text()
     assert re.findall(r"https?://[^\"]*", drawn) == ["http://www.w3.org/2000/svg"]
     assert not re.search(r"@import|@font-face|href|url\((?!#)", drawn)
-    light, dark = drawn[: drawn.index("</style>")].split("@media (prefers-color-scheme: dark)")
-    rule = r"\.([\w-]+)(?: > rect)? \{ fill: (#\w+)"
-    light, dark = (dict(re.findall(rule, colors)) for colors in (light, dark))
+    rules = drawn[: drawn.index("</style>")].split("@media (prefers-color-scheme: dark)")
+    light, dark = (dict(re.findall(r"\.([\w-]+)(?: > rect)? \{ fill: (#\w+)", colors)) for colors in rules)
     assert set(dark) - set(light) == {"terminal-chrome"}  # on a light page the window has its color as an attribute
     assert all(dark[name] != color for name, color in light.items())
 
 
-def test_the_times_are_measured():
-    measured, by_step = (
-        json.loads((ROOT / "tools" / "benchmarks" / "figures" / name).read_text())["seconds"]
-        for name in ("loop.json", "steps.json")
-    )
-    assert "In about two seconds (a few more for step 21" in README
-    for verdict in ("the numeric verdict on a right answer", "the mistake in a wrong answer is named"):
-        assert measured[verdict] < 2
-    new_text = by_step.pop("s21, a new text")
-    assert len(by_step) == len(all_steps())
-    assert max(by_step.values()) < 3 < new_text < 10
-    assert "once, in about a minute" in README
+def test_its_numbers_are_those_of_the_tables():
+    attempts, text = load_attempts(find_step("07")), in_one_line(README)
+    counts = f"{len(attempts.alternatives)} alternatives are accepted and {len(attempts.mistakes)} spoiled solutions"
+    assert f"{counts} refused" in text
+    size = re.search(r"about a minute and ([\d.]+ GB)", (ROOT / "run").read_text())[1]
+    assert f"({size})" in text
+    measured = loop["seconds"]
+    assert "In about two seconds" in text
+    assert measured["the numeric verdict on a right answer"] < 2
+    assert measured["the mistake in a wrong answer is named"] < 2
+    assert "once, in about a minute" in text
     assert round(measured["the very first numeric verdict, nothing cached"] / 60) == 1
 
 
-def test_the_counts_are_those_of_the_tables():
-    attempts = load_attempts(find_step("07"))
-    accepted, refused = len(attempts.alternatives), len(attempts.mistakes)
-    assert f"{accepted} alternatives are accepted and {refused} spoiled solutions refused" in in_one_line(README)
+def test_the_page_on_troubleshooting_quotes_what_is_printed_now():
+    files = [path for folder in ("checker", "cli", "play", "solutions") for path in (ROOT / folder).rglob("*.py")]
+    sources = "\n".join(path.read_text() for path in [ROOT / "run", *files]).replace("{stop}", PYTHON.stop)
+    quoted = [
+        message for message in re.findall(r"^\*\*`([^`]+)`", TROUBLESHOOTING, re.MULTILINE) if "()" not in message
+    ]
+    assert len(quoted) > 10
+    for message in quoted:
+        for part in message.split("…"):
+            assert part.strip() in sources, f"nothing says {part.strip()!r} any more, of {message!r}"
 
 
-def test_the_size_of_the_environment_is_the_one_that_run_announces():
-    announced = re.search(r"about a minute and ([\d.]+ GB)", (ROOT / "run").read_text())[1]
-    assert f"({announced})" in README
+def test_the_page_on_troubleshooting_shows_every_advice_of_a_check():
+    shown = in_one_line(TROUBLESHOOTING)
+    for advice in ADVICE.values():
+        assert advice in shown, f"add to the attempts in troubleshooting.md one that is answered by: {advice}"
