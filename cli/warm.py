@@ -30,7 +30,6 @@ from checker.course.steps import Step, all_steps
 from checker.events import PASS, TRACED, Claimed, Died, Ended, Event, Job, Late, MaxUnusable
 from checker.session.child import run
 from checker.session.printer import Printer
-from checker.session.waiting import telling_of
 from play.serving.environment import CannotServe, check_version
 
 QUIET_SECONDS = 120.0  # for one claim on a solution, while the machine compiles
@@ -73,6 +72,7 @@ LATER = Work("the kernels of the later steps", ("checker.claims.staging", "kerne
 GRAPHS = Work("the graphs of the solutions", ("checker.claims.staging", "graphs"), 125)
 WRITING = Work("the model that writes", ("play.staging", "writing"), 65)
 SERVING = Work("the model that is served", ("play.staging", "serving"), 75)
+TO_TRACE = [FIRST, KERNELS, LATER]  # enough for checks that end with their pass
 UNSERVED = [FIRST, GRAPHS, WRITING, KERNELS, LATER]  # all but the server's; after the first, the longest first
 BEGINNING = "MAX compiles what is missing, and keeps it; the first time takes a few minutes."
 
@@ -188,20 +188,13 @@ def compile_all(works: Sequence[Work], jobs: int, warming: Warming) -> None:
             warming.printer.line(said)
 
 
-def compile_first() -> None:
-    """Compile what no two processes may compile at once: a second, if this machine has it."""
-    with telling_of(f"{FIRST.what} (where missing)"):  # a slow machine also needs a moment to import MAX
-        command = [sys.executable, "-m", *FIRST.command]
-        subprocess.run(command, cwd=ROOT, check=False)  # a test says better what is wrong
-
-
-def compile_missing() -> None:
-    """Compile what the checks and the model that writes need and this machine does not have: seconds if it has all."""
+def compile_missing(works: Sequence[Work] = UNSERVED) -> None:
+    """Compile what this machine does not have yet of ``works``: seconds if it has all."""
     printer = Printer()
     printer.line(BEGINNING)
-    warming = Warming(printer, UNSERVED, [])
+    warming = Warming(printer, works, [])
     with warming.bar:
-        compile_all(UNSERVED, os.cpu_count() or 1, warming)
+        compile_all(works, os.cpu_count() or 1, warming)
 
 
 def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = False, report: bool = False) -> int:

@@ -64,16 +64,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config, option = session.config, session.config.option
     if not getattr(option, "numprocesses", None) or hasattr(config, "workerinput") or option.collectonly:
         return
-    from cli.warm import compile_first, compile_missing
+    from cli.warm import FIRST, TO_TRACE, UNSERVED, compile_missing
+    from tools.course_copy import PROGRAMS
 
+    for program in PROGRAMS:  # into bytecode, for every copy of the course
+        compileall.compile_dir(config.rootpath / program, quiet=1)
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword and not option.markexpr:
-        from tools.course_copy import PROGRAMS
-
-        for program in PROGRAMS:  # into bytecode, for every copy of the course
-            compileall.compile_dir(config.rootpath / program, quiet=1)
-        compile_missing()
+        compile_missing(UNSERVED if option.all else TO_TRACE)
     else:
-        compile_first()
+        compile_missing([FIRST])
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -10,7 +10,6 @@ import psutil
 import pytest
 
 from checker.course.steps import find_step
-from checker.session import views
 from checker.session.printer import Printer
 from cli import warm
 from cli.warm import FIRST, GRAPHS, SERVING, Warming, Work, carry_out
@@ -76,11 +75,10 @@ def test_what_two_processes_must_not_compile_at_once_comes_first_and_alone(warmi
     assert set(works[1:]) >= {GRAPHS, SERVING}
 
 
-def test_the_functions_in_mojo_are_compiled_where_max_looks_for_them(capsys, monkeypatch):
+def test_the_functions_in_mojo_are_compiled_where_max_looks_for_them(capsys):
     """The whole file: a process that imports MAX while it is written ends with "invalid ELF header"."""
-    monkeypatch.setattr(views, "SHOW_COMPILING_AFTER", 0.0)
-    warm.compile_first()
-    assert re.search(r"compiled the functions of MAX in Mojo \(where missing\) in \d+ s", capsys.readouterr().err)
+    warm.compile_missing([FIRST])
+    assert re.search(r"  the functions of MAX in Mojo \(\d+ s\)", capsys.readouterr().out)
     package = Path(importlib.util.find_spec("max").submodule_search_locations[0], "_kv_cache_ops")
     assert list(package.glob("__mojocache__/kv_cache_ops.hash-*.so"))
 
