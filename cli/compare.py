@@ -115,26 +115,22 @@ def _side_by_side(rows: list[Row], names: tuple[str, str], printer: Printer) -> 
     table.add_column("", width=3)
     table.add_column(names[1], ratio=1, overflow="fold")
     for left, mark, right in rows:
-        table.add_row(_styled(left, mark, "yellow"), f" {mark} ", _styled(right, mark, "green"))
-    with printer.console.capture() as drawn:
-        printer.console.print(table)
-    for line in drawn.get().splitlines():
-        printer.console.out(line.rstrip(), highlight=False)  # in a log, no line ends with a column's padding
+        is_equal = mark == " "
+        table.add_row(
+            Text(left or "", "" if is_equal else "yellow"), f" {mark} ", Text(right or "", "" if is_equal else "green")
+        )
+    printer.console.print(table)
 
 
 def _one_above_the_other(rows: list[Row], names: tuple[str, str], printer: Printer) -> None:
-    for side, style in ((0, "yellow"), (2, "green")):
-        printer.console.print(Text(names[side // 2] + ":", "dim"))
-        for row in rows:
-            line, mark = row[side], row[1]
-            if isinstance(line, str):
-                printer.styled(f"  {mark} ", _styled(line, mark, style))
-        if side == 0:
-            printer.line()
-
-
-def _styled(line: str | None, mark: str, style: str) -> Text:
-    return Text(line or "", style if mark != " " else "")
+    for name, lines, style in (
+        (names[0], [(left, mark) for left, mark, _ in rows], "yellow"),
+        (names[1], [(right, mark) for _, mark, right in rows], "green"),
+    ):
+        printer.styled((f"{name}:", "dim"))
+        for line, mark in lines:
+            if line is not None:
+                printer.styled(f"  {mark} ", (line, "" if mark == " " else style))
 
 
 def compare(step: Step, *, whole: bool, anyway: bool) -> int:
@@ -164,12 +160,8 @@ def compare(step: Step, *, whole: bool, anyway: bool) -> int:
     different = list(pairs(step, source, whole=whole))
     for pair in different:
         show(pair, step, printer)
-    if different:
-        printer.line(f"\n{count - len(different)} of {count} blanks are written as in the solution.")
-    else:
-        printer.line(
-            f"Every blank of {relative_path(step.learner_file)} is written as in {relative_path(step.solution_file)}."
-        )
+    same = f"{count - len(different)} of {count} blanks are written as in the solution."
+    printer.line(f"\n{same}" if different else same)
     if more := additions(step, source):
         printer.line(f"Your file also has {', '.join(more)}.")
     return 0

@@ -5,8 +5,10 @@ This process does not import MAX, which may be missing or broken. Another proces
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -47,26 +49,30 @@ def doctor() -> int:
 
 
 def ask(module: str, *arguments: str, seconds: float) -> tuple[int | None, str]:
-    """Run a module of ours in a process of its own; return its exit status and what it said.
+    """Run a module of ours in a process of its own; return its exit status and what it printed.
 
     There is no status if it did not end within ``seconds``; it is then killed, with everything that it started.
     """
-    command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, "-m", module, *arguments],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     ) as process:
         try:
-            said, _ = process.communicate(timeout=seconds)
-            return process.returncode, said.strip()
+            output, _ = process.communicate(timeout=seconds)
+            return process.returncode, output.strip()
         except subprocess.TimeoutExpired:
-            for one in [*psutil.Process(process.pid).children(recursive=True), process]:
-                one.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             return None, ""
 
 
-def last_line(said: str) -> str:
-    """Return the last line of what a process said."""
-    return said.splitlines()[-1] if said else "it said nothing"
+def last_line(output: str) -> str:
+    """Return the last line of what a process printed."""
+    return output.splitlines()[-1] if output else "it printed nothing"
 
 
 def python() -> str:
@@ -76,88 +82,72 @@ def python() -> str:
     return f"{version} ({sys.executable})" if fits else f"no: {version}; this course needs 3.11, 3.12 or 3.13"
 
 
-def max_version() -> str:
-    """Return the installed MAX, if it is the one that the course is written for and can be imported."""
-    if why := why_not_usable():
-        return f"no: {why}"
-    status, said = contract_said()
-    return f"no: {said}" if status == CANNOT_IMPORT else installed_version()
-
-
 @cache
-def contract_said() -> tuple[int | None, str]:
+def ask_contract() -> tuple[int | None, str]:
     """Return what the contract with MAX says, from a process that imports MAX."""
     return ask("checker.max_adapter.contract", seconds=CONTRACT_SECONDS)
 
 
+def max_version() -> str:
+    """Return the installed MAX, if it is the one that the course is written for and can be imported."""
+    if why := why_not_usable():
+        return f"no: {why}"
+    status, output = ask_contract()
+    return f"no: {output}" if status == CANNOT_IMPORT else installed_version()
+
+
 def contract() -> str:
     """Return whether the names of MAX that the course relies on are as it expects; checks may be slower if not."""
-    status, said = contract_said()
+    status, output = ask_contract()
     if status == CANNOT_IMPORT:
         return NO_MAX
     if status is None:
         return f"no: MAX could not be asked within {CONTRACT_SECONDS:.0f} s; is the machine busy? Run this again"
-    if status and "Traceback" in said:
-        return f"no: MAX ended the process that asked it: {last_line(said)}"
-    return said.replace("\n", f"\n{'':<12} ")
+    if status and "Traceback" in output:
+        return f"no: MAX ended the process that asked it: {last_line(output)}"
+    return output.replace("\n", f"\n{'':<12} ")
 
 
 def gpu() -> str:
     """Return the accelerator, if an operation ran on it and was right."""
-    if contract_said()[0] == CANNOT_IMPORT:
+    if ask_contract()[0] == CANNOT_IMPORT:
         return NO_MAX
-    status, said = ask("checker.max_adapter.probe", seconds=PROBE_SECONDS)
+    status, output = ask("checker.max_adapter.probe", seconds=PROBE_SECONDS)
     if status is None:
         return f"found, but an addition on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU"
     if status == 0:
-        return f"{last_line(said)}: an addition on it gives the right sum"
-    return "none that MAX can use; checks run on the CPU" if "there is no device" in said else f"no: {last_line(said)}"
+        return f"{last_line(output)}: an addition on it gives the right sum"
+    none = "none that MAX can use; checks run on the CPU"
+    return none if "there is no device" in output else f"no: {last_line(output)}"
 
 
 def kernels() -> str:
     """Return whether the kernels that the checks need are compiled already: the later steps load them all."""
-    if contract_said()[0] == CANNOT_IMPORT:
+    if ask_contract()[0] == CANNOT_IMPORT:
         return NO_MAX
     step = next(step for step in reversed(all_steps()) if uses_max(step) and step.language is PYTHON)
     start = time.monotonic()
-    status, said = ask("cli", step.task, "--solution", "--no-compile", seconds=CACHED_SECONDS)
+    status, output = ask("cli", step.task, "--solution", "--no-compile", seconds=CACHED_SECONDS)
     if status is None:
         return "not compiled yet; `./run warm` does it in a few minutes, else the first check of a step does"
     if status:
-        return f"no: the check of {step.name} fails on its own solution ({last_line(said)}); please report this"
+        return f"no: the check of {step.name} fails on its own solution ({last_line(output)}); please report this"
     return f"compiled: the check of {step.name} takes {time.monotonic() - start:.1f} s"
 
 
 def commit() -> str:
     """Return the state of this checkout; a learner's own steps do not count as a change."""
     git = ["git", "-C", str(ROOT)]
-    found = subprocess.run([*git, "describe", "--always"], capture_output=True, text=True, check=False).stdout.strip()
-    if not found:
-        return "not a git checkout"
+    name = subprocess.run([*git, "describe", "--always"], capture_output=True, text=True, check=False).stdout.strip()
     changed = [*git, "status", "--porcelain", "--untracked-files=no", "--", ".", ":!steps"]
-    return found + ("-dirty" if subprocess.run(changed, capture_output=True, check=False).stdout else "")
+    dirty = "-dirty" if name and subprocess.run(changed, capture_output=True, check=False).stdout else ""
+    return name + dirty if name else "not a git checkout"
 
 
-def memory() -> str:
-    """Return the free memory."""
-    free = psutil.virtual_memory().available / 1e9
-    return f"{free:.1f} GB free" if free > NEEDED_GB["memory"] else f"no: {free:.1f} GB free; compiling needs about 4"
-
-
-def disk() -> str:
-    """Return the free disk space in the place for packages and kernels."""
-    free = shutil.disk_usage(ROOT).free / 1e9
-    return f"{free:.1f} GB free" if free > NEEDED_GB["disk"] else f"no: {free:.1f} GB free; packages and kernels need 2"
-
-
-def metal() -> str:
-    """Return whether Apple's Metal compiler is there, which MAX needs on a Mac's GPU."""
-    found = subprocess.run(["xcrun", "-sdk", "macosx", "metal", "--version"], capture_output=True, check=False)
-    return (
-        "found"
-        if found.returncode == 0
-        else "not found; only the GPU needs it: xcodebuild -downloadComponent MetalToolchain"
-    )
+def free(name: str, free_bytes: float, use: str) -> str:
+    """Return how much of something is free, or that it is too little."""
+    needed, gigabytes = NEEDED_GB[name], free_bytes / 1e9
+    return f"{gigabytes:.1f} GB free" if gigabytes > needed else f"no: {gigabytes:.1f} GB free; {use} {needed:.0f}"
 
 
 FACTS: dict[str, Callable[[], str]] = {
@@ -167,9 +157,8 @@ FACTS: dict[str, Callable[[], str]] = {
     "max": max_version,
     "contract": contract,
     "checkout": commit,
-    "memory": memory,
-    "disk": disk,
+    "memory": lambda: free("memory", psutil.virtual_memory().available, "compiling needs about"),
+    "disk": lambda: free("disk", shutil.disk_usage(ROOT).free, "packages and kernels need"),
     "gpu": gpu,
-    **({"metal": metal} if sys.platform == "darwin" else {}),
     "kernels": kernels,
 }

@@ -28,33 +28,23 @@ def reset(steps: list[Step], *, sure: bool) -> None:
     """
     printer = Printer()
     touched = [step for step in steps if not is_untouched(step)]
-    for step in touched:
-        if not step.learner_file.is_file():
-            printer.line(f"{relative_path(step.learner_file)} is missing and will be written anew.")
-    if not (sure or _is_agreed([step for step in touched if step.learner_file.is_file()])):
+    replaced = ", ".join(relative_path(step.learner_file) for step in touched if step.learner_file.is_file())
+    what = f"This puts the skeleton in place of {replaced}. What is there now is kept beside it."
+    if replaced and not sure and asked(f"{what} Reset?") is False:
         printer.line("Nothing was changed.")
         return
     try:
         for step in touched:
-            if kept := begin_again(step):
-                printer.line(f"Your {relative_path(step.learner_file)} is kept as {relative_path(kept)}.")
-            printer.line(f"{relative_path(step.learner_file)} is the skeleton again.")
+            file, kept = relative_path(step.learner_file), begin_again(step)
+            printer.line(f"Your {file} is kept as {relative_path(kept)}." if kept else f"{file} was missing.")
+            printer.line(f"{file} is the skeleton again.")
         for step in steps:
             progress.forget(step)
     except OSError as error:
         raise CannotReset(f"{error}. Is the folder of the course writable?") from error
     if not touched:
-        one = f"{relative_path(steps[0].learner_file)} is" if len(steps) == 1 else "Every file in steps/ is"
-        printer.line(f"{one} untouched.")
-
-
-def _is_agreed(replaced: list[Step]) -> bool:
-    """Return whether a person agrees to replace these files; return True if there are none, or nobody to ask."""
-    if not replaced:
-        return True
-    files = ", ".join(relative_path(step.learner_file) for step in replaced)
-    what = f"This puts the skeleton in place of {files}. What is there now is kept beside it."
-    return asked(f"{what} Reset?") is not False
+        files = f"{relative_path(steps[0].learner_file)} is" if len(steps) == 1 else "Every file in steps/ is"
+        printer.line(f"{files} untouched.")
 
 
 def begin_again(step: Step) -> Path | None:
