@@ -68,8 +68,8 @@ def read(texts: list[str], tokenizer: Tokenizer, config: GPT2Config, stride: int
             by_length.setdefault(end - start, []).append((ids[start:end], targets))
             done = end
     batches = [rows[at : at + BATCH] for rows in by_length.values() for at in range(0, len(rows), BATCH)]
-    windows = [(np.stack([ids for ids, _ in rows]), np.stack([wanted for _, wanted in rows])) for rows in batches]
-    tokens = sum(int((wanted != NOT_COUNTED).sum()) for _, wanted in windows)
+    windows = [(np.stack(ids), np.stack(targets)) for ids, targets in (zip(*rows, strict=True) for rows in batches)]
+    tokens = sum(int((targets != NOT_COUNTED).sum()) for _, targets in windows)
     return Text(windows, tokens, sum(len(text.encode()) for text in texts))
 
 
@@ -97,9 +97,9 @@ class Measure:
         nats = 0.0
         for ids, targets in self.text.windows:
             inputs = {name: tensor(array) for name, array in switches.inputs(ids.shape[-1]).items()}
-            found = np.from_dlpack(self.graph(tensor(ids), inputs))  # [batch, seq, vocab]
-            wanted = np.take_along_axis(found, np.maximum(targets, 0)[..., None], axis=-1)[..., 0]
-            nats -= float(wanted[targets != NOT_COUNTED].astype(np.float64).sum())
+            log_probabilities = np.from_dlpack(self.graph(tensor(ids), inputs))  # [batch, seq, vocab]
+            chosen = np.take_along_axis(log_probabilities, np.maximum(targets, 0)[..., None], axis=-1)[..., 0]
+            nats -= float(chosen[targets != NOT_COUNTED].astype(np.float64).sum())
         return nats / float(np.log(2)) / self.text.bytes
 
 
@@ -113,11 +113,11 @@ def layers(measure: Measure) -> Iterator[list[float]]:
     """Yield, for each layer, the bits per byte without each of :data:`OF_A_LAYER`."""
     for layer in range(measure.config.n_layer):
         switches = (without_layer(measure.all_on, layer, *halves) for halves in OF_A_LAYER.values())
-        yield [measure.bits_per_byte(some) for some in switches]
+        yield list(map(measure.bits_per_byte, switches))
 
 
 def heads(measure: Measure) -> Iterator[list[float]]:
     """Yield, for each layer, the bits per byte without each one of its heads."""
     for layer in range(measure.config.n_layer):
         switches = (without_head(measure.all_on, layer, head) for head in range(measure.config.n_head))
-        yield [measure.bits_per_byte(some) for some in switches]
+        yield list(map(measure.bits_per_byte, switches))

@@ -87,17 +87,11 @@ def left_out(all_on: Switches, config: GPT2Config) -> dict[str, Switches]:
         "attention: no scale": replace(all_on, scores=_numbers([math.sqrt(config.head_dim)])),
         "attention: even weights": replace(all_on, scores=_numbers([0])),
         "attention: no mask": replace(all_on, mask=0 * np.tril(all_on.mask)),
-        "attention: none": replace(all_on, sublayers=_column_off(all_on.sublayers, ATTENTION)),
-        "feed-forward: none": replace(all_on, sublayers=_column_off(all_on.sublayers, FEED_FORWARD)),
+        "attention: none": without_layer(all_on, slice(None), ATTENTION),
+        "feed-forward: none": without_layer(all_on, slice(None), FEED_FORWARD),
         "residual: none": replace(all_on, stream=0 * all_on.stream),
         "head: random": replace(all_on, lm_head=_numbers(random_head)),
     }
-
-
-def _column_off(switches: np.ndarray, column: int) -> np.ndarray:
-    off = switches.copy()
-    off[:, column] = 0
-    return off
 
 
 def without_head(all_on: Switches, layer: int, head: int) -> Switches:
@@ -107,8 +101,8 @@ def without_head(all_on: Switches, layer: int, head: int) -> Switches:
     return replace(all_on, heads=heads)
 
 
-def without_layer(all_on: Switches, layer: int, *halves: int) -> Switches:
-    """Return the switches with one sublayer of a block, or both, writing nothing."""
+def without_layer(all_on: Switches, layer: int | slice, *halves: int) -> Switches:
+    """Return the switches with one sublayer of a block, or both, writing nothing; of several blocks with a slice."""
     sublayers = all_on.sublayers.copy()
     sublayers[layer, halves] = 0
     return replace(all_on, sublayers=sublayers)
@@ -129,29 +123,21 @@ class SwitchedGPT2(Module[[Tensor, Mapping[str, Tensor]], Tensor]):
         for layer, block in enumerate(transformer.h):
             normalized = normalize(block.ln_1, hidden_states, on["norm"])
             written = gather(block.attn, normalized, on["mask"], on["scores"], on["heads"][layer])
-            kept, added = on["stream"][layer], on["sublayers"][layer]
-            hidden_states = kept[ATTENTION] * hidden_states + added[ATTENTION] * written
+            stream, added = on["stream"][layer], on["sublayers"][layer]
+            hidden_states = stream[ATTENTION] * hidden_states + added[ATTENTION] * written
             written = feed_forward(block.mlp, normalize(block.ln_2, hidden_states, on["norm"]), on["activation"])
-            hidden_states = kept[FEED_FORWARD] * hidden_states + added[FEED_FORWARD] * written
+            hidden_states = stream[FEED_FORWARD] * hidden_states + added[FEED_FORWARD] * written
         return F.logsoftmax(normalize(transformer.ln_f, hidden_states, on["norm"]) @ on["lm_head"].transpose(0, 1))
 
     def compiled(self) -> Any:
         """Return the graph for the CPU, as a function of a tensor and a dictionary of tensors."""
-        config, ref = self.model.config, DeviceRef.from_device(CPU())
-        shapes: dict[str, list[Any]] = {
-            "places": ["seq"],
-            "wpe": [1],
-            "mask": ["seq", "seq"],
-            "scores": [1],
-            "heads": [config.n_layer, config.n_head],
-            "sublayers": [config.n_layer, 2],
-            "stream": [config.n_layer, 2],
-            "norm": [3],
-            "activation": [3],
-            "lm_head": [config.vocab_size, config.n_embd],
+        ref = DeviceRef.from_device(CPU())
+        arrays = everything(self.model).inputs(self.model.config.n_positions)
+        shapes: dict[str, Any] = {name: array.shape for name, array in arrays.items()}
+        shapes |= {"places": ["seq"], "mask": ["seq", "seq"]}
+        types: Any = {
+            name: TensorType(DType.from_numpy(array.dtype), shapes[name], ref) for name, array in arrays.items()
         }
-        types: Any = {name: TensorType(DType.float32, shape, ref) for name, shape in shapes.items()}
-        types["places"] = TensorType(DType.int64, ["seq"], ref)
         return self.compile(TensorType(DType.int64, ["batch", "seq"], ref), types)
 
 
@@ -168,8 +154,8 @@ def gather(
     """Apply step 07's attention, with a factor for the scores and one for the result of each head."""
     query, key, value = F.split(attention.c_attn(x), [attention.embed_dim] * 3, axis=-1)
     query, key, value = (attention._split_heads(part) for part in (query, key, value))
-    found = attend(factor * query, key, value, mask) * heads.reshape([-1, 1, 1])
-    return attention.c_proj(attention._merge_heads(found))
+    values = attend(factor * query, key, value, mask) * heads.reshape([-1, 1, 1])
+    return attention.c_proj(attention._merge_heads(values))
 
 
 def feed_forward(mlp: GPT2MLP, x: Tensor, on: Tensor) -> Tensor:  # [..., embd], [3] -> [..., embd]
