@@ -1,6 +1,6 @@
 """Pin every package in ``requirements/`` from ``pyproject.toml``: one resolution by uv, exported once for each extra.
 
-The groups are those of the peers that `./run bench-peers` times, each for an environment without this course.
+The groups are those of the peers that `./run bench` times, each for an environment without this course.
 
 uv's own lock file names the registry that it came from, so it stays in a temporary folder. The packages that torch
 brings for one kind of GPU are left out: pip finds out which of them a machine needs.

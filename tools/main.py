@@ -6,7 +6,8 @@ and in an environment that lacks torch or a browser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -17,18 +18,36 @@ from cli.commands import Commands, Several, StepName
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
+Command = Callable[..., None]
 
 
-def timed(rounds: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def timed(rounds: int) -> Callable[[Command], Command]:
     """Give a benchmark command its two options, ``--rounds`` and ``--out``."""
     how_often = click.option("--rounds", type=click.IntRange(min=1), default=rounds, show_default=True)
     out = click.option("--out", type=FILE, help="Write the figures as JSON.")
     return lambda command: how_often(out(command))
 
 
+def several(name: str, metavar: str, help: str) -> Callable[[Command], Command]:
+    """Give a command an option that takes names, separated by commas."""
+    return click.option(name, type=Several(click.STRING), metavar=metavar, help=help)
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Turn what a benchmark could not compare or run into an error of its command."""
+    from tools.benchmarks.comparison import WrongOutput
+    from tools.benchmarks.preparing import CannotPrepare
+
+    try:
+        yield
+    except (WrongOutput, CannotPrepare, RuntimeError) as error:
+        raise click.ClickException(str(error)) from error
+
+
 def refuse_unknown(what: str, wanted: Iterable[str], there: Iterable[str]) -> None:
     """Refuse names of parts, servers or figures that do not exist, and list those that do."""
-    if unknown := [one for one in wanted if one not in there]:
+    if unknown := [name for name in wanted if name not in there]:
         raise click.UsageError(f"{', '.join(unknown)}: there is no such {what}; choose from {', '.join(there)}")
 
 
@@ -41,75 +60,41 @@ def main() -> None:
 
 
 @main.command()
-@click.option(
-    "--only",
-    type=Several(click.STRING),
-    metavar="PARTS",
-    help="Some of peak,attention,forward,generation,memory,first,growth,gpu.",
-)
-@click.option("--quick", is_flag=True, help="Run a few short cases, to see that everything works.")
-@click.option("--cold", is_flag=True, help="Also time MAX's first result with an empty cache (minutes).")
-@click.option("--model", type=FOLDER, help="Load this checkpoint instead of seeded weights.")
-@timed(rounds=5)
-def bench(only: list[str] | None, quick: bool, cold: bool, model: Path | None, rounds: int, out: Path | None) -> None:
-    """Time the model beside Hugging Face's: --only forward, --quick; --help lists the rest"""
-    from tools.benchmarks.comparison import WrongOutput
-    from tools.benchmarks.speed import QUICK, Plan, run
-
-    refuse_unknown("part", only or [], Plan.parts)
-    plan = QUICK if quick else Plan()
-    try:
-        run(model, only or plan.parts, rounds, plan, cold, out)
-    except (WrongOutput, RuntimeError) as error:
-        raise click.ClickException(str(error)) from error
-
-
-@main.command()
-@click.option("--cold", is_flag=True, help="Also time the very first check, with an empty cache (minutes).")
-@click.option("--naive", is_flag=True, help="Also time the same check done the obvious way.")
-@timed(rounds=5)
-def bench_loop(cold: bool, naive: bool, rounds: int, out: Path | None) -> None:
-    """Time the learner's loop: how long each verdict takes"""
-    from tools.benchmarks.checks.loop import run
-
-    run(rounds, cold, naive, out)
-
-
-@main.command()
-@click.option("--steps", type=Several(StepName()), help="Only these, such as 02,w05.")
+@several("--only", "PARTS", "Some of forward,generation,memory.")
+@several("--peers", "PEERS", "Some of course,hugging-face,ctranslate2,llama.cpp.")
+@click.option("--quick", is_flag=True, help="Run the model in the box in a few short cases, to see that all works.")
 @timed(rounds=3)
-def bench_steps(steps: list[Step] | None, rounds: int, out: Path | None) -> None:
-    """Time the check of every step"""
-    from tools.benchmarks.checks.steps import run
+def bench(only: list[str] | None, peers: list[str] | None, quick: bool, rounds: int, out: Path | None) -> None:
+    """Time the model beside what a user would pick instead: --only forward, --quick; --help lists the rest
 
-    run(steps or all_steps(), rounds, out)
+    CTranslate2 and llama.cpp get an environment each under .peers/, once: 3 GB with the models. --out adds to a file
+    what was measured on this processor.
+    """
+    from tools.benchmarks.bench import MEASURED, run
+    from tools.benchmarks.peers.catalog import PEERS
 
-
-@main.command()
-@click.option("--steps", type=Several(StepName()), default="02,07,09", show_default=True)
-@click.option("--pause", default=3.0, show_default=True, help="Seconds between a verdict and the next save.")
-@timed(rounds=20)
-def bench_watch(steps: list[Step], pause: float, rounds: int, out: Path | None) -> None:
-    """Time watch: how long after a save the verdict comes"""
-    from tools.benchmarks.checks.save_to_verdict import run
-
-    run(steps, rounds, pause, out)
+    refuse_unknown("part", only or [], MEASURED)
+    refuse_unknown("peer", peers or [], PEERS)
+    with failures():
+        run(only or list(MEASURED), peers or list(PEERS), quick, rounds, out)
 
 
 @main.command()
-@click.option("--steps", type=Several(StepName()), default="02,07", show_default=True)
-@click.option("--pause", default=2.0, show_default=True, help="Seconds between a verdict and the next check.")
+@several("--only", "PARTS", "Some of check,watch,page; default: all.")
+@click.option("--steps", type=Several(StepName()), default="", help="Also time the whole checks of these, as 02,w05.")
+@click.option("--cold", is_flag=True, help="Also time the very first check, with an empty cache (minutes).")
 @timed(rounds=5)
-def bench_page(steps: list[Step], pause: float, rounds: int, out: Path | None) -> None:
-    """Time the page of the book beside watch: how soon a check answers, and a key is seen"""
-    from tools.benchmarks.checks.page import run
+def bench_loop(only: list[str] | None, steps: list[Step], cold: bool, rounds: int, out: Path | None) -> None:
+    """Time the learner's loop: how long a verdict takes in a terminal, under watch and on the page"""
+    from tools.benchmarks.loop import PARTS, run
 
-    run(steps, rounds, pause, out)
+    refuse_unknown("part", only or [], PARTS)
+    run(only or PARTS, steps, cold, rounds, out)
 
 
 @main.command()
 @click.option("--clients", type=Several(click.INT), default="1,8,32", show_default=True)
-@click.option("--servers", type=Several(click.STRING), help="Some servers, such as max,transformers; default: all.")
+@several("--servers", "SERVERS", "Some servers, such as max,transformers; default: all.")
 @click.option("--seconds", default=4.0, show_default=True, help="Length of each turn.")
 @click.option("--tokens", default=32, show_default=True, help="Tokens of each request.")
 @click.option("--large", is_flag=True, help="Also time GPT-2 small's architecture, with random weights.")
@@ -131,100 +116,28 @@ def bench_serve(
 
 
 @main.command()
-@click.option(
-    "--only", type=Several(click.STRING), metavar="PARTS", help="Some of ladder,ground,core,linear,forward,generation."
-)
+@several("--only", "PARTS", "Some of ground,core,linear.")
 @click.option("--quick", is_flag=True, help="Run few short cases, to see that all of it works.")
-@click.option("--model", type=FOLDER, help="Load this checkpoint instead of seeded weights.")
 @timed(rounds=5)
-def bench_kernels(only: list[str] | None, quick: bool, model: Path | None, rounds: int, out: Path | None) -> None:
+def bench_kernels(only: list[str] | None, quick: bool, rounds: int, out: Path | None) -> None:
     """Time the kernels in Mojo beside MAX's operations and PyTorch's"""
-    from tools.benchmarks.comparison import WrongOutput
-    from tools.benchmarks.kernels.timing import PARTS, run
+    from tools.benchmarks.kernels.measuring import PARTS, run
 
     refuse_unknown("part", only or [], PARTS)
-    try:
-        run(only, model, quick, rounds, out)
-    except (WrongOutput, RuntimeError) as error:
-        raise click.ClickException(str(error)) from error
+    with failures():
+        run(only, quick, rounds, out)
 
 
 @main.command()
-@timed(rounds=21)
-def bench_projections(rounds: int, out: Path | None) -> None:
-    """Time one fused projection against three, in NumPy"""
-    from tools.benchmarks.projections import run
-
-    run(rounds, out)
-
-
-@main.command()
-@click.option("--only", type=Several(click.STRING), metavar="VARIANTS", help="Some, such as rope,swiglu; default: all.")
-@click.option("--quick", is_flag=True, help="Leave out the blocks with a cache.")
-@timed(rounds=7)
-def bench_modern(only: list[str] | None, quick: bool, rounds: int, out: Path | None) -> None:
-    """Time a block of GPT-2 small against those of newer models"""
-    from tools.modern.timing import run
-    from tools.modern.variants import VARIANTS
-
-    refuse_unknown("variant", only or [], VARIANTS)
-    run(only, quick, rounds, out)
-
-
-@main.command()
-@click.option("--only", type=Several(click.STRING), metavar="SIZES", help="Some, such as small,gpt2; default: all.")
-@click.option("--cold", is_flag=True, help="Also time a first step that has to compile everything.")
-@click.option("--follow", type=FOLDER, help="Instead, repeat the training of this folder in PyTorch, and compare.")
-@click.option("--steps", type=click.IntRange(min=1), help="With --follow, only its first steps.")
+@several("--only", "SIZES", "Some of small,gpt2; default: all.")
 @timed(rounds=5)
-def bench_train(
-    only: list[str] | None, cold: bool, follow: Path | None, steps: int | None, rounds: int, out: Path | None
-) -> None:
+def bench_train(only: list[str] | None, rounds: int, out: Path | None) -> None:
     """Time a step of training against PyTorch"""
-    from tools.benchmarks.comparison import WrongOutput
-    from tools.benchmarks.training import SIZES, run, run_after
+    from tools.benchmarks.training.measuring import SIZES, run
 
     refuse_unknown("size", only or [], SIZES)
-    try:
-        run_after(follow, steps, out) if follow else run(only, cold, rounds, out)
-    except (WrongOutput, RuntimeError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
-
-
-@main.command()
-@click.option("--only", type=Several(click.STRING), metavar="PARTS", help="Some of prefill,generation,start,memory.")
-@click.option("--peers", type=Several(click.STRING), metavar="PEERS", help="Some, as course,ctranslate2; default: all.")
-@click.option("--lengths", type=Several(click.INT), metavar="TOKENS", help="Prompts of so many tokens, as 8,512.")
-@click.option("--batches", type=Several(click.INT), metavar="SEQUENCES", help="So many sequences at once, as 1,8.")
-@click.option("--small", is_flag=True, help="Run the model in the box in a few short cases, to see that all works.")
-@click.option("--wait", type=float, metavar="SECONDS", help="Wait for Enter once all is compiled, then every SECONDS.")
-@timed(rounds=3)
-def bench_peers(
-    only: list[str] | None,
-    peers: list[str] | None,
-    lengths: list[int] | None,
-    batches: list[int] | None,
-    small: bool,
-    wait: float | None,
-    rounds: int,
-    out: Path | None,
-) -> None:
-    """Time the model beside what a user would pick instead: --peers course,ctranslate2; --help lists the rest
-
-    Each library gets an environment of its own under .peers/, once: 5 GB with the models. --out adds to a file what was
-    measured on this processor.
-    """
-    from tools.benchmarks.peers.catalog import PEERS
-    from tools.benchmarks.peers.environments import CannotPrepare
-    from tools.benchmarks.peers.measuring import Plan, plan_of, run
-
-    refuse_unknown("part", only or [], Plan.parts)
-    refuse_unknown("peer", peers or [], PEERS)
-    try:
-        plan = plan_of(small, parts=only, lengths=lengths, batches=batches)
-        run(plan, peers or list(PEERS), small, wait, rounds, out)
-    except (CannotPrepare, RuntimeError) as error:
-        raise click.ClickException(str(error)) from error
+    with failures():
+        run(only, rounds, out)
 
 
 # ---------------------------------------------------------------- the book
@@ -352,17 +265,6 @@ def period_texts(folder: Path) -> None:
         fetch_all(folder, click.echo)
     except OSError as error:
         raise click.ClickException(str(error)) from error
-
-
-@main.command("evaluate-writing")
-@click.option("--model", type=FOLDER, default=SMALL_MODEL, help="A folder in Hugging Face's layout.")
-@click.option("--also", type=FILE, multiple=True, help="A text it has read beside Moby Dick; may be repeated.")
-@click.option("--out", type=FILE, help="Write the texts and their figures as JSON.")
-def evaluate_writing(model: Path, also: tuple[Path, ...], out: Path | None) -> None:
-    """Show what a GPT-2 writes after five fixed beginnings: invented words, repetition, the longest copy"""
-    from tools.small_model.evaluate import record_writing
-
-    record_writing(model, also, out)
 
 
 @main.command("evaluate-small")

@@ -1,7 +1,7 @@
 """Check a step at every save.
 
 The verdict on the numbers need not wait for MAX to be imported: the grading child was started before the save and has
-already imported it (``session.child``). Every check gets a new child. ``./run bench-watch`` times it. A save during a
+already imported it (``session.child``). Every check gets a new child. ``./run bench-loop`` times it. A save during a
 check restarts it. When the file of another step is saved, that step is followed. After a pass the key n goes on to the
 next step that is not done; without a terminal, which has no keys, ``watch`` goes on by itself.
 """

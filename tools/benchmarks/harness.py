@@ -1,4 +1,4 @@
-"""What every benchmark shares: the machine in words, rounds in which ways take turns, medians, ratios and tables.
+"""What every benchmark shares: the machine in words, rounds in which ways take turns, ratios, tables, files of figures.
 
 If a machine slows down in the middle of a run, everything that is compared must slow down with it. So the ways take
 turns, in an order that reverses from round to round; a figure is the median over the rounds, a ratio the median of the
@@ -8,6 +8,7 @@ for up to half a second after their last, and the next process would get half th
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import platform
@@ -30,14 +31,16 @@ Result = dict[str, Any]
 Row = dict[str, Any]
 Way = TypeVar("Way", bound=Hashable)
 
+# ---------------------------------------------------------------- the machine
+
 
 def conditions(rounds: int) -> Result:
-    """Return the head of every result: the machine, its load before anything is timed, and how many rounds.
+    """Return the head of every result: the date, the machine, its load before anything is timed, and the rounds.
 
     From now on, processes keep the bytecode of what they have compiled, as they do for a learner.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    return {"machine": machine(), "load": load(), "rounds": rounds}
+    return {"date": str(datetime.date.today()), "machine": machine(), "load": load(), "rounds": rounds}
 
 
 def machine() -> str:
@@ -102,24 +105,13 @@ def _used_by_children() -> float:
     return total
 
 
-def seconds_per_call(call: Callable[[], object], calls: int) -> float:
-    """Return the mean time of one of several calls in a row."""
-    start = time.perf_counter()
-    for _ in range(calls):
-        call()
-    return (time.perf_counter() - start) / calls
-
-
-def take_turns(
-    ways: Iterable[Way], rounds: int, measure: Callable[[Way], float], before: Callable[[], None] = lambda: None
-) -> dict[Way, list[float]]:
+def take_turns(ways: Iterable[Way], rounds: int, measure: Callable[[Way], float]) -> dict[Way, list[float]]:
     """Measure every way once per round; every second round runs backward. Return one figure per round for each.
 
-    ``before`` is called before each round. Before each turn, all that is left of the one before comes to rest.
+    Before each turn, all that is left of the one before comes to rest.
     """
     times: dict[Way, list[float]] = {way: [] for way in ways}
     for turn in range(rounds):
-        before()
         for way in reversed(times) if turn % 2 else times:
             rest()
             times[way].append(measure(way))
@@ -136,9 +128,9 @@ def milliseconds(times: Sequence[float], digits: int = 3) -> float:
     return round(1000 * statistics.median(times), digits)
 
 
-def ratio(one: Sequence[float], other: Sequence[float]) -> float:
+def ratio(times: Sequence[float], others: Sequence[float]) -> float:
     """Return the median over the rounds of how many times longer one took than the other."""
-    return round(statistics.median(a / b for a, b in zip(one, other, strict=True)), 2)
+    return round(statistics.median(a / b for a, b in zip(times, others, strict=True)), 2)
 
 
 # ---------------------------------------------------------------- tables
@@ -159,10 +151,18 @@ class Column:
 
 
 def table(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows of figures as a Markdown table."""
-    lines = [[column.title for column in columns], *([column.cell(row) for column in columns] for row in rows)]
+    """Return rows of figures as a Markdown table; a column without a figure in any row is left out."""
+    rows = list(rows)
+    shown = [column for column in columns if not rows or any(column.key in row for row in rows)]
+    lines = [[column.title for column in shown], *([column.cell(row) for column in shown] for row in rows)]
     head, *body = ["| " + " | ".join(cells) + " |" for cells in lines]
-    return "\n".join([head, "|" + "|".join(column.rule for column in columns) + "|", *body])
+    return "\n".join([head, "|" + "|".join(column.rule for column in shown) + "|", *body])
+
+
+def by_processor(results: Result, tables: Callable[[Result], Iterable[str]]) -> str:
+    """Return the tables of all processors below one another, each after the processor and the day."""
+    shown = ((name, result["date"], made) for name, result in results.items() for made in tables(result))
+    return "\n\n".join(f"**{name}**, {date}\n\n{made}" for name, date, made in shown)
 
 
 def finish(printed: str, result: Result, out: Path | None) -> None:
@@ -172,37 +172,22 @@ def finish(printed: str, result: Result, out: Path | None) -> None:
         out.write_text(json.dumps(result, indent=2) + "\n")
 
 
-def read(path: Path) -> Result:
-    """Return the figures of all processors in a file; nothing if there is none."""
-    return json.loads(path.read_text()) if path.is_file() else {}
+# ---------------------------------------------------------------- figures of all processors in one file
 
 
 def notes(results: Result) -> str:
     """Return how the figures of some processors were measured otherwise than the program does now, as a list."""
-    found = [f"- {name}: {result['note']}." for name, result in results.items() if "note" in result]
-    return "\n".join(found) or "- None"
+    return "\n".join(f"- {name}: {result['note']}." for name, result in results.items() if "note" in result) or "- None"
 
 
-def merged(before: Result, result: Result, join: Callable[[Any, Any], Any]) -> Result:
-    """Return the figures of all processors, with those of one more run on this one.
+def merged(before: Any, new: Any) -> Any:
+    """Return figures with newer ones in their place; what was not measured again stays."""
+    if not isinstance(before, dict) or not isinstance(new, dict):
+        return new
+    return before | {name: merged(before.get(name), value) for name, value in new.items()}
 
-    Figures of another machine of this name, or with another version of a library, are dropped. A note stays as long as
-    any figure from before the run does.
 
-    Args:
-        before: those of all processors so far.
-        result: those of the run: ``machine``, ``instruction sets``, ``versions`` and ``parts``.
-        join: makes one of the parts of this processor so far and those of the run.
-    """
-    mine, same = before.get(key(), {}), ("machine", "instruction sets")
-    versions = mine.get("versions", {})
-    others = [name for name, version in result["versions"].items() if versions.get(name, version) != version]
-    if others or any(mine.get(name) != result[name] for name in same):
-        if mine:
-            say("other versions, or another machine of this name: its earlier figures are dropped")
-        mine, versions = {}, {}
-    head = {name: result[name] for name in same} | {"versions": versions | result["versions"]}
-    parts = join(mine.get("parts", {}), result["parts"])
-    if "note" in mine and parts != join({}, result["parts"]):  # some of its figures are still those that it is about
-        head["note"] = mine["note"]
-    return before | {key(): head | {"parts": parts}}
+def finish_on_this_processor(tables: Callable[[Result], str], result: Result, out: Path | None) -> None:
+    """Print the tables of a result, and put its figures beside those of other processors, if a path is given."""
+    before = json.loads(out.read_text()) if out and out.is_file() else {}
+    finish(tables({key(): result}), merged(before, {key(): result}), out)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -27,9 +26,8 @@ from pathlib import Path
 from typing import IO
 
 from checker.course.paths import ROOT, SMALL_MODEL
-from solutions.solution_01 import GPT2Config
-from tools.benchmarks.comparison import write_checkpoint
 from tools.benchmarks.harness import Column, Result, conditions, finish, say, seconds, table, take_turns, task_arguments
+from tools.benchmarks.preparing import CHECKPOINT, folder_of
 
 START_SECONDS = 900
 HUGGING_FACE = [str(Path(sys.executable).parent / "transformers"), "serve", "{folder}", "--device", "cpu"]
@@ -41,22 +39,6 @@ SERVERS = {  # its name in the figures: how to start it
 READY = {"max": "/ready"}  # the path that answers once a server can be asked, if it is not /health
 Places = dict[str, tuple[int, str]]  # by server: its port, and its name of the model
 PROMPTS = [f"{who} {what}" for who, what in product(("The whale", "Ahab", "A man", "The sea"), range(8))]
-
-
-def random_checkpoint(folder: Path) -> Path:
-    """Write GPT-2 small with random weights, and return its folder; speed does not depend on what a model says."""
-    write_checkpoint(folder)
-    fill_tokenizer(folder)
-    return folder
-
-
-def fill_tokenizer(folder: Path) -> None:
-    """Write the small model's tokenizer into a folder, filled up to the vocabulary of GPT-2."""
-    tokenizer = json.loads((SMALL_MODEL / "tokenizer.json").read_text())
-    vocabulary = tokenizer["model"]["vocab"]
-    vocabulary |= {f"<{number}>": number for number in range(len(vocabulary), GPT2Config().vocab_size)}
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
-    shutil.copy(SMALL_MODEL / "tokenizer_config.json", folder)
 
 
 def ask(port: int, model: str, prompt: str, tokens: int) -> int:
@@ -169,23 +151,19 @@ def run(
         out: where to write the figures as JSON.
     """
     result = conditions(rounds) | {"tokens of a request": tokens, "clients": list(clients), "tokens a second": {}}
-    with tempfile.TemporaryDirectory() as name:
-        models = {"moby-dick": SMALL_MODEL}
-        if large:
-            (Path(name) / "random-124m").mkdir()
-            models["124M, random weights"] = random_checkpoint(Path(name) / "random-124m")
-        for model, folder in models.items():
-            with ExitStack() as stack:
-                places = {server: stack.enter_context(running(server, folder)) for server in servers}
+    models = {"moby-dick": SMALL_MODEL} | ({"124M, random weights": folder_of(False) / CHECKPOINT} if large else {})
+    for model, folder in models.items():
+        with ExitStack() as stack:
+            places = {server: stack.enter_context(running(server, folder)) for server in servers}
 
-                def measure(way: tuple[int, str], model: str = model, places: Places = places) -> float:
-                    count, server = way
-                    rate = tokens_per_second(*places[server], count, duration, tokens)
-                    say(f"  {model}, {server}, {count} clients: {rate:.1f}")
-                    return rate
+            def measure(way: tuple[int, str], model: str = model, places: Places = places) -> float:
+                count, server = way
+                rate = tokens_per_second(*places[server], count, duration, tokens)
+                say(f"  {model}, {server}, {count} clients: {rate:.1f}")
+                return rate
 
-                rates = take_turns(product(clients, places), rounds, measure)
-            result["tokens a second"][model] = {
-                server: {str(count): seconds(rates[count, server], 1) for count in clients} for server in servers
-            }
+            rates = take_turns(product(clients, places), rounds, measure)
+        result["tokens a second"][model] = {
+            server: {str(count): seconds(rates[count, server], 1) for count in clients} for server in servers
+        }
     finish(as_markdown(result), result, out)

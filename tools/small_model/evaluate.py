@@ -5,11 +5,9 @@ All three predict the same bytes. Fewer bits are better; plain text is 8 bits pe
 
 from __future__ import annotations
 
-import json
 import lzma
 import math
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,25 +17,11 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
-from play.tokens import encode, load_tokenizer
-from play.training.texts import DEV, MOBY_DICK, TEST, Corpus, moby_dick_corpus, read_text
-from solutions.solution_12 import generate_tokens
-from solutions.solution_13 import read_config
+from play.training.texts import DEV, TEST, Corpus, moby_dick_corpus, read_text
 from tools.benchmarks.harness import Column, finish, table
 
 STRIDE = 64  # tokens predicted by each window, after the first window of a chapter
 DISCOUNTS = np.linspace(0.05, 0.95, 19)
-
-#: What is written by every model that is measured, and with which seeds; fixed before the second model was trained.
-BEGINNINGS = (
-    ("Call me", 1),
-    ("The whale", 2),
-    ('"Captain Ahab," said Starbuck,', 3),
-    ("It was the first time that I", 4),
-    ("Of all the sailors on board,", 5),
-)
-CHARACTERS = 400  # of each text, after its beginning
-RUN = 4  # words; the share of runs that a text has had before says how much it repeats itself
 
 
 def model_bits(model: Any, tokenizer: Any, chapters: list[str], stride: int = STRIDE, batch: int = 16) -> float:
@@ -187,77 +171,3 @@ def record_evaluation(folder: Path, others: Sequence[Path]) -> None:
     columns = [Column("predictor", "name"), Column("bits per byte, held-out text", "bits", ".3f")]
     rows = [{"name": name, "bits": bits} for name, bits in result["test bits per byte"].items()]
     finish(table(columns, rows), result, folder / "evaluation.json")
-
-
-# ---------------------------------------------------------------- what a model writes
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case."""
-    return re.findall(r"[a-z]+", text.lower())
-
-
-def writing(text: str, known: set[str], read: str) -> dict[str, Any]:
-    """Return figures of a text that a model has written.
-
-    Args:
-        text: what follows the beginning; the word that it breaks off in should not be a part of it.
-        known: every word there is in what was read.
-        read: what was read, to look for copies in.
-    """
-    words = words_of(text)
-    runs = [tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)]
-    return {
-        "words": len(words),
-        "invented": [word for word in words if word not in known],
-        "repeated": round(1 - len(set(runs)) / len(runs), 3) if runs else 0.0,
-        "longest copy": longest_copy(text, read),
-    }
-
-
-def longest_copy(text: str, read: str) -> str:
-    """Return the longest part of a text that stands in ``read``, the first of several."""
-    longest = ""
-    for start in range(len(text)):
-        while start + len(longest) < len(text) and text[start : start + len(longest) + 1] in read:
-            longest = text[start : start + len(longest) + 1]
-    return longest
-
-
-def written(folder: Path) -> Iterator[str]:
-    """Yield what a model, in Hugging Face's layout, writes after each of :data:`BEGINNINGS`, up to the last space."""
-    disable_progress_bar()
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32").eval()
-    tokenizer, config = load_tokenizer(folder), read_config(folder)
-
-    def logits(input_ids: np.ndarray) -> np.ndarray:
-        with torch.inference_mode():
-            return model(torch.from_numpy(input_ids)).logits.numpy()
-
-    for beginning, seed in BEGINNINGS:
-        input_ids = encode(tokenizer, beginning, config)
-        rng, length = np.random.default_rng(seed), config.n_positions
-        ids = generate_tokens(logits, input_ids, CHARACTERS // 2, 0.8, top_k=40, rng=rng, n_positions=length)
-        yield tokenizer.decode(ids[0, input_ids.shape[1] :].tolist())[:CHARACTERS].rpartition(" ")[0]
-
-
-def record_writing(folder: Path, others: Sequence[Path], out: Path | None) -> None:
-    """Have a model write after each of :data:`BEGINNINGS`; print the texts with their figures.
-
-    Args:
-        folder: the model, in Hugging Face's layout.
-        others: texts that it has read beside *Moby Dick*.
-        out: where the figures go.
-    """
-    read = "\n".join(read_text(file) for file in (MOBY_DICK, *others))
-    known = set(words_of(read))
-    result = []
-    for (beginning, seed), text in zip(BEGINNINGS, written(folder), strict=True):
-        result.append({"beginning": beginning, "seed": seed, "text": text, **writing(text, known, read)})
-        print(f"{beginning}{text}\n")
-    rows = [row | {"new": len(row["invented"]), "copy": len(row["longest copy"])} for row in result]
-    columns = [Column("after", "beginning"), Column("words", "words"), Column("invented", "new")]
-    columns += [Column(f"runs of {RUN} words that came before", "repeated", ".0%"), Column("longest copy", "copy")]
-    print(table(columns, rows))
-    if out:
-        out.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n")

@@ -1,211 +1,129 @@
-"""The benchmark of speed: it times nothing that is wrong, and shows what it measured."""
+"""The benchmarks: nothing is timed that computes something else, and figures are shown as they were measured."""
 
 import copy
 import itertools
 import json
-import re
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 from checker.course.paths import ROOT
+from checker.processor import instruction_sets
 from solutions.solution_01 import GPT2Config
-from tools.benchmarks import harness, training
-from tools.benchmarks.backends import Workload
-from tools.benchmarks.comparison import Comparison, WrongOutput, check_output
-from tools.benchmarks.speed import Plan, as_markdown, forward, forward_flops, tables
-from tools.benchmarks.step import RATE, torch_step
-from tools.book_maker.figures import growth
+from tools.benchmarks import bench, harness, preparing, recorded
+from tools.benchmarks.comparison import COURSE, Comparison, Way, WrongOutput, must_be_close
+from tools.benchmarks.kernels.shapes import WEIGHT_BYTES, core_flops
+from tools.benchmarks.peers import tables
+from tools.benchmarks.peers.catalog import PEERS, RECORDED, WAYS, too_slow
+from tools.benchmarks.workers import Workload
+from tools.book_maker.values.arithmetic import matrix_weights
 
-torch = pytest.importorskip("torch")
-hugging_face = pytest.importorskip("tools.hugging_face")
-
-pytestmark = pytest.mark.slow
-
-ATTENTION = Workload("attention", "MAX", 2, 7)
-TEXT = Workload("text", "MAX", 1, 4, 3)
-STEP = Workload("step", "Hugging Face", 2, 7)
+FIGURES = ROOT / "tools" / "benchmarks" / "figures"
+OURS, INT8 = WAYS[0], next(way for way in WAYS if way.dtype == "int8")
 
 
-def bench(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "tools", "bench", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def run(*arguments):
+    command = [sys.executable, "-m", "tools", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def numbers(*shape):
-    return np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+# ---------------------------------------------------------------- outputs
 
 
-def test_an_output_that_differs_is_refused():
-    output = numbers(2, 7, 15)
-    assert check_output(ATTENTION, [output], [output]) == 0
-    assert 0 < check_output(ATTENTION, [output + np.float32(1e-6)], [output]) < 1e-5
-    for wrong in (output + np.float32(1e-3), output[:, :6], np.full_like(output, np.nan)):
+def logits(*shape):
+    return 3 * np.random.default_rng(5).standard_normal(shape).astype(np.float32)
+
+
+def changed(array, place, by):
+    array = array.copy()
+    array[place] += by
+    return array
+
+
+RIGHT, SPREAD = logits(2, 11), float(np.ptp(bench.log_probabilities(logits(2, 11))))
+
+
+@pytest.mark.parametrize(
+    ("compare", "way", "actual", "is_right"),
+    [
+        (bench.compare, OURS, RIGHT, True),
+        (bench.compare, OURS, RIGHT + 7, True),  # the same probabilities
+        (bench.compare, OURS, changed(RIGHT, (1, 2), 0.02 * SPREAD), False),
+        (bench.compare, INT8, changed(RIGHT, (1, 2), 0.02 * SPREAD), True),
+        (bench.compare, INT8, changed(RIGHT, (1, 2), np.nan), False),
+        (bench.compare, OURS, RIGHT[:1], False),
+        (must_be_close, OURS, RIGHT, True),
+        (must_be_close, OURS, changed(RIGHT, (1, 2), 1e-3), False),
+        (must_be_close, OURS, changed(RIGHT, (1, 2), np.nan), False),
+        (must_be_close, OURS, RIGHT[:1], False),
+    ],
+)
+def test_an_output_is_right_up_to_what_the_precision_explains(compare, way, actual, is_right):
+    if is_right:
+        compare(way, actual, RIGHT)
+    else:
         with pytest.raises(WrongOutput):
-            check_output(ATTENTION, [wrong], [output])
+            compare(way, actual, RIGHT)
 
 
-def test_a_text_may_differ_only_where_two_tokens_are_equally_likely():
-    logits = numbers(1, 3, 9)
-    logits[0, 1, [2, 5]] = logits.max() + 1
-    logits[0, 1, 5] -= np.float32(1e-6)
-    theirs = logits.argmax(axis=-1)
-    ours = theirs.copy()
-    assert check_output(TEXT, [ours, logits], [theirs, logits]) == 0
-    ours[0, 1:] = 5, (theirs[0, 2] + 1) % 9  # a tie, after which the texts have nothing to do with each other
-    assert check_output(TEXT, [ours, logits], [theirs, logits]) < 1e-5
-    ours[0, 0] = (theirs[0, 0] + 1) % 9  # no tie
-    with pytest.raises(WrongOutput):
-        check_output(TEXT, [ours, logits], [theirs, logits])
+def test_a_text_may_part_only_where_two_tokens_are_equally_likely():
+    scores = logits(2, 3, 9)
+    scores[1, 1, [2, 6]] = scores.max() + 1
+    scores[1, 1, 6] -= np.float32(1e-6)
+    text = scores.argmax(axis=-1)
+    bench.compare(OURS, text, scores)
+    text[1, 1:] = 6, (text[1, 2] + 1) % 9  # a tie, after which the texts have nothing to do with each other
+    bench.compare(OURS, text, scores)
+    for wrong in (changed(text, (0, 0), scores[0, 0].argmin() - text[0, 0]), text[:, :2]):
+        with pytest.raises(WrongOutput):
+            bench.compare(INT8, wrong, scores)
+
+
+LIBRARY = """
+import sys
+import numpy as np
+from tools.benchmarks.workers import be
+
+def prepare(folder, workload):
+    if workload.how == "fail" and workload.length > 1:
+        raise MemoryError("no room")
+    wrong = workload.how == "wrong" and workload.length > 1
+    return lambda: print("noise") or np.full(workload.length, 1 + wrong, np.float32), lambda array: array
+
+be("Library 1.0", prepare)
+"""
 
 
 @pytest.fixture
-def checkpoints(tmp_path):
-    """Two small checkpoints, of which the second has one weight of another sign."""
-    model, _ = hugging_face.awkward_model()
-    model.save_pretrained(tmp_path / "right")
-    with torch.no_grad():
-        model.transformer.h[1].mlp.c_fc.weight[3, 2] *= -1
-    model.save_pretrained(tmp_path / "wrong")
-    return tmp_path / "right", tmp_path / "wrong"
+def compare(tmp_path):
+    """This course's library and another, both made up."""
+    (tmp_path / "library.py").write_text(LIBRARY)
+    commands = {name: [sys.executable, str(tmp_path / "library.py"), "."] for name in (COURSE, "other")}
+    commands = {name: ["env", f"PYTHONPATH={ROOT}", *line] for name, line in commands.items()}
+    with closing(Comparison(commands, Way("reference", "other"), 2, 0.001)) as comparison:
+        yield comparison
 
 
-def test_nothing_is_timed_when_the_models_differ(checkpoints, tmp_path):
-    right, wrong = checkpoints
-    plan = Plan(lengths=(5,))
-    for theirs in (right, wrong):
-        compare = Comparison(right, tmp_path, 1, 0.001, theirs)
-        try:
-            if theirs == right:
-                (row,) = forward(compare, plan)
-                assert row["MAX, ms"] > 0
-                assert row["largest difference"] < 1e-5
-            else:
-                with pytest.raises(WrongOutput, match="nothing was timed"):
-                    forward(compare, plan)
-        finally:
-            compare.close()
+def test_only_what_is_right_is_timed(compare):
+    """What fails is left out once, what is wrong for good; and if this course is wrong, nothing is timed."""
+    fine, failing, wrong = (Way(how, "other", how=how) for how in ("fine", "fail", "wrong"))
+    assert compare.versions() == {COURSE: "Library 1.0", "other": "Library 1.0"}
+    for length, timed in ((1, ["fine", "fail", "wrong"]), (2, ["fine"]), (1, ["fine", "fail"])):
+        shown = compare.run(Workload("part", length=length), (fine, failing, wrong))
+        assert list(shown.times) == timed
+        assert all(len(times) == 2 and min(times) > 0 for times in shown.times.values())
+        assert list(shown.failed) == (["fail"] if length == 2 else [])
+    assert "off by 1.0e+00" in compare.wrong["wrong"]
+    for how, error in (("wrong", WrongOutput), ("fail", RuntimeError)):
+        with pytest.raises(error, match=f"course {how}, part of 1 x 2"):
+            compare.run(Workload("part", length=2), [Way(f"course {how}", COURSE, how=how)])
 
 
-@pytest.mark.nightly
-def test_a_run_prints_what_it_writes(tmp_path):
-    path, small = tmp_path / "speed.json", ROOT / "models" / "moby-dick"
-    done = bench("--quick", "--rounds", "1", "--only", "forward", "--model", str(small), "--out", str(path))
-    assert done.returncode == 0, done.stderr
-    result = json.loads(path.read_text())
-    assert done.stdout.strip() == as_markdown(result)
-    assert set(tables(result)) == {"forward"}
-    assert all(row["MAX, ms"] > 0 for row in result["forward"])
-
-
-def test_two_steps_of_pytorch_are_those_of_its_users(checkpoints):
-    """Losses of two steps, and the norm of the first, once more with the unfused optimizer and by hand."""
-    right, _ = checkpoints
-    model = hugging_face.GPT2LMHeadModel.from_pretrained(right).eval()
-    step, read = torch_step(copy.deepcopy(model), STEP)
-    first, second, norm = read(step())[0]
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.0)
-    input_ids = torch.from_numpy(STEP.token_ids(model.config.vocab_size))
-    for found in ([first, 100 * norm], [second]):
-        model.zero_grad()
-        wanted = model(input_ids, labels=input_ids).loss
-        wanted.backward()
-        squares = sum(float((parameter.grad**2).sum()) for parameter in model.parameters())
-        np.testing.assert_allclose(found, [wanted.item(), squares**0.5][: len(found)], rtol=1e-4)
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()  # of two steps the decay at such a rate is not seen
-    assert second < first
-
-
-@pytest.mark.nightly
-def test_a_step_in_max_is_pytorchs(checkpoints, tmp_path):
-    """The two are compared, and a wrong weight is noticed."""
-    right, wrong = checkpoints
-    for theirs in (right, wrong):
-        compare = Comparison(right, tmp_path, 1, 0.001, theirs)
-        try:
-            if theirs == right:
-                times, largest = compare.run(STEP, "MAX", "Hugging Face", "bfloat16")
-                assert set(times) == {"MAX", "Hugging Face", "bfloat16"}
-                assert largest < 0.03
-            else:
-                with pytest.raises(WrongOutput, match="nothing was timed"):
-                    compare.run(STEP, "MAX")
-        finally:
-            compare.close()
-
-
-def test_a_step_costs_three_times_a_forward_pass():
-    config = GPT2Config()
-    assert training.step_flops(config, 2, 5) == 6 * forward_flops(config, 5)
-    weights = 12 * 12 * 768**2 + 50257 * 768
-    assert 6 * weights * 1024 < training.step_flops(config, 1, 1024) < 1.2 * 6 * weights * 1024
-
-
-def test_the_process_that_starts_the_others_does_not_import_max():
-    """MAX sets PYTHONEXECUTABLE to the python3 that it finds, and the processes begun after that are of that Python."""
-    code = "import sys, tools.benchmarks.training; sys.exit('max' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
-
-
-def trained(size, tokens, **more):
-    """What one run of the benchmark of training has measured, of one size."""
-    row = {"model": training.SIZES[size].name, "tokens": tokens, "MAX, tokens/s": 100.0 * tokens}
-    part = {"rounds": 3, "load": 0.1, "row": row | more, "failed": {}}
-    head = {"machine": "m", "instruction sets": ["AVX2"], "versions": {"max": "MAX 1"}}
-    return head | {"parts": {size: part}}
-
-
-def test_the_figures_of_training_stay_apart_by_processor_and_by_size(monkeypatch):
-    results = {}
-    for name, result in (("one", trained("small", 7)), ("one", trained("gpt2", 9)), ("two", trained("gpt2", 5))):
-        monkeypatch.setattr(harness, "key", lambda name=name: name)
-        results = training.merge(results, result)
-    assert {name: list(result["parts"]) for name, result in results.items()} == {
-        "one": ["small", "gpt2"],
-        "two": ["gpt2"],
-    }
-    results["two"]["parts"]["gpt2"]["failed"]["torch.compile"] = "no compiler\n"
-    shown = training.by_processor(results)
-    assert [line for line in shown.splitlines() if line.startswith("**")] == ["**one**", "**two**"]
-    assert re.findall(r"\| (\d+) \| (\d+) \|", shown) == [("7", "700"), ("9", "900"), ("5", "500")]
-    assert "GB" not in shown
-    assert training.failed(results) == "GPT-2 small, torch.compile, on two failed:\n\n```text\nno compiler\n```"
-    del results["two"]
-    assert training.failed(results) == "Each of them ran on every processor."
-
-
-def test_a_part_that_does_not_exist_is_named_before_anything_runs():
-    done = bench("--only", "attention,atention")
-    assert done.returncode == 2
-    assert "there is no such part" in done.stderr
-
-
-def test_every_figure_of_a_table_is_the_files():
-    result = json.loads((ROOT / "tools" / "benchmarks" / "figures" / "speed.json").read_text())
-    changed = copy.deepcopy(result)
-    changed["forward"][1]["MAX, ms"] += 1000
-    before, after = (as_markdown(figures).splitlines() for figures in (result, changed))
-    assert sum(one != other for one, other in zip(before, after, strict=True)) == 1
-
-
-def test_the_picture_of_growth_says_what_it_needs():
-    with pytest.raises(ValueError, match="--out"):
-        growth.cost({})
-
-
-def test_a_forward_pass_counts_each_token_with_those_before_it():
-    config = GPT2Config()
-    linear = 2 * (12 * 12 * 768**2 + 50257 * 768)
-    assert forward_flops(config, 3) == 3 * linear + 12 * 4 * 768 * (1 + 2 + 3)
+# ---------------------------------------------------------------- turns
 
 
 def test_ways_take_turns_in_an_order_that_reverses():
@@ -216,43 +134,163 @@ def test_ways_take_turns_in_an_order_that_reverses():
     assert harness.ratio(times["b"], times["a"]) == 1.2
 
 
-def test_a_turn_waits_until_what_the_one_before_started_comes_to_rest():
-    code = """
-import time
-print("ready", flush=True)
-input()
-while time.process_time() < 0.6:
-    pass
-input()
-"""
-    pipe = subprocess.PIPE
+def test_a_turn_waits_for_the_processes_of_others_but_not_for_ever():
+    code = (
+        "import time; print(); input(); end = time.process_time() + 0.6\nwhile time.process_time() < end: pass\ninput()"
+    )
+    pipe, started = subprocess.PIPE, []
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, text=True) as busy:
-        assert busy.stdin
-        assert busy.stdout
-        assert busy.stdout.readline() == "ready\n"
+        busy.stdout.readline()  # it runs
 
         def measure(way):
             started.append(time.monotonic())
             if way == "busy":
-                busy.stdin.write("\n")
-                busy.stdin.flush()
+                print(file=busy.stdin, flush=True)
             return 0.0
 
-        started = []
         harness.take_turns(["busy", "other"], 1, measure)
-        busy.stdin.close()
+        busy.communicate("\n")
     assert started[1] - started[0] > 0.4
-
-
-def test_waiting_for_what_never_rests_ends():
-    used = itertools.count()  # a second of processor time at each look
-    start = time.monotonic()
+    used, start = itertools.count(), time.monotonic()  # a second of processor time at each look
     harness.rest(lambda: float(next(used)), longest=0.3)
     assert 0.3 <= time.monotonic() - start < 5
-    assert next(used) > 2
 
 
-def test_a_figure_that_a_row_lacks_leaves_its_cell_empty():
-    columns = [harness.Column("way", "way"), harness.Column("share", "share", ".0%", rule="--:")]
-    made = harness.table(columns, [{"way": "a", "share": 0.25}, {"way": "b"}])
-    assert made.splitlines() == ["| way | share |", "|---|--:|", "| a | 25 % |", "| b |  |"]
+def test_the_process_that_starts_the_others_does_not_import_max():
+    """MAX sets PYTHONEXECUTABLE to the python3 that it finds, and the processes begun after that are of that Python."""
+    modules = "tools.benchmarks.bench, tools.benchmarks.kernels.measuring, tools.benchmarks.training.measuring"
+    code = f"import sys, {modules}; sys.exit(not {{'max', 'torch'}}.isdisjoint(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+# ---------------------------------------------------------------- figures
+
+
+def test_figures_that_are_not_measured_again_stay():
+    before = {"One": {"date": "1", "parts": {"core": [1, 2], "row": {"a": 1, "b": 2}}}, "Two": {"date": "2"}}
+    new = {"One": {"date": "3", "parts": {"core": [3], "row": {"b": 4}}}}
+    wanted = {"One": {"date": "3", "parts": {"core": [3], "row": {"a": 1, "b": 4}}}, "Two": {"date": "2"}}
+    assert harness.merged(before, new) == wanted
+
+
+def test_a_table_marks_the_best_of_float32_and_what_was_not_timed():
+    row = {"batch": 1, "length": 8, "ms": {OURS.title: 5.0, INT8.title: 2.0}, "failed": {"OpenVINO": "end of a log"}}
+    result = {"date": "2026-11-26", "parts": {"forward": {"1 x 8": row | {"busy": 0.1, "rounds": 3}}}}
+    result |= {"instruction sets": ["AVX2"], "versions": {"course": "MAX 1"}}
+    printed = tables.as_markdown({"One": result, "Two": copy.deepcopy(result)})
+    assert "| One | AVX2 | 2026-11-26 | 3 | 0.1 |" in printed
+    assert printed.count(f"| {OURS.title} | **5.0** |") == printed.count(f"| {INT8.title} | 2.0 |") == 2
+    assert "| OpenVINO | not timed |" in printed
+    assert "end of a log" in printed
+
+
+def test_what_no_tool_measures_any_more_is_shown_with_its_day_and_tag():
+    for name in ("speed", "modern", "projections", "follow"):
+        figures = json.loads((FIGURES / f"{name}.json").read_text())
+        assert f"Measured on {figures['date']}" in recorded.origin(figures)
+        assert "in the tag `weight-before`" in recorded.origin(figures)
+        for table in figures["tables"]:
+            cells = figures["tables"][table]["rows"][-1]
+            assert f"| {' | '.join(cells)} |" in recorded.table(figures, table)
+    peers = json.loads((FIGURES / "peers.json").read_text())
+    shown = tables.by_processor(peers, "generation")
+    assert all(shown.count(f"| {way.title} |") >= len(peers) for way in WAYS if way.library == RECORDED)
+
+
+def test_operations_and_bytes_are_gpt2_smalls():
+    assert core_flops(2, 3) == 2 * 768 * 4 * (1 + 2 + 3)
+    assert 4 * matrix_weights(GPT2Config()) == WEIGHT_BYTES
+
+
+# ---------------------------------------------------------------- peers
+
+
+def test_bfloat16_is_timed_only_where_a_processor_can_multiply_it():
+    for instructions in (["AVX-512", "AVX-512 BF16"], ["AVX2", "AMX BF16"], ["NEON", "BF16"]):
+        assert too_slow(WAYS, instructions) == {}
+        left_out = too_slow(WAYS, [name for name in instructions if "BF16" not in name])
+        assert left_out.keys() == {way.title for way in WAYS if way.dtype == "bfloat16"}
+
+
+def test_an_environment_is_made_again_when_its_pins_change_or_it_failed(tmp_path, monkeypatch):
+    monkeypatch.setattr(preparing, "HOME", tmp_path / "home")
+    monkeypatch.setattr(preparing, "REQUIREMENTS", tmp_path)
+    pins = tmp_path / "peer-x.txt"
+    pins.write_text("./there-is-no-such-package\n")
+    for _ in range(2):
+        with pytest.raises(preparing.CannotPrepare, match="there-is-no-such-package"):
+            preparing.make_environment("x")
+    pins.write_text("")
+    preparing.make_environment("x")
+    assert preparing.is_ready("x")
+    assert subprocess.run([preparing.executable("x"), "-c", ""], check=False).returncode == 0
+    pins.write_text("a==1\n")
+    assert not preparing.is_ready("x")
+
+
+@pytest.mark.parametrize("arguments", [("--peers", "llama"), ("--only", "prefil")])
+def test_what_does_not_exist_is_named_before_anything_runs(arguments):
+    done = run("bench", *arguments)
+    assert done.returncode == 2
+    assert "there is no such" in done.stderr
+
+
+# ---------------------------------------------------------------- the whole, with what is installed
+
+
+def printed_and_written(path, *arguments):
+    """Run a benchmark in its shortest form; return what it prints, and the parts that it writes."""
+    done = run(*arguments, "--rounds", 1, "--out", path)
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(path.read_text()).values()
+    return done.stdout, result["parts"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("peer", PEERS)
+def test_a_peer_runs_the_small_model(peer, tmp_path):
+    pytest.importorskip("torch")
+    if peer in PEERS[2:] and not preparing.is_ready(peer):
+        pytest.skip(f"the environment of {peer} is not there; `./run bench --quick` makes it")
+    printed, parts = printed_and_written(tmp_path / "figures.json", "bench", "--quick", "--peers", peer)
+    left_out = too_slow(WAYS, instruction_sets())
+    assert parts.keys() == set(bench.MEASURED)
+    for part, rows in parts.items():
+        for row in rows.values():
+            timed = {title for title, figure in row[tables.PARTS[part].unit].items() if figure is not None}
+            assert timed == {way.title for way in WAYS if way.library == peer} - left_out.keys()
+    assert f"| {next(way.title for way in WAYS if way.library == peer)} |" in printed
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("command", "part"), [("kernels", "ground"), ("kernels", "core"), ("train", "small")])
+def test_the_other_benchmarks_run(command, part, tmp_path):
+    pytest.importorskip("torch")
+    quick = ["--quick"] if command == "kernels" else []
+    printed, parts = printed_and_written(tmp_path / "figures.json", f"bench-{command}", "--only", part, *quick)
+    assert list(parts) == [part]
+    assert parts[part]["rows"]
+    assert printed.startswith(f"**{harness.key()}**")
+
+
+@pytest.mark.slow
+def test_a_step_of_pytorch_is_that_of_its_users(tmp_path):
+    """The losses of two steps, and the norm of the first, once more with the unfused optimizer."""
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    from tools.benchmarks.training import RATE, with_torch
+    from tools.hugging_face import awkward_model
+
+    awkward_model()[0].save_pretrained(tmp_path / "checkpoint")
+    work = Workload("step", 2, 7)
+    call, read = with_torch.prepare(tmp_path, work)
+    found = read(call()) * [1, 1, 100]
+    model = transformers.GPT2LMHeadModel.from_pretrained(tmp_path / "checkpoint").eval()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.0)
+    ids, wanted = torch.from_numpy(work.token_ids(model.config.vocab_size)), []
+    for _ in range(2):
+        model.zero_grad()
+        loss = model(ids, labels=ids).loss
+        loss.backward()
+        wanted += [loss.item(), float(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))]
+        optimizer.step()  # of two steps the decay at such a rate is not seen
+    np.testing.assert_allclose(found, [wanted[0], wanted[2], wanted[1]], rtol=1e-4)

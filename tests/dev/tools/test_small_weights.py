@@ -27,7 +27,7 @@ from solutions.solution_22 import (
 )
 from tools.benchmarks import quantized
 from tools.benchmarks.peers.catalog import LLAMA_CPP
-from tools.benchmarks.peers.environments import executable, is_ready, root_of
+from tools.benchmarks.preparing import HOME, executable, is_ready
 
 pytestmark = pytest.mark.slow
 
@@ -202,8 +202,8 @@ console.log(JSON.stringify({{ given, written, text: model.detokenize(written) }}
 @pytest.mark.parametrize("format", FORMATS)
 def test_llama_cpp_reads_the_file_and_writes_the_same_text(files, tmp_path, format):
     if not is_ready(LLAMA_CPP):
-        pytest.skip("llama.cpp is not installed; ./run bench-peers installs it")
-    module = root_of(LLAMA_CPP) / "node_modules" / "node-llama-cpp" / "dist" / "index.js"
+        pytest.skip("llama.cpp is not installed; ./run bench installs it")
+    module = HOME / LLAMA_CPP / "node_modules" / "node-llama-cpp" / "dist" / "index.js"
     script = tmp_path / "read.mjs"
     script.write_text(LLAMA.format(module=json.dumps(module.as_uri())))
     command = [str(executable(LLAMA_CPP)), str(script), str(files / f"{format}.gguf"), "Call me Ishmael."]

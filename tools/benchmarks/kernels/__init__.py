@@ -1,6 +1,5 @@
-"""The kernels of ``play/kernels`` beside MAX's operations and PyTorch's.
+"""The kernels of ``play/kernels``, and what bounds them: how fast memory is read, and how fast the cores multiply.
 
-In come the two processes of ``tools.benchmarks.comparison``; out go tables: what the machine can do, attention without
-its projections, a linear layer for few rows, and the model with the kernels and without. ``tools.main`` imports it, and
-``backends`` its workloads.
+``measuring`` starts ``with_max`` and ``with_torch``, has them take turns, and makes tables; ``./run bench-kernels`` and
+the book's values import it.
 """

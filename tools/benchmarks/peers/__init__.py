@@ -1,5 +1,4 @@
-"""The libraries that a user would pick instead of this course's model, with the same weights and prompts, in turns.
+"""The libraries that ``./run bench`` compares, a program for each: what it loads, and how it answers requests.
 
-In come seeded weights, and packages from their registries; out go figures by processor, which the book shows. Only
-``tools`` and tests import it. Each library has an environment of its own under ``.peers/``.
+In come a folder of models and workloads; out go numbers and times. ``tools.benchmarks.preparing`` starts the programs.
 """

@@ -93,7 +93,7 @@ def registers() -> str:
     return draw.svg()
 
 
-def _points(parts: dict[str, Any]) -> list[tuple[float, float, str, str]]:
+def _points(parts: dict[str, Any], recorded: dict[str, Any]) -> list[tuple[float, float, str, str]]:
     """Return what is drawn under a roofline: operations for each byte, billions of them a second, words, and a kind.
 
     A product of some rows uses each weight of 4 bytes once per row, for a multiplication and an addition. A core of T
@@ -106,7 +106,7 @@ def _points(parts: dict[str, Any]) -> list[tuple[float, float, str, str]]:
     points: list[tuple[float, float, str, str]] = []
     for count in (1, 8):
         points.append((count / 2, read[count] * count / 2, f"linear layers,\n{count} row{'s' * (count > 1)}", "key"))
-    ladder = {row["rung"]: row["ms"][str(tokens)] for row in parts["ladder"]["rows"]}
+    ladder = {row["rung"]: row["ms"][str(tokens)] for row in recorded["ladder"]}
     formula, *_ = ladder
     taught = next(rung for rung in ladder if "step 21" in rung)
     *_, tuned = ladder
@@ -143,7 +143,7 @@ def roofline(results: dict[str, Any] | None = None) -> str:
     plot = draw.plot((66, 52, 540, 270), operations, speed)
     plot.curve([left, product / reading, right], [left * reading, product, product], "query")
     draw.text(336, 20, name)
-    for x, y, words, kind in _points(result["parts"]):
+    for x, y, words, kind in _points(result["parts"], result["recorded"]):
         plot.dots([x], [y], kind, radius=5)
         plot.text((x, y), words, right=10, down=12)
     plot.text((right, product), f"the best product, {product:.0f} GFLOP/s", "end", down=-12)

@@ -26,7 +26,7 @@ from cli.doctor import NEEDED_GB
 from play.serving.environment import WAITING_MB
 from play.serving.front.admission import BODY_SECONDS, LARGEST_BODY
 from solutions.solution_01 import GPT2Config
-from tools.benchmarks.peers.catalog import MOST_TOKENS
+from tools.benchmarks.bench import MOST_TOKENS
 from tools.book_maker.values.arithmetic import (
     attention_flops,
     cache_bytes,
@@ -62,8 +62,8 @@ __all__ = [
     "mistakes",
     "modern",
     "modern_speed",
-    "modern_table",
     "most_tokens",
+    "naive",
     "needed_gb",
     "needed_version",
     "np",
@@ -72,6 +72,7 @@ __all__ = [
     "peers",
     "position_costs",
     "projections",
+    "recorded",
     "serve_defaults",
     "serving",
     "serving_table",
@@ -80,7 +81,6 @@ __all__ = [
     "small_weights",
     "small_weights_table",
     "speed",
-    "speed_table",
     "step_speed",
     "step_tables",
     "steps",
@@ -103,15 +103,20 @@ sizes = {name: GPT2Config.published(name) for name in ("gpt2", "gpt2-medium", "g
 #: The largest difference from Hugging Face's numbers that a check accepts, for numbers of size one.
 tolerance = TOLERANCE
 
-#: Seconds of the learner's loop (``./run bench-loop``), of each step's check, and of one fused projection.
+#: Seconds of the learner's loop, and of each step's check (``./run bench-loop``).
 loop = _json("tools/benchmarks/figures/loop.json")
 steps = _json("tools/benchmarks/figures/steps.json")
+
+#: What is no longer measured: one fused projection, this course's model beside Hugging Face's, a block of GPT-2 small
+#: beside those of newer models, the first steps of the model in the box once more in PyTorch, and a check made the
+#: obvious way.
 projections = _json("tools/benchmarks/figures/projections.json")
-
-#: This course's model beside Hugging Face's: attention, forward, generation (``./run bench``).
 speed = _json("tools/benchmarks/figures/speed.json")
+modern_speed = _json("tools/benchmarks/figures/modern.json")
+followed = _json("tools/benchmarks/figures/follow.json")
+naive = _json("tools/benchmarks/figures/naive.json")
 
-#: This course's model beside what a user would pick instead, by processor (``./run bench-peers``).
+#: This course's model beside what a user would pick instead, by processor (``./run bench``).
 peers = _json("tools/benchmarks/figures/peers.json")
 
 #: The most tokens whose forward pass is timed there, in all sequences together.
@@ -119,17 +124,11 @@ most_tokens = MOST_TOKENS
 
 #: What weights of 8 and 4 bits cost (``./run evaluate-small``).
 small_weights = json.loads((ROOT / "models/moby-dick/quantized.json").read_text())
-#: The kernels in Mojo, the ladder to them, and what the machine can do, by processor (``./run bench-kernels``).
+#: The kernels in Mojo, and what the machine can do, by processor (``./run bench-kernels``).
 kernels = _json("tools/benchmarks/figures/kernels.json")
 
 #: A step of training beside PyTorch's, by processor (``./run bench-train``).
 step_speed = _json("tools/benchmarks/figures/train.json")
-
-#: The first steps of the model in the box once more in PyTorch (``./run bench-train --follow FOLDER --steps 600``).
-followed = _json("tools/benchmarks/figures/follow.json")
-
-#: A block of GPT-2 small beside those of newer models (``./run bench-modern``).
-modern_speed = _json("tools/benchmarks/figures/modern.json")
 
 #: Tokens per second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
 serving = _json("tools/benchmarks/figures/serve.json")
@@ -211,32 +210,25 @@ def small_weights_table() -> str:
     return as_markdown(small_weights)
 
 
-def modern_table() -> str:
-    """Return the table of ``./run bench-modern``."""
-    from tools.modern.timing import as_markdown
-
-    return as_markdown(modern_speed)
-
-
 def loop_table() -> str:
     """Return the table of ``./run bench-loop``."""
-    from tools.benchmarks.checks.loop import as_markdown
+    from tools.benchmarks.loop import as_markdown
 
     return as_markdown(loop)
 
 
-def speed_table(part: str) -> str:
-    """Return the table of ``./run bench`` for ``attention``, ``forward``, ``generation``, ``memory`` or ``first``."""
-    from tools.benchmarks.speed import tables
+def recorded() -> Any:
+    """Return what makes the tables of figures that are no longer measured."""
+    from tools.benchmarks import recorded
 
-    return tables(speed)[part]
+    return recorded
 
 
 def peer_tables() -> Any:
-    """Return what makes the tables of ``./run bench-peers``."""
-    from tools.benchmarks.peers import results
+    """Return what makes the tables of ``./run bench``."""
+    from tools.benchmarks.peers import tables
 
-    return results
+    return tables
 
 
 def measured_otherwise(results: dict[str, Any]) -> str:
@@ -248,16 +240,16 @@ def measured_otherwise(results: dict[str, Any]) -> str:
 
 def kernel_tables() -> Any:
     """Return what makes the tables of ``./run bench-kernels``."""
-    from tools.benchmarks.kernels import timing
+    from tools.benchmarks.kernels import measuring
 
-    return timing
+    return measuring
 
 
 def step_tables() -> Any:
     """Return what makes the tables of ``./run bench-train``."""
-    from tools.benchmarks import training
+    from tools.benchmarks.training import measuring
 
-    return training
+    return measuring
 
 
 def serving_table(model: str) -> str:

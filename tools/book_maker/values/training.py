@@ -97,7 +97,8 @@ def _quoted(text: str) -> str:
 
 # ---------------------------------------------------------------- the model in the box
 
-#: What it wrote after a few beginnings (``./run evaluate-writing``).
+#: What it wrote after a few beginnings, and where that, and its figures, are from.
+writing_origin = {"date": "2026-11-23", "tag": "weight-before"}
 writing: list[dict[str, Any]] = json.loads((SMALL_MODEL / "writing.json").read_text())
 
 #: The same of the model that was in the box before, and how well that predicted.

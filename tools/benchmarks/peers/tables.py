@@ -1,0 +1,124 @@
+"""The figures of all processors in one file, and their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from solutions.solution_01 import GPT2Config
+from tools.benchmarks import harness
+from tools.benchmarks.harness import Column, Result, Row, table
+from tools.benchmarks.peers.catalog import WAYS
+from tools.book_maker.values.arithmetic import decode_bytes
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is measured: what its figures are called in a row, their format, and the heads of its table."""
+
+    unit: str
+    spec: str
+    head: str
+    column: str
+
+
+PARTS = {
+    "forward": Part("ms", ".0f", "milliseconds, by tokens of the prompt", "{length}"),
+    "generation": Part("tokens/s", ".0f", "tokens per second", "after {length}"),
+    "start": Part(
+        "seconds",
+        ".1f",
+        "from starting a process to the first logits, with what it compiles and has not kept on the disk",
+        "seconds",
+    ),
+    "memory": Part("MB", ",.0f", "most memory in a process", "MB"),
+}
+
+
+def tables(result: Result, part: str) -> list[str]:
+    """Return the tables of one part, one for each size of a batch."""
+    rows = list(result["parts"].get(part, {}).values())
+    batches = sorted({row.get("batch", 1) for row in rows})
+    return [_table(PARTS[part], [row for row in rows if row.get("batch", 1) == batch], batch) for batch in batches]
+
+
+def _table(part: Part, rows: Sequence[Row], batch: int) -> str:
+    """Return a table with a row for each way, and a column for each length; the best float32 figure is bold.
+
+    That of generation also has the rate at which GPT-2 small's weights are read, once for each token.
+    """
+    columns = [Column(part.head + (f", {batch} sequences at once" if batch > 1 else ""), "way")]
+    lines: dict[str, Row] = {way.title: {"way": way.title} for way in WAYS}
+    for number, row in enumerate(rows):
+        figures = row[part.unit]
+        columns.append(Column(part.column.format(**row), str(number), rule="--:"))
+        exact = [figures[way.title] for way in WAYS if way.weights == "float32" and figures.get(way.title)]
+        best = (max if part.unit == "tokens/s" else min)(exact, default=None)
+        for way in WAYS:
+            if (figure := figures.get(way.title)) is not None:
+                cell = format(figure, part.spec if figure >= 10 or part.unit == "seconds" else ".1f")
+                lines[way.title][str(number)] = f"**{cell}**" if figure == best and way.weights == "float32" else cell
+            elif way.title in row["failed"]:
+                lines[way.title][str(number)] = "not timed"
+    if part.unit == "tokens/s" and batch == 1:
+        columns.append(Column("reads, GB/s", "bandwidth", ".0f", rule="--:"))
+        for way in WAYS:
+            if rate := rows[0][part.unit].get(way.title):
+                lines[way.title]["bandwidth"] = rate * decode_bytes(GPT2Config(), 0) * way.bits / 32 / 1e9
+    return table(columns, [line for line in lines.values() if len(line) > 1])
+
+
+def by_processor(results: Result, part: str) -> str:
+    """Return the tables of one part, those of all processors below one another."""
+    return harness.by_processor(results, lambda result: tables(result, part))
+
+
+def who_is_compared() -> str:
+    """Return the table of all ways: what each multiplies, what its cache keeps, and what it computes logits for."""
+    titles = {
+        "title": "library",
+        "weights": "weights",
+        "inputs": "multiplied by numbers in",
+        "cache": "cache",
+        "logits": "logits of a prompt",
+    }
+    lines = [{name: getattr(way, name) for name in titles} for way in WAYS]
+    return table([Column(title, name) for name, title in titles.items()], lines)
+
+
+def where_it_ran(results: Result) -> str:
+    """Return the table of processors, with their instruction sets, and the most cores that other work took there."""
+    columns = [Column("processor", "name"), Column("instructions", "sets"), Column("measured on", "date")]
+    columns += [Column("rounds", "rounds", rule="--:"), Column("cores taken by other work", "busy", ".1f", rule="--:")]
+    lines = []
+    for name, result in results.items():
+        timed = [row for rows in result["parts"].values() for row in rows.values() if "busy" in row]  # all but memory
+        busy = max((row["busy"] for row in timed), default=0.0)
+        rounds = min((row["rounds"] for row in timed), default=0)
+        sets = ", ".join(result["instruction sets"])
+        lines.append({"name": name, "sets": sets, "date": result["date"], "rounds": rounds, "busy": busy})
+    return table(columns, lines)
+
+
+def versions(results: Result) -> str:
+    """Return the versions of all libraries, each once."""
+    return ", ".join(dict.fromkeys(version for result in results.values() for version in result["versions"].values()))
+
+
+def not_timed(results: Result) -> str:
+    """Return what was not timed and why, a reason or the end of a log, as Markdown."""
+    reasons: dict[str, str] = {
+        f"{title} on {name}": why
+        for name, result in results.items()
+        for part, rows in result["parts"].items()
+        for row in rows.values()
+        for title, why in row["failed"].items()
+        if row[PARTS[part].unit].get(title) is None
+    }
+    return "\n\n".join(f"{title}:\n\n```text\n{why}\n```" for title, why in reasons.items()) or "All of it was timed."
+
+
+def as_markdown(results: Result) -> str:
+    """Return all tables, and what was not timed."""
+    parts = [by_processor(results, part) for part in PARTS]
+    return "\n\n".join([where_it_ran(results), *filter(None, parts), not_timed(results)])

@@ -1,0 +1,54 @@
+"""CTranslate2: its own kernels for Transformers, on converted weights."""
+
+from __future__ import annotations
+
+import json
+import os
+import sysconfig
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from tools.benchmarks.workers import Call, Read, Workload, be
+
+
+def conversion(python: Path, checkpoint: Path, out: Path, dtype: str) -> tuple[list[str], dict[str, str]]:
+    """Return the command of CTranslate2's own converter, and its environment.
+
+    The converter wants torch and transformers: this environment lends it both, so that they are not installed twice.
+    """
+    names = ["--model", str(checkpoint), "--output_dir", str(out), "--quantization", dtype]
+    lent = os.environ | {"PYTHONPATH": sysconfig.get_path("purelib")}
+    return [str(python), "-m", "ctranslate2.converters.transformers", *names], lent
+
+
+def prepare(folder: Path, workload: Workload) -> tuple[Call, Read]:
+    """Return a prompt's logits, or greedy text, as a function; logits are read of the last token."""
+    generator, names = loaded(folder / f"ctranslate2-{workload.dtype}", workload.dtype)
+    ids = workload.token_ids(len(names)).tolist()
+    if workload.part == "forward":
+        return lambda: generator.forward_batch(ids), lambda logits: np.array(logits)[:, -1]
+    prompts = [[names[number] for number in row] for row in ids]
+    length = {"max_length": workload.new_tokens, "min_length": workload.new_tokens}
+
+    def write() -> Any:
+        return generator.generate_batch(prompts, **length, sampling_topk=1, include_prompt_in_result=False)
+
+    return write, lambda texts: np.array([text.sequences_ids[0] for text in texts])
+
+
+@cache
+def loaded(model: Path, dtype: str) -> tuple[Any, list[str]]:
+    """Return a generator that uses all cores for one request, and the names of its tokens."""
+    cores = psutil.cpu_count(logical=False) or 1
+    generator = ctranslate2.Generator(str(model), compute_type=dtype, inter_threads=1, intra_threads=cores)
+    return generator, json.loads((model / "vocabulary.json").read_text())
+
+
+if __name__ == "__main__":
+    import ctranslate2  # which is in the environment of this program alone
+
+    be(f"CTranslate2 {ctranslate2.__version__}", prepare)

@@ -1,0 +1,161 @@
+"""What benchmarks need, made once and kept under ``.peers/``: environments, and models in all formats.
+
+Nothing of the peers is ever installed into this course's own environments. ``requirements/peer-NAME.txt`` pins packages
+of Python's, ``requirements/peer-NAME/`` those of npm. ``python -m tools.benchmarks.preparing FORMAT OUT CHECKPOINT``
+writes a model, in a process of its own, because MAX and torch would make the one that starts all others large.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from checker.course.paths import ROOT, SMALL_MODEL
+from solutions.solution_01 import GPT2Config
+from tools.benchmarks.comparison import python
+from tools.benchmarks.harness import say
+from tools.benchmarks.peers.with_ctranslate2 import conversion
+
+HOME = ROOT / ".peers"
+REQUIREMENTS = ROOT / "requirements"
+NPM = ["npm", "install", "--no-save", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"]
+BINARIES = {  # of llama.cpp, for this machine alone
+    ("linux", "x86_64"): "linux-x64",
+    ("linux", "aarch64"): "linux-arm64",
+    ("darwin", "arm64"): "mac-arm64-metal",
+}
+CHECKPOINT = "checkpoint"  # Hugging Face's layout, which this course loads too
+GGUF, CTRANSLATE2 = "gguf", "ctranslate2"
+LOG_LINES = 12  # of what failed
+
+
+class CannotPrepare(Exception):
+    """An environment or a model could not be made; the message is the end of the log."""
+
+
+def _run(command: Sequence[object], folder: Path, environment: Mapping[str, str] | None = None) -> None:
+    line, pipe = [str(part) for part in command], subprocess.PIPE
+    try:
+        done = subprocess.run(
+            line, cwd=folder, env=environment, stdout=pipe, stderr=subprocess.STDOUT, text=True, check=False
+        )
+    except FileNotFoundError as error:
+        raise CannotPrepare(f"{line[0]} is needed, and not installed here") from error
+    if done.returncode:
+        raise CannotPrepare("\n".join(done.stdout.strip().splitlines()[-LOG_LINES:]) or f"{line[0]} said nothing")
+
+
+# ---------------------------------------------------------------- environments
+
+
+def executable(peer: str) -> Path:
+    """Return the program that runs a peer's code: its own Python, or node for what npm installs."""
+    of_npm = (REQUIREMENTS / f"peer-{peer}").is_dir()
+    return Path(shutil.which("node") or "node") if of_npm else HOME / peer / "bin" / "python"
+
+
+def is_ready(peer: str) -> bool:
+    """Return whether a peer's environment has just what its pins say."""
+    stamp = HOME / peer / "installed"
+    return stamp.is_file() and stamp.read_text() == _pins(peer).read_text()
+
+
+def _pins(peer: str) -> Path:
+    file = REQUIREMENTS / f"peer-{peer}.txt"
+    return file if file.is_file() else REQUIREMENTS / f"peer-{peer}" / "package-lock.json"
+
+
+def make_environment(peer: str) -> None:
+    """Make a peer's environment, unless it is ready.
+
+    Raises:
+        CannotPrepare: a program is missing, or the packages could not be installed.
+    """
+    if is_ready(peer):
+        return
+    folder, pins = HOME / peer, _pins(peer)
+    say(f"  setting up {peer}")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if pins.suffix == ".txt":
+        _run([sys.executable, "-m", "venv", folder], folder)
+        _run([executable(peer), "-m", "pip", "install", "--quiet", "--requirement", pins], folder)
+    else:
+        for file in ("package.json", "package-lock.json"):
+            shutil.copy(pins.with_name(file), folder)
+        ((name, version),) = json.loads((folder / "package.json").read_text())["dependencies"].items()
+        binaries = BINARIES.get((sys.platform, platform.machine()), "none-for-this-machine")
+        _run([*NPM, f"@{name}/{binaries}@{version}"], folder)
+    shutil.copy(pins, folder / "installed")
+
+
+# ---------------------------------------------------------------- models
+
+
+def folder_of(small: bool) -> Path:
+    """Return the folder of the models in all formats, with a checkpoint in it: GPT-2 small's, or the model in the box.
+
+    Raises:
+        CannotPrepare: the checkpoint cannot be written.
+    """
+    folder = HOME / ("models-small" if small else "models")
+    folder.mkdir(parents=True, exist_ok=True)
+    if small and not (folder / CHECKPOINT).is_dir():
+        shutil.copytree(SMALL_MODEL, folder / CHECKPOINT)
+    add_format(folder, CHECKPOINT)
+    return folder
+
+
+def add_format(folder: Path, name: str) -> None:
+    """Write the model of a folder in a format, unless it is there: ``checkpoint``, ``gguf-F32``, ``ctranslate2-int8``.
+
+    Raises:
+        CannotPrepare: it cannot be written.
+    """
+    if (folder / name).exists():
+        return
+    say(f"  writing {name}")
+    library, _, dtype = name.partition("-")
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        out, environment = Path(scratch) / "model", dict(os.environ)
+        command = python("tools.benchmarks.preparing", name, out, folder / CHECKPOINT)
+        if library == CTRANSLATE2:
+            command, environment = conversion(executable(CTRANSLATE2), folder / CHECKPOINT, out, dtype)
+        _run(command, ROOT, environment)
+        out.rename(folder / name)  # which it has once it is complete
+
+
+def save_checkpoint(out: Path) -> None:
+    """Write seeded weights of GPT-2 small, and the small model's tokenizer filled up to its vocabulary."""
+    from tools.hugging_face import varied_small
+
+    varied_small()[0].save_pretrained(out)
+    tokenizer = json.loads((SMALL_MODEL / "tokenizer.json").read_text())
+    vocabulary = tokenizer["model"]["vocab"]
+    vocabulary |= {f"<{number}>": number for number in range(len(vocabulary), GPT2Config().vocab_size)}
+    (out / "tokenizer.json").write_text(json.dumps(tokenizer))
+    shutil.copy(SMALL_MODEL / "tokenizer_config.json", out)
+
+
+def save_as_gguf(checkpoint: Path, out: Path, dtype: str) -> None:
+    """Write step 22's file for llama.cpp, with the matrices in a format."""
+    from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config
+    from solutions.solution_22 import quantize_weights, save_gguf
+
+    stored = quantize_weights(convert_checkpoint(read_checkpoint(checkpoint)), dtype)
+    save_gguf(out, read_config(checkpoint), stored, checkpoint / "tokenizer.json")
+
+
+if __name__ == "__main__":
+    wanted, out, source = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    if wanted == CHECKPOINT:
+        save_checkpoint(out)
+    else:
+        save_as_gguf(source, out, wanted.partition("-")[2])

@@ -1,0 +1,38 @@
+"""Figures whose tools are gone, because they have answered their question; the book shows their tables as they were.
+
+A file says on which day and on which processor it was measured, and which tag of this repository has the tool.
+"""
+
+from __future__ import annotations
+
+from tools.benchmarks import harness
+from tools.benchmarks.harness import Result
+
+
+def origin(figures: Result) -> str:
+    """Return the line that says where figures are from: date, machine and tag."""
+    machine = f" on {figures['machine']}" if "machine" in figures else ""
+    return (
+        f"Measured on {figures['date']}{machine}, by a tool that is no longer part of this course; it is in the tag "
+        f"`{figures['tag']}`."
+    )
+
+
+def table(figures: Result, name: str) -> str:
+    """Return a recorded table as Markdown."""
+    made = figures["tables"][name]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (made["head"], made["rule"], *made["rows"]))
+
+
+def by_processor(results: Result, name: str) -> str:
+    """Return a table of several processors, below one another."""
+
+    def tables(result: Result) -> list[str]:
+        return [table(result["recorded"], name)] if name in result["recorded"]["tables"] else []
+
+    return harness.by_processor(results, tables)
+
+
+def least_share(results: Result) -> float:
+    """Return the least that linear layers and attention alone take of a forward pass with kernels, on any processor."""
+    return float(min(result["recorded"].get("least share", 1.0) for result in results.values()))
