@@ -102,7 +102,7 @@ def show(pair: Pair, step: Step, printer: Printer) -> None:
     right = relative_path(step.solution_file)
     printer.line(f"\n{pair.name}\n")
     rows = aligned(pair.yours, pair.theirs)
-    half = (printer.console.width - 3) // 2
+    half = (printer.drawing_width - 3) // 2
     if half >= min(ROOMY, max(map(len, [left, right, *pair.yours, *pair.theirs]))):
         _side_by_side(rows, (left, right), printer)
     else:
@@ -119,7 +119,7 @@ def _side_by_side(rows: list[Row], names: tuple[str, str], printer: Printer) -> 
         table.add_row(
             Text(left or "", "" if is_equal else "yellow"), f" {mark} ", Text(right or "", "" if is_equal else "green")
         )
-    printer.console.print(table)
+    printer.draw(table)
 
 
 def _one_above_the_other(rows: list[Row], names: tuple[str, str], printer: Printer) -> None:

@@ -126,7 +126,7 @@ def _tell(step: Step, tier: Tier, printer: Printer) -> None:
     """Print a hint, and record that it was seen."""
     printer.line(f"Hint {tier.number} of {tier.count}: {tier.title}")
     with printer.console.use_theme(PLAIN):  # and backticks stay, since they tell code from prose without color
-        printer.console.print(Markdown(CODE.sub(r"`` `\1` ``", tier.body), code_theme="ansi_dark"))
+        printer.draw(Markdown(CODE.sub(r"`` `\1` ``", tier.body), code_theme="ansi_dark"))
     printer.line()
     try:
         note_seen(step, tier.number)

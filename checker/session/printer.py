@@ -6,7 +6,7 @@ import sys
 import textwrap
 from collections.abc import Iterable
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.status import Status
 from rich.text import Text
 
@@ -56,6 +56,18 @@ class Printer(View):
     def code(self, text: str) -> None:
         """Print a line of code, as it is."""
         self.console.print(Text(f"    {text}"), no_wrap=True, overflow="ellipsis")
+
+    @property
+    def drawing_width(self) -> int:
+        """The columns of what is drawn, not written."""
+        return self.console.width if self.console.is_terminal else WIDTH
+
+    def draw(self, drawing: RenderableType) -> None:
+        """Print a table or Markdown; where it is read as text, no line ends with padding."""
+        with self.console.capture() as drawn:
+            self.console.print(drawing, width=self.drawing_width)
+        for line in drawn.get().splitlines():
+            self.console.out(line.rstrip(), highlight=False)
 
     def begin(self, file: str) -> None:
         """Print which file is checked."""
