@@ -271,6 +271,6 @@ def period_texts(folder: Path) -> None:
 @click.option("--out", type=FILE, help="Write the figures as JSON.")
 def evaluate_small(out: Path | None) -> None:
     """Measure what weights of 8 and 4 bits cost: how the small model predicts the held-out chapters with them"""
-    from tools.benchmarks.quantized import record_quality
+    from tools.small_model.quantized import record_quality
 
     record_quality(out)

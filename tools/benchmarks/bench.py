@@ -16,24 +16,9 @@ import numpy as np
 import psutil
 
 from checker.processor import instruction_sets
-from tools.benchmarks import preparing
-from tools.benchmarks.comparison import (
-    COURSE,
-    HUGGING_FACE,
-    Comparison,
-    Way,
-    WrongOutput,
-    peak_of,
-)
-from tools.benchmarks.harness import (
-    Result,
-    Row,
-    conditions,
-    finish_on_this_processor,
-    milliseconds,
-    say,
-    seconds,
-)
+from tools.benchmarks import harness, preparing
+from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Comparison, Way, WrongOutput, peak_of
+from tools.benchmarks.harness import Result, Row, milliseconds, say, seconds
 from tools.benchmarks.peers.catalog import REFERENCE, WAYS, Peer, command, too_slow
 from tools.benchmarks.peers.tables import PARTS, as_markdown
 from tools.benchmarks.workers import SCORES, Workload
@@ -195,7 +180,7 @@ def run(parts: Sequence[str], peers: Sequence[str], small: bool, rounds: int, ou
     """
     plan, folder = QUICK if small else Plan(), preparing.folder_of(small)
     ways, failed = ready(peers, folder)
-    result: Result = conditions(rounds) | {"instruction sets": instruction_sets(), "parts": {}}
+    result: Result = harness.conditions(rounds) | {"instruction sets": instruction_sets(), "parts": {}}
     libraries = dict.fromkeys([REFERENCE.library, *(way.library for way in ways)])
     commands = {library: command(library, folder) for library in libraries}
     with closing(Comparison(commands, REFERENCE, rounds, plan.turn, compare)) as comparison:
@@ -208,4 +193,4 @@ def run(parts: Sequence[str], peers: Sequence[str], small: bool, rounds: int, ou
             row["rounds"] = row.get("rounds", rounds)
             row["failed"] |= failed | comparison.wrong  # some were wrong only after other workloads had been timed
             row[PARTS[part].unit] |= dict.fromkeys(row["failed"])
-    finish_on_this_processor(as_markdown, result, out)
+    harness.finish_on_this_processor(as_markdown, result, out)

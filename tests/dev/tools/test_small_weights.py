@@ -25,9 +25,9 @@ from solutions.solution_22 import (
     read_gguf,
     save_gguf,
 )
-from tools.benchmarks import quantized
 from tools.benchmarks.peers.catalog import LLAMA_CPP
 from tools.benchmarks.preparing import HOME, executable, is_ready
+from tools.small_model import quantized
 
 pytestmark = pytest.mark.slow
 

@@ -1,19 +1,18 @@
 """Time the kernels beside MAX's operations and PyTorch's, and measure the roofline that they stand under.
 
-Outputs are compared before anything is timed. The figures of every processor stay apart, and a part that is measured
-again replaces its own alone. What a tool measured that is gone, the ladder and the forward passes, stands under
-``recorded``.
+Outputs are compared before anything is timed. What a tool measured that is gone, the ladder and the forward passes,
+stands under ``recorded``.
 """
 
 from __future__ import annotations
 
 import ctypes
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,40 +20,17 @@ from checker.mojo.building import shared_library
 from checker.processor import instruction_sets
 from tools.benchmarks import harness
 from tools.benchmarks.comparison import COURSE, Comparison, Way, python
-from tools.benchmarks.harness import (
-    Column,
-    Result,
-    Row,
-    conditions,
-    cores,
-    finish_on_this_processor,
-    load,
-    milliseconds,
-    ratio,
-    say,
-    table,
-    take_turns,
-)
-from tools.benchmarks.kernels.shapes import (
-    CORE,
-    KERNELS,
-    LINEAR,
-    PRODUCT,
-    ROWS,
-    WEIGHT_BYTES,
-    core_flops,
-    repeats,
-)
+from tools.benchmarks.harness import Column, Result, Row, milliseconds, ratio, table
+from tools.benchmarks.kernels import shapes
 from tools.benchmarks.workers import Workload
 
-TORCH = "torch"
 OURS, MAX, THEIRS = "MAX with kernels", "MAX", "Hugging Face"  # as the figures call them
-WITH_KERNELS, BY_MAX, BY_TORCH = Way(OURS, COURSE, how=KERNELS), Way(MAX, COURSE), Way(THEIRS, TORCH)
+WITH_KERNELS, BY_MAX, BY_TORCH = Way(OURS, COURSE, how=shapes.KERNELS), Way(MAX, COURSE), Way(THEIRS, "torch")
+PROGRAMS = {COURSE: "tools.benchmarks.kernels.with_max", "torch": "tools.benchmarks.kernels.with_torch"}
 SOURCE = Path(__file__).with_name("reading.mojo")
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """What is run, and for how long."""
 
     batches: tuple[int, ...] = (1, 8)
@@ -64,17 +40,16 @@ class Plan:
     turn: float = 0.15  # seconds for which calls are repeated, far above the clock's own uncertainty
 
 
-QUICK = Plan((2,), (5,), (2,), numbers=1 << 20, turn=0.01)
+QUICK = Plan((2,), (5,), (2,), 1 << 20, 0.01)
 
 # ---------------------------------------------------------------- parts
 
 
 def ground(plan: Plan, compare: Comparison) -> list[Row]:
     """Measure what the machine can do: a large product, by both libraries, and reading by threads of Mojo."""
-    product = compare.run(Workload(PRODUCT), (BY_MAX, BY_TORCH)).times
-    rates = {f"{way}, GFLOP/s": 2 * ROWS**3 / statistics.median(times) for way, times in product.items()}
-    library = shared_library({SOURCE.name: SOURCE.read_text()}, SOURCE.name, "a reader")
-    read = ctypes.CDLL(str(library)).read
+    product = compare.run(Workload(shapes.PRODUCT), (BY_MAX, BY_TORCH)).times
+    rates = {f"{way}, GFLOP/s": 2 * shapes.ROWS**3 / median(times) for way, times in product.items()}
+    read = ctypes.CDLL(str(shared_library({SOURCE.name: SOURCE.read_text()}, SOURCE.name, "a reader"))).read
     numbers = np.ones(plan.numbers, np.float32)
 
     def reading(threads: int) -> float:
@@ -83,23 +58,22 @@ def ground(plan: Plan, compare: Comparison) -> list[Row]:
         read(*map(ctypes.c_int64, (numbers.ctypes.data, len(numbers), threads, sums.ctypes.data)))
         return time.perf_counter() - start
 
-    for threads, times in take_turns(dict.fromkeys((1, cores())), compare.rounds, reading).items():
-        name = f"{threads} thread{'s' * (threads > 1)} of Mojo, GB/s"
-        rates[name] = numbers.nbytes / statistics.median(times)
+    for threads, times in harness.take_turns({1: None, harness.cores(): None}, compare.rounds, reading).items():
+        rates[f"{threads} thread{'s' * (threads > 1)} of Mojo, GB/s"] = numbers.nbytes / median(times)
     return [{"what": name, "figure": round(rate / 1e9, 1)} for name, rate in rates.items()]
 
 
 def core(plan: Plan, compare: Comparison) -> list[Row]:
     """Time attention's core: all heads, without the projections."""
     rows = []
-    for work in (Workload(CORE, batch, length) for batch in plan.batches for length in plan.lengths):
-        timed = compare.run(work, (WITH_KERNELS, BY_TORCH))
-        row: Row = {"batch": work.batch, "length": work.length}
-        for way, times in timed.times.items():
-            each = [seconds / repeats(work.length) for seconds in times]
-            row[f"{way}, ms"] = milliseconds(each, 4)
-            row[f"{way}, GFLOP/s"] = round(core_flops(work.batch, work.length) / statistics.median(each) / 1e9, 1)
-        rows.append(row | {"ratio": ratio(timed.times[THEIRS], timed.times[OURS])})
+    for work in (Workload(shapes.CORE, batch, length) for batch in plan.batches for length in plan.lengths):
+        timed = compare.run(work, (WITH_KERNELS, BY_TORCH)).times
+        row: Row = {"batch": work.batch, "length": work.length, "ratio": ratio(timed[THEIRS], timed[OURS])}
+        for way, times in timed.items():
+            each = [seconds / shapes.repeats(work.length) for seconds in times]
+            rate = shapes.core_flops(work.batch, work.length) / median(each) / 1e9
+            row |= {f"{way}, ms": milliseconds(each, 4), f"{way}, GFLOP/s": round(rate, 1)}
+        rows.append(row)
     return rows
 
 
@@ -107,11 +81,9 @@ def linear(plan: Plan, compare: Comparison) -> list[Row]:
     """Time the linear layers of GPT-2 small, all of them, for few rows, by how fast they read their weights."""
     rows = []
     for count in plan.rows:
-        times = compare.run(Workload(LINEAR, 1, count), (WITH_KERNELS, BY_MAX, BY_TORCH)).times
-        rates = {f"{way}, GB/s": round(WEIGHT_BYTES / statistics.median(some) / 1e9, 1) for way, some in times.items()}
-        ratios = {
-            f"{name} / kernels": ratio(times[way], times[OURS]) for name, way in (("MAX", MAX), ("torch", THEIRS))
-        }
+        times = compare.run(Workload(shapes.LINEAR, 1, count), (WITH_KERNELS, BY_MAX, BY_TORCH)).times
+        rates = {f"{way}, GB/s": round(shapes.WEIGHT_BYTES / median(some) / 1e9, 1) for way, some in times.items()}
+        ratios = {"MAX / kernels": ratio(times[MAX], times[OURS]), "torch / kernels": ratio(times[THEIRS], times[OURS])}
         rows.append({"rows": count} | rates | ratios)
     return rows
 
@@ -156,9 +128,6 @@ def as_markdown(results: Result) -> str:
     return "\n\n".join(filter(None, (by_processor(results, part) for part in PARTS)))
 
 
-# ---------------------------------------------------------------- the whole
-
-
 def run(only: Sequence[str] | None, quick: bool, rounds: int, out: Path | None) -> None:
     """Compare, time, print the tables of this processor, and put its figures beside those of others.
 
@@ -166,14 +135,11 @@ def run(only: Sequence[str] | None, quick: bool, rounds: int, out: Path | None) 
         WrongOutput: the kernels compute something else than PyTorch.
         RuntimeError: one of them could not run something.
     """
-    plan = QUICK if quick else Plan()
-    result: Result = conditions(rounds) | {"instruction sets": instruction_sets(), "parts": {}}
-    programs = {COURSE: "with_max", TORCH: "with_torch"}
-    commands = {name: python(f"tools.benchmarks.kernels.{module}", ".") for name, module in programs.items()}
+    plan, commands = QUICK if quick else Plan(), {name: python(module, ".") for name, module in PROGRAMS.items()}
+    result: Result = harness.conditions(rounds) | {"instruction sets": instruction_sets(), "parts": {}}
     with closing(Comparison(commands, BY_TORCH, rounds, plan.turn)) as compare:
         result["versions"] = compare.versions()
         for part in only or PARTS:
-            say(part)
-            head = {"rounds": rounds, "load": load()}
+            head = {"rounds": rounds, "load": harness.load()}
             result["parts"][part] = head | {"rows": PARTS[part](plan, compare)}
-    finish_on_this_processor(as_markdown, result, out)
+    harness.finish_on_this_processor(as_markdown, result, out)

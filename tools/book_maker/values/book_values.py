@@ -205,7 +205,7 @@ def training() -> Any:
 
 def small_weights_table() -> str:
     """Return the table of ``./run evaluate-small``."""
-    from tools.benchmarks.quantized import as_markdown
+    from tools.small_model.quantized import as_markdown
 
     return as_markdown(small_weights)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from play.tokens import load_tokenizer
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import Weights, convert_checkpoint, read_checkpoint, read_config
 from solutions.solution_22 import BYTES, MULTIPLIED, Stored, model_of, numbers_of, quantize_weights
-from tools.benchmarks.harness import Column, table
+from tools.benchmarks.harness import Column, Row, table
 
 Logits = Callable[[np.ndarray], np.ndarray]  # [batch, seq] -> [batch, seq, vocab]
 
@@ -40,39 +39,13 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class Quality:
-    """How well a model predicts, and how its predictions differ from those of the float32 model.
-
-    Args:
-        format: what the matrices are kept in.
-        product: how they are multiplied.
-        megabytes: of all weights, as they are stored.
-        bits_per_byte: of the text.
-        divergence: the mean Kullback-Leibler divergence of its predictions from the float32 model's, in bits per token.
-        same: the share of tokens where both find the same token likeliest.
-    """
-
-    format: str
-    product: str
-    megabytes: float
-    bits_per_byte: float
-    divergence: float
-    same: float
-
-
-def in_float32(stored: Mapping[str, Stored]) -> dict[str, Stored]:
-    """Return the numbers of stored weights, which any product can take."""
-    return {name: Stored(numbers_of(one), "F32") for name, one in stored.items()}
-
-
 def ways(weights: Weights) -> Iterator[tuple[str, str, dict[str, Stored], dict[str, Stored]]]:
     """Yield a format and a product, with the weights as stored and as multiplied; the first is the model as it is."""
-    plain = {name: Stored(weights[name], "F32") for name in quantize_weights(weights, "Q8_0")}
+    plain = quantize_weights(weights, "F32")
     yield "F32", "float32", plain, plain
     for format in BYTES:
         stored = quantize_weights(weights, format)
-        yield format, "float32", stored, in_float32(stored)
+        yield format, "float32", stored, {name: Stored(numbers_of(one), "F32") for name, one in stored.items()}
         if format in MULTIPLIED:
             yield format, "MAX's", stored, stored
 
@@ -90,30 +63,42 @@ def log_probabilities(logits: np.ndarray) -> np.ndarray:  # [..., vocab] -> [...
 
 
 def measured(text: Text, right: Logits, other: Logits) -> tuple[float, float, float]:
-    """Return bits per byte of a text, and divergence and share of equal likeliest tokens, of one model from another."""
+    """Return bits per byte of a text under a model, and how its predictions differ from another's.
+
+    The second figure is the mean Kullback-Leibler divergence from the other model in bits per token, the third the
+    share of tokens where both find the same token likeliest.
+    """
     nats = divergence = same = 0.0
     for ids, targets in text.windows:
         counted = targets != NOT_COUNTED
-        expected, found = (log_probabilities(logits(ids)[counted]) for logits in (right, other))  # [tokens, vocab]
-        nats -= float(np.take_along_axis(found, targets[counted][:, None], axis=-1).sum())
-        divergence += float((np.exp(expected) * (expected - found)).sum())
-        same += float((expected.argmax(axis=-1) == found.argmax(axis=-1)).sum())
+        expected, actual = (log_probabilities(logits(ids)[counted]) for logits in (right, other))  # [tokens, vocab]
+        nats -= float(np.take_along_axis(actual, targets[counted][:, None], axis=-1).sum())
+        divergence += float((np.exp(expected) * (expected - actual)).sum())
+        same += float((expected.argmax(axis=-1) == actual.argmax(axis=-1)).sum())
     bit = float(np.log(2))
     return nats / bit / text.bytes, divergence / bit / text.tokens, same / text.tokens
 
 
-def evaluate(folder: Path = SMALL_MODEL, texts: list[str] | None = None) -> list[Quality]:
-    """Measure every format on the held-out chapters, or on other texts."""
+def bits_per_byte(folder: Path, texts: list[str]) -> float:
+    """Return the bits per byte of some texts under the model of a folder."""
+    prepare()
     config, weights = read_config(folder), convert_checkpoint(read_checkpoint(folder))
-    text = read(texts or list(chapters().values()), load_tokenizer(folder), config, STRIDE)
-    found, right = [], None
+    logits = logits_of(config, quantize_weights(weights, "F32"))
+    return measured(read(texts, load_tokenizer(folder), config, STRIDE), logits, logits)[0]
+
+
+def evaluate(folder: Path = SMALL_MODEL, texts: list[str] | None = None) -> Iterator[Row]:
+    """Measure every format on the held-out chapters, or on other texts; megabytes are those of all stored weights."""
+    config, weights = read_config(folder), convert_checkpoint(read_checkpoint(folder))
+    text, right = read(texts or list(chapters().values()), load_tokenizer(folder), config, STRIDE), None
     for format, product, stored, multiplied in ways(weights):
         with compiling(f"the model with weights in {format}"):
             logits = logits_of(config, multiplied)
         right = right or logits
-        size = sum(one.data.nbytes for one in stored.values()) / 1e6
-        found.append(Quality(format, product, size, *measured(text, right, logits)))
-    return found
+        bits, divergence, same = measured(text, right, logits)
+        megabytes = sum(one.data.nbytes for one in stored.values()) / 1e6
+        figures = {"megabytes": megabytes, "bits_per_byte": bits, "divergence": divergence, "same": same}
+        yield {"format": format, "product": product} | figures
 
 
 def as_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -125,7 +110,7 @@ def record_quality(out: Path | None) -> None:
     """Measure, print the table, and write the figures."""
     prepare()
     with telling_of_compiling(listeners):
-        rows = [asdict(one) for one in evaluate()]
+        rows = list(evaluate())
     print(as_markdown(rows))
     if out:
         out.write_text(json.dumps(rows, indent=1) + "\n")
