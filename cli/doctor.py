@@ -18,7 +18,7 @@ from functools import cache
 import psutil
 
 from checker.course.installed import installed_version, why_not_usable
-from checker.course.languages import PYTHON
+from checker.course.languages.python import PYTHON
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps, uses_max
 

@@ -25,13 +25,12 @@ from pathlib import Path
 from checker.course.languages import Unreadable
 from checker.course.paths import ROOT, relative_path
 from checker.course.skeletons import is_begun
-from checker.course.standing import title
 from checker.course.static import Missing, read_text
 from checker.course.steps import Step, all_steps
 from checker.events import FAIL, PASS, TODO
 from checker.interrupts import exit_on_termination
 from checker.session.printer import STYLES, Printer
-from checker.session.views import Record
+from checker.session.records import Record
 from cli.doctor import commit
 from cli.problems import Problem, as_lines, not_obeyed, problems_of
 
@@ -220,7 +219,7 @@ def print_grade(printer: Printer, grade: Grade) -> None:
     """Print the line of a step, and below it why it is a no."""
     seconds = f" ({grade.seconds:.1f} s)" if grade.check else ""
     word = f"{grade.verdict:<{len(NOT_BEGUN)}}", STYLES.get(grade.verdict, "dim")
-    printer.styled(f"  {grade.step.task}  ", word, f"  {title(grade.step)}{seconds}")
+    printer.styled(f"  {grade.step.task}  ", word, f"  {grade.step.title}{seconds}")
     for line in textwrap.wrap(grade.why, printer.console.width - 7):
         printer.styled(f"       {line}")
 

@@ -54,9 +54,7 @@ def main() -> None:
 
 def check_of(step: Step) -> click.Command:
     """Return the command that checks a step."""
-    from checker.course.standing import title
-
-    about = f"Check {relative_path(step.learner_file)}: {title(step)}"
+    about = f"Check {relative_path(step.learner_file)}: {step.title}"
     return click.Command(step.task, callback=partial(check, step), params=CHECK_OPTIONS, help=about)
 
 
@@ -92,9 +90,8 @@ def check(
 
     from checker.course.blanks import blanks_of
     from checker.session.child import Child
-    from checker.session.printer import Printer
+    from checker.session.printer import Printer, View
     from checker.session.session import Options, Session
-    from checker.session.views import View, verdict_record
 
     labels = [blank.label for blank in blanks_of(step)]
     if show and show not in labels:
@@ -106,6 +103,8 @@ def check(
     with not_obeyed() if github else nullcontext(), click.get_current_context().obj or Child() as child:
         session = Session(step, View() if as_json else Printer(labels), options)
         status = session.run(child).status
+    if as_json or problems or github:
+        from checker.session.records import verdict_record
     if as_json:
         click.echo(json.dumps(verdict_record(session), indent=1))
     if problems or github:

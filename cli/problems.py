@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from checker.events import FAIL, TODO, WAITS
-from checker.session.views import Record
+from checker.session.records import Record
 
 
 @dataclass(frozen=True)

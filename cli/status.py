@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.course.paths import relative_path
-from checker.course.standing import next_to_do, standing, title
+from checker.course.standing import next_to_do, standing
 from checker.course.steps import Step, all_steps
 from checker.session.printer import Printer
 
@@ -16,7 +16,7 @@ def list_all(printer: Printer, current: Step | None = None) -> None:
     width = max(len(one.words) for one in standings)
     for one in standings:
         mark = ">" if one.step == current else " "
-        about = "" if printer.console.width < width + 40 else f"  {title(one.step)}"
+        about = "" if printer.console.width < width + 40 else f"  {one.step.title}"
         style = STYLES.get(one.state, "yellow")
         printer.styled(f"{mark} {one.step.task}  ", (f"{one.words:<{width}}", style), about)
     done = sum(one.state == "done" for one in standings)

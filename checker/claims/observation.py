@@ -16,11 +16,8 @@ import pytest
 
 from checker.claims.vocabulary import Refusal
 from checker.course.steps import Step, uses_max
-from checker.diagnosis.exceptions import error_in_words
-from checker.diagnosis.inputs import inputs_of
-from checker.diagnosis.locating import location_of, place_in
-from checker.diagnosis.mistakes import Outcome
-from checker.diagnosis.sketches import sketch
+from checker.diagnosis.locating import place_in
+from checker.diagnosis.mistakes import Outcome, sketch
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, WAITS, Claimed, FromChild, Started
 
 Tell = Callable[[FromChild], None]
@@ -195,6 +192,8 @@ class Observer:
         if self.request.stage == DRAWN:
             outcome = replace(outcome, sentence=f"{drawn_by(item)} {outcome.sentence}")
         if self.request.show and outcome.compared:
+            from checker.diagnosis.inputs import inputs_of
+
             inputs = inputs_of(item.function, failure.tb)  # type: ignore[attr-defined]
             outcome = replace(outcome, compared=replace(outcome.compared, inputs=inputs))
         return outcome
@@ -265,13 +264,19 @@ def outcome_of(error: BaseException, path: str, about: str, gone: Collection[str
             observed = sketch(observed)
         elif not isinstance(observed, str):
             observed = repr(observed)
-        location = location_of(error.__cause__, path, error.wanted) if error.__cause__ else None
+        location = None
+        if error.__cause__:
+            from checker.diagnosis.exceptions import location_of
+
+            location = location_of(error.__cause__, path, error.wanted)
         return Outcome(FAIL, error.sentence, location, observed, about, error.compared)
     function, _ = place_in(error, path)
     if isinstance(error, NotImplementedError) and function:
         return Outcome(WAITS, f"waits until {function} is written", about=about)
     if isinstance(error, NameError | AttributeError) and error.name in gone:
         return Outcome(WAITS, f"waits until {error.name} is written", about=about)
+    from checker.diagnosis.exceptions import error_in_words, location_of  # most claims raise none
+
     return Outcome(
         FAIL, error_in_words(error), location_of(error, path), observed=f"{type(error).__name__}: {error}", about=about
     )

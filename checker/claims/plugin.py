@@ -9,14 +9,17 @@ import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
 from checker.claims.observation import ANSWER, SUBJECTS
 from checker.claims.subjects import load_answer, load_step
 from checker.course.steps import Step
-from checker.numeric.drawing import Draw
 from checker.numeric.references import Reference
+
+if TYPE_CHECKING:
+    from checker.numeric.drawing import Draw
 
 SMALLEST_AVOIDED = 5  # smaller sizes are too few to do without any
 
@@ -54,6 +57,8 @@ def answer(request: pytest.FixtureRequest) -> ModuleType:
 @pytest.fixture
 def draw(request: pytest.FixtureRequest) -> Draw:
     """Return the Draw of another configuration, which avoids the recorded sizes."""
+    from checker.numeric.drawing import Draw  # only right numbers are followed by others
+
     file = step_of(request.path).reference_file
     recorded = read_reference(file) if file.is_file() else None
     sizes = {size for array in recorded.values() for size in array.shape} if recorded else set()

@@ -1,15 +1,27 @@
-"""Load the modules that a check can grade: a learner's file, a solution, and a solution spoiled or rewritten."""
+"""Load the modules that a check can grade: a learner's file, a solution, and a solution spoiled or rewritten.
+
+A learner's file may import earlier solutions; one that reads the answer to its own step is told so.
+"""
 
 from __future__ import annotations
 
+import functools
 import linecache
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import CodeType, ModuleType
+from typing import Any
 
-from checker.course.languages import PYTHON
+from checker.claims.vocabulary import Refusal
+from checker.course.languages.python import PYTHON
+from checker.course.paths import SOLUTIONS, relative_path
 from checker.course.steps import Step
 
+File = tuple[int, int]  # the device and inode, which all paths to a file share
+
+_closed: dict[File, str] = {}  # the files that may not be opened now, and their names
 Compiles = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
 
 
@@ -60,3 +72,40 @@ def load_answer(step: Step) -> ModuleType:
 def remember(source: str, path: str) -> None:
     """Let whatever shows a line of ``path`` show that of this source."""
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+
+
+@contextmanager
+def answer_closed(step: Step) -> Iterator[None]:
+    """While this is open, whatever opens the answer to a step, or imports it, is refused."""
+    _watch_open()
+    kind = step.solution_file.stem.rpartition("_")[0]
+    later = [path for path in SOLUTIONS.glob(f"{kind}_*.*") if path.stem >= step.solution_file.stem]
+    for path in [*later, step.model_file, step.attempts_file, step.reference_file]:
+        for file in [path, *path.parent.glob(f"__pycache__/{path.stem}.*")]:
+            if file.is_file():
+                _closed[_identity(file)] = relative_path(path)
+    try:
+        yield
+    finally:
+        _closed.clear()
+
+
+def _identity(path: Any) -> File:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+@functools.cache
+def _watch_open() -> None:
+    """Have Python report every file that it opens, which an import does too. This cannot be undone, so do it once."""
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if _closed and event == "open" and isinstance(arguments[0], str | bytes):
+            with suppress(OSError, ValueError):
+                if answer := _closed.get(_identity(arguments[0])):
+                    raise Refusal(
+                        f"Your file opens {answer}, the answer to this step. Write your own, and compare with it once "
+                        "the check passes."
+                    )
+
+    sys.addaudithook(watch)

@@ -13,8 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from checker.numeric.patterns import HUGGING_FACE, first_difference, first_place, largest_difference, pattern
-from checker.numeric.showing import Comparison
+from checker.numeric.patterns import (
+    HUGGING_FACE,
+    Comparison,
+    first_difference,
+    first_place,
+    largest_difference,
+    pattern,
+)
 from checker.numeric.tolerance import TOLERANCE, close
 
 AXES = {

@@ -21,13 +21,12 @@ from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING
 
 from checker.claims.observation import Draws, Request, Tell, observe
-from checker.claims.own_answer import kept_closed
 from checker.claims.plugin import read_reference
-from checker.claims.subjects import Compiles, load_answer, load_code, load_step
+from checker.claims.subjects import Compiles, answer_closed, load_answer, load_code, load_step
+from checker.claims.vocabulary import Refusal
 from checker.course.languages import Location, Unreadable
 from checker.course.steps import Step, uses_max
-from checker.diagnosis.exceptions import error_in_words
-from checker.diagnosis.locating import line_of, location_of
+from checker.diagnosis.locating import line_of
 from checker.diagnosis.mistakes import Outcomes
 from checker.events import (
     COMPILED,
@@ -84,7 +83,7 @@ class Graded:
         with contextlib.ExitStack() as closed:
 
             def load() -> Mapping[str, ModuleType]:
-                closed.enter_context(kept_closed(self.step))
+                closed.enter_context(answer_closed(self.step))
                 if not self.modules:
                     self.load()
                 return self.modules
@@ -106,17 +105,20 @@ class Graded:
         except Unreadable as error:
             self.tell(Unloadable(str(error), error.location))
         except BaseException as error:
-            self.tell(Unloadable(error_in_words(error), location_of(error, job.path)))
+            from checker.diagnosis.exceptions import error_in_words, location_of
+
+            sentence = error.sentence if isinstance(error, Refusal) else error_in_words(error)
+            self.tell(Unloadable(sentence, location_of(error, job.path)))
 
     def explain(self, outcomes: Outcomes, draws: Draws | None) -> None:
         """Report why claims fail, and the numbers that were asked for."""
-        from checker.numeric.showing import shown
-
         silence()
         diagnosis = diagnosis_of(self.step, lambda: self.tell(Busy()), draws, show=bool(self.job.show))
         for explained in diagnosis.explain(outcomes, self.job.source, self.job.path):
             self.tell(explained)
         if self.job.show:
+            from checker.numeric.showing import shown
+
             failed = diagnosis.blamed.get(self.job.show, {}).values()
             compared = [outcome.compared for outcome in failed if outcome.compared]
             self.tell(Shown(self.job.show, shown(compared[0]) if compared else ()))

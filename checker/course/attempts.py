@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from checker.course.blanks import find_blanks
-from checker.course.languages import PYTHON, Language
+from checker.course.languages import Language
+from checker.course.languages.python import PYTHON
 from checker.course.paths import relative_path
 from checker.course.steps import Step
 

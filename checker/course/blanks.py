@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from checker.course.languages import PYTHON, Language
+from checker.course.languages import Language
+from checker.course.languages.python import PYTHON
 from checker.course.steps import Step
 
 TODO = "# TODO: "  # how a skeleton's comment begins, which in the solution begins with "# "

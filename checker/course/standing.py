@@ -77,9 +77,3 @@ def next_to_do(steps: list[Step]) -> Step | None:
     done = [number for number, one in enumerate(standings) if one.state == "done"]
     after = done[-1] + 1 if done else 0
     return first_to_do([*steps[after:], *steps[:after]])
-
-
-def title(step: Step) -> str:
-    """Return the subject of a step: the first line of its solution, without its number and what follows a comma."""
-    words = step.language.docstring(step.solution_file.read_text()).partition("\n")[0]
-    return words.partition(": ")[2].partition(",")[0].rstrip(".")

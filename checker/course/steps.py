@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from checker.course.languages import LANGUAGES, MOJO, PYTHON, Language
+from checker.course.languages import Language
+from checker.course.languages.python import PYTHON
 from checker.course.paths import REFERENCES, ROOT, SOLUTIONS, TESTS
 
 #: A claim of a check file that imports this module runs MAX.
@@ -20,6 +21,8 @@ CACHED_MODEL = "step_14"
 SERVER = "step_15"
 TRAINING = "step_20"
 QUANTIZATION = "step_22"  # which the model needs as well, to round its weights
+
+IN_MOJO = ".mojo"  # a solution that ends this way is a kernel
 
 #: The steps that compute gradients: PyTorch's are recorded for them, and MAX needs many kernels for their graphs.
 WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)
@@ -55,7 +58,17 @@ class Step:
     @property
     def language(self) -> Language:
         """The language that its file is written in: Mojo if there is a solution in Mojo."""
-        return MOJO if _solution(self.name, MOJO).is_file() else PYTHON
+        if not _solution(self.name, IN_MOJO).is_file():
+            return PYTHON
+        from checker.course.languages.mojo import MOJO
+
+        return MOJO
+
+    @property
+    def title(self) -> str:
+        """Its subject: the first line of its solution, without the number and what follows a comma."""
+        words = self.language.docstring(self.solution_file.read_text()).partition("\n")[0]
+        return words.partition(": ")[2].partition(",")[0].rstrip(".")
 
     @property
     def learner_file(self) -> Path:
@@ -65,7 +78,7 @@ class Step:
     @property
     def solution_file(self) -> Path:
         """The answer, and the one source of the skeleton."""
-        return _solution(self.name, self.language)
+        return _solution(self.name, self.language.suffix)
 
     @property
     def check_file(self) -> Path:
@@ -110,13 +123,13 @@ class Step:
         return REFERENCES / "mistakes" / f"{self.name}.npz"
 
 
-def _solution(name: str, language: Language) -> Path:
-    return SOLUTIONS / f"{name.replace('step', 'solution')}{language.suffix}"
+def _solution(name: str, suffix: str) -> Path:
+    return SOLUTIONS / f"{name.replace('step', 'solution')}{suffix}"
 
 
 def all_steps() -> list[Step]:
     """Return every step there is a solution for, warm-ups first, in the order of the tutorial."""
-    files = (path for suffix in LANGUAGES for path in SOLUTIONS.glob(f"*_[0-9][0-9]{suffix}"))
+    files = (path for suffix in (".py", IN_MOJO) for path in SOLUTIONS.glob(f"*_[0-9][0-9]{suffix}"))
     names = (path.stem.replace("solution", "step") for path in files)
     return sorted((Step(name) for name in names), key=lambda step: (step.name[0] != "w", step.number))
 

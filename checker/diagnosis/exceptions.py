@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import functools
 import inspect
+import linecache
 import re
 import sys
 import traceback
 from collections.abc import Iterator
-from types import ModuleType
+from types import FrameType, ModuleType, TracebackType
 
+from checker.course.languages import Location
 from checker.diagnosis import numpy_messages
+from checker.diagnosis.locating import line_of, passed
+from checker.diagnosis.rewriting import Place, rewritten
 from checker.max_adapter import messages
 from checker.max_adapter.messages import what_was_said
 
 LONGEST = 300  # characters of a message
+MOST_CALLS = 2  # that are shown
+LONGEST_ARGUMENT = 20  # characters of an argument that is shown
 LETTERS = "abcdefgh"  # for the arguments in a rule
 NUMPYS = re.compile(
     r"numpy|array|data type|read-only|view\(\) takes|object is not callable|cumsum|\b_(?!_)\w+\(\) got"
@@ -30,16 +36,10 @@ RAISING = (
 )
 
 
-class AnswerWasRead(ImportError):
-    """The learner's file tried to open the solution that it is to be compared with."""
-
-
 def error_in_words(error: BaseException) -> str:
     """Put an exception into words: its kind, its message without MAX's internals, and advice."""
     if isinstance(error, SystemExit):
         return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
-    if isinstance(error, AnswerWasRead):
-        return f"Your file {error}. Write your own, and compare with it once the check passes."
     if found := messages.row_looked_up(str(error)):
         return f"Row {found[0]} of {_table_in(error) or 'a table'} is looked up, but it has only {found[1]} rows."
     message = _shortened(what_was_said(error)) or "without a message"
@@ -159,3 +159,45 @@ def _called(error: BaseException) -> tuple[str, inspect.Signature] | None:
 
 def _shortened(message: str) -> str:
     return message if len(message) <= LONGEST else f"{message[:LONGEST]} …"
+
+
+def location_of(error: BaseException, path: str, wanted: str = "") -> Location | None:
+    """Return where in the file ``path`` an exception comes from: the line, what to write instead, the calls before it.
+
+    Args:
+        error: what was raised.
+        path: the learner's file.
+        wanted: the exception that should have been raised, if any.
+    """
+    traces = [*passed(error, path)]
+    innermost = traces[-1] if traces else None
+    calls = [trace for trace in traces if not trace.tb_frame.f_code.co_name.startswith("<")]
+    rules = rewrites_for(error, wanted)
+    place = _place(innermost) if innermost else None
+    line, instead = rewritten("".join(linecache.getlines(path)), place, rules) if rules else (0, "")
+    if innermost is None:
+        return Location(line, instead=instead, instead_line=line) if instead else None
+    callers = [trace.tb_lineno for trace in calls if trace.tb_frame is not innermost.tb_frame][-MOST_CALLS:]
+    return Location(
+        *line_of(path, innermost.tb_lineno),
+        instead=instead,
+        instead_line=line,
+        callers=tuple(line_of(path, number) for number in reversed(callers)),
+        arguments=_arguments(calls[0].tb_frame) if calls else "",
+    )
+
+
+def _place(trace: TracebackType) -> Place | None:
+    """Return the place of the expression at which a frame failed."""
+    positions = [*trace.tb_frame.f_code.co_positions()][trace.tb_lasti // 2]
+    return None if None in positions else positions  # type: ignore[return-value]
+
+
+def _arguments(frame: FrameType) -> str:
+    """Return the numbers and words that a function was called with: ``temperature=0, top_k=None``."""
+    if frame.f_code.co_name == "<module>":
+        return ""
+    names, _, _, values = inspect.getargvalues(frame)
+    simple = {name: values[name] for name in names if isinstance(values.get(name, frame), int | float | str | None)}
+    shown = {name: repr(value) for name, value in simple.items()}
+    return ", ".join(f"{name}={value}" for name, value in shown.items() if len(value) <= LONGEST_ARGUMENT)

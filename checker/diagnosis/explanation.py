@@ -15,14 +15,20 @@ from types import CodeType
 
 from checker.course.attempts import edited, load_attempts, mistakes_in_python, places
 from checker.course.blanks import blanks_of, unwritten
-from checker.course.languages import PYTHON
-from checker.course.languages.python import calls, functions
+from checker.course.languages.python import PYTHON, calls, functions
 from checker.course.steps import Step
-from checker.diagnosis.answers import read_answers
 from checker.diagnosis.grafting import compile_grafted, graft, same_code
 from checker.diagnosis.locating import fixed_numbers
-from checker.diagnosis.mistakes import Answers, Outcome, Outcomes, agrees, telling_apart, that_agree
-from checker.diagnosis.sketches import Sketch
+from checker.diagnosis.mistakes import (
+    Answers,
+    Outcome,
+    Outcomes,
+    Sketch,
+    agrees,
+    read_answers,
+    telling_apart,
+    that_agree,
+)
 from checker.events import FAIL, PASS, WAITS, Explained
 
 #: Runs some modules, given as code by name, and then the claims that are asked for on each.

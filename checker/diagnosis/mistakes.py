@@ -1,13 +1,78 @@
-"""Find which mistake it is: the one that gives the same answers as the learner's file."""
+"""Find which known mistake it is: the one that gives the same answers as the learner's file.
+
+What every mistake answers to the claims is recorded, so naming one is a lookup. One file for each step,
+``tests/references/mistakes/step_07.npz``: an index in JSON, and the numbers of all sketches one after the other.
+``./run kernels`` writes them.
+
+A sketch is an array in a few numbers: enough to tell it from others, and the same after rounding differently. An array
+of more than :data:`GROUPS` elements is drawn into that many groups, and every group is added up with random signs. A
+single element that differs changes one sum by as much, and rounding errors cancel out. This is the "count sketch" of
+Charikar, Chen and Farach-Colton, "Finding frequent items in data streams" (2002).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
 
 from checker.course.languages import Location
-from checker.diagnosis.sketches import Sketch
-from checker.numeric.showing import Comparison
+from checker.course.steps import Step
+from checker.numeric.patterns import Comparison
+from checker.numeric.tolerance import close
+
+GROUPS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """What is kept of an array.
+
+    Args:
+        dtype: the name of its dtype.
+        shape: its shape.
+        odd: a digest of where it is NaN or infinite; empty if it is finite.
+        sums: of its finite numbers, by group; float32.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    odd: str
+    sums: np.ndarray
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether two arrays are equal within the tolerance of a check, as far as their sketches say."""
+        if not isinstance(other, Sketch):
+            return NotImplemented
+        alike = (self.dtype, self.shape, self.odd) == (other.dtype, other.shape, other.odd)
+        return alike and close(self.sums, other.sums)
+
+
+def sketch(array: np.ndarray) -> Sketch:
+    """Return the sketch of an array of any shape; of one that holds no numbers, its dtype and shape alone."""
+    numbers = array.ravel().astype(np.float64) if array.dtype.kind in "biuf" else np.empty(0)
+    finite = np.isfinite(numbers)
+    odd = ""
+    if not finite.all():
+        kinds = np.select([finite, np.isnan(numbers), numbers > 0], [0, 1, 2], 3).astype(np.uint8)
+        odd = hashlib.blake2b(kinds.tobytes(), digest_size=8).hexdigest()
+        numbers = np.where(finite, numbers, 0.0)
+    if numbers.size > GROUPS:
+        groups, signs = _drawn(numbers.size)
+        numbers = np.bincount(groups, weights=signs * numbers, minlength=GROUPS)
+    with np.errstate(over="ignore"):
+        return Sketch(array.dtype.name, array.shape, odd, numbers.astype(np.float32))
+
+
+@lru_cache(maxsize=4)
+def _drawn(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a group and a sign for each of ``size`` elements; NumPy promises that ``RandomState`` never changes."""
+    random = np.random.RandomState(size)
+    return random.randint(GROUPS, size=size, dtype=np.uint8), 1.0 - 2.0 * random.randint(2, size=size, dtype=np.uint8)
 
 
 @dataclass(frozen=True)
@@ -50,3 +115,73 @@ def telling_apart(mistakes: Collection[str], answers: Answers) -> list[str]:
         for claim, outcome in answers[name].items()
         if any(not agrees(answers[other].get(claim), outcome) for other in mistakes)
     ]
+
+
+def read_answers(step: Step) -> Answers | None:
+    """Return the recorded answers of a step's mistakes; None if there are none, or they are out of date."""
+    if not step.answers_file.is_file():
+        return None
+    with np.load(step.answers_file) as file:
+        index, sums = json.loads(file["index"].tobytes()), file["sums"]
+    if index["made_of"] != made_of(step):
+        return None
+    sketches = [
+        Sketch(dtype, tuple(shape), odd, sums[first:end]) for dtype, shape, odd, first, end in index["sketches"]
+    ]
+    return {
+        mistake: {
+            claim: Outcome(verdict, observed=sketches[observed] if isinstance(observed, int) else observed)
+            for claim, (verdict, observed) in outcomes.items()
+        }
+        for mistake, outcomes in index["answers"].items()
+    }
+
+
+def write_answers(step: Step, answers: Answers) -> None:
+    """Record the answers of a step's mistakes, unless what is recorded says the same."""
+    recorded = read_answers(step)
+    if recorded is not None and _observed(recorded) == _observed(answers):
+        return
+    sketches: list[tuple[str, tuple[int, ...], str, int, int]] = []
+    numbers: dict[tuple[str, tuple[int, ...], str, bytes], int] = {}
+    sums: list[np.ndarray] = []
+
+    def entry(observed: Sketch | str | None) -> int | str | None:
+        if not isinstance(observed, Sketch):
+            return observed
+        key = (observed.dtype, observed.shape, observed.odd, observed.sums.tobytes())
+        if key not in numbers:
+            numbers[key] = len(numbers)
+            first = sketches[-1][-1] if sketches else 0
+            sketches.append((*key[:3], first, first + observed.sums.size))
+            sums.append(observed.sums)
+        return numbers[key]
+
+    table = {
+        mistake: {claim: (outcome.verdict, entry(outcome.observed)) for claim, outcome in outcomes.items()}
+        for mistake, outcomes in answers.items()
+    }
+    index = json.dumps({"made_of": made_of(step), "answers": table, "sketches": sketches})
+    step.answers_file.parent.mkdir(exist_ok=True)
+    np.savez_compressed(
+        step.answers_file,
+        index=np.frombuffer(index.encode(), np.uint8),
+        sums=np.concatenate([np.empty(0, np.float32), *sums]),
+    )
+
+
+def made_of(step: Step) -> str:
+    """Return the hash of everything that the answers follow from: solution or model, mistakes, claims, reference."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in (step.model_file, step.attempts_file, step.check_file, step.reference_file):
+        data = path.read_bytes() if path.is_file() else b""
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def _observed(answers: Answers) -> dict[str, dict[str, object]]:
+    """Return what is recorded of answers: verdicts and observations, by mistake and claim."""
+    return {
+        mistake: {claim: (outcome.verdict, outcome.observed) for claim, outcome in outcomes.items()}
+        for mistake, outcomes in answers.items()
+    }

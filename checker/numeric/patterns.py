@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import permutations
 
 import numpy as np
 
 HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless a claim says otherwise
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two arrays of one shape that a claim compared, and the arrays that the learner's code was given."""
+
+    what: str
+    actual: np.ndarray
+    expected: np.ndarray
+    axes: Sequence[str]
+    whose: str
+    inputs: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def pattern(

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-
 import numpy as np
+
+from checker.numeric.patterns import Comparison
 
 ROWS, COLUMNS = 5, 3  # of an array that are shown, three times side by side
 INPUT_COLUMNS = 9
 CELL = 9  # characters of a number, with the space before it
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two arrays of one shape that a claim compared, and the arrays that the learner's code was given."""
-
-    what: str
-    actual: np.ndarray
-    expected: np.ndarray
-    axes: Sequence[str]
-    whose: str
-    inputs: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def shown(comparison: Comparison) -> list[str]:

@@ -1,9 +1,10 @@
-"""The terminal's view of a check, and how every command prints: plain lines that read well without color or aloud."""
+"""The views of a check, none and the terminal's, which prints for every command: plain lines that read well aloud."""
 
 from __future__ import annotations
 
 import sys
 import textwrap
+import time
 from collections.abc import Iterable
 
 from rich.console import Console, RenderableType
@@ -13,11 +14,13 @@ from rich.text import Text
 from checker import interrupts
 from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Compiling, Printed, Tick
 from checker.session.verdict import Explanation, Numbers, Row, Sentence
-from checker.session.views import Item, View
 
 STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
+SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
+
+Item = Row | Explanation | Sentence | Numbers | Printed
 
 
 def asked(question: str) -> bool | None:
@@ -29,6 +32,51 @@ def asked(question: str) -> bool | None:
     except EOFError:
         print()
         return False
+
+
+class View:
+    """Shows nothing of a check, and follows what MAX compiles.
+
+    Attributes:
+        again: what a learner does to get another verdict.
+        stopping: what ends a check that goes on.
+    """
+
+    again = "run this again"
+    stopping = "Ctrl-C"
+
+    def __init__(self) -> None:
+        self.compiling: tuple[str, float] | None = None
+
+    def begin(self, file: str) -> None:
+        """Show which file is checked."""
+
+    def show(self, item: Item) -> None:
+        """Show something that has become known."""
+
+    def close(self) -> None:
+        """Leave nothing behind that waits for a verdict."""
+
+    def progress(self, event: Compiling | Tick) -> None:
+        """Follow what MAX compiles, and say so once it takes a while."""
+        if isinstance(event, Compiling) and event.seconds is None:
+            self.compiling = (event.what, time.monotonic())
+        elif isinstance(event, Compiling):
+            self.compiled(event.what, event.seconds or 0.0)
+            self.compiling = None
+        elif self.compiling and self.is_long():
+            what, since = self.compiling
+            self.show_compiling(f"compiling {what}, {time.monotonic() - since:.0f} s")
+
+    def is_long(self) -> bool:
+        """Return whether MAX has been compiling something for a while."""
+        return self.compiling is not None and time.monotonic() - self.compiling[1] > SHOW_COMPILING_AFTER
+
+    def show_compiling(self, text: str) -> None:
+        """Show what is being compiled, several times per second."""
+
+    def compiled(self, what: str, seconds: float) -> None:
+        """Show that it is compiled, if it was shown before."""
 
 
 class Printer(View):

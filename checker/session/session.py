@@ -39,6 +39,7 @@ from checker.events import (
     Unloadable,
 )
 from checker.session.child import Child
+from checker.session.printer import Item, View
 from checker.session.verdict import (
     FAILED,
     INTERRUPTED,
@@ -51,7 +52,6 @@ from checker.session.verdict import (
     Verdict,
     decide,
 )
-from checker.session.views import Item, View
 
 MOST_SEEDS = 10_000
 

@@ -34,9 +34,9 @@ from checker.course import progress
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable
 from checker.course.paths import relative_path
-from checker.course.standing import next_to_do, standing, title
+from checker.course.standing import next_to_do, standing
 from checker.course.steps import Step, all_steps
-from checker.session.views import Record
+from checker.session.records import Record
 from cli import compare, hint, reset
 from cli.page import files
 from cli.page.checks import Checks
@@ -290,7 +290,7 @@ def standings() -> Answer:
             for now in all_standings
         ],
         "done": sum(now.state == "done" for now in all_standings),
-        "next": {"name": following.name, "title": title(following)} if following else None,
+        "next": {"name": following.name, "title": following.title} if following else None,
     }
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from checker.course.steps import Step
 from checker.events import DRAWN, StageEnded
 from checker.session.child import Child
+from checker.session.records import Record, Records, verdict_record
 from checker.session.session import Options, Session
-from checker.session.views import Record, Records, verdict_record
 from cli.watch.ready import ReadyChild
 
 

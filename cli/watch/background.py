@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from checker.events import Event
 from checker.session.child import Child
+from checker.session.printer import View
 from checker.session.session import Session
 from checker.session.verdict import PASSED, Verdict
-from checker.session.views import View
 from cli.watch.inputs import Compiled, Inputs
 
 

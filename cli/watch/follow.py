@@ -16,7 +16,7 @@ from pathlib import Path
 
 from checker.course.blanks import blanks_of
 from checker.course.paths import relative_path
-from checker.course.standing import first_to_do, standing, title
+from checker.course.standing import first_to_do, standing
 from checker.course.steps import Step, all_steps
 from checker.events import DRAWN, Event, StageEnded
 from checker.interrupts import exit_on_termination
@@ -143,7 +143,7 @@ class Watch:
             self.step = coming
             return Next.CHECK
         if verdict == PASSED:
-            on = f"Press n for {coming.task}, {title(coming)}." if coming else "No other step is left to do."
+            on = f"Press n for {coming.task}, {coming.title}." if coming else "No other step is left to do."
             self.printer.line(f"\n{self.step.task} is done. {on}")
             if not self.has_keys:
                 return self.wait_for_compilations()

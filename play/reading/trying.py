@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from rich.syntax import Syntax
 
-from checker.course.languages import PYTHON
+from checker.course.languages.python import PYTHON
 from checker.course.paths import ROOT, relative_path
 from checker.course.steps import all_steps
 from checker.session.printer import Printer

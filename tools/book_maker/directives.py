@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from html import escape
 
 from checker.course.attempts import load_attempts
-from checker.course.languages import MOJO
+from checker.course.languages.mojo import MOJO
 from checker.course.paths import ROOT, WIDGETS, relative_path
 from checker.course.skeletons import expected
 from checker.course.steps import find_step

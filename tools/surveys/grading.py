@@ -21,9 +21,8 @@ from checker.claims.worker import all_pass, diagnosis_of, import_max
 from checker.course.attempts import edited, load_attempts
 from checker.course.languages import Unreadable
 from checker.course.steps import Step
-from checker.diagnosis.answers import read_answers, write_answers
 from checker.diagnosis.exceptions import error_in_words
-from checker.diagnosis.mistakes import Outcome
+from checker.diagnosis.mistakes import Outcome, read_answers, write_answers
 from checker.events import DRAWN, FAIL, NUMBERS, Busy, Claimed, Compiling, Ended, FromChild, Started, encode
 from tools.surveys.survey import Surveyed, SurveyJob
 

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 
 from checker.course.attempts import edited, load_attempts
-from checker.course.languages import PYTHON, Location, Unreadable
+from checker.course.languages import Location, Unreadable
+from checker.course.languages.python import PYTHON
 from checker.course.steps import Step
 from tools.surveys.survey import Tell, survey
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from checker.course.attempts import Edits, load_attempts, mistakes_in_python
-from checker.course.languages import PYTHON, Location
+from checker.course.languages import Location
+from checker.course.languages.python import PYTHON
 from checker.course.paths import RECORDED_KERNELS as RECORD
 from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps

@@ -4,10 +4,127 @@ In comes the text of a file; out go its functions and their lines, what it means
 ``course`` imports it, and whatever else reads a learner's file; it imports nothing of ours.
 """
 
-from checker.course.languages.language import Function, Language, Line, Location, Unreadable
-from checker.course.languages.mojo import MOJO
-from checker.course.languages.python import PYTHON
+from __future__ import annotations
 
-LANGUAGES = {language.suffix: language for language in (PYTHON, MOJO)}
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
-__all__ = ["LANGUAGES", "MOJO", "PYTHON", "Function", "Language", "Line", "Location", "Unreadable"]
+
+class Line(NamedTuple):
+    """A line of a learner's file, from 1, and its code without the indentation."""
+
+    number: int
+    code: str
+
+    def __str__(self) -> str:
+        return f"line {self.number}: {self.code}"
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in a learner's file, and what is known of it.
+
+    Attributes:
+        line: the line that something is about, from 1.
+        code: that line, if it is to be shown.
+        column: where in the code the error is, from 0, if it is shown.
+        instead: what to write, if that is known, in the line ``instead_line``.
+        others: more lines of the same kind.
+        callers: the lines whose calls led there, the last call first.
+        arguments: what the first of these calls was given.
+    """
+
+    line: int
+    code: str = ""
+    column: int | None = None
+    instead: str = ""
+    instead_line: int = 0
+    others: tuple[Line, ...] = ()
+    callers: tuple[Line, ...] = ()
+    arguments: str = ""
+
+    def as_lines(self) -> list[str]:
+        """Return the place as a verdict shows it, line by line."""
+        if self.column is not None:
+            return [self.code, " " * self.column + "^"]
+        head = f"line {self.line}"
+        lines = [f"{head}: {self.code}"] if self.code else []
+        if self.instead:
+            is_same = self.code and self.instead_line == self.line
+            lines.append(f"{'write' if is_same else f'write in line {self.instead_line}':>{len(head)}}: {self.instead}")
+        lines += map(str, self.others)
+        lines += (f"called from {line}" for line in self.callers)
+        return [*lines, f"called with {self.arguments}"] if self.arguments else lines
+
+
+class Unreadable(Exception):
+    """A file that cannot be graded: a sentence that ends with what to do.
+
+    Attributes:
+        short: the reason in a few words, for a list.
+        location: the place in the file, if the reason is one line.
+        refuted: the claim that does not hold, where the file was read: ``The file is Python.``
+    """
+
+    def __init__(
+        self, sentence: str, short: str = "cannot be read", *, location: Location | None = None, refuted: str = ""
+    ) -> None:
+        super().__init__(sentence)
+        self.short = short
+        self.location = location
+        self.refuted = refuted
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of a file: its lines, counted from 1, from its first decorator on.
+
+    ``means`` is equal for two that differ in comments and layout alone.
+    """
+
+    first: int
+    defined: int  # the line of its ``def``
+    last: int
+    means: str
+
+
+class Language(Protocol):
+    """Reads the text of a file.
+
+    Attributes:
+        name: as it is written.
+        suffix: of its files.
+        stop: the statement that stands in a skeleton where something is still to write.
+        loads: the claim that the file can be loaded, which a verdict refutes where it cannot.
+        look_for: what to look for in a file that hangs, and in one that ends its process.
+    """
+
+    name: str
+    suffix: str
+    stop: str
+    loads: str
+    look_for: tuple[str, str]
+
+    def __hash__(self) -> int: ...
+
+    def refuse(self, source: str, path: str) -> None:
+        """Raise Unreadable if the text is none of this language, as far as that can be seen at once."""
+
+    def functions(self, source: str) -> dict[str, Function]:
+        """Return every function by qualified name, outermost first."""
+
+    def stops(self, source: str, name: str) -> tuple[int, int] | None:
+        """Return the line of the statement at which a function stops, and how much code the function has.
+
+        None if there is no such statement that can be reached. How much it is only tells whether it is more than a
+        skeleton has.
+        """
+
+    def docstring(self, source: str) -> str:
+        """Return what the file says of itself."""
+
+    def crash(self, printed: str) -> tuple[int, str] | None:
+        """Return the line of the file and the reason, if a printed line tells why the process is about to end."""
+
+    def meaning(self, source: str) -> str:
+        """Return a text that is equal for two files that differ in comments and layout alone."""

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from itertools import takewhile
 
-from checker.course.languages.language import Function, Unreadable
+from checker.course.languages import Function, Unreadable
 
 TEXT = re.compile(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*')
 TOKEN = re.compile(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\w+|[^\w\s]')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from checker.course.languages.language import Function, Location, Unreadable
+from checker.course.languages import Function, Location, Unreadable
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -5,8 +5,9 @@ import ast
 import pytest
 
 from checker.course.blanks import blanks_of, find_blanks, skeleton, unwritten
-from checker.course.languages import MOJO, PYTHON, Unreadable
-from checker.course.languages.python import calls
+from checker.course.languages import Unreadable
+from checker.course.languages.mojo import MOJO
+from checker.course.languages.python import PYTHON, calls
 from checker.course.steps import all_steps
 
 SOLUTION = '''"""Step 98: a kernel, of a kind.

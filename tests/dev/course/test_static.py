@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from checker.course.languages import PYTHON, Unreadable
+from checker.course.languages import Unreadable
+from checker.course.languages.python import PYTHON
 from checker.course.static import MOST_BYTES, read_text
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from checker.course.attempts import edited, load_attempts, places
 from checker.course.blanks import blanks_of
-from checker.course.languages import PYTHON
+from checker.course.languages.python import PYTHON
 from checker.course.steps import Step, all_steps
 from tools.surveys.survey import survey
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from checker.diagnosis.sketches import GROUPS, sketch
+from checker.diagnosis.mistakes import GROUPS, sketch
 
 LARGE = np.random.RandomState(0).standard_normal((4, 7, 300)).astype(np.float32)
 WITH_NAN = np.where(np.abs(LARGE) < 2, LARGE, np.nan)

@@ -6,9 +6,9 @@ import pytest
 
 from checker.course.attempts import edited, load_attempts
 from checker.course.blanks import blanks_of
-from checker.course.languages import PYTHON
+from checker.course.languages.python import PYTHON
 from checker.course.steps import Step, all_steps
-from checker.diagnosis.answers import read_answers
+from checker.diagnosis.mistakes import read_answers
 from checker.max_adapter import kernels
 from tools.course_copy import Course
 from tools.surveys.survey import THE_SOLUTION, KernelsUsed, subjects_of, survey

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from checker.session import views
+from checker.session import printer
 from checker.session.waiting import telling_of, telling_of_compiling
 
 
@@ -31,7 +31,7 @@ def test_what_comes_from_the_cache_is_not_worth_a_word(took, capsys):
 
 
 def test_an_error_leaves_nothing_behind(monkeypatch, capsys):
-    monkeypatch.setattr(views, "SHOW_COMPILING_AFTER", 0.0)
+    monkeypatch.setattr(printer, "SHOW_COMPILING_AFTER", 0.0)
     listeners = []
 
     def interrupted():
@@ -46,7 +46,7 @@ def test_an_error_leaves_nothing_behind(monkeypatch, capsys):
 
 
 def test_what_others_compile_is_said_too(monkeypatch, capsys):
-    monkeypatch.setattr(views, "SHOW_COMPILING_AFTER", 0.0)
+    monkeypatch.setattr(printer, "SHOW_COMPILING_AFTER", 0.0)
     with telling_of("a library"):
         time.sleep(0.3)
     assert capsys.readouterr().err.endswith("\n  compiled a library in 0 s\n")

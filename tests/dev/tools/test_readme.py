@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from checker.course.attempts import load_attempts
-from checker.course.languages import PYTHON
+from checker.course.languages.python import PYTHON
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps, find_step
 from checker.max_adapter.messages import ADVICE

@@ -1,4 +1,4 @@
-"""The views of a check besides the terminal's (``printer``): none at all, and records for other programs.
+"""A check as records for other programs.
 
 ``./run s07 --json`` prints one object, which ``verdict.schema.json`` beside this file describes; the book's page gets
 the same parts one by one as they come.
@@ -12,65 +12,19 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from checker.course.paths import relative_path
-from checker.events import FAIL, PASS, Compiling, Printed, Tick
+from checker.events import FAIL, PASS, Printed
+from checker.session.printer import Item, View
 from checker.session.verdict import INTERRUPTED, PASSED, Explanation, Numbers, Row, Sentence
 
 if TYPE_CHECKING:
     from checker.session.session import Session
 
 VERSION = 2  # of the object; another one where a program that reads it would have to be changed
-SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
 SECOND = 1.0  # between two records of what is being compiled
 
-Item = Row | Explanation | Sentence | Numbers | Printed
 Record = dict[str, Any]
 
 KINDS = {Row: "row", Explanation: "explanation", Numbers: "shown", Printed: "printed", Sentence: "said"}
-
-
-class View:
-    """Shows nothing of a check, and follows what MAX compiles.
-
-    Attributes:
-        again: what a learner does to get another verdict.
-        stopping: what ends a check that goes on.
-    """
-
-    again = "run this again"
-    stopping = "Ctrl-C"
-
-    def __init__(self) -> None:
-        self.compiling: tuple[str, float] | None = None
-
-    def begin(self, file: str) -> None:
-        """Show which file is checked."""
-
-    def show(self, item: Item) -> None:
-        """Show something that has become known."""
-
-    def close(self) -> None:
-        """Leave nothing behind that waits for a verdict."""
-
-    def progress(self, event: Compiling | Tick) -> None:
-        """Follow what MAX compiles, and say so once it takes a while."""
-        if isinstance(event, Compiling) and event.seconds is None:
-            self.compiling = (event.what, time.monotonic())
-        elif isinstance(event, Compiling):
-            self.compiled(event.what, event.seconds or 0.0)
-            self.compiling = None
-        elif self.compiling and self.is_long():
-            what, since = self.compiling
-            self.show_compiling(f"compiling {what}, {time.monotonic() - since:.0f} s")
-
-    def is_long(self) -> bool:
-        """Return whether MAX has been compiling something for a while."""
-        return self.compiling is not None and time.monotonic() - self.compiling[1] > SHOW_COMPILING_AFTER
-
-    def show_compiling(self, text: str) -> None:
-        """Show what is being compiled, several times per second."""
-
-    def compiled(self, what: str, seconds: float) -> None:
-        """Show that it is compiled, if it was shown before."""
 
 
 class Records(View):
