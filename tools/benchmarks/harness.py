@@ -80,23 +80,18 @@ IDLE = 0.2  # cores that processes may take in it
 LONGEST_WAIT = 5.0  # seconds
 
 
-def rest(used: Callable[[], float] | None = None, longest: float = LONGEST_WAIT) -> None:
-    """Wait until no process that this one has started computes any more.
-
-    Args:
-        used: returns the processor time of all of them so far, in seconds; without it, the system is asked.
-        longest: seconds after which waiting ends even so.
-    """
-    used = used or _used_by_children
-    start = time.monotonic()
+def rest(longest: float = LONGEST_WAIT) -> None:
+    """Wait until no process that this one has started computes any more, or for ``longest`` seconds."""
+    start, used = time.monotonic(), processor_time()
     while time.monotonic() - start < longest:
-        before = used()
         time.sleep(WINDOW)
-        if used() - before < IDLE * WINDOW:
+        before, used = used, processor_time()
+        if used - before < IDLE * WINDOW:
             return
 
 
-def _used_by_children() -> float:
+def processor_time() -> float:
+    """Return the seconds that all processes which this one has started have computed."""
     total = 0.0
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):  # it has ended meanwhile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from solutions.solution_01 import GPT2Config
 from tools.benchmarks import harness
@@ -12,8 +12,7 @@ from tools.benchmarks.peers.catalog import WAYS
 from tools.book_maker.values.arithmetic import decode_bytes
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """What is measured: what its figures are called in a row, their format, and the heads of its table."""
 
     unit: str
@@ -22,15 +21,11 @@ class Part:
     column: str
 
 
+STARTS = "from starting a process to the first logits, with what it compiles and has not kept on the disk"
 PARTS = {
     "forward": Part("ms", ".0f", "milliseconds, by tokens of the prompt", "{length}"),
     "generation": Part("tokens/s", ".0f", "tokens per second", "after {length}"),
-    "start": Part(
-        "seconds",
-        ".1f",
-        "from starting a process to the first logits, with what it compiles and has not kept on the disk",
-        "seconds",
-    ),
+    "start": Part("seconds", ".1f", STARTS, "seconds"),  # recorded only
     "memory": Part("MB", ",.0f", "most memory in a process", "MB"),
 }
 
@@ -75,15 +70,9 @@ def by_processor(results: Result, part: str) -> str:
 
 def who_is_compared() -> str:
     """Return the table of all ways: what each multiplies, what its cache keeps, and what it computes logits for."""
-    titles = {
-        "title": "library",
-        "weights": "weights",
-        "inputs": "multiplied by numbers in",
-        "cache": "cache",
-        "logits": "logits of a prompt",
-    }
-    lines = [{name: getattr(way, name) for name in titles} for way in WAYS]
-    return table([Column(title, name) for name, title in titles.items()], lines)
+    columns = [Column("library", "title"), Column("weights", "weights"), Column("multiplied by numbers in", "inputs")]
+    columns += [Column("cache", "cache"), Column("logits of a prompt", "logits")]
+    return table(columns, map(vars, WAYS))
 
 
 def where_it_ran(results: Result) -> str:

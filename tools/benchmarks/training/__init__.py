@@ -1,7 +1,6 @@
 """A step of training: forward, backward, clipping and AdamW, by this course's code in MAX and by PyTorch.
 
-``measuring`` starts ``with_max`` and ``with_torch``, has them take turns, and makes tables; ``./run bench-train`` and
-the book's values import it.
+``measuring`` has ``with_max`` and ``with_torch`` take turns; ``./run bench-train`` and the book's values import it.
 """
 
 from __future__ import annotations
