@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterator
@@ -65,19 +64,13 @@ def number(words: str) -> str:
     match = SPEC.match(words)
     expression, spec = (match["expression"], match["spec"]) if match else (words, "")
     try:
-        value = eval(expression, {name: getattr(book_values, name) for name in names()})
+        value = eval(expression, dict(vars(book_values)))
         printed = format(value, spec)
     except Exception as error:  # a writer's expression may raise anything
         raise ValueError(f"{expression!r} cannot be computed: {type(error).__name__}: {error}") from error
     if not spec and isinstance(value, float) and len(printed) > 8:
         raise ValueError(f"{expression!r} is {printed}; say how to round it: {{{{= {expression} :.2f}}}}")
     return printed
-
-
-def names() -> list[str]:
-    """Return what an expression can use: everything public in ``book_values``; of the modules, only np and math."""
-    public = [name for name in vars(book_values) if not name.startswith("_")]
-    return [name for name in public if name in book_values.__all__ or inspect.isfunction(getattr(book_values, name))]
 
 
 def skeleton(step: str, chapter: str = "") -> str:
