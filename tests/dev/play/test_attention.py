@@ -1,16 +1,13 @@
 """What the heads look at: the weights are Hugging Face's, and the page, the picture and the terminal show them."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
-from checker.course.paths import ROOT
-from checker.course.steps import all_steps
+from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SERVER, steps_up_to
 from tests.dev.axe import complaints
 
 pytestmark = pytest.mark.slow
@@ -22,12 +19,6 @@ TEXT = (
 )
 
 
-def attention(*arguments, root=ROOT):
-    environment = os.environ | {"HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", "cli", "attention", *map(str, arguments)]
-    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=600, check=False)
-
-
 @pytest.fixture(scope="module")
 def read():
     from checker.max_adapter.runtime import prepare
@@ -37,165 +28,112 @@ def read():
     return read_attention(TEXT)
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    path = tmp_path_factory.mktemp("attention") / "page.html"
-    run = attention(TEXT, "--out", path, "--layer", "1", "--head", "2")
-    assert run.returncode == 0, run.stderr
-    assert run.stdout == ""
-    return path
+def attention(course, *arguments, status=0):
+    done = course.python("-m", "cli", "attention", *map(str, arguments), timeout=600)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
 
 
-def test_the_weights_are_hugging_faces(read):
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    from checker.course.paths import SMALL_MODEL
+def test_weights_and_scores_are_hugging_faces(read):
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     from play.tokens import load_tokenizer
 
-    model = transformers.GPT2LMHeadModel.from_pretrained(
-        SMALL_MODEL, dtype="float32", attn_implementation="eager"
-    ).eval()
+    model = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL, attn_implementation="eager").float().eval()
     ids = load_tokenizer(SMALL_MODEL).encode(TEXT).ids
     assert len(ids) > model.config.n_embd // model.config.n_head, "the text is to need more than one piece"
     with torch.no_grad():
-        theirs = model(torch.tensor([ids]), output_attentions=True).attentions
-    wanted = np.stack([layer[0].numpy() for layer in theirs])
-    np.testing.assert_allclose(read.weights, wanted, atol=2e-5)
-
-
-def test_rows_sum_to_one_and_nobody_sees_the_future(read):
-    np.testing.assert_allclose(read.weights.sum(axis=-1), 1, atol=1e-5)
+        expected = np.stack([layer[0] for layer in model(torch.tensor([ids]), output_attentions=True).attentions])
+    np.testing.assert_allclose(read.weights, expected, atol=2e-5)
     assert np.abs(np.triu(read.weights, 1)).max() == 0
     assert "".join(read.tokens) == TEXT
+    powers = np.tril(np.exp(read.scores))
+    np.testing.assert_allclose(powers / powers.sum(axis=-1, keepdims=True), expected, atol=1e-4)
 
 
 def test_shares_are_what_a_head_by_hand_has():
     from play.attention_weights import pattern, shares
 
-    before = np.eye(4, k=-1)
-    before[0, 0] = 1  # the first token has only itself
-    first = np.zeros((4, 4))
-    first[:, 0] = 1
+    before, first = np.eye(4, k=-1), np.zeros((4, 4))
+    before[0, 0] = first[:, 0] = 1  # the first token has only itself
     measured = shares(np.stack([before, np.eye(4), first]))
-    assert measured["the token before"].tolist() == pytest.approx([1, 0, 1 / 3])
-    assert measured["itself"].tolist() == pytest.approx([0, 1, 0])
-    assert measured["the first token"].tolist() == pytest.approx([1 / 3, 0, 1])
+    assert {name: share.tolist() for name, share in measured.items()} == {
+        "the token before": pytest.approx([1, 0, 1 / 3]),
+        "itself": [0, 1, 0],
+        "the first token": pytest.approx([1 / 3, 0, 1]),
+    }
     assert pattern({"the token before": 0.6, "itself": 0.3}) == "mostly the token before"
     assert pattern({"the token before": 0.45, "itself": 0.3}) == ""
 
 
-def test_the_page_needs_no_other_file(page):
-    source = page.read_text()
-    assert not re.search(r"""(src|href)\s*=|@import|url\(|https?:(?!//www\.w3\.org/2000/svg)""", source)
-
-
-@pytest.fixture(scope="module", params=["light", "dark"])
-def tab(request, read, page, browser):  # MAX reads before the browser starts: it cannot beside Playwright's event loop
-    """The page on a phone in a color scheme, and what it said in its console."""
-    tab = browser.new_page(color_scheme=request.param, viewport={"width": 390, "height": 844})
-    tab.said = []
-    tab.on("console", lambda message: tab.said.append(message.text))
-    tab.on("pageerror", lambda error: tab.said.append(str(error)))
+def test_the_page_needs_no_other_file_and_tells_query_key_and_weight(read, course, request):
+    """On a phone, in light and dark. MAX reads before the browser starts: it cannot beside Playwright's event loop."""
+    page = course.root / "page.html"
+    assert attention(course, TEXT, "--out", page, "--layer", "1", "--head", "2").stdout == ""
+    assert not re.search(r"""(src|href)\s*=|@import|url\(|https?:(?!//www\.w3\.org/2000/svg)""", page.read_text())
+    tab = request.getfixturevalue("browser").new_page(viewport={"width": 390, "height": 844})
+    problems, backgrounds = [], set()
+    tab.on("console", lambda message: problems.append(message.text))
+    tab.on("pageerror", lambda error: problems.append(str(error)))
     tab.goto(page.as_uri())
-    yield tab
-    tab.close()
-
-
-def test_the_page_tells_query_key_and_weight(tab, read):
     assert tab.evaluate("document.scrollingElement.scrollWidth") <= 390
-    buttons = tab.get_by_role("listbox", name="Heads").get_by_role("option")
     layers, heads, length, _ = read.weights.shape
+    buttons = tab.get_by_role("listbox", name="Heads").get_by_role("option")
+    which, words, large = tab.locator(".which"), tab.locator(".said"), tab.get_by_role("img")
     assert buttons.count() == layers * heads
-    which, said, large = tab.locator(".which"), tab.locator(".said"), tab.get_by_role("img")
     assert which.inner_text().startswith("Layer 1, head 2")
     large.press("ArrowRight")  # the query in the middle and the first key are chosen at first
-    query = length // 2
-    taken = re.search(r"takes (\S+) from “all” \(query (\d+), key 1\)", said.inner_text())
-    assert float(taken[1]) == pytest.approx(read.weights[1, 2, query, 1], abs=1e-4)
-    assert int(taken[2]) == query
-    row = tab.locator("tbody tr").nth(1).locator("td").all_text_contents()
-    assert float(row[0].replace("\N{MINUS SIGN}", "-")) == pytest.approx(read.scores[1, 2, query, 1], abs=0.006)
+    weight, query = re.search(r"takes (\S+) from “all” \(query (\d+), key 1\)", words.inner_text()).groups()
+    assert int(query) == length // 2
+    assert float(weight) == pytest.approx(read.weights[1, 2, int(query), 1], abs=1e-4)
+    score = tab.locator("tbody tr").nth(1).locator("td").first.text_content().replace("\N{MINUS SIGN}", "-")
+    assert float(score) == pytest.approx(read.scores[1, 2, int(query), 1], abs=0.006)
     buttons.nth(0).click()
     tab.keyboard.press("ArrowDown")
     assert which.inner_text().startswith("Layer 1, head 0")
-    for _ in range(length):
-        large.press("ArrowUp")
-    large.press("ArrowLeft")
-    assert "takes 1.0000 from" in said.inner_text()
-    assert tab.said == []
-
-
-def test_axe_has_no_complaint_about_the_page(tab):
-    assert complaints(tab) == []
-
-
-def test_light_and_dark_differ(tab):
-    backgrounds = set()
     for scheme in ("light", "dark"):
         tab.emulate_media(color_scheme=scheme)
         tab.wait_for_function("dark => document.documentElement.matches('.navy') == dark", arg=scheme == "dark")
         backgrounds.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
-    assert len(backgrounds) == 2
+        assert complaints(tab) == []
+    assert (len(backgrounds), problems) == (2, [])
+    tab.close()
 
 
-def test_the_terminal_shows_a_row_a_token_and_what_was_measured(read):
+def test_terminal_picture_and_odd_texts(read, course):
     from play.attention_weights import shares
 
-    run = attention(TEXT, "--text", "--layer", "0", "--head", "1")
-    assert run.returncode == 0, run.stderr
-    rows = [line for line in run.stdout.splitlines() if line.endswith("|")]
-    assert len(rows) == len(read.tokens)
-    assert "layer 0, head 1" in run.stdout
+    done = attention(course, TEXT, "--text", "--png", "heads.png", "--layer", "0", "--head", "1")
+    assert sum(line.endswith("|") for line in done.stdout.splitlines()) == len(read.tokens)
+    assert "layer 0, head 1" in done.stdout
     share = shares(read.weights)["the token before"][0, 1]
-    assert re.search(rf"^0 +1 +{share:.0%}", run.stdout, re.MULTILINE)
-
-
-@pytest.mark.slow
-def test_a_picture_is_written(tmp_path):
-    run = attention("The cat sat", "--png", tmp_path / "heads.png")
-    assert run.returncode == 0, run.stderr
-    assert (tmp_path / "heads.png").read_bytes().startswith(b"\x89PNG")
-    assert not (ROOT / "attention.html").exists()
-
-
-@pytest.mark.slow
-def test_a_single_token_and_odd_characters_are_drawn(tmp_path):
+    assert re.search(rf"^0 +1 +{share:.0%}", done.stdout, re.MULTILINE)
+    assert (course.root / "heads.png").read_bytes().startswith(b"\x89PNG")
+    assert not (course.root / "attention.html").exists()
     for text in ("", "<b>\n\té☃"):
-        run = attention(text, "--out", tmp_path / "page.html", "--text")
-        assert run.returncode == 0, run.stderr
-        data = re.search(r"widgets\.record\('attention', (.*)\);\n</script>", (tmp_path / "page.html").read_text())[1]
+        attention(course, text)
+        page = (course.root / "attention.html").read_text()
+        data = re.search(r"widgets\.record\('attention', (.*)\);\n</script>", page)[1]
         assert json.loads(data)["texts"][0]["tokens"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
-        (("--layer", "9"), "there is no layer 9, head 0: there are layers 0 to 4, with heads 0 to 3"),
-        (("--model", "tests"), "tests has no tokenizer.json"),
-        (("--out", "no/such/folder/page.html"), "No such file or directory"),
+        (("The cat", "--layer", "9"), "there is no layer 9, head 0: there are layers 0 to 4, with heads 0 to 3"),
+        (("The cat", "--model", "tests"), "tests has no tokenizer.json"),
+        (("The cat", "--out", "no/such/folder/page.html"), "No such file or directory"),
+        (("word " * 600,), "512"),
     ],
 )
-def test_what_cannot_be_done_is_said(arguments, said):
-    run = attention("The cat", *arguments)
-    assert run.returncode == 2
-    assert said in run.stderr
-    assert "Traceback" not in run.stderr
+def test_what_cannot_be_done_is_said(course, arguments, message):
+    assert message in attention(course, *arguments, status=2).stderr
 
 
-def test_a_text_that_is_too_long_is_refused():
-    run = attention("word " * 600)
-    assert run.returncode == 2
-    assert "512" in run.stderr
-
-
-@pytest.mark.slow
-def test_mine_shows_the_learners_own_heads(course, tmp_path):
-    for step in all_steps():
-        if step.name.startswith("step"):
-            course.write(step.task)
-    wanted = attention("The cat sat", "--text").stdout
-    assert attention("The cat sat", "--text", "--mine", root=course.root).stdout == wanted
+def test_mine_shows_the_learners_own_heads(course):
+    for step in steps_up_to(SERVER):
+        course.write(step.task)
+    expected = attention(course, "The cat sat", "--text").stdout
+    assert attention(course, "The cat sat", "--text", "--mine").stdout == expected
     course.write("s07", edits={"scores = scores / math": "scores = scores * math"})
-    other = attention("The cat sat", "--text", "--mine", root=course.root)
-    assert other.returncode == 0, other.stderr
-    assert other.stdout != wanted
+    assert attention(course, "The cat sat", "--text", "--mine").stdout != expected

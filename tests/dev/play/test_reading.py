@@ -1,12 +1,10 @@
 """``./run try`` and ``./run python``: the book's blocks, run as a reader runs them."""
 
-import shutil
-
 import pytest
 
 from checker.course.steps import find_step
 from play.reading.blocks import Block, Runner
-from play.reading.chapters import SRC, NoChapter, find_chapter, python_fences
+from play.reading.chapters import NoChapter, find_chapter, python_fences
 
 CHAPTER = """```python
 x = 1
@@ -52,7 +50,6 @@ def test_a_chapter_is_found_by_any_of_its_names():
 
 
 def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
-    shutil.copytree(SRC, course.root / "book" / "src", dirs_exist_ok=True)
 
     def tried(*arguments):
         return course.python("-m", "cli", "try", "w01", *arguments)
