@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from checker.course.paths import SMALL_MODEL
-from play.training.plan import EVALUATIONS, SAMPLES, Plan
+from play.training.plan import Plan
 from play.training.texts import CHAPTERS, DEV, TEST, moby_dick, moby_dick_corpus, read_corpus
 from play.training.windows import (
     NOT_COUNTED,
@@ -146,18 +146,3 @@ def test_each_held_out_token_but_the_first_is_predicted_once(length):
     spread = np.concatenate([targets.ravel() for _, targets in validation_windows(np.arange(10_000), plan())])
     counted = spread[spread != NOT_COUNTED]
     assert (len(counted) <= 128 * 7, counted.min() < 10, counted.max() > 9_990) == (True, True, True)
-
-
-# ---------------------------------------------------------------- the plan
-
-
-@pytest.mark.parametrize("steps", [2, 3, 7, 20, 1000, 1003])
-def test_evaluations_and_samples_are_spread_over_the_steps_and_the_last_has_both(steps):
-    made = Plan(steps=steps)
-    evaluated, samples = (
-        [step for step in range(1, steps + 1) if made.is_one_of(times, step)] for times in (EVALUATIONS, SAMPLES)
-    )
-    assert (len(evaluated), len(samples)) == (min(EVALUATIONS, steps), min(SAMPLES, steps))
-    assert evaluated[-1] == samples[-1] == steps
-    assert {*samples} <= {*evaluated}
-    assert 1 <= made.warmup_steps < steps
