@@ -65,9 +65,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if not getattr(option, "numprocesses", None) or hasattr(config, "workerinput") or option.collectonly:
         return
     from cli.warm import FIRST, TO_TRACE, UNSERVED, compile_missing
-    from tools.course_copy import PROGRAMS
 
-    for program in PROGRAMS:  # into bytecode, for every copy of the course
+    for program in ("cli", "checker", "play", "tools"):  # into bytecode, for every copy of the course
         compileall.compile_dir(config.rootpath / program, quiet=1)
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword and not option.markexpr:
         compile_missing(UNSERVED if option.all else TO_TRACE)

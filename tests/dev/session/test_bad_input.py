@@ -1,0 +1,163 @@
+"""Whatever stands where a learner's file should be, and whatever the file does: no pass, and a sentence on what to do."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.dev.terminal import ended
+
+FAKE = "Pass (0.1 s). Compare with solutions/warmup_01.py."
+IMPORT, SCORES = "import numpy as np\n", "return query @ np.swapaxes(key, -2, -1)"
+
+
+def put(what):
+    """Put something other than a file of Python in the place of ``steps/warmup_01.py``."""
+
+    def make(path):
+        path.unlink()
+        what(path)
+
+    return make
+
+
+def written(text):
+    return lambda path: path.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def at_import(line):
+    return lambda path: path.write_text(solution(path).replace(IMPORT, f"{IMPORT}{line}\n"))
+
+
+def while_scoring(line):
+    return lambda path: path.write_text(solution(path).replace(SCORES, f"{line}; {SCORES}"))
+
+
+def solution(path):
+    return (path.parent.parent / "solutions" / path.name).read_text()
+
+
+IN_PLACE_OF_THE_FILE = {
+    "nothing": (put(lambda path: None), "The file is missing. `./run skeletons` writes it anew."),
+    "a folder": (put(lambda path: path.mkdir()), "This is a folder, not a file. Move it away"),
+    "a fifo": (put(os.mkfifo), "This is not a regular file. Move it away"),
+    "a link to itself": (put(lambda path: path.symlink_to(path)), "The file cannot be read: "),
+    "10 MB": (written("x" * 10_000_000), "The file has 10,000,000 bytes, and a step has a few thousand."),
+    "Latin 1": (written(b"x = '\xe9'"), "not UTF-8 text: byte 5 is 0xe9. Save it as UTF-8."),
+    "a null byte": (written("x = 1\0"), "null"),
+    "nested deeply": (written("(" * 3000 + ")" * 3000), "too "),
+    "a syntax error": (written("x = 1\ny = (\n"), "Line 2: '(' was never closed."),
+    "an empty file": (written(""), "there is no attention_scores in the file any more"),
+}
+
+WHAT_IT_DOES = {
+    "a module that is missing": (at_import("import maths"), "ModuleNotFoundError: No module named 'maths'"),
+    "exit at import": (at_import("import sys; sys.exit(0)"), "Your code ends the program"),
+    "os._exit at import": (at_import("import os; os._exit(0)"), "the process ended while the file was loaded."),
+    "kills its group": (
+        at_import("import os, signal; os.killpg(0, signal.SIGKILL)"),
+        "the process ended while the file was loaded.",
+    ),
+    "a fake verdict": (at_import(f"print({FAKE!r}, flush=True); import os; os._exit(0)"), "the process ended while"),
+    "a loop at import": (at_import("while True: pass"), "timed out after 2 s while the file was loaded."),
+    "the answer, imported": (
+        lambda path: path.write_text("from solutions.warmup_01 import *\n\ndef attention_scores(): ...\n"),
+        "Your file opens solutions/warmup_01.py, the answer to this step.",
+    ),
+    "the answer, read": (
+        at_import("exec(open('solutions/warmup_01.py').read())"),
+        "Your file opens solutions/warmup_01.py, the answer to this step.",
+    ),
+    "exit": (while_scoring("import sys; sys.exit(0)"), "attention_scores: Your code ends the program"),
+    "os._exit": (while_scoring("import os; os._exit(0)"), "No verdict: the process ended during this claim: "),
+    "an endless loop": (
+        lambda path: path.write_text(solution(path).replace(SCORES, "while True: pass")),
+        "No verdict: timed out after 2 s during this claim: ",
+    ),
+    "an interrupt": (while_scoring("raise KeyboardInterrupt"), "attention_scores: KeyboardInterrupt"),
+    "the end of pytest": (while_scoring("import pytest; pytest.exit('done')"), "attention_scores: Exit"),
+    "a claim that is skipped": (while_scoring("import pytest; pytest.skip('done')"), "attention_scores: Skipped"),
+}
+
+
+@pytest.mark.parametrize(("make", "words"), IN_PLACE_OF_THE_FILE.values(), ids=IN_PLACE_OF_THE_FILE)
+def test_what_stands_in_place_of_the_file(course, make, words):
+    assert_fails(course, make, words)
+
+
+@pytest.mark.parametrize(("make", "words"), WHAT_IT_DOES.values(), ids=WHAT_IT_DOES)
+def test_what_the_file_does(course, monkeypatch, make, words):
+    monkeypatch.setenv("COURSE_QUIET_SECONDS", "2")  # instead of 10
+    assert_fails(course, make, words)
+
+
+def assert_fails(course, make, words):
+    make(course.root / "steps" / "warmup_01.py")
+    run = course.check("w01")
+    said = run.stdout.replace(f"| {FAKE}", "")
+    assert run.returncode == 1
+    assert run.stderr == ""
+    assert words in " ".join(said.split()), said
+    assert "Pass (" not in said
+
+
+@pytest.mark.parametrize("printing", ["print('x' * 100_000_000)", "print(('x' * 100 + '\\n') * 1_000_000)"])
+def test_100_mb_of_output_are_cut(course, printing):
+    at_import(printing)(course.root / "steps" / "warmup_01.py")
+    run = course.check("w01")
+    assert run.returncode == 0
+    assert 0 < len(run.stdout) < 3_000_000
+
+
+def test_earlier_solutions_may_be_imported(course):
+    course.write("w03")
+    assert "from solutions.warmup_01 import" in (course.root / "steps" / "warmup_03.py").read_text()
+    assert course.check("w03").returncode == 0
+
+
+@pytest.mark.parametrize("step", ["s12", "w03"])
+def test_a_file_may_import_max_where_the_step_does_not(course, monkeypatch, tmp_path, step):
+    """As the source tutorial's step 12 does; and other packages may be on the path."""
+    (tmp_path / "foreign.py").write_text("import sys\nsys._getframe()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    course.write(
+        step, edits={"import numpy as np\n": "import foreign\nimport numpy as np\nfrom max import nn, graph\n"}
+    )
+    run = course.check(step, "--no-compile")
+    assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.parametrize("full", ["a full disk", "a folder that cannot be written"])
+def test_a_pass_is_a_pass_even_if_it_cannot_be_kept(course, full):
+    """As on a full disk, or in a checkout that is read-only: for root, a device that is always full stands for both."""
+    course.write("w01")
+    progress = course.root / ".course"
+    if full == "a full disk":
+        progress.mkdir()
+        (progress / "progress.json.new").symlink_to("/dev/full")
+        (progress / "lock").symlink_to("/dev/full/lock")
+    else:
+        progress.write_text("in the way")
+    run = course.check("w01")
+    assert run.returncode == 0
+    assert "(Progress was not saved: .course/progress.json cannot be written, " in run.stdout
+    assert "Pass (" in run.stdout
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_with_a_sentence(course):
+    course.write("s07", edits={"        weights = F.softmax(scores)": "        while True: pass"})
+    pipe = subprocess.PIPE
+    # MAX, where a test before has run it in this process, has put a Python of its choice into the real environment.
+    with ended(
+        subprocess.Popen(
+            [sys.executable, "-m", "cli", "s07"], cwd=course.root, env=os.environ, stdout=pipe, stderr=pipe, text=True
+        )
+    ) as check:
+        assert next((line for line in check.stdout if "_merge_heads" in line), None), check.communicate()
+        check.send_signal(signal.SIGINT)
+        said, errors = check.communicate(timeout=60)
+    assert (check.returncode, errors) == (130, "")
+    assert "Interrupted: there is no verdict." in said

@@ -1,0 +1,87 @@
+"""The path of a check: two processes, few modules, and nothing that outlives them."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+
+from checker.course.steps import find_step
+from checker.session.child import Child
+from tests.dev.terminal import ended
+
+MOST_MODULES = 50
+#: Notes every file of ours that is run as a module, in all processes that Python starts.
+SITECUSTOMIZE = """
+import os, sys
+noted = os.open({noted!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+def note(event, arguments):
+    if event == "exec" and getattr(arguments[0], "co_name", "") == "<module>":
+        file = arguments[0].co_filename
+        if file.startswith({root!r}):
+            os.write(noted, (file.removeprefix({root!r}) + chr(10)).encode())
+sys.addaudithook(note)
+"""
+
+
+@pytest.mark.parametrize("edits", [{}, {" / math.sqrt(int(value.shape[-1]))": ""}], ids=["right", "wrong"])
+def test_a_check_loads_few_modules_and_none_that_it_does_not_need(course, tmp_path, monkeypatch, edits):
+    noted, site = tmp_path / "noted", tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(SITECUSTOMIZE.format(noted=str(noted), root=f"{course.root}{os.sep}"))
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    course.write("s07", edits=edits)
+    assert course.check("s07").returncode == bool(edits)
+    loaded = {file for file in noted.read_text().splitlines() if not file.startswith("steps")}
+    assert {"cli/__main__.py", "checker/claims/worker.py"} <= loaded
+    assert len(loaded) <= MOST_MODULES, sorted(loaded)
+    assert not [file for file in loaded if file.startswith(("play", "tools", "cli/grading", "cli/problems"))]
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=lambda end: end.name)
+def test_a_check_that_is_killed_leaves_no_child(course, end):
+    course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": "while True: pass"})
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-u", "-m", "cli", "w01"]
+    with ended(
+        subprocess.Popen(command, cwd=course.root, env=os.environ, stdout=pipe, stderr=pipe, text=True)
+    ) as check:
+        deadline = time.monotonic() + 30
+        while not (children := psutil.Process(check.pid).children(recursive=True)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.5)  # by now it is in the loop
+        check.send_signal(end)
+        check.wait(timeout=30)
+        _, alive = psutil.wait_procs(children, timeout=2)
+        running = [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]  # init may be slow to reap
+    assert children
+    assert running == []
+
+
+def test_a_child_that_waits_outlives_the_thread_that_started_it():
+    """The page starts it in a thread that ends with the check before; the kernel's own tie would end it, too."""
+    started, resting = [], threading.Event()
+
+    def start():
+        started.append(Child(find_step("w01")))
+        resting.wait(60)
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    while not started:
+        time.sleep(0.01)
+    with started[0] as child:
+        process = psutil.Process(child.process.pid)
+        deadline = time.monotonic() + 30
+        while process.status() != psutil.STATUS_STOPPED and time.monotonic() < deadline:
+            time.sleep(0.02)
+        resting.set()
+        thread.join()
+        time.sleep(0.2)
+        assert process.status() == psutil.STATUS_STOPPED
+    assert child.process.returncode is not None
+    assert child.guard.returncode is not None
