@@ -19,7 +19,7 @@ from checker.processor import instruction_sets
 from tools.benchmarks import harness, preparing
 from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Comparison, Way, WrongOutput, peak_of
 from tools.benchmarks.harness import Result, Row, milliseconds, say, seconds
-from tools.benchmarks.peers.catalog import REFERENCE, WAYS, Peer, command, too_slow
+from tools.benchmarks.peers.catalog import REFERENCE, WAYS, Peer, command
 from tools.benchmarks.peers.tables import PARTS, as_markdown
 from tools.benchmarks.workers import SCORES, Workload
 
@@ -150,8 +150,7 @@ def ready(peers: Sequence[str], folder: Path) -> tuple[list[Peer], dict[str, str
     Returns:
         The ways that can run, and by the title of any other way why it cannot.
     """
-    ways = [way for way in WAYS if way.library in peers]
-    failed = too_slow(ways, instruction_sets())
+    ways, failed = [way for way in WAYS if way.library in peers], dict[str, str]()
     for way in ways:
         try:
             if way.library not in (COURSE, HUGGING_FACE):

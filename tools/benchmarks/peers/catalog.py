@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,6 @@ ALL, LAST = "all tokens", "the last token"
 EIGHT_BITS = "8 bits, rounded as they come"
 HEAD_TOO = "head and embeddings too"
 HALF = "bfloat16"
-MULTIPLIES_HALF = {"AVX-512 BF16", "AMX BF16", "BF16"}  # instructions
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def command(library: str, folder: Path) -> list[str]:
 
 
 HUGGING_FACES = {f"Hugging Face, {how}": how for how in ("sdpa", "eager", "torch.compile")}
-_in_half = partial(Peer, dtype=HALF, tolerance=0.05, weights=HALF, inputs=HALF, bits=16, cache=HALF)
+_in_half = partial(Peer, library=RECORDED, weights=HALF, inputs=HALF, bits=16, cache=HALF)
 _llama = partial(Peer, library=LLAMA_CPP, cache="float16", logits=LAST)
 _rounded = partial(_llama, inputs=EIGHT_BITS)
 
@@ -68,21 +66,10 @@ WAYS: tuple[Peer, ...] = (
     _llama("llama.cpp, F32", dtype="F32", tolerance=1e-3),
     Peer("ONNX Runtime", RECORDED),
     Peer("OpenVINO", RECORDED),
-    *(_in_half(f"{title}, {HALF}", HUGGING_FACE, how=how) for title, how in HUGGING_FACES.items()),
+    *(_in_half(f"{title}, {HALF}") for title in HUGGING_FACES),
     Peer("this course, Q4_0", COURSE, "Q4_0", tolerance=0.2, weights="4 bits, head too", inputs=EIGHT_BITS, bits=4.5),
     Peer("CTranslate2, int8", CTRANSLATE2, "int8", "", 0.05, f"8 bits, {HEAD_TOO}", EIGHT_BITS, 8),
     _rounded("llama.cpp, Q8_0", dtype="Q8_0", tolerance=0.02, weights=f"8 bits, {HEAD_TOO}", bits=8.5),
     _rounded("llama.cpp, Q4_0", dtype="Q4_0", tolerance=0.2, weights=f"4 bits, {HEAD_TOO}", bits=4.5),
 )
 REFERENCE = next(way for way in WAYS if way.library == HUGGING_FACE)  # with which all outputs are compared
-
-
-def too_slow(ways: Iterable[Peer], instructions: Collection[str]) -> dict[str, str]:
-    """Return the titles of the ways that would take hours on a processor with these instructions, and why.
-
-    Torch took 102 seconds in bfloat16 for 512 tokens of GPT-2 small where it took 1.7 in float32 (Zen 3, 2 cores).
-    """
-    if not MULTIPLIES_HALF.isdisjoint(instructions):
-        return {}
-    why = "this processor has no instructions for bfloat16, and torch takes many times as long without them"
-    return {way.title: why for way in ways if way.dtype == HALF}

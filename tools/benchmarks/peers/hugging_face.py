@@ -18,7 +18,7 @@ EAGER, COMPILED = "eager", "torch.compile"  # ways to run the model, beside sdpa
 
 def prepare(folder: Path, workload: Workload) -> tuple[Call, Read]:
     """Return a prompt's logits, or greedy text, as a function; logits are read of the last token."""
-    model = loaded(folder / "checkpoint", workload.how, workload.dtype)
+    model = loaded(folder / "checkpoint", workload.how)
     ids = torch.from_numpy(workload.token_ids(model.config.vocab_size))
     settings: dict[str, Any] = {"do_sample": False, "eos_token_id": None, "pad_token_id": 0}
     settings |= {"max_new_tokens": workload.new_tokens, "attention_mask": torch.ones_like(ids)}
@@ -33,20 +33,20 @@ def prepare(folder: Path, workload: Workload) -> tuple[Call, Read]:
 
     def read(output: Any) -> Any:
         if workload.part == "forward":
-            return output[:, -1].float().numpy()
+            return output[:, -1].numpy()
         if workload.part == SCORES:
-            return torch.stack(output.logits, dim=1).float().numpy()
+            return torch.stack(output.logits, dim=1).numpy()
         return output[:, workload.length :].numpy()
 
     return call, read
 
 
 @cache
-def loaded(checkpoint: Path, how: str, dtype: str) -> Any:
-    """Return the model in a way and a precision."""
+def loaded(checkpoint: Path, how: str) -> Any:
+    """Return the model as a way runs it, in float32."""
     attention = EAGER if how == EAGER else "sdpa"
     load = transformers.GPT2LMHeadModel.from_pretrained
-    model = load(checkpoint, attn_implementation=attention, dtype=getattr(torch, dtype)).eval()
+    model = load(checkpoint, attn_implementation=attention, dtype="float32").eval()
     if how == COMPILED:
         model.forward = torch.compile(model.forward, dynamic=True)
     return model
