@@ -20,20 +20,32 @@ def ablate(tell: Callable[[str], None], *, stride: int, out: Path | None, model:
             :func:`play.preparing.prepared`, which ``own_steps`` are for.
     """
     with prepared(tell, **own_steps):
-        from play.ablation import measuring
+        from play.ablation.measuring import Measure
+        from play.ablation.switches import ATTENTION, FEED_FORWARD, left_out, without_head, without_layer
 
-        measure = measuring.Measure(model, stride)
-    nothing = measure.bits_per_byte(measure.all_on)
+        measure = Measure(model, stride)
+    on, config, bits_per_byte = measure.all_on, measure.config, measure.bits_per_byte
+    nothing = bits_per_byte(on)
     print(f"{nothing:.3f} bits per byte of {measure.text.bytes:,} bytes that the model was not trained on\n")
     print(f"{'left out':32} bits per byte    more")
     parts = {}
-    for name, bits in measuring.parts(measure):
+    for name, switches in left_out(on, config).items():
+        bits = bits_per_byte(switches)
         print(f"{name:32} {bits:13.3f} {more(bits, nothing):+7.3f}", flush=True)
         parts[name] = round(bits, DIGITS)
     print("\nmore bits per byte without a layer, or a part of it")
-    layers = print_rows(measuring.layers(measure), list(measuring.OF_A_LAYER), nothing)
+    sublayers = {"all of it": (ATTENTION, FEED_FORWARD), "attention": (ATTENTION,), "feed-forward": (FEED_FORWARD,)}
+    without_layers = (
+        [bits_per_byte(without_layer(on, layer, *which)) for which in sublayers.values()]
+        for layer in range(config.n_layer)
+    )
+    layers = print_rows(without_layers, list(sublayers), nothing)
     print("\nmore bits per byte without a head")
-    heads = print_rows(measuring.heads(measure), range(measure.config.n_head), nothing)
+    without_heads = (
+        [bits_per_byte(without_head(on, layer, head)) for head in range(config.n_head)]
+        for layer in range(config.n_layer)
+    )
+    heads = print_rows(without_heads, range(config.n_head), nothing)
     if out:
         text = {"bytes": measure.text.bytes, "tokens": measure.text.tokens, "stride": stride}
         measured = {"nothing": round(nothing, DIGITS), "parts": parts, "layers": layers, "heads": heads}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,7 @@ from tokenizers import Tokenizer
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, tensor
 from play.ablation.held_out import chapters
-from play.ablation.switches import (
-    ATTENTION,
-    FEED_FORWARD,
-    SwitchedGPT2,
-    Switches,
-    everything,
-    left_out,
-    without_head,
-    without_layer,
-)
+from play.ablation.switches import SwitchedGPT2, Switches, everything
 from play.tokens import encode, end_of_text, load_tokenizer
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import checkpoint_folder, load_pretrained
@@ -30,9 +21,6 @@ from solutions.solution_13 import checkpoint_folder, load_pretrained
 STRIDE = 64  # tokens that each window predicts, after the first window of a chapter
 BATCH = 16  # windows that run at once
 NOT_COUNTED = -1  # in place of a token that an earlier window has predicted
-
-#: What is left out of a layer, and which of its sublayers that is.
-OF_A_LAYER = {"all of it": (ATTENTION, FEED_FORWARD), "attention": (ATTENTION,), "feed-forward": (FEED_FORWARD,)}
 
 
 @dataclass(frozen=True)
@@ -101,23 +89,3 @@ class Measure:
             chosen = np.take_along_axis(log_probabilities, np.maximum(targets, 0)[..., None], axis=-1)[..., 0]
             nats -= float(chosen[targets != NOT_COUNTED].astype(np.float64).sum())
         return nats / float(np.log(2)) / self.text.bytes
-
-
-def parts(measure: Measure) -> Iterator[tuple[str, float]]:
-    """Yield the name of each part that is left out, and the bits per byte without it."""
-    for name, switches in left_out(measure.all_on, measure.config).items():
-        yield name, measure.bits_per_byte(switches)
-
-
-def layers(measure: Measure) -> Iterator[list[float]]:
-    """Yield, for each layer, the bits per byte without each of :data:`OF_A_LAYER`."""
-    for layer in range(measure.config.n_layer):
-        switches = (without_layer(measure.all_on, layer, *halves) for halves in OF_A_LAYER.values())
-        yield list(map(measure.bits_per_byte, switches))
-
-
-def heads(measure: Measure) -> Iterator[list[float]]:
-    """Yield, for each layer, the bits per byte without each one of its heads."""
-    for layer in range(measure.config.n_layer):
-        switches = (without_head(measure.all_on, layer, head) for head in range(measure.config.n_head))
-        yield list(map(measure.bits_per_byte, switches))

@@ -242,3 +242,17 @@ def test_what_cannot_be_measured_is_said(course):
         assert done.returncode == 2
         assert message in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_the_figures_support_the_sentences_of_the_page():
+    from tools.book_maker.values import ablations
+
+    more, layers, heads = ablations.more, ablations.layers(), ablations.heads()
+    assert more("attention: none") < min(more("attention: even weights"), more("attention: no scale"))
+    assert more("positions: none") < more("positions: backward")
+    assert layers[0, 0] > layers[0, 2] > layers[:, 1].sum() + layers[1:, 2].sum()
+    assert heads.max() < 0.1 * more("attention: none")
+    assert (heads < 0).any()
+    assert heads.sum() < more("attention: none")
+    assert abs(more("activation: exact GELU")) < 1e-4
+    assert more("attention: no mask") > 0

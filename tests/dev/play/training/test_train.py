@@ -4,6 +4,7 @@ The small model is compiled once, and MAX keeps it for the next run of these tes
 """
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -101,7 +102,12 @@ def command(*arguments):
 
 
 def run(*arguments, status=0, root=ROOT):
-    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=1800, check=False, cwd=root)
+    surroundings = dict(
+        cwd=root, env=dict(os.environ)
+    )  # without what MAX's compiler puts there (tests/dev/conftest.py)
+    done = subprocess.run(
+        command(*arguments), capture_output=True, text=True, timeout=1800, check=False, **surroundings
+    )
     assert done.returncode == status, done.stderr
     return done
 
@@ -136,7 +142,7 @@ def test_after_ctrl_c_it_goes_on_bit_for_bit_and_with_ones_own_steps_the_same(wh
     folder, at_once = whole
     parts, printed = tmp_path / "parts", ""
     arguments = ["train", "--text", text, *TINY, "--accumulate", 2, "--steps", 60, "--out"]
-    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=dict(os.environ))
     with subprocess.Popen(command(*arguments, parts), **pipes) as process:
         for line in process.stdout:
             printed += line
