@@ -21,7 +21,7 @@ from checker.course.paths import relative_path
 from checker.course.standing import standing
 from checker.course.static import read_text
 from checker.course.steps import Step
-from checker.session.printer import WIDTH, Printer
+from checker.session.printer import Printer
 
 NO, UNUSABLE = 1, 2
 WARNING = "This step has not passed yet, and comparing shows the solution."
@@ -145,8 +145,6 @@ def compare(step: Step, *, whole: bool, anyway: bool) -> int:
         The exit status: 1 if the file has not passed, 2 if it cannot be compared.
     """
     printer = Printer(widest=WIDEST)
-    if not printer.console.is_terminal:
-        printer.console.width = WIDTH
     if not anyway and standing(step).state != "done":
         again = " as it is now" if progress.last_pass(step) else ""
         printer.line(f"{relative_path(step.learner_file)} has not passed{again}: `./run {step.task}` checks it.")

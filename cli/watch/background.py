@@ -9,7 +9,7 @@ from checker.events import Event
 from checker.session.child import Child
 from checker.session.printer import View
 from checker.session.session import Session
-from checker.session.verdict import PASSED, Verdict
+from checker.session.verdict import PASSED
 from cli.watch.inputs import Compiled, Inputs
 
 
@@ -19,16 +19,16 @@ class Compilation:
     Its result is one line, which arrives as an input of ``watch``.
 
     Args:
-        check: the check, which has heard everything so far.
+        session: the check, which has heard everything so far.
         child: its child, which is stopped at the end.
         events: what the child goes on to say.
         inputs: where the result goes.
     """
 
-    def __init__(self, check: Session, child: Child, events: Iterator[Event], inputs: Inputs) -> None:
-        self.check, self.child, self.events, self.inputs = check, child, events, inputs
+    def __init__(self, session: Session, child: Child, events: Iterator[Event], inputs: Inputs) -> None:
+        self.session, self.child, self.events, self.inputs = session, child, events, inputs
         self.is_cancelled = False
-        check.view = View()
+        session.view = View()
         child.lower_priority()
         self.thread = threading.Thread(target=self._hear, daemon=True)
         self.thread.start()
@@ -36,12 +36,11 @@ class Compilation:
     def _hear(self) -> None:
         try:
             for event in self.events:
-                self.check.hear(event)
+                self.session.hear(event)
         finally:
             self.child.stop()
         if not self.is_cancelled:
-            verdict = self.check.conclude()
-            self.inputs.put(Compiled(self.check.step, self.check, in_one_line(self.check, verdict)))
+            self.inputs.put(Compiled(self.session.step, self.session, in_one_line(self.session)))
 
     def cancel(self) -> None:
         """Stop it; the pass stays, not compiled."""
@@ -50,12 +49,12 @@ class Compilation:
         self.thread.join()
 
 
-def in_one_line(check: Session, verdict: Verdict) -> str:
+def in_one_line(session: Session) -> str:
     """Return the result of compiling, in one line."""
-    task = check.step.task
+    task, verdict = session.step.task, session.conclude()
     if verdict.status == PASSED:
-        return f"{task} is compiled too, and gives the same numbers ({check.seconds():.1f} s)."
+        return f"{task} is compiled too, and gives the same numbers ({session.seconds():.1f} s)."
     why = " ".join(explanation.sentence for explanation in verdict.explanations)
-    if check.state.has_failed:
+    if session.state.has_failed:
         return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
     return f"{task} is not compiled; its pass is kept. {why}"

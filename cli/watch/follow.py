@@ -1,9 +1,9 @@
 """Check a step at every save.
 
 The verdict on the numbers need not wait for MAX to be imported: the grading child was started before the save and has
-already imported it (``session.child``). Every check gets a new child. ``./run bench-loop`` times it. A save during a
-check restarts it. When the file of another step is saved, that step is followed. After a pass the key n goes on to the
-next step that is not done; without a terminal, which has no keys, ``watch`` goes on by itself.
+already imported it (``session.child``). Every check gets a new child. A save during a check restarts it. When the file
+of another step is saved, that step is followed. After a pass the key n goes on to the next step that is not done;
+without a terminal, which has no keys, ``watch`` goes on by itself.
 """
 
 from __future__ import annotations
@@ -11,29 +11,42 @@ from __future__ import annotations
 import contextlib
 import queue
 import time
-from collections.abc import Generator
+from collections.abc import Callable
+from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 
 from checker.course.blanks import blanks_of
 from checker.course.paths import relative_path
 from checker.course.standing import first_to_do, standing
-from checker.course.steps import Step, all_steps
-from checker.events import DRAWN, Event, StageEnded
+from checker.course.steps import Step, all_steps, find_step
+from checker.events import DRAWN, StageEnded
 from checker.interrupts import exit_on_termination
-from checker.session.child import Child
 from checker.session.printer import Printer
 from checker.session.session import Options, Session
 from checker.session.verdict import INTERRUPTED, PASSED
+from cli import hint
+from cli.compare import WARNING, compare
+from cli.reset import CannotReset, reset
+from cli.status import list_all
 from cli.watch.background import Compilation
 from cli.watch.inputs import Compiled, Inputs, Pressed, Saved, keys_of_terminal, saves_in, take
-from cli.watch.keys import KEYS, Keys, Next
 from cli.watch.ready import ReadyChild
 
 LOOK_SECONDS = 1.0  # between looks at the file itself, in case the system reports no change (network drives)
 REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
+KEYS = "h hint, s show numbers, c compare, x reset, n next, p previous, l list, r check again, q quit"
 
 #: A file as it was found: when it was changed, and its content. None if there is none.
 Look = tuple[int, bytes] | None
+
+
+class Next(Enum):
+    """The next move, after something has happened."""
+
+    WAIT = auto()
+    CHECK = auto()
+    QUIT = auto()
 
 
 class NothingToWatch(Exception):
@@ -49,7 +62,14 @@ def look(path: Path) -> Look:
 
 
 class Watch:
-    """Checks the file of one step after another."""
+    """Checks the file of one step after another, and does what keys ask for.
+
+    Args:
+        step: the first step.
+        inputs: saves, keys, and what was compiled.
+        ready: the child of the next check.
+        has_keys: whether there is a terminal.
+    """
 
     def __init__(self, step: Step, inputs: Inputs, ready: ReadyChild, *, has_keys: bool) -> None:
         self.step = step
@@ -59,62 +79,55 @@ class Watch:
         self.printer = Printer()
         self.seen: Look = None  # the file of the last check
         self.looked = 0.0
-        self.keys = Keys(self)
         self.showing = ""  # the function whose numbers the next check shows
         self.to_show = ""  # the function whose numbers the key s would show
+        self.offered: Callable[[], Next] | None = None  # what the key y would do
+        self.picking: str | None = None  # what has been typed of a step's name after an l
         self.compilations: dict[Step, Compilation] = {}
 
     def follow(self) -> int:
         """Check at every save until the learner quits or, without keys, nothing is left; return the exit status."""
-        while True:
+        following = Next.CHECK
+        while following is not Next.QUIT:
             result = self.check()
             following = result if isinstance(result, Next) else self.after(result)
-            if following is Next.QUIT:
-                return 0
+        return 0
 
     def check(self) -> int | Next:
         """Check the file as it is now; return the exit status of its verdict, or the move that interrupted it.
 
         After an s, it also shows the numbers that were asked for.
         """
-        show, self.showing = self.showing, ""
-        started = time.perf_counter()
-        self.cancel(self.step)
-        self.to_show = ""
+        step, started = self.step, time.perf_counter()
+        options, self.showing, self.to_show = Options(show=self.showing), "", ""
+        self.cancel(step)
         self.seen = self.settled()
-        self.printer = Printer(blank.label for blank in blanks_of(self.step))
+        self.printer = Printer(blank.label for blank in blanks_of(step))
         self.printer.again = "save"
         if self.has_keys:
             self.printer.console.clear()
-        check = Session(self.step, self.printer, Options(show=show), started)
-        if not check.job:
-            self.ready.prepare(self.step)
-            return check.conclude().status
-        child = self.ready.take(self.step)
-        events = child.run(check.job)
-        try:
-            for event in events:
-                check.hear(event)
-                if event == StageEnded(DRAWN):  # from now on this child only compiles
-                    self.ready.prepare(self.step)
-                if check.may_go_on:
-                    return self.go_on(check, child, events)
-                following = self.react(checking=True)
-                if following is not Next.WAIT:
-                    return following
-        finally:
-            self.printer.close()
-            if check.step not in self.compilations:  # self.step may be another by now
-                child.stop()
-        self.ready.prepare(self.step)
-        verdict = check.conclude()
-        self.to_show = next((one.about for one in verdict.explanations if one.numbers), "")
+        session = Session(step, self.printer, options, started)
+        if session.job:
+            child = self.ready.take(step)
+            events = child.run(session.job)
+            try:
+                for event in events:
+                    session.hear(event)
+                    if event == StageEnded(DRAWN):  # from now on this child only compiles
+                        self.ready.prepare(step)
+                    if session.may_go_on:
+                        self.compilations[step] = Compilation(session, child, events, self.inputs)
+                        return PASSED
+                    if (following := self.react(checking=True)) is not Next.WAIT:
+                        return following
+            finally:
+                self.printer.close()
+                if step not in self.compilations:
+                    child.stop()
+        self.ready.prepare(step)
+        verdict = session.conclude()
+        self.to_show = next((why.about for why in verdict.explanations if why.numbers), "")
         return verdict.status
-
-    def go_on(self, check: Session, child: Child, events: Generator[Event]) -> int:
-        """Let the rest of a check that has passed already go on in the background."""
-        self.compilations[check.step] = Compilation(check, child, events, self.inputs)
-        return PASSED
 
     def cancel(self, step: Step) -> None:
         """Stop what runs in the background for a step; its pass stays, not compiled."""
@@ -129,27 +142,27 @@ class Watch:
     def settled(self) -> Look:
         """Return the file, after giving an editor that is replacing it time to finish."""
         deadline = time.monotonic() + REPLACE_SECONDS
-        while True:
-            found = look(self.step.learner_file)
-            if (found and found[1]) or time.monotonic() > deadline:
-                return found
+        while not ((now := look(self.step.learner_file)) and now[1]) and time.monotonic() < deadline:
             time.sleep(0.01)
+        return now
 
     def after(self, verdict: int) -> Next:
         """Say what can be done now, and wait until a key or a save asks for something."""
         coming = self.step_after()
         if verdict == PASSED and coming and not self.has_keys:
             self.printer.line(f"\nOn to {relative_path(coming.learner_file)}.\n")
-            self.step = coming
-            return Next.CHECK
+            return self.go_to(coming, "")
         if verdict == PASSED:
             on = f"Press n for {coming.task}, {coming.title}." if coming else "No other step is left to do."
             self.printer.line(f"\n{self.step.task} is done. {on}")
-            if not self.has_keys:
-                return self.wait_for_compilations()
-        self.say_keys()
-        while (following := self.react(checking=False, seconds=LOOK_SECONDS)) is Next.WAIT:
-            pass
+        ends = verdict == PASSED and not self.has_keys  # once everything in the background has ended
+        if not ends:
+            self.say_keys()
+        following = Next.WAIT
+        while following is Next.WAIT:
+            if ends and not self.compilations:
+                return Next.QUIT
+            following = self.react(checking=False, seconds=LOOK_SECONDS)
         return following
 
     def say_keys(self) -> None:
@@ -163,12 +176,14 @@ class Watch:
         at = steps.index(self.step)
         return first_to_do(steps[at + 1 :] + (steps[:at] if self.has_keys else []))
 
+    # ------------------------------------------------------------ saves
+
     def react(self, *, checking: bool, seconds: float = 0) -> Next:
         """Act on the saves and keys that have come, or on the first that comes within ``seconds``."""
         while came := take(self.inputs, seconds):
             match came:
                 case Pressed(key):
-                    following = self.keys.press(key)
+                    following = self.press(key)
                 case Saved(names):
                     following = self.follow_save(names, checking)
                 case Compiled():
@@ -183,43 +198,132 @@ class Watch:
     def say_compiled(self, compiled: Compiled) -> Next:
         """Print the result of a check that ran in the background, unless it was canceled just then."""
         compilation = self.compilations.get(compiled.step)
-        if compilation and compilation.check is compiled.check:
+        if compilation and compilation.session is compiled.session:
             del self.compilations[compiled.step]
             self.printer.line(f"\n{compiled.line}")
         return Next.WAIT
 
-    def wait_for_compilations(self) -> Next:
-        """Quit when everything in the background has ended; go on if something is saved before that."""
-        following = Next.WAIT
-        while self.compilations and following is Next.WAIT:
-            following = self.react(checking=False, seconds=LOOK_SECONDS)
-        return Next.QUIT if following is Next.WAIT else following
-
     def follow_save(self, names: frozenset[str], checking: bool) -> Next:
-        """Check again if the file was saved, or check another step whose file is among ``names``."""
+        """Check again if the file was saved, or check another step whose file is the only one among ``names``."""
         self.looked = time.monotonic()
-        if self.was_saved(checking):
+        now = look(self.step.learner_file)
+        has_other_text = now is not None and (self.seen is None or now[1] != self.seen[1])
+        if has_other_text if checking else now != self.seen:
             if checking and not self.has_keys:
                 self.printer.line("\nSaved again: this check is abandoned.\n")
             return Next.CHECK
-        if other := self.other_saved(names):
-            self.step = other
-            return Next.CHECK
+        saved = [step for step in all_steps() if step.learner_file.name in names and step != self.step]
+        if len(saved) == 1 and standing(saved[0]).state not in ("untouched", "missing"):  # it was not reset
+            return self.go_to(saved[0], "")
         return Next.WAIT
 
-    def was_saved(self, checking: bool) -> bool:
-        """Return whether the file has changed since the last check; during a check, whether its content has."""
-        now = look(self.step.learner_file)
-        if checking:
-            return now is not None and (self.seen is None or now[1] != self.seen[1])
-        return now != self.seen
+    # ------------------------------------------------------------ keys
 
-    def other_saved(self, names: frozenset[str]) -> Step | None:
-        """Return the other step whose file was saved, if it is the only one and is not the skeleton again."""
-        saved = [step for step in all_steps() if step.learner_file.name in names and step != self.step]
-        if len(saved) != 1 or standing(saved[0]).state in ("untouched", "missing"):
+    def press(self, key: str) -> Next:
+        """Do what a key asks for."""
+        if self.picking is not None and (following := self.pick(key)):
+            return following
+        offered, self.offered = self.offered, None
+        steps = all_steps()
+        at = steps.index(self.step)
+        match key:
+            case "y" if offered:
+                return offered()
+            case "h":
+                self.hint()
+            case "s" if self.to_show:
+                self.showing = self.to_show
+                return Next.CHECK
+            case "s":
+                self.printer.line("\nThe last check has no wrong numbers to show.")
+            case "c":
+                return self.offer_compare()
+            case "x":
+                file = relative_path(self.step.learner_file)
+                return self.offer(
+                    f"This makes {file} the skeleton again; what is there now is kept beside it.", self.reset
+                )
+            case "l":
+                self.printer.line()
+                list_all(self.printer, self.step)
+                self.printer.line("\nType a step, 07 or w01, and Enter to go there.")
+                self.picking = ""
+                self.say_keys()
+            case "n":
+                return self.go_to(self.step_after(), "No other step is left to do.")
+            case "p":
+                return self.go_to(steps[at - 1] if at else None, "This is the first.")
+            case "r":
+                return Next.CHECK
+            case "q":
+                return Next.QUIT
+            case _ if key.strip():
+                self.printer.line(f"\nUnknown key. The keys are {KEYS}")
+        return Next.WAIT
+
+    def pick(self, key: str) -> Next | None:
+        """Take in a key of a step's name; return None if it is not part of one, and keeps its usual meaning."""
+        typed = self.picking or ""
+        if key.isdigit() or (key in "sw" and not typed):
+            self.picking = typed + key
+            self.printer.console.print(key, end="")
+            return Next.WAIT
+        self.picking = None
+        if not key.isspace() or not typed:
             return None
-        return saved[0]
+        try:
+            return self.go_to(find_step(typed), "")
+        except ValueError as error:
+            self.printer.line(f"\n{error}")
+            return Next.WAIT
+
+    def go_to(self, step: Step | None, otherwise: str) -> Next:
+        """Go to another step, or say why there is none."""
+        if step is None:
+            self.printer.line(f"\n{otherwise}")
+            return Next.WAIT
+        self.step = step
+        return Next.CHECK
+
+    def offer(self, what: str, then: Callable[[], Next]) -> Next:
+        """Say what a y would do, and do it if y is the next key."""
+        self.printer.line(f"\n{what} Press y to do so.")
+        self.offered = then
+        return Next.WAIT
+
+    def offer_compare(self) -> Next:
+        """Show the file beside the solution; if it has not passed, offer that first."""
+        return self.compare() if standing(self.step).state == "done" else self.offer(WARNING, self.compare)
+
+    def compare(self) -> Next:
+        """Show the file beside the solution."""
+        self.printer.line()
+        compare(self.step, whole=False, anyway=True)
+        self.say_keys()
+        return Next.WAIT
+
+    def reset(self) -> Next:
+        """Start the step over."""
+        try:
+            reset([self.step], sure=True)
+        except CannotReset as error:
+            self.printer.line(f"{error}.")
+        return Next.CHECK
+
+    def hint(self, *, last: bool = False) -> Next:
+        """Give the next hint; offer the last one first."""
+
+        def may_tell_all(what: str) -> bool:
+            if not last:
+                self.offer(what, partial(self.hint, last=True))
+            return last
+
+        self.printer.line()
+        try:
+            hint.tell_next(self.step, self.printer, may_tell_all)
+        except hint.NoHints as error:
+            self.printer.line(f"{error}.")
+        return Next.WAIT
 
 
 def watch(step: Step | None) -> int:

@@ -42,10 +42,10 @@ class Pressed:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A check that went on in the background is over; ``line`` says the result, and ``check`` is its report."""
+    """A check that went on in the background is over; ``line`` says the result, and ``session`` is that check."""
 
     step: Step
-    check: Session
+    session: Session
     line: str
 
 
