@@ -14,9 +14,11 @@ from checker.course.paths import SMALL_MODEL
 from checker.interrupts import INTERRUPTED
 from cli.commands import each, refusing, teller
 from cli.main import DEVICE, main
+from play.serving.options import CannotServe, Options
 from play.training import plan
 
 FILE = click.Path(path_type=Path)
+DAY = 86_400  # seconds: the most that a request, or the end of the server, may take
 
 device_option = click.option("--device", type=DEVICE, default="cpu", help="Where the model runs.")
 own_steps_options = each(
@@ -107,10 +109,19 @@ def chat(**options: Any) -> None:
 @click.option("--api-key", type=FILE, help="A file of keys, one per line; every request needs one of them.")
 @click.option("--no-key", is_flag=True, help="Let other machines ask without a key.")
 @device_option
-@click.option("--batch", type=int, default=32, help="How many texts run at once; each takes its own memory.")
-@click.option("--queue", type=int, default=256, help="How many texts wait; what comes then is answered 429.")
-@click.option("--time-limit", type=float, default=600, help="Seconds that a request may take.")
-@click.option("--grace", type=float, default=30, help="Seconds that running requests have after SIGTERM or Ctrl-C.")
+@click.option("--batch", type=click.IntRange(1), default=Options.batch, help="Texts that run at once.")
+@click.option(
+    "--queue", type=click.IntRange(0), default=Options.queue, help="Texts that wait; the next is answered 429."
+)
+@click.option(
+    "--time-limit", type=click.FloatRange(1, DAY), default=Options.time_limit, help="Seconds a request may take."
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(0, DAY),
+    default=Options.grace,
+    help="Seconds to finish in, after SIGTERM or Ctrl-C.",
+)
 @click.option("--restart", is_flag=True, help="Start the model again if its process ends.")
 @click.option("--no-prefix-cache", is_flag=True, help="Compute every prompt anew, even if one began in the same way.")
 @click.option("--kernels", is_flag=True, help="Run linear layers by the kernel of play/kernels.")
@@ -120,13 +131,12 @@ def chat(**options: Any) -> None:
 )
 @click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
 @click.option("--verbose", is_flag=True, help="Show MAX's own log.")
-def serve(**options: Any) -> None:
+def serve(**options: Any) -> int:
     """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
     from play.serve import serve
-    from play.serving.environment import CannotServe
 
     with refusing(ValueError, CannotServe):
-        serve(teller(), **options)
+        return serve(teller(), **options)
 
 
 @main.command()

@@ -30,7 +30,7 @@ from checker.course.steps import Step, all_steps
 from checker.events import PASS, TRACED, Claimed, Died, Ended, Event, Job, Late, MaxUnusable
 from checker.session.child import run
 from checker.session.printer import Printer
-from play.serving.environment import CannotServe, check_version
+from play.serving.options import CannotServe, check_version
 
 QUIET_SECONDS = 120.0  # for one claim on a solution, while the machine compiles
 LOOK_SECONDS = 0.1

@@ -22,7 +22,7 @@ class PagedCache(Protocol):
     """Keys and values of every request in the batch, in pages that MAX hands out and takes back.
 
     ``row_offsets`` says which tokens are whose: request ``i`` has the rows ``row_offsets[i]`` up to
-    ``row_offsets[i + 1]``, which is excluded. ``play/serving/max/cache.py`` has the cache of MAX's server.
+    ``row_offsets[i + 1]``, which is excluded. ``checker/max_adapter/paged_cache.py`` has the cache of MAX's server.
     """
 
     lengths: Tensor  # [batch]: how many tokens of each request are in the cache already

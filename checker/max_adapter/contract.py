@@ -94,7 +94,9 @@ NEEDED_BY_THE_SERVER = {
     ),
     "the server has no figures of tokens, batches and the cache": (
         "max.serve.api_server.start_telemetry_consumer",
+        "max.serve.telemetry.common.configure_metrics",
         "max.serve.telemetry.metrics.MetricClient.cross_process_factory",
+        "max.serve.telemetry.process_controller.ProcessMetricClient",
     ),
 }
 

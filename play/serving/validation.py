@@ -1,7 +1,7 @@
 """Validation of requests: a clear sentence for each one that the model cannot answer as asked.
 
 MAX 26.7.0 answers many of these with "Value error." or not as asked, and a token id outside the vocabulary ends its
-model worker. So each request is validated before MAX sees it (``play/serving/front/validating.py``).
+model worker. So each request is validated before MAX sees it (``play/serving/front.py``).
 """
 
 from __future__ import annotations
@@ -68,10 +68,6 @@ def _number(kind: Any, least: float, most: float) -> tuple[Any, str]:
     return Annotated[kind | None, Field(ge=least, le=most)], words
 
 
-def _above_zero(most: float) -> tuple[Any, str]:
-    return Annotated[float | None, Field(gt=0, le=most)], f"a number above 0, up to {most}"
-
-
 def _only(value: float) -> tuple[Any, str]:
     return Annotated[float | None, Field(ge=value, le=value)], f"{value} or left out; nothing else is offered here"
 
@@ -92,7 +88,7 @@ def completion_request(limits: ModelLimits) -> type[BaseModel]:
         "prompt": (Prompts, PROMPTS),
         "max_tokens": _number(int, 1, limits.n_positions),
         "temperature": _number(float, 0, 2),
-        "top_p": _above_zero(1),
+        "top_p": (Annotated[float | None, Field(gt=0, le=1)], "a number above 0, up to 1"),
         "top_k": _number(int, -1, limits.vocab_size),
         "seed": _number(int, 0, 2**63 - 1),
         "n": _number(int, 1, min(MOST_CHOICES, limits.most_choices)),
@@ -139,9 +135,9 @@ def _in_words(invalid: ValidationError, kind: type[BaseModel]) -> InvalidRequest
         return InvalidRequest(f'the body must be a JSON object, {{"prompt": …}}: {error["msg"]}')
     name, value = str(error["loc"][0]), json.dumps(error["input"])[:LONGEST_VALUE]
     if error["type"] == "extra_forbidden":
-        name, none = name[:LONGEST_VALUE], {*NOT_OFFERED, *WITHOUT_EFFECT}
-        served = (one for one in kind.model_fields if one not in none)
-        return InvalidRequest(f"{name} must be left out; the fields that are served are {', '.join(served)}")
+        served = (field for field in kind.model_fields if field not in {*NOT_OFFERED, *WITHOUT_EFFECT})
+        known = f"the fields that are served are {', '.join(served)}"
+        return InvalidRequest(f"{name[:LONGEST_VALUE]} must be left out; {known}")
     message = f"{name} = {value} must be {kind.model_fields[name].description}"
     return InvalidRequest(message, 404 if name == "model" else 400)
 

@@ -5,9 +5,9 @@ The command line and the check of step 15 import it; MAX imports ``architecture`
 
 Importing this package has an effect, the one exception in this repository: MAX runs the model in a process of its own,
 where no entry point of ours comes before the import. So the import itself chooses whose modules run; without a request
-in the environment (``play/serving/environment.py``) it changes nothing.
+in the environment (``play/serving/options.py``) it changes nothing.
 """
 
-from play.serving.environment import choose_modules
+from play.serving.options import choose_modules
 
 choose_modules()

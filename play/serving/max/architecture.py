@@ -36,11 +36,11 @@ from max.pipelines.lib.interfaces.arch_config import ArchConfigWithKVCache, Arch
 from max.pipelines.lib.interfaces.batch_processor import ModuleV3SingleReplicaBatchProcessor
 from max.pipelines.modeling.types import PipelineTask
 
+from checker.max_adapter.paged_cache import MaxPagedCache
 from checker.max_adapter.runtime import let_threads_sleep
 from play.kernels.modules import with_linear
 from play.kernels.operations import loaded
-from play.serving.environment import KERNELS, QUANTIZE
-from play.serving.max.cache import MaxPagedCache
+from play.serving.options import KERNELS, QUANTIZE
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config

@@ -13,7 +13,7 @@ from checker.course.steps import find_step
 from checker.session.printer import Printer
 from cli import warm
 from cli.warm import FIRST, GRAPHS, SERVING, Warming, Work, carry_out
-from play.serving.environment import CannotServe
+from play.serving.options import CannotServe
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow

@@ -1,6 +1,7 @@
-"""Run the model over MAX's pages without MAX's server: this does what the server does around each call of the model.
+"""MAX's paged KV cache as step 15 uses it: three of MAX's kernels behind two methods, and pages without MAX's server.
 
-The check of step 15 runs this, and so can anyone who wants to look into the pages.
+The server's model is built on :class:`MaxPagedCache`. The check of step 15 runs :class:`Pages`, which does what the
+server does around each call of the model; so can anyone who wants to look into the pages.
 """
 
 from __future__ import annotations
@@ -13,14 +14,53 @@ import numpy as np
 from max import tree
 from max.driver import CPU, Buffer, Device
 from max.dtype import DType
+from max.experimental import functional as F
 from max.experimental.tensor import Tensor, TensorType
 from max.graph import DeviceRef
-from max.nn.kv_cache import KVCacheParamInterface, MHAKVCacheParams
-
-from play.serving.max.cache import MaxPagedCache
-from solutions.solution_01 import GPT2Config
+from max.nn.attention import MHAMaskVariant
+from max.nn.kernels import flash_attention_ragged, store_k_cache_ragged, store_v_cache_ragged
+from max.nn.kv_cache import KVCacheInputsPerDevice, KVCacheParamInterface, MHAKVCacheParams
 
 SEED = 15  # of the order in which pages are handed out
+
+_store_key = F.functional(store_k_cache_ragged)
+_store_value = F.functional(store_v_cache_ragged)
+_attend = F.functional(flash_attention_ragged)
+
+
+class MaxPagedCache:
+    """The cache of one device while a graph is being made. Step 15 says what each method does.
+
+    Args:
+        params: the sizes that the pages were cut to.
+        inputs: the graph's inputs that make up the cache, in MAX's order.
+    """
+
+    def __init__(self, params: KVCacheParamInterface, inputs: Sequence[Tensor]) -> None:
+        self.params = params
+        values = params.unflatten_kv_inputs(iter([value._graph_value for value in inputs]))
+        (self.values,) = tree.leaves(values, leaf=KVCacheInputsPerDevice)
+        self.lengths = Tensor.from_graph_value(self.values.cache_lengths)
+
+    def store(self, layer: int, key: Tensor, value: Tensor, row_offsets: Tensor) -> None:
+        """Write keys and values, twice [tokens, head, head_dim], into the pages of their requests."""
+        index = F.constant(layer, DType.uint32, device=CPU())
+        _store_key(self.values, key, row_offsets, index)
+        _store_value(self.values, value, row_offsets, index)
+
+    def attend(
+        self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float
+    ) -> Tensor:  # [tokens, head, head_dim] -> [tokens, head, head_dim]
+        """Attend to the pages of each request, with a causal mask."""
+        return _attend(
+            self.params,
+            input=query,
+            input_row_offsets=row_offsets,
+            kv_collection=self.values,
+            layer_idx=F.constant(layer, DType.uint32, device=CPU()),
+            mask_variant=MHAMaskVariant.CAUSAL_MASK,
+            scale=scale,
+        )
 
 
 def over_pages(model: type[Any], params: KVCacheParamInterface) -> type[Any]:
@@ -44,7 +84,7 @@ class Pages:
 
     Args:
         step: the module of step 15.
-        config: the model's configuration.
+        config: the model's configuration, as step 01 has it.
         build: makes the model, of the class and the configuration that it is given, with its weights.
         batch: how many requests there are.
         page_size: tokens in one page.
@@ -54,8 +94,8 @@ class Pages:
     def __init__(
         self,
         step: ModuleType,
-        config: GPT2Config,
-        build: Callable[[type[Any], GPT2Config], Any],
+        config: Any,
+        build: Callable[[type[Any], Any], Any],
         *,
         batch: int,
         page_size: int,

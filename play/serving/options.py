@@ -1,4 +1,4 @@
-"""The conditions for serving: the installed version of MAX, and whose modules every process of the server runs."""
+"""What to serve and how: the options, the installed version of MAX, and whose modules every process runs."""
 
 from __future__ import annotations
 
@@ -12,20 +12,12 @@ from checker.course.installed import needed_version
 from checker.course.steps import QUANTIZATION
 from play.own_steps import use_mine
 
-#: In the environment of the server and of the processes that it starts: whose modules run, if not the reference's.
-MODULES = "GPT2_MODULES"
-MINE, FILL_IN, ANYWAY = "mine", "fill-in", "anyway"
-
-#: In the same environment, if linear layers are to run by the kernel of ``play/kernels``.
-KERNELS = "GPT2_KERNELS"
-
-#: In the same environment, the format that matrices are rounded to, if they are.
-QUANTIZE = "GPT2_QUANTIZE"
-
+#: Environment variables, for the processes that MAX and Ray start: whose modules run, if not the reference's; whether
+#: linear layers run by the kernel of ``play/kernels``; the format that matrices are rounded to.
+MODULES, KERNELS, QUANTIZE = "GPT2_MODULES", "GPT2_KERNELS", "GPT2_QUANTIZE"
 
 #: At most, of a text that waits, in all processes of a server; ``tests/dev/play/test_serve.py`` measures it.
 WAITING_MB = 0.25
-LONGEST = 86_400  # seconds: a day, for a request or for the end of the server
 
 
 class CannotServe(Exception):
@@ -34,34 +26,21 @@ class CannotServe(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """What to serve, where, to whom, and how much.
-
-    Raises:
-        CannotServe: an option makes no sense.
-    """
+    """What to serve, where, to whom, and how much."""
 
     model: str | Path  # a folder, or a name that step 13 knows
-    host: str
-    port: int
-    device: str
-    batch: int  # texts that run at once
-    queue: int  # texts that wait; each takes less than WAITING_MB
-    time_limit: float  # seconds that a request may take
-    grace: float  # seconds that running requests have once a signal asks the server to end
-    restart: bool  # start the model again when its process ends
-    no_prefix_cache: bool  # compute every prompt anew
-    log_json: bool
-    verbose: bool
-
-    def __post_init__(self) -> None:
-        if self.batch < 1:
-            raise CannotServe(f"--batch {self.batch} allows no request to run; give 1 or more")
-        if self.queue < 0:
-            raise CannotServe(f"--queue {self.queue} cannot be; give 0 or more")
-        if not 0 < self.time_limit <= LONGEST:
-            raise CannotServe(f"--time-limit {self.time_limit:g} cannot be; give a number above 0, up to {LONGEST} s")
-        if not 0 <= self.grace <= LONGEST:
-            raise CannotServe(f"--grace {self.grace:g} cannot be; give a number from 0 to {LONGEST} s")
+    host: str = "127.0.0.1"
+    port: int = 0
+    device: str = "cpu"
+    batch: int = 32  # texts that run at once
+    queue: int = 256  # texts that wait; each takes less than WAITING_MB
+    time_limit: float = 600  # seconds that a request may take
+    grace: float = 30  # seconds that running requests have once a signal asks the server to end
+    restart: bool = False  # start the model again when its process ends
+    no_prefix_cache: bool = False  # compute every prompt anew
+    log_json: bool = False
+    verbose: bool = False
+    api_key: Path | None = None  # a file of keys, one of which a request needs
 
 
 def check_version() -> None:
@@ -94,4 +73,4 @@ def choose_modules() -> list[str]:
     """
     chosen = os.environ.get(MODULES, "").split()
     more = [QUANTIZATION] if QUANTIZE in os.environ else []
-    return use_mine(fill_in=FILL_IN in chosen, anyway=ANYWAY in chosen, more=more) if chosen else []
+    return use_mine(fill_in="fill-in" in chosen, anyway="anyway" in chosen, more=more) if chosen else []

@@ -1,0 +1,78 @@
+"""Two replicas in Ray Serve: they share the requests, one is killed and replaced, and a signal lets both finish."""
+
+import re
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
+import pytest
+
+from tests.dev.play.test_serve import KEY, START_SECONDS, Server, openai
+
+pytestmark = pytest.mark.slow
+
+pytest.importorskip("ray")
+
+
+class Replicas(Server):
+    def processes(self, name):
+        processes = psutil.Process(self.process.pid).children(recursive=True)
+        return [process for process in processes if name in " ".join(process.cmdline())]
+
+    def workers(self):
+        return self.processes("multiprocessing.spawn")
+
+
+@pytest.fixture(scope="module")
+def replicas(tmp_path_factory):
+    file = tmp_path_factory.mktemp("secrets") / "keys"
+    file.write_text(KEY)
+    with Replicas("--replicas", "2", "--api-key", str(file), "--batch", "2", "--queue", "2", key=KEY) as server:
+        yield server
+
+
+def until_two_work(server):
+    limit = time.monotonic() + START_SECONDS
+    while len(server.processes("ray::ServeReplica")) < 2 or len(server.workers()) < 2 or not server.answers():
+        assert time.monotonic() < limit, "a replica is not replaced"
+        time.sleep(0.2)
+
+
+def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(replicas):
+    server = replicas
+    until_two_work(server)
+    text = server.text("Call me")
+    assert "".join(part.choices[0].text for part in server.complete("Call me", stream=True)) == text
+    raw = server.client.completions.with_raw_response
+    answer = raw.create(model="moby-dick", prompt="Call me", max_tokens=1, extra_headers={"x-request-id": "my-own"})
+    assert answer.headers.get_list("x-request-id") == ["my-own"]
+    with pytest.raises(openai.AuthenticationError):
+        server.client.with_options(api_key="another").models.list()
+    with pytest.raises(openai.BadRequestError, match="token id 99999 is not in the vocabulary"):
+        server.complete([99999])
+    with ThreadPoolExecutor(12) as clients:  # each replica has four places
+        asked = [clients.submit(server.complete, "Call me", max_tokens=100, n=2) for _ in range(12)]
+    problems = {type(request.exception()) for request in asked if request.exception()}
+    assert problems == {openai.RateLimitError}
+    assert len([request for request in asked if not request.exception()]) > 2, "one replica alone has two of them"
+
+    first, *_ = server.processes("ray::ServeReplica")
+    first.kill()
+    until_two_work(server)
+    assert server.text("Call me") == text
+    server.workers()[0].kill()  # its replica says that it is not well, and is replaced, too
+    time.sleep(5)
+    until_two_work(server)
+    assert [server.text("Call me") for _ in range(6)] == [text] * 6
+
+    streams = [server.stream() for _ in range(2)]
+    server.process.send_signal(signal.SIGTERM)
+    while server.answers():
+        time.sleep(0.01)
+    with pytest.raises((openai.InternalServerError, openai.APIConnectionError)):
+        server.text("Call me")
+    assert [[part.choices[0].finish_reason for part in stream][-1] for stream in streams] == ["length"] * 2
+    server.wait()
+    assert server.process.returncode == 0
+    assert re.search(r"serve: 2 replicas are ready at http://127.0.0.1:\d+/v1", server.output())
