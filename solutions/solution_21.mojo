@@ -43,7 +43,7 @@ def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) ->
     ``maximum`` is the largest score so far, ``total`` the sum of exp(score - maximum); both are brought up to date.
     Return the factor by which everything has to be multiplied that was added up under the old maximum.
     """
-    # Find the new maximum and the factor exp(old - new); exponentiate every score and add it to the total. (10 lines)
+    # Find the new maximum and the factor exp(old - new); exponentiate all scores and add them up. (10 lines)
     var new = maximum
     for score in scores:
         new = max(new, score)
@@ -62,7 +62,7 @@ def attend_block(
     """Let one query look at a block of keys, and add to its output."""
     var d = len(query)
     var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys) // d)
-    # Score every key: dot over sqrt(d). Make weights of the scores. Rescale output, add every value's share. (7 lines)
+    # Score every key: dot over sqrt(d). Make weights of them. Rescale output, add every value's share. (7 lines)
     for k in range(len(scores)):
         scores[k] = dot(query, keys[k * d : (k + 1) * d]) / sqrt(Float32(d))
     var factor = online_softmax(scores, maximum, total)
@@ -81,7 +81,7 @@ def attend_tile(
     var total = Array[Float32, QUERIES](fill=0)
     for row in range(rows):
         output[row * width : row * width + d].fill(0)
-    # Block after block of keys, every row sees what lies before its own end. Divide by the totals, or by 1. (11 lines)
+    # Block by block of keys, every row sees what lies before its end. Divide by the totals, or by 1. (11 lines)
     for block in range(start, position + rows, KEYS):
         for row in range(rows):
             var end = min(block + KEYS, position + row + 1)
@@ -102,7 +102,7 @@ def causal_attention(
     var total = len(key) // (len(starts) * heads * d)
     var tiles = ceildiv(seq, QUERIES)
 
-    # A task finds its sequence, head and first row from its number, and calls attend_tile. Run all in parallel. (12 lines)
+    # A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (12 lines)
     def task(i: Int) {imm}:
         var sequence = i // (heads * tiles)
         var head = i // tiles % heads

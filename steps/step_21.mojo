@@ -43,7 +43,7 @@ def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) ->
     ``maximum`` is the largest score so far, ``total`` the sum of exp(score - maximum); both are brought up to date.
     Return the factor by which everything has to be multiplied that was added up under the old maximum.
     """
-    # TODO: Find the new maximum and the factor exp(old - new); exponentiate every score and add it to the total. (10 lines)
+    # TODO: Find the new maximum and the factor exp(old - new); exponentiate all scores and add them up. (10 lines)
     abort("not written yet")
 
 
@@ -53,7 +53,7 @@ def attend_block(
     """Let one query look at a block of keys, and add to its output."""
     var d = len(query)
     var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys) // d)
-    # TODO: Score every key: dot over sqrt(d). Make weights of the scores. Rescale output, add every value's share. (7 lines)
+    # TODO: Score every key: dot over sqrt(d). Make weights of them. Rescale output, add every value's share. (7 lines)
     abort("not written yet")
 
 
@@ -66,7 +66,7 @@ def attend_tile(
     var total = Array[Float32, QUERIES](fill=0)
     for row in range(rows):
         output[row * width : row * width + d].fill(0)
-    # TODO: Block after block of keys, every row sees what lies before its own end. Divide by the totals, or by 1. (11 lines)
+    # TODO: Block by block of keys, every row sees what lies before its end. Divide by the totals, or by 1. (11 lines)
     abort("not written yet")
 
 
@@ -77,5 +77,5 @@ def causal_attention(
     var total = len(key) // (len(starts) * heads * d)
     var tiles = ceildiv(seq, QUERIES)
 
-    # TODO: A task finds its sequence, head and first row from its number, and calls attend_tile. Run all in parallel. (12 lines)
+    # TODO: A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (12 lines)
     abort("not written yet")

@@ -39,7 +39,7 @@ def test_uneven_heads_are_refused(step):
     """Heads that cannot share the width evenly are a ValueError that names both numbers."""
     for n_embd, n_head in ((768, 7), (12, 24), (20, 3)):
         call = f"GPT2Config(n_embd={n_embd}, n_head={n_head})"
-        message = error_of(call, lambda: step.GPT2Config(n_embd=n_embd, n_head=n_head))  # noqa: B023 - called at once
+        message = error_of(call, lambda: step.GPT2Config(n_embd=n_embd, n_head=n_head))  # noqa: B023
         for number in (n_embd, n_head):
             require(str(number) in message, f"The message of {call} is {message!r}, and must name {number}.")
 
@@ -77,7 +77,7 @@ def test_published_sizes(step):
 def test_unknown_names_are_refused(step):
     """Another name is a ValueError that says which four there are."""
     for name in ("gpt3", "medium", ""):
-        message = error_of(f"published({name!r})", lambda: step.GPT2Config.published(name))  # noqa: B023 - called at once
+        message = error_of(f"published({name!r})", lambda: step.GPT2Config.published(name))  # noqa: B023
         for known in PUBLISHED:
             require(known in message, f"The message of published({name!r}) is {message!r}, and must name {known}.")
 

@@ -47,7 +47,10 @@ def test_other_numbers(step, answer, draw):
     width, eps = draw.whole("dim", 2, 30), draw.number("eps", 1e-6, 1e-1)
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
     weights = draw.weights({"weight": (width,), "bias": (width,)})
-    result, right = (run(build(lambda: one.LayerNorm(width, eps=eps), weights=weights), x) for one in (step, answer))  # noqa: B023
+    result, right = (
+        run(build(lambda: module.LayerNorm(width, eps=eps), weights=weights), x)  # noqa: B023
+        for module in (step, answer)
+    )
     equal(result, right, what="forward(x)", whose="the solution's")
 
 

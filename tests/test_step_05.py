@@ -42,7 +42,7 @@ def test_ids_outside_are_refused(step, config):
     for ids, wrong in (([[3, 37]], 37), ([[0], [-1]], -1), ([99, 5, 40], 99)):
         call = f"check_token_ids({ids}) with vocab_size = 37"
         try:
-            said[call] = error_of(call, lambda: step.check_token_ids(np.array(ids), config))  # noqa: B023 - called at once
+            said[call] = error_of(call, lambda: step.check_token_ids(np.array(ids), config))  # noqa: B023
             missing = [number for number in (wrong, config.vocab_size) if str(number) not in said[call]]
             sentence = f"The message of {call} is {said[call]!r}, and must name"
             refused += [Refusal(f"{sentence} {number}.") for number in missing]

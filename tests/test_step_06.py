@@ -43,7 +43,7 @@ def test_what_fits_is_accepted(step, config):
 def test_positions(step):
     """A sequence is numbered from 0, or from the number of earlier tokens: int64, one axis."""
     for length, earlier in ((7, 0), (4, 3), (1, 12)):
-        positions = run(lambda: step.position_ids(length, earlier, device=CPU()))  # noqa: B023 - called at once
+        positions = run(lambda: step.position_ids(length, earlier, device=CPU()))  # noqa: B023
         equal(positions, np.arange(earlier, earlier + length), ("place",), what=f"position_ids({length}, {earlier})")
 
 
@@ -87,7 +87,10 @@ def test_other_numbers(step, answer, draw):
     length, earlier = draw.whole("seq", 1, min(9, config.n_positions)), draw.whole("num_tokens", 0, 9)
     step.check_length(config.n_positions, config)
     error_of(f"check_length({config.n_positions + 1})", lambda: step.check_length(config.n_positions + 1, config))
-    positions, right = (run(lambda: one.position_ids(length, earlier, device=CPU())) for one in (step, answer))  # noqa: B023
+    positions, right = (
+        run(lambda: module.position_ids(length, earlier, device=CPU()))  # noqa: B023
+        for module in (step, answer)
+    )
     equal(positions, right, ("place",), what=f"position_ids({length}, {earlier})", whose="the solution's")
     weights = draw.weights({"wpe.weight": (config.n_positions, config.n_embd)})
     places = draw.ids(config.n_positions, length)

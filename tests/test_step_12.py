@@ -297,7 +297,7 @@ def test_nonsense_is_not_generated(step):
         ("generate_tokens of an empty prompt", (EMPTY, 0)),
         ("generate_tokens with temperature = -0.5", (PROMPT, 0, -0.5)),
     ):
-        error_of(call, lambda: step.generate_tokens(Stub(), *settings))  # noqa: B023 - called at once
+        error_of(call, lambda: step.generate_tokens(Stub(), *settings))  # noqa: B023
     error_of("generate_tokens with top_k = 0", lambda: step.generate_tokens(Stub(), PROMPT, 0, top_k=0))
     error_of("generate_next_token of an empty prompt", lambda: step.generate_next_token(Stub(), EMPTY))
     error_of("generate_next_token with top_k = 0", lambda: step.generate_next_token(Stub(), PROMPT, top_k=0))

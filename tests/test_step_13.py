@@ -352,7 +352,7 @@ def test_one_problem_is_enough(step, reference):
         ("one unknown weight", reference.weights | {"transformer.ln_g.bias": np.zeros(15, np.float32)}),
         ("one weight of another shape", without | {name: np.zeros(16, np.float32)}),
     ):
-        error_of(f"a checkpoint with {what}", lambda: step.check_weights(weights, shapes))  # noqa: B023 - called at once
+        error_of(f"a checkpoint with {what}", lambda: step.check_weights(weights, shapes))  # noqa: B023
 
 
 @about("check_weights")

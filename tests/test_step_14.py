@@ -63,7 +63,7 @@ def array(value):
 
 
 def cache_with(config, batch, past=()):
-    """Make a cache of this file's own: what is ``past``, [layer, 2, batch, head, slot, channel], then what nobody may see."""
+    """Make a cache: what is ``past``, [layer, 2, batch, head, slot, channel], then what nobody may see."""
     numbers = np.full((config.n_layer, 2, batch, config.n_head, config.n_positions, config.head_dim), 7, np.float32)
     if len(past):
         numbers[..., : past.shape[-2], :] = past

@@ -62,7 +62,7 @@ def test_log_softmax(step, reference):
 
 @about("log_softmax")
 def test_a_constant_changes_nothing(step):
-    """A constant added to all logits of a position changes nothing, whether 3 or 10000, a different one at each position."""
+    """A constant added to all logits of a position changes nothing: 3 or 10000, a different one at each position."""
     logits = np.round(SOME_LOGITS * 64) / 64  # so that adding a constant loses no digit
     near = 2e-3  # there are no float32 numbers between 10000 and 10000.001
     constants = np.array([[-1e4, -200, 0, 1e4], [200, 1e4, -1e4, 3]], np.float32)[..., None]
@@ -159,7 +159,7 @@ def test_large_losses(step):
 
 @about("cross_entropy")
 def test_nothing_to_predict(step, reference):
-    """If no label is valid the loss is NaN, as Hugging Face's is: the mean of nothing is not a number, and 0 would be perfect."""
+    """If no label is valid the loss is NaN, as Hugging Face's is: the mean of nothing; 0 would be perfect."""
     result = run(step.cross_entropy, reference["nothing_logits"], reference["nothing_labels"])
     equal(result, reference["nothing_loss"], what="the loss without a valid label")
 
@@ -190,7 +190,7 @@ def test_finite_differences(step):
 
 @about("cross_entropy_backward")
 def test_where_it_is_zero(step):
-    """It adds up to 0 over the vocabulary, and is 0 throughout where nothing is predicted: at the last position, say."""
+    """It adds up to 0 over the vocabulary, and is 0 wherever nothing is predicted: at the last position, say."""
     gradient = np.from_dlpack(run(step.cross_entropy_backward, SOME_LOGITS, SOME_LABELS))
     require(gradient.shape == SOME_LOGITS.shape, f"The gradient has the shape {list(gradient.shape)}.", gradient)
     wrong = np.abs(gradient[NOT_PREDICTING]).max(axis=-1) > 0

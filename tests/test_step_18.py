@@ -265,7 +265,7 @@ def test_projections(step, attention, reference):
 
 @about("attention_backward")
 def test_the_bias_of_the_keys(step, attention, reference):
-    """The keys' part of c_attn.bias gets none: it adds one constant to all scores of a query, which the softmax ignores."""
+    """The keys' part of c_attn.bias gets none: it adds a constant to all scores of a query; softmax ignores it."""
     _, gradients = attention_backward(step, attention, reference["grad"], reference["hidden_states"])
     by_query, by_key, by_value = np.abs(array(gradients["c_attn.bias"])).reshape(3, WIDTH).max(axis=-1)
     largest = max(by_query, by_value)
@@ -305,7 +305,7 @@ def test_no_gradient_reaches_a_later_token(step, attention, reference):
 
 @about("attention_backward")
 def test_each_head_moves_its_own_rows(step, config, reference):
-    """A gradient in the channels of the last head changes only the rows of c_attn that make its query, key and value."""
+    """A gradient in the last head's channels changes only the rows of c_attn that make its query, key and value."""
     weights = reference.weights | {"c_proj.weight": np.eye(WIDTH, dtype=np.float32)}
     grad = np.where(np.arange(WIDTH) < WIDTH - HEAD_DIM, 0, reference["grad"]).astype(np.float32)
     attention = build(GPT2MultiHeadAttention, config, weights=weights)

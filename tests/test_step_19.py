@@ -1,7 +1,7 @@
 """Step 19, the whole model backward: what is claimed.
 
 PyTorch's gradients of Hugging Face's GPT-2 were recorded, of the whole model and of its parts, all on the awkward
-configuration with two blocks (batch 2, length 7, width 15). What is drawn anew is compared with NumPy, forward and back.
+configuration with two blocks (batch 2, length 7, width 15). What is drawn is compared with NumPy, forward and back.
 The modules that are gone back through are the solutions'.
 """
 
@@ -249,7 +249,7 @@ def test_head(step, model, reference):
 
 @about("blocks_backward")
 def test_blocks(step, model, reference):
-    """Through two blocks, the gradient of what the first took, and those of all 24 parameters by name, are PyTorch's."""
+    """Through two blocks, the gradient of the first one's input and of all 24 parameters by name are PyTorch's."""
     names = [name for name in shapes_of(model.transformer) if name.startswith("h.")]
     middle = reference["stack_middle"]
     states = [tensor(state) for state in (reference["stack_input"], middle, middle + 1)]
@@ -312,7 +312,7 @@ def test_gradients(recorded_batch, reference):
 
 @about("gpt2_loss_and_gradients")
 def test_tied(recorded_batch, reference):
-    """The gradient of wte is the sum of two: the head's, in every row, and the embeddings', in the rows of the input."""
+    """The gradient of wte is the sum of two: the head's, in every row, and the embeddings', in the input's rows."""
     _, gradients = recorded_batch()
     both = reference["head_gradient"] + reference["embeddings_gradient"]
     with comparing(TIED, both, "the sum of both:") as how:
@@ -393,7 +393,7 @@ def same_as_numpy(name, gradient, right):
 
 
 class LossAndGradients(Module):
-    """What is trained with, as one graph that returns tensors: the loss, then the gradients in the order of ``names``."""
+    """The graph of training, which returns tensors: the loss, then the gradients in the order of ``names``."""
 
     def __init__(self, step, model, names):
         self.step, self.model, self.names = step, model, names

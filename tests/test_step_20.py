@@ -311,7 +311,7 @@ def test_decoupled_decay(step):
 
 @about("add_gradients")
 def test_sums(step):
-    """A batch of 3 losses and one of 1 give the sum over 4: each mean is multiplied by its own count, and added in place."""
+    """A batch of 3 losses and one of 1 give the sum over 4: each mean times its own count, added in place."""
     singles = (
         np.random.RandomState(102).standard_normal((4, 3, 4)).astype(np.float32),
         np.random.RandomState(103).standard_normal((4, 5)).astype(np.float32),
@@ -418,7 +418,7 @@ def made_up(step, at=0):
 
 @about("train_step")
 def test_what_is_called(step):
-    """Each batch goes into the sums once, in order; then one update gets the rate, the new step's number, and the count."""
+    """Each batch goes into the sums once, in order; then one update gets the rate, the step's number, the count."""
     state, stub = made_up(step, at=4), Stub()
     step.train_step(state, [("ids 1", "labels 1"), ("ids 2", "labels 2")], 0.25, stub.accumulate, stub.update)
     is_value("what was called", [call[0] for call in stub.seen], ["accumulate", "accumulate", "update"])
@@ -515,7 +515,7 @@ def steps_of(step, state, n_steps, stub):
 
 @about("train")
 def test_training(step):
-    """Each step gets the batches and the rate of its own number, from 1 on, and is reported: number, loss, norm, rate."""
+    """Each step gets the batches and the rate of its number, from 1 on, and reports number, loss, norm and rate."""
     stub = Stub([(6.0, 3)])
     progress, asked = steps_of(step, made_up(step), 3, stub)
     reports = [(one.step, one.loss, one.norm, one.rate) for one in progress]
@@ -643,7 +643,7 @@ def test_compiled_update(step, reference, device, optimizer, schedule):
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled_training(step, reference, device, optimizer, schedule):
-    """Twenty steps of both graphs, on two batches each: every loss and norm, and all weights at the end, are PyTorch's."""
+    """Twenty steps of both graphs, two batches each: every loss and norm, and the weights at the end, are PyTorch's."""
     weights = below(reference, "weights_0/")
     accumulate, update, moved = on_device(device, weights)
     graphs = (

@@ -197,7 +197,7 @@ def linear(step, data, format, bias):
 
 @about("forward")
 def test_product(step):
-    """It is x times the transposed numbers, plus the bias, for inputs of any number of axes; added rows are left out."""
+    """It is x times the transposed numbers, plus the bias, for inputs of any rank; added rows are left out."""
     layer = linear(step, DATA, "Q4_0", tensor(BIAS))
     for x in (NARROW, NARROW[:1, 0], NARROW[:, None, :1]):
         multiplied(run(layer, x), x, gguf.dequantize(DATA, Q4_0), BIAS, f"the output for {list(x.shape)}")

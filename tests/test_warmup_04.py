@@ -48,7 +48,7 @@ def test_uneven_heads_are_refused(step):
     """A number of heads that does not divide the width is a ValueError that names both numbers."""
     for n_embd, n_head in ((768, 7), (12, 24), (1024, 24), (20, 0), (20, -4)):
         call = f"head_dim({n_embd}, {n_head})"
-        message = error_of(call, lambda: step.head_dim(n_embd, n_head))  # noqa: B023 - called at once
+        message = error_of(call, lambda: step.head_dim(n_embd, n_head))  # noqa: B023
         for number in (n_embd, n_head):
             require(str(number) in message, f"The message of {call} is {message!r}, and must name {number}.")
 
@@ -78,7 +78,7 @@ def test_uneven_splits_are_refused(step, x):
     """A number of heads that does not divide the width of x is a ValueError that names both numbers."""
     for n_head in (4, 30):
         call = f"split_heads(x, {n_head}) of {WIDTH} channels"
-        message = error_of(call, lambda: step.split_heads(x, n_head))  # noqa: B023 - called at once
+        message = error_of(call, lambda: step.split_heads(x, n_head))  # noqa: B023
         for number in (WIDTH, n_head):
             require(str(number) in message, f"The message of {call} is {message!r}, and must name {number}.")
 

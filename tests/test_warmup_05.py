@@ -137,7 +137,7 @@ def test_uneven_heads_are_refused(step, x, W_qkv, W_o):
     """A number of heads that does not divide C is a ValueError that names both numbers."""
     for n_head in (4, 7, 30):
         call = f"multi_head_attention, C = {WIDTH}, n_head = {n_head},"
-        message = error_of(call, lambda: step.multi_head_attention(x, W_qkv, W_o, n_head))  # noqa: B023 - called at once
+        message = error_of(call, lambda: step.multi_head_attention(x, W_qkv, W_o, n_head))  # noqa: B023
         for number in (WIDTH, n_head):
             require(str(number) in message, f"The message of {call} is {message!r}, and must name {number}.")
 

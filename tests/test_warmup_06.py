@@ -493,7 +493,7 @@ def test_unknown_ids_are_refused(step):
         merges, pieces = word_merges(*pairs)
         call = f"decode([0, {wrong}], merges) with {len(merges)} merges"
         try:
-            message = error_of(call, lambda: step.decode([0, wrong], merges))  # noqa: B023 - called at once
+            message = error_of(call, lambda: step.decode([0, wrong], merges))  # noqa: B023
             said.append(message)
             for number in (wrong, len(pieces) - 1):
                 require(str(number) in message, f"The message of {call} is {message!r}, and must name {number}.")

@@ -105,7 +105,7 @@ def test_too_many_are_refused(step, buffers):
         cache = cache_with(step, buffers, length)
         call = f"next_positions for {new} after {length} of {CAPACITY}"
         try:
-            names_both(call, length + new, lambda: step.next_positions(cache, new))  # noqa: B023 - called at once
+            names_both(call, length + new, lambda: step.next_positions(cache, new))  # noqa: B023
         except Refusal as refusal:
             said[call] = refusal.sentence
             refused.append(refusal)
@@ -148,7 +148,7 @@ def test_append_that_is_refused(step, buffers):
         cache = cache_with(step, buffers, length)
         more = [drawn(name, BATCH, HEADS, new, HEAD_DIM) for name in ("more keys", "more values")]
         call = f"append of {new} behind {length} of {CAPACITY}"
-        names_both(call, length + new, lambda: step.append(cache, *more))  # noqa: B023 - called at once
+        names_both(call, length + new, lambda: step.append(cache, *more))  # noqa: B023
         holds(cache, length, "after an append that was refused")
         is_filled(cache, buffers, length, "after an append that was refused")
 

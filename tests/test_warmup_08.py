@@ -318,7 +318,8 @@ def test_shapes(step):
         shape = getattr(gradient, "shape", None)
         require(
             shape == of.shape,
-            f"The gradient of {name} has the shape {shape and list(shape)}, and must have that of {name}, {list(of.shape)}.",
+            f"The gradient of {name} has the shape {shape and list(shape)}, and must have that of {name}, "
+            f"{list(of.shape)}.",
         )
 
 

@@ -58,7 +58,8 @@ ALTERNATIVES = {
     "int of a quotient": {"self.n_embd // self.n_head": "int(self.n_embd / self.n_head)"},
     "a KeyError turned into a ValueError": {
         UNKNOWN: "",
-        "        n_embd, n_layer, n_head = sizes[name]\n": "        try:\n            n_embd, n_layer, n_head = sizes[name]\n"
+        "        n_embd, n_layer, n_head = sizes[name]\n": "        try:\n            n_embd, n_layer, n_head = "
+        "sizes[name]\n"
         "        except KeyError:\n            raise ValueError(f'{name!r} is not one of {list(sizes)}') from None\n",
     },
     "dictionaries of fields": {

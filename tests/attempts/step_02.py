@@ -5,16 +5,15 @@ BAND = "F.band_part(mask, num_lower=None, num_upper=num_tokens, exclude=True)"
 
 MISTAKES = {
     "Nothing is blocked: the mask is zero everywhere.": {'float("-inf")': "0.0"},
-    "Zeros are multiplied with infinity, or infinity is taken from infinity, which gives NaN; broadcast minus infinity, then let band_part put zeros into it.": {
+    "Zeros are multiplied with infinity, or infinity is taken from infinity, which gives NaN; broadcast minus "
+    "infinity, then let band_part put zeros into it.": {
         'float("-inf")': "1.0",
         BAND: BAND + ' * float("-inf")',
     },
-    "Everything is blocked, so the softmax has nothing to share the weight among: keep only what is right of the diagonal.": {
-        BAND: "mask"
-    },
-    "The past is blocked and the future is open: band_part keeps the wrong part; exclude=True keeps what is outside the band.": {
-        ", exclude=True)": ", exclude=False)"
-    },
+    "Everything is blocked, so the softmax has nothing to share the weight among: keep only what is right of the "
+    "diagonal.": {BAND: "mask"},
+    "The past is blocked and the future is open: band_part keeps the wrong part; exclude=True keeps what is outside "
+    "the band.": {", exclude=True)": ", exclude=False)"},
     "The mask is transposed: it blocks what is left of the diagonal, not what is right of it.": {
         "num_lower=None, num_upper=num_tokens": "num_lower=0, num_upper=None"
     },
@@ -25,7 +24,8 @@ MISTAKES = {
         "num_lower=None": "num_lower=0"
     },
     "No token sees itself: the diagonal is blocked too.": {
-        BAND: "F.band_part(F.broadcast_to(mask[:1, :1], [Dim(sequence_length) + 1, Dim(sequence_length) + num_tokens + 1]), "
+        BAND: "F.band_part(F.broadcast_to(mask[:1, :1], [Dim(sequence_length) + 1, Dim(sequence_length) + num_tokens "
+        "+ 1]), "
         "num_lower=None, num_upper=num_tokens, exclude=True)[:-1, 1:]"
     },
     "The earlier tokens are not counted: row i stands at position num_tokens + i, so the band is num_tokens wider.": {
@@ -37,9 +37,8 @@ MISTAKES = {
     "Rows and columns are swapped in the shape: it is [seq, seq + num_tokens].": {
         SHAPE: "[Dim(sequence_length) + num_tokens, Dim(sequence_length)]"
     },
-    "Blocked tokens still get weight: the mask is added to the scores, so it needs 0 and minus infinity, not 1 and 0 or -1.": {
-        'float("-inf")': "-1.0"
-    },
+    "Blocked tokens still get weight: the mask is added to the scores, so it needs 0 and minus infinity, not 1 and 0 "
+    "or -1.": {'float("-inf")': "-1.0"},
     "Plus infinity instead of minus: what should be blocked wins the softmax.": {'float("-inf")': 'float("inf")'},
     "The dtype that was asked for is ignored: the mask is always float32.": {"dtype=dtype": "dtype=DType.float32"},
 }
@@ -50,7 +49,8 @@ ALTERNATIVES = {
     "the lowest float32": {'float("-inf")': "-3.4e38"},
     "Tensor.full": {
         '    mask = Tensor(float("-inf"), dtype=dtype, device=device)\n': "",
-        f"F.broadcast_to(mask, {SHAPE})": f'F.broadcast_to(Tensor.full([1, 1], float("-inf"), dtype=dtype, device=device), {SHAPE})',
+        f"F.broadcast_to(mask, {SHAPE})": f'F.broadcast_to(Tensor.full([1, 1], float("-inf"), dtype=dtype, '
+        f"device=device), {SHAPE})",
     },
     "positions compared": {
         f"return {BAND}": "size = Dim(sequence_length) + num_tokens\n"
@@ -80,7 +80,8 @@ HABITS = {
         "F.band_part(mask, num_lower=None, num_upper=num_tokens, exclude=True)": "mask.triu(num_tokens + 1)",
     },
     "triu with a diagonal": {
-        "F.band_part(mask, num_lower=None, num_upper=num_tokens, exclude=True)": "F.triu(mask, diagonal=num_tokens + 1)",
+        "F.band_part(mask, num_lower=None, num_upper=num_tokens, "
+        "exclude=True)": "F.triu(mask, diagonal=num_tokens + 1)",
     },
     "torch.triu": {
         "F.band_part(mask, num_lower=None, num_upper=num_tokens, exclude=True)": (

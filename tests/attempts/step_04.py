@@ -56,7 +56,8 @@ ALTERNATIVES = {
     },
     "the formula": {GELU: FORMULA},
     "the formula by products": {
-        GELU: "hidden_states * 0.5 * (F.tanh((hidden_states * hidden_states * 0.044715 + 1) * hidden_states * 0.7978845608028654) + 1)"
+        GELU: "hidden_states * 0.5 * (F.tanh((hidden_states * hidden_states * 0.044715 + 1) * hidden_states * "
+        "0.7978845608028654) + 1)"
     },
     "keyword arguments": {
         "Linear(embed_dim, intermediate_size)": "Linear(in_dim=embed_dim, out_dim=intermediate_size, bias=True)"

@@ -31,12 +31,14 @@ MISTAKES = {
 
 ALTERNATIVES = {
     "F.gather": {
-        LOOK_UP: "from max.experimental import functional as F\n\n        return F.gather(self.wte.weight, input_ids, axis=0)"
+        LOOK_UP: "from max.experimental import functional as F\n\n"
+        "        return F.gather(self.wte.weight, input_ids, axis=0)"
     },
     "dims": {TABLE: "Embedding(config.vocab_size, dims=[config.n_embd])"},
     "asked with any": {
         f"    outside = {OUTSIDE}\n": "",
-        "if outside.size:": "for token_id in token_ids.reshape(-1)[(token_ids.reshape(-1) < 0) + (token_ids.reshape(-1) >= config.vocab_size)]:",
+        "if outside.size:": "for token_id in token_ids.reshape(-1)[(token_ids.reshape(-1) < 0) + "
+        "(token_ids.reshape(-1) >= config.vocab_size)]:",
         "{outside[0]}": "{token_id}",
     },
     "np.logical_or": {OUTSIDE: "token_ids[np.logical_or(token_ids < 0, token_ids > config.vocab_size - 1)]"},

@@ -23,7 +23,8 @@ MISTAKES = {
     },
     "The earlier tokens are forgotten: positions start at num_tokens.": {FIRST: "first, end = 0, Dim(sequence_length)"},
     "Positions are counted backward.": {
-        COUNT: "return (num_tokens + sequence_length - 1) - Tensor.arange(0, Dim(sequence_length), out_dim=sequence_length, dtype=DType.int64, device=device)"
+        COUNT: "return (num_tokens + sequence_length - 1) - Tensor.arange(0, Dim(sequence_length), "
+        "out_dim=sequence_length, dtype=DType.int64, device=device)"
     },
     "Positions are int32; token ids and positions are int64 here.": {"dtype=DType.int64": "dtype=DType.int32"},
     "The device that is asked for is not used; give it to Tensor.arange.": {
@@ -48,16 +49,20 @@ MISTAKES = {
 
 ALTERNATIVES = {
     "from 0, then shifted": {
-        COUNT: "return Tensor.arange(0, Dim(sequence_length), out_dim=sequence_length, dtype=DType.int64, device=device) + num_tokens"
+        COUNT: "return Tensor.arange(0, Dim(sequence_length), out_dim=sequence_length, dtype=DType.int64, "
+        "device=device) + num_tokens"
     },
     "try int": {
-        f"    if {IS_TOO_LONG}:\n": "    try:\n        number = int(length)\n    except TypeError:\n        return\n    if number > config.n_positions:\n"
+        f"    if {IS_TOO_LONG}:\n": "    try:\n        number = int(length)\n    except TypeError:\n        return\n"
+        "    if number > config.n_positions:\n"
     },
     "F.arange": {
-        COUNT: "from max.experimental import functional as F\n\n    return F.arange(first, end, 1, sequence_length, dtype=DType.int64, device=device)"
+        COUNT: "from max.experimental import functional as F\n\n"
+        "    return F.arange(first, end, 1, sequence_length, dtype=DType.int64, device=device)"
     },
     "F.gather": {
-        "return self.wpe(positions)": "from max.experimental import functional as F\n\n        return F.gather(self.wpe.weight, positions, axis=0)"
+        "return self.wpe(positions)": "from max.experimental import functional as F\n\n"
+        "        return F.gather(self.wpe.weight, positions, axis=0)"
     },
 }
 

@@ -10,7 +10,10 @@ SCALE = "scores / math.sqrt(int(value.shape[-1]))"
 MASK = "        scores = scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)\n"
 MASK_CALL = "causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)"
 QKV = "query, key, value = F.split(self.c_attn(hidden_states), [self.split_size] * 3, axis=-1)"
-HEADS_OF = "        query = self._split_heads(query)\n        key = self._split_heads(key)\n        value = self._split_heads(value)\n"
+HEADS_OF = (
+    "        query = self._split_heads(query)\n        key = self._split_heads(key)\n"
+    "        value = self._split_heads(value)\n"
+)
 
 MISTAKES = {
     "The scores are not scaled: divide query @ key by the square root of head_dim.": {SCALE: "scores"},
@@ -67,7 +70,8 @@ MISTAKES = {
     "then a transpose.": {
         SPLIT: "        return tensor.reshape([tensor.shape[0], num_heads, tensor.shape[1], attn_head_size])"
     },
-    "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie together.": {
+    "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie "
+    "together.": {
         SPLIT: "        tensor = tensor.reshape([*tensor.shape[:-1], attn_head_size, num_heads])\n"
         "        return tensor.permute([0, 3, 1, 2])"
     },
@@ -93,7 +97,8 @@ MISTAKES = {
     "c_attn's output is taken in the order value, key, query; Hugging Face's order is query, key, value.": {
         "query, key, value = F.split": "value, key, query = F.split"
     },
-    "c_attn's output is cut head by head into query, key and value; cut it into three thirds first, then each into heads.": {
+    "c_attn's output is cut head by head into query, key and value; cut it into three thirds first, then each into "
+    "heads.": {
         QKV: "joined = self.c_attn(hidden_states)\n"
         "        joined = joined.reshape([joined.shape[0], joined.shape[1], self.num_heads, 3, self.head_dim])\n"
         "        query, key, value = (joined[:, :, :, part].reshape(hidden_states.shape) for part in range(3))"
@@ -120,7 +125,8 @@ MISTAKES = {
     },
     "c_attn has no bias; GPT-2's projections do.": {"3 * self.embed_dim)\n": "3 * self.embed_dim, bias=False)\n"},
     "c_proj has no bias; GPT-2's projections do.": {
-        "self.c_proj = Linear(self.embed_dim, self.embed_dim)": "self.c_proj = Linear(self.embed_dim, self.embed_dim, bias=False)"
+        "self.c_proj = Linear(self.embed_dim, self.embed_dim)": "self.c_proj = Linear(self.embed_dim, self.embed_dim, "
+        "bias=False)"
     },
     "c_attn makes only one third: query, key and value need 3 * n_embd outputs.": {
         "Linear(self.embed_dim, 3 * self.embed_dim)": "Linear(self.embed_dim, self.embed_dim)"

@@ -45,7 +45,8 @@ MISTAKES = {
         FIRST: "        residual = hidden_states\n" + FIRST,
         SECOND: SECOND.replace("return pre", "return residual + pre"),
     },
-    "The input is normalized before it is given to pre_norm_residual, which does so itself: it is normalized twice.": both(
+    "The input is normalized before it is given to pre_norm_residual, which does so itself: it is normalized "
+    "twice.": both(
         "        hidden_states = pre_norm_residual(self.ln_1(hidden_states), self.ln_1, self.attn)\n"
         "        return pre_norm_residual(self.ln_2(hidden_states), self.ln_2, self.mlp)\n"
     ),
@@ -109,7 +110,8 @@ ALTERNATIVES = {
         "        return hidden_states + self.mlp(self.ln_2(hidden_states))\n"
     ),
     "one expression": both(
-        "        return pre_norm_residual(pre_norm_residual(hidden_states, self.ln_1, self.attn), self.ln_2, self.mlp)\n"
+        "        return pre_norm_residual(pre_norm_residual(hidden_states, self.ln_1, self.attn), self.ln_2, "
+        "self.mlp)\n"
     ),
     "a loop": both(
         "        for norm, sublayer in ((self.ln_1, self.attn), (self.ln_2, self.mlp)):\n"

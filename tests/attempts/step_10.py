@@ -48,7 +48,8 @@ MISTAKES = {
         BLOCKS: "        for block in self.h[::-1]:\n            hidden_states = block(hidden_states)\n"
     },
     "Every block gets the embeddings; each gets what the one before it returned.": {
-        BLOCKS: "        embedded = hidden_states\n        for block in self.h:\n            hidden_states = block(embedded)\n"
+        BLOCKS: "        embedded = hidden_states\n        for block in self.h:\n"
+        "            hidden_states = block(embedded)\n"
     },
     "The first block runs every time; each layer has its own.": {
         BLOCKS: "        for _ in self.h:\n            hidden_states = self.h[0](hidden_states)\n"
@@ -79,7 +80,8 @@ ALTERNATIVES = {
         "import Module, Sequential": "import Embedding, Module, Sequential",
     },
     "arange": {
-        POSITIONS: "        from max.dtype import DType\n\n        positions = Tensor.arange(0, sequence_length, out_dim=sequence_length, "
+        POSITIONS: "        from max.dtype import DType\n\n"
+        "        positions = Tensor.arange(0, sequence_length, out_dim=sequence_length, "
         "dtype=DType.int64, device=input_ids.device)\n"
     },
     "the rows of the table": {

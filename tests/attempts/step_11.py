@@ -31,8 +31,8 @@ MISTAKES = {
         LOGITS: F + "return F.gelu(self.lm_head(self.transformer(input_ids)), 'tanh')"
     },
     "The logits are shifted by one place: row i is what follows token i, as it comes.": {
-        LOGITS: F
-        + "logits = self.lm_head(self.transformer(input_ids))\n        return F.concat([logits[:, 1:], logits[:, :1]], axis=1)"
+        LOGITS: F + "logits = self.lm_head(self.transformer(input_ids))\n"
+        "        return F.concat([logits[:, 1:], logits[:, :1]], axis=1)"
     },
     "The head has a bias; a checkpoint has none for it: bias=False.": {
         HEAD: "Linear(config.n_embd, config.vocab_size)"
@@ -59,7 +59,8 @@ HABITS = {
         "return self.lm_head(self.transformer(input_ids))": (
             "return F.linear(self.transformer(input_ids), self.lm_head.weight)"
         ),
-        "from max.experimental.nn import": "from max.experimental import functional as F\nfrom max.experimental.nn import",
+        "from max.experimental.nn import": "from max.experimental import functional as F\n"
+        "from max.experimental.nn import",
     },
     "matmul as a method": {
         "return self.lm_head(self.transformer(input_ids))": (

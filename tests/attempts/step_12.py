@@ -51,7 +51,8 @@ MISTAKES = {
     "top_k keeps one token too few: the k-th largest itself stays, so out is what is below it, < and not <=.": {
         "logits < kth_largest": "logits <= kth_largest"
     },
-    "top_k keeps one token too few, even when k is the whole vocabulary: drop what is below the k-th largest, < and not <=.": {
+    "top_k keeps one token too few, even when k is the whole vocabulary: drop what is below the k-th largest, < and "
+    "not <=.": {
         SIZE: "if top_k is not None:",
         KTH: KTH.replace("-top_k", "-min(top_k, logits.shape[-1])"),
         "logits < kth_largest": "logits <= kth_largest",
@@ -175,7 +176,8 @@ ALTERNATIVES = {
     },
     "multinomial": {DRAW: "rng.multinomial(1, probabilities).argmax(axis=-1)"},
     "a loop that appends": {
-        GATHER: "np.concatenate([input_ids, np.stack(list(streamed), axis=1).reshape(len(input_ids), -1)], axis=1) if max_new_tokens else input_ids"
+        GATHER: "np.concatenate([input_ids, np.stack(list(streamed), axis=1).reshape(len(input_ids), -1)], axis=1) if "
+        "max_new_tokens else input_ids"
     },
 }
 

@@ -29,9 +29,8 @@ MISTAKES = {
     "The message about another architecture does not say which it is.": {
         "holds a {values.get('model_type')} model": "holds another model"
     },
-    'A config.json without model_type is a KeyError; ask for values.get("model_type"), so that it is a ValueError too.': {
-        GPT2: 'if values["model_type"] != "gpt2":'
-    },
+    'A config.json without model_type is a KeyError; ask for values.get("model_type"), so that it is a ValueError '
+    "too.": {GPT2: 'if values["model_type"] != "gpt2":'},
     "The configuration is always GPT-2 small's; take the values of config.json.": {
         "GPT2Config(**{name: values[name] for name in names if name in values})": "GPT2Config()"
     },
@@ -94,9 +93,8 @@ MISTAKES = {
     "The weights are reshaped to [out, in], which leaves the numbers in their old order; transpose them: tensor.T.": {
         TRANSPOSED: "tensor.reshape(tensor.shape[::-1])"
     },
-    "The transpose is a view of the old memory, which Tensor.from_dlpack refuses; make it np.ascontiguousarray(tensor.T).": {
-        TRANSPOSED: "tensor.T"
-    },
+    "The transpose is a view of the old memory, which Tensor.from_dlpack refuses; make it "
+    "np.ascontiguousarray(tensor.T).": {TRANSPOSED: "tensor.T"},
     "The head is not tied: it has the weights of wte where a checkpoint has none for it.": {TIE: "        pass\n"},
     "tie_head makes another dictionary; add the head to the one that it is given, in place.": {
         TIE: '        return {"lm_head.weight": weights["transformer.wte.weight"]} | weights\n'
@@ -105,7 +103,8 @@ MISTAKES = {
         IF_WTE: "    if True:\n"
     },
     "The head is always tied; a checkpoint's own head comes first.": {
-        'weights.setdefault("lm_head.weight", weights["transformer.wte.weight"])': 'weights["lm_head.weight"] = weights["transformer.wte.weight"]'
+        'weights.setdefault("lm_head.weight", '
+        'weights["transformer.wte.weight"])': 'weights["lm_head.weight"] = weights["transformer.wte.weight"]'
     },
     "The head is tied to wpe; it has the weights of wte.": {TIE: TIE.replace("wte", "wpe")},
     "The mask buffers are kept; they are no weights.": {KEPT: "if True:"},
@@ -148,8 +147,10 @@ MISTAKES = {
     },
     "wrong_shapes lists the weights that fit; compare with !=.": {WRONG: WRONG.replace("!=", "==")},
     "The messages about wrong shapes do not say which shapes.": {MESSAGE: 'f"{name} has another shape"'},
-    "wrong_shapes raises the error itself; return the messages, so that check_weights can name all that does not fit.": {
-        f"    return [{MESSAGE} for name in wrong]": f"    for name in wrong:\n        raise ValueError({MESSAGE})\n    return []"
+    "wrong_shapes raises the error itself; return the messages, so that check_weights can name all that does not "
+    "fit.": {
+        f"    return [{MESSAGE} for name in wrong]": f"    for name in wrong:\n        raise ValueError({MESSAGE})\n"
+        f"    return []"
     },
     "Missing weights are not noticed.": {"problems = missing + unknown": "problems = unknown"},
     "Unknown weights are not noticed.": {"problems = missing + unknown": "problems = missing"},
@@ -176,7 +177,8 @@ ALTERNATIVES = {
         'return [folder / "model.safetensors"]': 'return [f"{folder}/model.safetensors"]',
     },
     "safe_open": {
-        "return load_file(file)": "from safetensors import safe_open\n\n        with safe_open(file, 'numpy') as opened:\n"
+        "return load_file(file)": "from safetensors import safe_open\n\n"
+        "        with safe_open(file, 'numpy') as opened:\n"
         "            return {key: opened.get_tensor(key) for key in opened.keys()}"
     },
     "every exception is caught": {CAUGHT: "except Exception as error:"},
@@ -200,13 +202,16 @@ ALTERNATIVES = {
     },
     "an early return": {
         f"return name if {COMPLETE} else {PREFIXED}": f"if {COMPLETE}:\n        return name\n    return {PREFIXED}",
-        f"return {TRANSPOSED} if {IS_CONV1D} else tensor": f"if not {IS_CONV1D}:\n        return tensor\n    return {TRANSPOSED}",
+        f"return {TRANSPOSED} if {IS_CONV1D} else tensor": f"if not {IS_CONV1D}:\n        return tensor\n"
+        f"    return {TRANSPOSED}",
     },
     "continue": {
-        f"        {KEPT}\n            {STORE}": f"        {KEPT.replace('not ', '')}\n            continue\n        {STORE}"
+        f"        {KEPT}\n            {STORE}": f"        {KEPT.replace('not ', '')}\n            continue\n"
+        f"        {STORE}"
     },
     "a comprehension": {
-        f"    {LOOP}        {KEPT}\n            {STORE}\n": "    weights = {name_in_model(name): tensor_in_model(name, tensor)\n"
+        f"    {LOOP}        {KEPT}\n            {STORE}\n": "    weights = {name_in_model(name): "
+        "tensor_in_model(name, tensor)\n"
         "               for name, tensor in tensors.items() if not name.endswith(MASK_BUFFERS)}\n"
     },
     "the layout by the model's name": {
@@ -214,7 +219,8 @@ ALTERNATIVES = {
     },
     "shapes in a loop": {
         f"    {BOTH}\n    {WRONG}\n    return [{MESSAGE} for name in wrong]": "    messages = []\n"
-        "    for name, shape in shapes.items():\n        if name in weights and tuple(weights[name].shape) != tuple(shape):\n"
+        "    for name, shape in shapes.items():\n"
+        "        if name in weights and tuple(weights[name].shape) != tuple(shape):\n"
         f"            messages.append({MESSAGE})\n    return messages"
     },
     "sets": {

@@ -24,9 +24,8 @@ BUFFER_TYPE = "buffer = BufferType(DType.float32, "
 TYPES = "cache: Any = [(buffer, buffer)] * config.n_layer"
 
 MISTAKES = {
-    "All blocks share one pair of buffers: a list times a number repeats the same two tensors. Make new ones for each.": {
-        BUFFERS: "return [(buffer(), buffer())] * config.n_layer"
-    },
+    "All blocks share one pair of buffers: a list times a number repeats the same two tensors. Make new ones for "
+    "each.": {BUFFERS: "return [(buffer(), buffer())] * config.n_layer"},
     "Keys and values of a block share one buffer; the values overwrite the keys.": {
         BUFFERS: "return [(both, both) for both in (buffer() for _ in range(config.n_layer))]"
     },
@@ -40,9 +39,8 @@ MISTAKES = {
     "The new keys are written one slot too early, over the last of the past ones.": {
         STORE: "cache[:, :, (slice(first - 1, end - 1), sequence_length)] = new"
     },
-    "Nothing is written: the name cache is bound to another tensor. Assign to its slots, so that it changes in place.": {
-        STORE: "cache = F.concat([cache[:, :, : Dim(past)], new], axis=2)"
-    },
+    "Nothing is written: the name cache is bound to another tensor. Assign to its slots, so that it changes in "
+    "place.": {STORE: "cache = F.concat([cache[:, :, : Dim(past)], new], axis=2)"},
     "The slots are taken on the axis of the heads; they are axis 2.": {
         STORE: "cache[:, (slice(first, end), sequence_length)] = new"
     },
@@ -53,9 +51,8 @@ MISTAKES = {
         "causal = causal_mask(total, 0,": "causal = causal_mask(sequence_length, 0,",
         ROWS: "rows = causal",
     },
-    "New tokens look at the tokens after them: no causal mask, or one row of it for all of them. Each has its own row.": {
-        ROWS: "rows = causal[total - 1 :]"
-    },
+    "New tokens look at the tokens after them: no causal mask, or one row of it for all of them. Each has its own "
+    "row.": {ROWS: "rows = causal[total - 1 :]"},
     "The rows are not cut: the causal mask of all tokens has a row for every token, and only the new ones ask.": {
         ROWS: "rows = causal"
     },
@@ -70,8 +67,10 @@ MISTAKES = {
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
         WEIGHTED: "return F.softmax(scores, axis=-2) @ values"
     },
-    "The keys are cached before they are split into heads: reshape alone mixes tokens and heads. Store _split_heads(key).": {
-        STORE_KEY: "store(keys, key.reshape([key.shape[0], attention.num_heads, key.shape[1], attention.head_dim]), past)"
+    "The keys are cached before they are split into heads: reshape alone mixes tokens and heads. Store "
+    "_split_heads(key).": {
+        STORE_KEY: "store(keys, key.reshape([key.shape[0], attention.num_heads, key.shape[1], attention.head_dim]), "
+        "past)"
     },
     "The values are not stored.": {STORE_VALUE: "pass"},
     "The keys are not stored.": {STORE_KEY: "pass"},
@@ -124,9 +123,8 @@ MISTAKES = {
         SAME: "same = input_ids[0, :both] == self.cached_ids[0, :both]"
     },
     "One equal row is enough for a column to count as cached; all rows must agree.": {".all(axis=0)": ".any(axis=0)"},
-    "The last token counts as cached: when the same text comes again nothing is left to run, and there are no logits.": {
-        NOT_THE_LAST: "return past"
-    },
+    "The last token counts as cached: when the same text comes again nothing is left to run, and there are no "
+    "logits.": {NOT_THE_LAST: "return past"},
     "Nothing ever counts as cached: all tokens run again.": {PAST: "past = 0"},
     "Everything runs again each time: remember the ids, and show the graph the tokens from past on alone.": {
         REMEMBER: "pass"
@@ -175,10 +173,12 @@ MISTAKES = {
 
 ALTERNATIVES = {
     "Tensor.zeros": {
-        "return Tensor.from_dlpack(np.zeros(shape, np.float32)).to(device)": "return Tensor.zeros(shape, dtype=DType.float32, device=device)"
+        "return Tensor.from_dlpack(np.zeros(shape, "
+        "np.float32)).to(device)": "return Tensor.zeros(shape, dtype=DType.float32, device=device)"
     },
     "a loop that appends": {
-        BUFFERS: "cache = []\n    for _ in range(config.n_layer):\n        cache.append((buffer(), buffer()))\n    return cache"
+        BUFFERS: "cache = []\n    for _ in range(config.n_layer):\n        cache.append((buffer(), buffer()))\n"
+        "    return cache"
     },
     "buffers of uninitialized memory": {"np.zeros(shape, np.float32)": "np.full(shape, np.nan, np.float32)"},
     "F.buffer_store_slice": {
@@ -235,7 +235,8 @@ HABITS = {
     },
     "a negative symbol": {"causal[total - sequence_length :]": "causal[-sequence_length:]"},
     "the mask as step 02 promises it": {
-        "    causal = causal_mask(total, 0, dtype=dtype, device=device)\n    rows = causal[total - sequence_length :]\n": (
+        "    causal = causal_mask(total, 0, dtype=dtype, device=device)\n"
+        "    rows = causal[total - sequence_length :]\n": (
             "    rows = causal_mask(sequence_length, total - sequence_length, dtype=dtype, device=device)\n"
         )
     },

@@ -34,7 +34,9 @@ MISTAKES = {
         PLACES: "rows + F.gather(starts, request, axis=0) - F.gather(lengths, request, axis=0)"
     },
     "The row at a request's end is taken, which is the next request's first; the last row is one before.": {
-        LAST: "F.gather(hidden_states, F.min(F.stack([row_offsets[1:].cast(DType.int64), F.broadcast_to(Tensor(hidden_states.shape[0] - 1, dtype=DType.int64, device=row_offsets.device), row_offsets[1:].shape)]), axis=0).squeeze(0), axis=0)"
+        LAST: "F.gather(hidden_states, F.min(F.stack([row_offsets[1:].cast(DType.int64), "
+        "F.broadcast_to(Tensor(hidden_states.shape[0] - 1, dtype=DType.int64, device=row_offsets.device), "
+        "row_offsets[1:].shape)]), axis=0).squeeze(0), axis=0)"
     },
     "The first row of each request is taken; it is the last that says what follows.": {
         LAST: "F.gather(hidden_states, row_offsets[:-1].cast(DType.int64), axis=0)"
@@ -55,15 +57,18 @@ MISTAKES = {
     "c_attn's output is taken in the order key, query, value; Hugging Face's order is query, key, value.": {
         "query, key, value = (": "key, query, value = ("
     },
-    "c_attn's output is cut head by head into query, key and value; cut it into three thirds first, then each into heads.": {
-        CUT: "joined = attention.c_attn(hidden_states).reshape([hidden_states.shape[0], attention.num_heads, 3, attention.head_dim])\n"
+    "c_attn's output is cut head by head into query, key and value; cut it into three thirds first, then each into "
+    "heads.": {
+        CUT: "joined = attention.c_attn(hidden_states).reshape([hidden_states.shape[0], attention.num_heads, 3, "
+        "attention.head_dim])\n"
         "    query, key, value = (joined[:, :, part] for part in range(3))"
     },
-    "The cache keeps [tokens, head, head_dim]: no transpose brings head in front here, as step 07's _split_heads does.": {
-        CUT: "query, key, value = (attention._split_heads(part) for part in parts)"
-    },
-    "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie together.": {
-        CUT: "query, key, value = (part.reshape([part.shape[0], attention.head_dim, attention.num_heads]).transpose(1, 2) for part in parts)"
+    "The cache keeps [tokens, head, head_dim]: no transpose brings head in front here, as step 07's _split_heads "
+    "does.": {CUT: "query, key, value = (attention._split_heads(part) for part in parts)"},
+    "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie "
+    "together.": {
+        CUT: "query, key, value = (part.reshape([part.shape[0], attention.head_dim, "
+        "attention.num_heads]).transpose(1, 2) for part in parts)"
     },
     "The scores are multiplied by the square root of head_dim: scale is 1 over it.": {
         "scale=1 / math.sqrt(": "scale=math.sqrt("
@@ -81,7 +86,8 @@ MISTAKES = {
         PROJECT: "attn_output.reshape(hidden_states.shape)"
     },
     "The model is kept as a whole, which puts another name in front of every weight; take its two parts.": {
-        "self.transformer, self.lm_head = model.transformer, model.lm_head": "self.model, self.transformer, self.lm_head = model, model.transformer, model.lm_head"
+        "self.transformer, self.lm_head = model.transformer, model.lm_head": "self.model, self.transformer, "
+        "self.lm_head = model, model.transformer, model.lm_head"
     },
     "forward counts positions over the whole batch, from 0; ragged_positions knows each request's.": {
         POSITIONS: "positions = position_ids(tokens.shape[0], device=tokens.device)"
@@ -91,7 +97,8 @@ MISTAKES = {
         "for layer, block in enumerate(transformer.h):\n"
         f"            attend = {PARTIAL}\n"
         "            hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)\n"
-        "            hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)": "hidden_states = transformer.h(hidden_states.unsqueeze(0)).squeeze(0)"
+        "            hidden_states = pre_norm_residual(hidden_states, block.ln_2, "
+        "block.mlp)": "hidden_states = transformer.h(hidden_states.unsqueeze(0)).squeeze(0)"
     },
     "The layer given to the cache is always 0; count the blocks.": {
         f"attend = {PARTIAL}": "attend = " + PARTIAL.replace("layer=layer", "layer=0")
@@ -103,7 +110,8 @@ MISTAKES = {
         "            hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)\n": ""
     },
     "The residual around attention is left out.": {
-        "hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)": "hidden_states = attend(block.ln_1(hidden_states))"
+        "hidden_states = pre_norm_residual(hidden_states, block.ln_1, "
+        "attend)": "hidden_states = attend(block.ln_1(hidden_states))"
     },
     "ln_f is left out before the head.": {
         HEAD: HEAD.replace(
@@ -128,7 +136,8 @@ ALTERNATIVES = {
         HEAD: "return last_rows(self.lm_head(transformer.ln_f(hidden_states)), row_offsets)"
     },
     "slices and chunk": {
-        "F.split(attention.c_attn(hidden_states), [attention.split_size] * 3, axis=-1)": "F.chunk(attention.c_attn(hidden_states), 3, axis=-1)"
+        "F.split(attention.c_attn(hidden_states), [attention.split_size] * 3, "
+        "axis=-1)": "F.chunk(attention.c_attn(hidden_states), 3, axis=-1)"
     },
     "step 07's heads, turned back": {
         CUT: "query, key, value = (attention._split_heads(part).transpose(-3, -2) for part in parts)"
@@ -137,20 +146,25 @@ ALTERNATIVES = {
         PARTIAL: "lambda x, block=block, layer=layer: paged_attention(block.attn, x, row_offsets, cache, layer)"
     },
     "the residuals written out": {
-        "hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)": "hidden_states = hidden_states + attend(block.ln_1(hidden_states))",
-        "hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)": "hidden_states = hidden_states + block.mlp(block.ln_2(hidden_states))",
+        "hidden_states = pre_norm_residual(hidden_states, block.ln_1, "
+        "attend)": "hidden_states = hidden_states + attend(block.ln_1(hidden_states))",
+        "hidden_states = pre_norm_residual(hidden_states, block.ln_2, "
+        "block.mlp)": "hidden_states = hidden_states + block.mlp(block.ln_2(hidden_states))",
     },
     "the width of a head from the shape": {"math.sqrt(attention.head_dim)": "math.sqrt(int(query.shape[-1]))"},
     "a model of its own parts": {
-        "        model = MaxGPT2LMHeadModel(config)\n": "        from max.experimental.nn import Linear\n\n        from solutions.solution_10 import GPT2Model\n\n",
-        "self.transformer, self.lm_head = model.transformer, model.lm_head": "self.transformer = GPT2Model(config)\n        self.lm_head = Linear(config.n_embd, config.vocab_size, bias=False)",
+        "        model = MaxGPT2LMHeadModel(config)\n": "        from max.experimental.nn import Linear\n\n"
+        "        from solutions.solution_10 import GPT2Model\n\n",
+        "self.transformer, self.lm_head = model.transformer, model.lm_head": "self.transformer = GPT2Model(config)\n"
+        "        self.lm_head = Linear(config.n_embd, config.vocab_size, bias=False)",
     },
 }
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
     "a sum over booleans": {
-        "request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)": "request = F.sum(passed, axis=-1).squeeze(-1)",
+        "request = F.sum(passed.cast(DType.int64), "
+        "axis=-1).squeeze(-1)": "request = F.sum(passed, axis=-1).squeeze(-1)",
     },
     "sum with a dim": {
         "F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)": "passed.cast(DType.int64).sum(dim=-1).squeeze(-1)",

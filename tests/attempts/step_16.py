@@ -187,7 +187,8 @@ MISTAKES = {
 ALTERNATIVES = {
     "the shift by F.concat": {NEXT: "F.concat([labels[:, 1:], F.full_like(labels[:, :1], IGNORED)], axis=1)"},
     "the shift by Tensor.full": {
-        NEXT: "F.concat([labels, Tensor.full([labels.shape[0], 1], IGNORED, dtype=labels.dtype, device=labels.device)], "
+        NEXT: "F.concat([labels, Tensor.full([labels.shape[0], 1], IGNORED, dtype=labels.dtype, "
+        "device=labels.device)], "
         "axis=1)[..., 1:]"
     },
     "MAX's own log-softmax": {SHIFTED: "return F.logsoftmax(logits)", f"    {LOG}\n": ""},

@@ -75,9 +75,8 @@ MISTAKES = {
     "The product rule's second part is missing: tanh changes with x too.": {
         DERIVATIVE: "derivative = 0.5 * (1 + tanh)"
     },
-    "The product rule's first part is missing: 0.5 (1 + tanh), the derivative of x itself times what it is multiplied by.": {
-        DERIVATIVE: "derivative = 0.5 * x * (1 - tanh * tanh) * inner"
-    },
+    "The product rule's first part is missing: 0.5 (1 + tanh), the derivative of x itself times what it is "
+    "multiplied by.": {DERIVATIVE: "derivative = 0.5 * x * (1 - tanh * tanh) * inner"},
     "The derivative of x^3 is 3 x^2, and the 3 is missing.": {INNER: INNER.replace("3 * ", "")},
     "The derivative of x^3 is 3 x^2, and this has x^3.": {INNER: INNER.replace("x * x", "x * x * x")},
     "The cubic part is missing from the derivative of u.": {INNER: "inner = factor"},

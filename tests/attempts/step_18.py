@@ -87,9 +87,8 @@ MISTAKES = {
     "The gradient of value leaves the weights out: every query sends its grad times its weight.": {
         BY_VALUE: "grad_value = (weights > 0).cast(grad.dtype).transpose(-2, -1) @ grad"
     },
-    "The scale is missing on the way back: the scores were divided by the square root of head_dim, so is their gradient.": {
-        BY_SCORES: BY_SCORES.removesuffix(f" / {ROOT}")
-    },
+    "The scale is missing on the way back: the scores were divided by the square root of head_dim, so is their "
+    "gradient.": {BY_SCORES: BY_SCORES.removesuffix(f" / {ROOT}")},
     "The scale is missing for query: it belongs to the scores, so query and key both have it.": {
         BY_QUERY: f"{BY_QUERY} * {ROOT}"
     },
@@ -126,9 +125,8 @@ MISTAKES = {
     "The gradient of key is made of keys; it is the gradient of the scores, transposed, times query.": {
         BY_KEY: "grad_key = grad_scores.transpose(-2, -1) @ key"
     },
-    "The gradient of key is summed over keys; transpose the gradient of the scores, so that a key sums over its queries.": {
-        BY_KEY: "grad_key = grad_scores @ query"
-    },
+    "The gradient of key is summed over keys; transpose the gradient of the scores, so that a key sums over its "
+    "queries.": {BY_KEY: "grad_key = grad_scores @ query"},
     "The gradients of query and key are made with the weights; use the gradient of the scores.": {
         BY_QUERY: "grad_query = weights @ key",
         BY_KEY: "grad_key = weights.transpose(-2, -1) @ query",

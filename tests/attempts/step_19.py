@@ -238,7 +238,8 @@ ALTERNATIVES = {
         "    table = grad.reshape([-1, grad.shape[-1]]).transpose(0, 1) @ flat"
     },
     "the blocks and their states in pairs": {
-        BACK: "pairs = list(zip(transformer.h, states))\n    for layer, (block, state) in reversed(list(enumerate(pairs))):",
+        BACK: "pairs = list(zip(transformer.h, states))\n"
+        "    for layer, (block, state) in reversed(list(enumerate(pairs))):",
         BLOCK: "grad, of_block = block_backward(grad, state, block)",
     },
     "counting down": {BACK: "for layer in range(len(transformer.h) - 1, -1, -1):"},
@@ -255,7 +256,8 @@ ALTERNATIVES = {
     },
     "the names written by a comprehension": {
         RETURN: "named = embeddings | blocks | head | tied\n"
-        '    return cross_entropy(logits, labels), {"transformer." + name: gradient for name, gradient in named.items()}'
+        '    return cross_entropy(logits, labels), {"transformer." + name: gradient for name, gradient in '
+        "named.items()}"
     },
 }
 

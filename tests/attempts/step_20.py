@@ -203,9 +203,8 @@ MISTAKES = {
     "The step goes up the gradient; subtract it.": {WALK: "return weight + rate * direction"},
     "The rate is missing: multiply the direction by it.": {WALK: "return weight - direction"},
     "What is returned is the change; return the weight less the change.": {WALK: "return rate * direction"},
-    "The mean gradient is added, not the sum: multiply by count, or a batch of few tokens says as much as a large one.": {
-        ADDED: ADDED.replace("count * ", "")
-    },
+    "The mean gradient is added, not the sum: multiply by count, or a batch of few tokens says as much as a large "
+    "one.": {ADDED: ADDED.replace("count * ", "")},
     "The gradient is divided by count; it is a mean, and times count a sum.": {
         ADDED: ADDED.replace("count * gradients[name]", "gradients[name] / count")
     },
@@ -238,7 +237,8 @@ MISTAKES = {
     },
     "The weight is made of the old averages; take the new ones.": {
         UPDATED: UPDATED.replace("mean, square", "before[0], before[1]"),
-        "            mean, square = self": "            before = 1 * means[name], 1 * squares[name]\n            mean, square = self",
+        "            mean, square = self": "            before = 1 * means[name], 1 * squares[name]\n"
+        "            mean, square = self",
     },
     "`weight = …` gives a name to a new tensor, and the model's weight stays as it was: write weight[...] = ….": {
         UPDATED: UPDATED.replace("[...]", "")
@@ -338,14 +338,16 @@ ALTERNATIVES = {
     "the squared cosine of half the angle": {FALL: "return peak * math.cos(math.pi * done / 2) ** 2"},
     "NumPy's cosine": {FALL: "return float(peak * 0.5 * (1.0 + np.cos(np.pi * done)))"},
     "0 at the end, then the cosine": {
-        DONE: "if step >= total_steps:\n        return 0.0\n    done = (step - warmup_steps) / (total_steps - warmup_steps)"
+        DONE: "if step >= total_steps:\n        return 0.0\n"
+        "    done = (step - warmup_steps) / (total_steps - warmup_steps)"
     },
     "a sum that begins with 0": {NORM: "norm = F.sqrt(sum(squares))"},
     "all squares of a gradient in one sum": {
         SQUARES: "squares = [F.sum(gradient * gradient, axis=None).reshape([]) for gradient in gradients.values()]"
     },
     "the squares as powers, added in a loop": {
-        SQUARES: "total = 0.0\n    for gradient in gradients.values():\n        total = total + F.sum(gradient**2, axis=None).squeeze(0)",
+        SQUARES: "total = 0.0\n    for gradient in gradients.values():\n"
+        "        total = total + F.sum(gradient**2, axis=None).squeeze(0)",
         NORM: "norm = F.sqrt(total)",
     },
     "the smaller of 1 and a quotient": {FACTOR: "factor = F.min(max_norm / (norm + 1e-12), 1.0)"},

@@ -1,7 +1,7 @@
 """Step 21, what people write instead: mistakes, each with its sentence, and other right answers.
 
 ``MISTAKES`` are edits of the kernel in Mojo. ``MODELS`` are the same mistakes as edits of its model in NumPy
-(``tests/kernels/step_21/model.py``), by whose numbers they are named; ``./run nightly`` compiles every one of the former
+(``tests/kernels/step_21/model.py``), by whose numbers they are named; ``./run nightly`` compiles all of the former
 and compares.
 """
 
@@ -40,7 +40,8 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {"var new = maximum": "var new = LOWEST"},
         {"max(np.float32(maximum), scores.max(initial=LOWEST))": "scores.max(initial=LOWEST)"},
     ),
-    "The weights are divided by the total in every block: only the last total is right, so attend_tile divides at the end.": (
+    "The weights are divided by the total in every block: only the last total is right, so attend_tile divides at the "
+    "end.": (
         {"    return factor\n": "    for ref score in scores:\n        score /= total\n    return factor\n"},
         {"return weights, new, total": "return weights / (total * factor + weights.sum()), new, total"},
     ),
@@ -104,7 +105,8 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {"Int(starts[sequence])": "Int(starts[0])"},
         {"int(starts[sequence])": "int(starts[0])"},
     ),
-    "The output is laid out as [batch, head, seq, d]; the heads of a token must lie side by side, [batch, seq, head, d].": (
+    "The output is laid out as [batch, head, seq, d]; the heads of a token must lie side by side, [batch, seq, "
+    "head, d].": (
         {OUTPUT: "output[(at * seq + first) * d :]", "sums, heads * d)": "sums, d)"},
         {TURNED: "np.ascontiguousarray(output.transpose(0, 2, 1, 3)).reshape(batch, seq, heads * d)"},
     ),
@@ -196,7 +198,8 @@ ALTERNATIVES = {
         "var head = i // tiles % heads": "var head = i // (len(starts) * tiles)",
     },
     "one task after the other": {
-        "    sync_parallelize(task, len(starts) * heads * tiles)": "    for i in range(len(starts) * heads * tiles):\n        task(i)"
+        "    sync_parallelize(task, len(starts) * heads * tiles)": "    for i in range(len(starts) * heads * tiles):\n"
+        "        task(i)"
     },
 }
 

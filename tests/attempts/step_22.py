@@ -129,7 +129,8 @@ MISTAKES = {
         UNPACKED: UNPACKED.replace("axis=-1", "axis=0")
     },
     "The scale comes after the steps; it is in front.": {
-        JOINED: "return np.concatenate([numbers, scales.astype(np.float16).view(np.uint8)], axis=-1).reshape(len(weight), -1)"
+        JOINED: "return np.concatenate([numbers, scales.astype(np.float16).view(np.uint8)], "
+        "axis=-1).reshape(len(weight), -1)"
     },
     "All scales of a row come before all steps; each block has its scale in front.": {
         JOINED: "return np.concatenate([part.reshape(len(weight), -1) for part in "
@@ -183,7 +184,8 @@ MISTAKES = {
         PRODUCT: PRODUCT.replace("self.encoding", "QuantizationEncoding.Q4_0")
     },
     "The channels of the added rows are still there; keep the first out_dim.": {
-        BIASED: "return product + F.pad(self.bias, [0, product.shape[-1] - self.out_dim]) if isinstance(self.bias, Tensor) else product"
+        BIASED: "return product + F.pad(self.bias, [0, product.shape[-1] - self.out_dim]) if isinstance(self.bias, "
+        "Tensor) else product"
     },
     "The last channels are kept, where the added rows are; keep the first.": {
         BIASED: BIASED.replace(": self.out_dim", "-self.out_dim :")
@@ -265,7 +267,8 @@ ALTERNATIVES = {
         CUT: "return weight.reshape(rows, count, BLOCK)",
     },
     "the larger of maximum and minimum": {
-        f"{WHERE}\n    {LARGEST}": "high, low = blocks.max(axis=-1, keepdims=True), blocks.min(axis=-1, keepdims=True)\n"
+        f"{WHERE}\n    {LARGEST}": "high, low = blocks.max(axis=-1, keepdims=True), blocks.min(axis=-1, "
+        "keepdims=True)\n"
         "    largest = np.where(high >= -low, high, low)"
     },
     "an early return": {
@@ -274,7 +277,8 @@ ALTERNATIVES = {
     "a size without a place": {SCALE: SCALE.replace("np.abs(largest)", "np.abs(blocks).max(axis=-1, keepdims=True)")},
     "zeros divided by one": {DIVIDED: "quotients = blocks / np.where(scales == 0, 1, scales)"},
     "times the inverse, as llama.cpp does": {
-        DIVIDED: "inverse = np.divide(1, scales, out=np.zeros_like(scales), where=scales != 0)\n    quotients = blocks * inverse"
+        DIVIDED: "inverse = np.divide(1, scales, out=np.zeros_like(scales), where=scales != 0)\n"
+        "    quotients = blocks * inverse"
     },
     "np.round and np.clip": {ROUNDED: "return np.clip(np.round(quotients), lowest, highest).astype(np.int8)"},
     "half a step added": {ROUNDED: ROUNDED.replace("np.rint(quotients)", "np.floor(quotients + 0.5)")},
@@ -302,7 +306,8 @@ ALTERNATIVES = {
     },
     "multiplied as int8": {MULTIPLIED: "return (scales * steps).reshape(len(data), -1)"},
     "the scale by frombuffer": {
-        READ_SCALES: "scales = np.frombuffer(blocks[..., :2].tobytes(), np.float16).reshape(*blocks.shape[:2], 1).astype(np.float32)"
+        READ_SCALES: "scales = np.frombuffer(blocks[..., :2].tobytes(), np.float16).reshape(*blocks.shape[:2], "
+        "1).astype(np.float32)"
     },
     "in one line": {
         f"{PRODUCT}\n        {BIASED}": BIASED.replace("product[", PRODUCT.removeprefix("product = ") + "[")
@@ -322,7 +327,8 @@ ALTERNATIVES = {
         )
     },
     "the type under a name": {
-        ADDED: "kind = GGMLQuantizationType[one.format]\n        writer.add_tensor(gguf_name(name), one.data, raw_dtype=kind)"
+        ADDED: "kind = GGMLQuantizationType[one.format]\n"
+        "        writer.add_tensor(gguf_name(name), one.data, raw_dtype=kind)"
     },
     "copy as a method": {COPIED: "return Stored(np.asarray(tensor.data).copy(), format)"},
 }

@@ -96,12 +96,15 @@ ALTERNATIVES = {
         QUOTIENT: "return powers / np.maximum(total, 1e-300)",
     },
     "NaN turned into zeros": {
-        LARGEST: 'with np.errstate(invalid="ignore"):\n        scores = np.nan_to_num(scores - scores.max(axis=-1, keepdims=True), nan=-np.inf, neginf=-np.inf)',
+        LARGEST: 'with np.errstate(invalid="ignore"):\n'
+        "        scores = np.nan_to_num(scores - scores.max(axis=-1, keepdims=True), nan=-np.inf, "
+        "neginf=-np.inf)",
         POWERS: "np.exp(scores)",
     },
     "word by word": {
         "    weights = softmax(attention_scores(x, x))\n    return context_vectors(weights, x)": "    rows = [\n"
-        "        context_vectors(softmax(attention_scores(x[..., at : at + 1, :], x)), x) for at in range(x.shape[-2])\n    ]\n"
+        "        context_vectors(softmax(attention_scores(x[..., at : at + 1, :], x)), x) for at in "
+        "range(x.shape[-2])\n    ]\n"
         "    return np.concatenate(rows, axis=-2)"
     },
 }

@@ -30,9 +30,8 @@ MISTAKES = {
     "The scores are multiplied by the square root of d_k; divide by it.": {
         SCALE: "attention_scores(query, key) * math.sqrt(key.shape[-1])"
     },
-    "The scores are divided by the square root of the first axis, which is the batch; d_k is the last: key.shape[-1].": {
-        "math.sqrt(key.shape[-1])": "math.sqrt(key.shape[0])"
-    },
+    "The scores are divided by the square root of the first axis, which is the batch; d_k is the last: "
+    "key.shape[-1].": {"math.sqrt(key.shape[-1])": "math.sqrt(key.shape[0])"},
     "The scores are divided by the square root of the number of keys; it is that of their width.": {
         SCALE: "attention_scores(query, key) / math.sqrt(key.shape[-2])"
     },
@@ -65,7 +64,8 @@ ALTERNATIVES = {
     "NumPy's square root": {SCALE: "attention_scores(query, key) / np.sqrt(query.shape[-1])"},
     "scores by hand": {SCALE: "query @ key.swapaxes(-1, -2) * key.shape[-1] ** -0.5"},
     "softmax by hand": {
-        WEIGH: "weights = np.exp(scaled_scores(query, key))\n    weights = weights / weights.sum(axis=-1, keepdims=True)",
+        WEIGH: "weights = np.exp(scaled_scores(query, key))\n"
+        "    weights = weights / weights.sum(axis=-1, keepdims=True)",
         GATHER: "return weights @ value",
     },
     "normalized after gathering": {

@@ -55,7 +55,8 @@ ALTERNATIVES = {
     "filled in place": {WHERE: "scores[..., ~mask] = -np.inf"},
     "a mask to add": {WHERE: "scores = scores + np.where(mask, 0.0, -np.inf)"},
     "None made a mask of True": {
-        "    if mask is not None:\n        scores = np.where(mask, scores, -np.inf)\n": "    mask = np.ones(scores.shape[-2:], dtype=bool) if mask is None else mask\n"
+        "    if mask is not None:\n        scores = np.where(mask, scores, -np.inf)\n": "    mask = "
+        "np.ones(scores.shape[-2:], dtype=bool) if mask is None else mask\n"
         "    scores = np.where(mask, scores, -np.inf)\n"
     },
 }

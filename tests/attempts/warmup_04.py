@@ -26,9 +26,8 @@ MISTAKES = {
     "head_dim is always 64; it must follow n_embd and n_head.": {SHARE: "return 64"},
     "The heads are cut by reshape alone: [batch, head, seq, head_dim] needs reshape to [batch, seq, head, head_dim], "
     "then a transpose.": {SPLIT: "    return x.reshape(*x.shape[:-2], n_head, x.shape[-2], width)"},
-    "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie together.": {
-        SPLIT: "    heads = x.reshape(*x.shape[:-1], width, n_head)\n    return np.moveaxis(heads, -1, -3)"
-    },
+    "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie "
+    "together.": {SPLIT: "    heads = x.reshape(*x.shape[:-1], width, n_head)\n    return np.moveaxis(heads, -1, -3)"},
     "The heads are split but not brought in front of seq: a transpose is missing.": {
         SPLIT: "    return x.reshape(*x.shape[:-1], n_head, width)"
     },
@@ -80,7 +79,8 @@ ALTERNATIVES = {
     "np.split": {SPLIT: "    return np.stack(np.split(x, n_head, axis=-1), axis=-3)"},
     "einsum": {
         SPLIT: '    return np.einsum("...shd->...hsd", x.reshape(*x.shape[:-1], n_head, width))',
-        MERGE: '    x = np.einsum("...hsd->...shd", heads)\n    return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])',
+        MERGE: '    x = np.einsum("...hsd->...shd", heads)\n'
+        "    return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])",
     },
     "a batch added and taken away": {
         SPLIT: "    flat = x.reshape(-1, x.shape[-2], n_head, width).transpose(0, 2, 1, 3)\n"

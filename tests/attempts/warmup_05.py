@@ -51,7 +51,8 @@ MISTAKES = {
         "    if x.shape[-1] % n_head:\n        split_heads(x, n_head)\n"
         "    query, key, value = (part.reshape(shape) for part in project_fused(x, W_qkv))"
     },
-    "W_qkv is taken head by head, each with its query, key and value; cut it into three thirds first, then each into heads.": {
+    "W_qkv is taken head by head, each with its query, key and value; cut it into three thirds first, then each into "
+    "heads.": {
         SPLIT: "query, key, value = np.split(split_heads(x @ W_qkv, n_head), 3, axis=-1)\n    split_heads(x, n_head)"
     },
     "The heads are split before the projection: W_qkv must see the whole width.": {
@@ -115,10 +116,12 @@ ALTERNATIVES = {
         CUT: "    width = x.shape[-1]\n    return [x @ W_qkv[:, at : at + width] for at in range(0, 3 * width, width)]"
     },
     "a new axis for query, key and value": {
-        CUT: "    joined = (x @ W_qkv).reshape(*x.shape[:-1], 3, x.shape[-1])\n    return tuple(np.moveaxis(joined, -2, 0))"
+        CUT: "    joined = (x @ W_qkv).reshape(*x.shape[:-1], 3, x.shape[-1])\n"
+        "    return tuple(np.moveaxis(joined, -2, 0))"
     },
     "head by head": {
-        f"{SPLIT}\n    {WEIGH}  # [batch, head, seq, seq]\n    {MERGE}": "heads = zip(*(np.moveaxis(split_heads(part, n_head), -3, 0) for part in project_fused(x, W_qkv)))\n"
+        f"{SPLIT}\n    {WEIGH}  # [batch, head, seq, seq]\n    {MERGE}": "heads = zip(*(np.moveaxis(split_heads(part, "
+        "n_head), -3, 0) for part in project_fused(x, W_qkv)))\n"
         "    found = [context_vectors(attention_weights(query, key, mask), value) for query, key, value in heads]\n"
         "    merged = np.concatenate(found, axis=-1)"
     },

@@ -58,7 +58,8 @@ MISTAKES = {
         COUNT: "from itertools import combinations; return dict(Counter(combinations(ids, 2)))"
     },
     "The second id of a pair is kept in the result: behind new_id, move on by two.": {GO_ON: "at += 1"},
-    "The second id of a pair is looked at again, and the last id is lost: move on by two after a pair, up to the end.": {
+    "The second id of a pair is looked at again, and the last id is lost: move on by two after a pair, up to the "
+    "end.": {
         MERGED: MERGED.replace("len(ids):", "len(ids) - 1:"),
         GO_ON: "at += 1",
     },
@@ -349,7 +350,8 @@ HABITS = {
     "text and bytes joined": {TEXT: TEXT.replace('b""', '""')},
     "ids of an array": {"    return ids\n": "    return ids.tolist()\n"},
     "a count that is not there yet": {
-        COUNT: "counts: dict[Pair, int] = {}\n    for pair in pairwise(ids):\n        counts[pair] += 1\n    return counts"
+        COUNT: "counts: dict[Pair, int] = {}\n    for pair in pairwise(ids):\n        counts[pair] += 1\n"
+        "    return counts"
     },
     "an assertion": {
         """        if not 0 <= one < len(pieces):

@@ -129,11 +129,13 @@ MISTAKES = {
         KEYS_IN: "cache.keys = np.concatenate([cache.keys, keys], axis=-2)",
         VALUES_IN: "cache.values = np.concatenate([cache.values, values], axis=-2)",
     },
-    "The buffers are replaced by what was filled and what is new, so no free slots are left; write into the free slots.": {
+    "The buffers are replaced by what was filled and what is new, so no free slots are left; write into the free "
+    "slots.": {
         KEYS_IN: "cache.keys = np.concatenate([cache.keys[..., : cache.length, :], keys], axis=-2)",
         VALUES_IN: "cache.values = np.concatenate([cache.values[..., : cache.length, :], values], axis=-2)",
     },
-    "The buffers are pushed to the left and the new tokens written at their end; fill them from the front, and move nothing.": {
+    "The buffers are pushed to the left and the new tokens written at their end; fill them from the front, and move "
+    "nothing.": {
         KEYS_IN: "cache.keys = np.concatenate([cache.keys, keys], axis=-2)[..., len(positions) :, :]",
         VALUES_IN: "cache.values = np.concatenate([cache.values, values], axis=-2)[..., len(positions) :, :]",
     },
@@ -234,7 +236,8 @@ MISTAKES = {
         WEIGH: f"{WEIGH}\n    cache.length = past"
     },
     "The new tokens attend before they are appended: their own keys and values are missing.": {
-        f"{APPEND}    {MERGE}": "    found = attend_to_cache(query, cache)\n    append(cache, key, value)\n    return merge_heads(found) @ W_o"
+        f"{APPEND}    {MERGE}": "    found = attend_to_cache(query, cache)\n    append(cache, key, value)\n"
+        "    return merge_heads(found) @ W_o"
     },
     "Nothing is appended: the keys and values of the new tokens are lost.": {APPEND: ""},
     "append returns nothing: it changes the cache that it is given, which stays the one to use.": {
@@ -250,7 +253,8 @@ MISTAKES = {
         "    return merge_heads(context_vectors(weights, value)) @ W_o"
     },
     "Every call begins with a cache of its own; use the one that is given.": {
-        APPEND: "    cache = Cache(np.zeros_like(cache.keys), np.zeros_like(cache.values))\n    append(cache, key, value)\n"
+        APPEND: "    cache = Cache(np.zeros_like(cache.keys), np.zeros_like(cache.values))\n"
+        "    append(cache, key, value)\n"
     },
     "The number of heads is written into the code; use cache.n_head.": {SPLIT: SPLIT.replace("cache.n_head", "3")},
     "The heads are cut by reshape alone; split_heads also brings head in front of seq.": {
@@ -304,7 +308,8 @@ ALTERNATIVES = {
         REFUSE: 'raise ValueError(f"{sequence_length} more would make {total} tokens; {cache.capacity} fit")',
     },
     "a slice of the buffers": {
-        f"{TAKE}\n    {KEYS_IN}\n    {VALUES_IN}\n    {COUNTED}": "past, total = cache.length, cache.length + keys.shape[-2]\n"
+        f"{TAKE}\n    {KEYS_IN}\n    {VALUES_IN}\n    {COUNTED}": "past, total = cache.length, cache.length + "
+        "keys.shape[-2]\n"
         "    next_positions(cache, keys.shape[-2])\n"
         "    cache.keys[:, :, past:total] = keys\n"
         "    cache.values[:, :, past:total] = values\n"
@@ -395,7 +400,8 @@ HABITS = {
     },
     "a cache that is a pair": {
         "    keys = cache.keys[..., : cache.length, :]\n    values = cache.values[..., : cache.length, :]\n": (
-            "    keys, values = cache\n    keys, values = keys[..., : cache.length, :], values[..., : cache.length, :]\n"
+            "    keys, values = cache\n    keys, values = keys[..., : cache.length, :], values[..., : cache.length, "
+            ":]\n"
         )
     },
     "the length by a method": {"keys = cache.keys[..., : cache.length, :]": "keys = cache.keys[..., : len(cache), :]"},

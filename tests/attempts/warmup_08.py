@@ -84,7 +84,8 @@ MISTAKES = {
     "1 is subtracted in the columns of all labels, in every row; a row has one label.": {
         ONE_HOT: "one_hot = np.isin(np.arange(logits.shape[-1]), labels)"
     },
-    "The rows are picked by np.arange(len(labels)), which needs one axis of rows; compare labels[..., None] with all classes.": {
+    "The rows are picked by np.arange(len(labels)), which needs one axis of rows; compare labels[..., None] with all "
+    "classes.": {
         ONE_HOT: "gradient = softmax(logits)\n    gradient[np.arange(len(labels)), labels] -= 1",
         LOSS: "return gradient / labels.size",
     },
@@ -335,7 +336,8 @@ HABITS = {
     "float as a method": {"- one_hot)": "- one_hot.float())"},
     "numel": {"/ labels.size": "/ labels.numel()"},
     "subtracting in place": {
-        f"    {LOSS}": "    logits -= logits.max(axis=-1, keepdims=True)\n    return (softmax(logits) - one_hot) / labels.size"
+        f"    {LOSS}": "    logits -= logits.max(axis=-1, keepdims=True)\n"
+        "    return (softmax(logits) - one_hot) / labels.size"
     },
     "a transpose that names two axes": {BOTH: "return grad @ right.transpose(-2, -1), left.transpose(-2, -1) @ grad"},
     "the transpose of a batch, on the right": {BY_LEFT: "grad @ right.T"},

@@ -26,7 +26,9 @@ struct CausalAttention:
         var heads = query.dim_size(1)
         var seq = query.dim_size(2)
         var d = query.dim_size(3)
-        var first = Starts(unsafe_ptr=starts.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), length=starts.size())
+        var first = Starts(
+            unsafe_ptr=starts.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), length=starts.size()
+        )
         var filled = Numbers(
             unsafe_ptr=output.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), length=output.size()
         )

@@ -34,7 +34,7 @@ def attend_tile(library, query, key, value, position, start):
 
 
 def causal_attention(library, query, key, value, starts):
-    """Return the output [batch, seq, head * d] of queries [batch, head, seq, d]; the others are [batch, head, total, d]."""
+    """Return the output [batch, seq, head * d] of queries [batch, head, seq, d]; others are [batch, head, total, d]."""
     batch, heads, seq, d = query.shape
     result = np.full(batch * seq * heads * d + SPARE, UNTOUCHED)
     starts = np.array(starts, np.int32)

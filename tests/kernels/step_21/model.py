@@ -1,4 +1,4 @@
-"""Step 21 in NumPy: the same functions, the same tiles, the same order, so that mistakes give the same wrong numbers."""
+"""Step 21 in NumPy: the same functions, tiles and order, so that mistakes give the same wrong numbers."""
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def attend_tile(query, key, value, position, start):
 
 
 def causal_attention(query, key, value, starts):
-    """Return the output [batch, seq, head * d] of queries [batch, head, seq, d]; the others are [batch, head, total, d]."""
+    """Return the output [batch, seq, head * d] of queries [batch, head, seq, d]; others are [batch, head, total, d]."""
     batch, heads, seq, d = query.shape
     total = key.shape[2]
     output = np.full((batch, seq, heads, d), UNTOUCHED)
