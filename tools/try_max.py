@@ -10,44 +10,23 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
+from checker import environments
 from checker.course.installed import needed_version
 from checker.course.paths import ROOT
 from checker.course.steps import Step, all_steps, uses_max
+from cli import grading
 
 FIRST_SECONDS = 900.0  # for the first check that runs MAX, which compiles the recorded kernels
 EACH_SECONDS = 300.0
-
 NEXT = "next"
-
-#: The packages that belong to a version of MAX.
-OF_MAX = re.compile(r"(max|mojo)\b")
-
-#: A row of a verdict that fails.
-FAILED = re.compile(r"\s*fail\s{2,}")
-
-
-class CannotTry(Exception):
-    """The environment could not be built; the message says what to do."""
-
-
-@dataclass(frozen=True)
-class Tried:
-    """What the check of one step said."""
-
-    step: Step
-    answer: str  # pass, fail, or "not reached"
-    seconds: float
-    why: str = ""
+OF_MAX = re.compile(r"(max|mojo)\b")  # the packages that belong to a version of MAX
 
 
 def try_max(version: str, *, steps: list[Step] | None = None) -> int:
@@ -66,36 +45,36 @@ def try_max(version: str, *, steps: list[Step] | None = None) -> int:
             print(f"MAX {version} is the newest: there is no next one to try.")
             return 0
         folder = environment(version)
-    except CannotTry as error:
+    except environments.CannotPrepare as error:
         print(f"try-max: {error}", file=sys.stderr)
         return 2
     course = copy_of_the_course(folder / "course", version)
-    told = run(folder, course, "checker.max_adapter.contract", limit=EACH_SECONDS)
-    print(f"The contract, with MAX {version}:\n\n{told.output.strip()}\n")
+    status, output = run(folder, course, "checker.max_adapter.contract", limit=EACH_SECONDS)
+    print(f"The contract, with MAX {version}:\n\n{output.strip()}\n")
     print("| step | answer | seconds | why |\n|---|---|---|---|")
-    right = told.status == 0
-    for tried in try_steps(folder, course, steps or all_steps()):
-        right &= tried.answer == "pass"
-        print(f"| {tried.step.task} | {tried.answer} | {tried.seconds:.0f} | {tried.why} |", flush=True)
-    return 0 if right else 1
+    all_pass, limit = status == 0, FIRST_SECONDS
+    for step in steps or all_steps():
+        started = time.monotonic()
+        answer, why = check(folder, course, step, limit)
+        print(f"| {step.task} | {answer} | {time.monotonic() - started:.0f} | {why} |", flush=True)
+        all_pass &= answer == "pass"
+        limit = EACH_SECONDS if uses_max(step) else limit
+    return 0 if all_pass else 1
 
 
 def newest() -> str:
     """Return the newest version of MAX that pip finds in its indexes, including pre-releases.
 
     Raises:
-        CannotTry: pip finds none.
+        CannotPrepare: pip finds none.
     """
     dry = ["--dry-run", "--ignore-installed", "--no-deps", "--pre", "--quiet", "--report", "-"]
     with tempfile.TemporaryDirectory() as folder:  # an environment with a pip, which one that uv has made lacks
-        commands = [
-            [sys.executable, "-m", "venv", folder],
-            [f"{folder}/bin/python", "-m", "pip", "install", *dry, "max"],
-        ]
-        for command in commands:
+        install = [f"{folder}/bin/python", "-m", "pip", "install", *dry, "max"]
+        for command in ([sys.executable, "-m", "venv", folder], install):
             asked = subprocess.run(command, stdout=subprocess.PIPE, env=os.environ, check=False)
             if asked.returncode:
-                raise CannotTry("pip cannot say which MAX is the newest; it says why above. Is there a network?")
+                raise environments.CannotPrepare("pip cannot say which MAX is the newest; it says why above")
     return json.loads(asked.stdout)["install"][0]["metadata"]["version"]
 
 
@@ -103,90 +82,58 @@ def environment(version: str) -> Path:
     """Return the folder of an environment with this MAX, and everything else as the learner has it.
 
     Raises:
-        CannotTry: pip could not install it.
+        CannotPrepare: pip could not install it.
     """
-    folder = ROOT / f".venv-max-{version}"
-    pins = (ROOT / "requirements" / "learn.txt").read_text().splitlines()
-    wanted = "\n".join([*(pin for pin in pins if not OF_MAX.match(pin)), f"max=={version}", ""])
-    installed = folder / "installed.txt"
-    if installed.is_file() and installed.read_text() == wanted:
-        return folder
-    print(f"Setting up {folder.name}, once: about a minute and 0.8 GB.", file=sys.stderr)
-    asked = folder / "wanted.txt"
-    python = folder / "bin" / "python"
-    commands = [
-        [sys.executable, "-m", "venv", str(folder)],
-        [str(python), "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25"],  # an older one cannot resolve MAX
-        [str(python), "-m", "pip", "install", "--quiet", "--requirement", str(asked)],
-    ]
-    folder.mkdir(exist_ok=True)
-    asked.write_text(wanted)
-    for command in commands:
-        # As os.environ has it: what MAX's compiler adds would have the new Python install into this environment.
-        if subprocess.run(command, env=os.environ, check=False).returncode:
-            raise CannotTry(
-                f"MAX {version} could not be installed beside the other packages of requirements/learn.txt; "
-                f"pip says why above. Is there such a version, for this Python?"
-            )
-    asked.replace(installed)
+    folder, pins = ROOT / f".venv-max-{version}", ROOT / f".venv-max-{version}.txt"
+    learners = (ROOT / "requirements" / "learn.txt").read_text().splitlines()
+    pins.write_text("\n".join([*(pin for pin in learners if not OF_MAX.match(pin)), f"max=={version}", ""]))
+    make, install = environments.with_pip(folder, pins)
+    newer_pip = [str(environments.python_of(folder)), "-m", "pip", "install", "--quiet", "pip>=25"]  # can resolve MAX
+    environments.make(folder, pins, [make, newer_pip, install])
     return folder
 
 
 def copy_of_the_course(place: Path, version: str) -> Path:
     """Copy what a check needs to ``place``, asking for MAX ``version``."""
     shutil.rmtree(place, ignore_errors=True)
-    left_out = shutil.ignore_patterns(".*", "__pycache__", "book", "dev")
-    shutil.copytree(ROOT, place, ignore=left_out)
+    place.mkdir(parents=True)
+    grading.copy_course(place)
     project = place / "pyproject.toml"
     project.write_text(project.read_text().replace(f"=={needed_version()}", f"=={version}"))
     return place
 
 
-def try_steps(folder: Path, course: Path, steps: list[Step]) -> Iterator[Tried]:
-    """Check the solutions of ``steps``, one after another."""
-    limit = FIRST_SECONDS
-    for step in steps:
-        start = time.monotonic()
-        told = run(folder, course, "checker", step.task, "--solution", "--no-compile", limit=limit)
-        seconds = time.monotonic() - start
-        if told.status is None:
-            yield Tried(step, "not reached", seconds, f"no answer within {limit:.0f} s")
-        else:
-            yield Tried(
-                step, "fail" if told.status else "pass", seconds, first_failure(told.output) if told.status else ""
-            )
-        if uses_max(step):
-            limit = EACH_SECONDS
+def check(folder: Path, course: Path, step: Step, limit: float) -> tuple[str, str]:
+    """Check a solution; return pass, fail or "not reached", and why it is not a pass."""
+    status, output = run(folder, course, "cli", step.task, "--solution", "--no-compile", "--json", limit=limit)
+    if status is None:
+        return "not reached", f"no answer within {limit:.0f} s"
+    try:
+        why = grading.why_not(json.loads(output))
+    except ValueError:  # no verdict
+        why = output.strip().rpartition("\n")[2]
+    return "fail" if status else "pass", " ".join(why.split()).replace("|", "\\|")
 
 
-def first_failure(output: str) -> str:
-    """Return the first claim that a verdict denies, or its last paragraph if it denies none."""
-    denied = [line for line in output.splitlines() if FAILED.match(line)]
-    said = denied[0] if denied else output.strip().rpartition("\n\n")[2] or "it said nothing"
-    return " ".join(said.split()).replace("|", "\\|")
+def run(folder: Path, course: Path, module: str, *arguments: str, limit: float) -> tuple[int | None, str]:
+    """Run a module of the copy in the environment, with a cache of its own; return its exit status and what it wrote.
 
-
-@dataclass(frozen=True)
-class Told:
-    """How a command ended, and what it wrote; without a status, it ran into the time limit."""
-
-    status: int | None
-    output: str
-
-
-def run(folder: Path, course: Path, module: str, *arguments: str, limit: float) -> Told:
-    """Run a module of the copy in the environment, with a cache of its own, for ``limit`` seconds at most."""
-    command = [str(folder / "bin" / "python"), "-m", module, *arguments]
+    After ``limit`` seconds it is ended with all that it started, and there is no status.
+    """
     # A process that has imported MAX says in MODULAR_… where its MAX is, and in PYTHONPATH which modules it uses.
     others = {name: value for name, value in os.environ.items() if not name.startswith(("MODULAR_", "PYTHONPATH"))}
-    surroundings = others | {"XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1", "COLUMNS": "500"}
     with subprocess.Popen(
-        command, cwd=course, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [environments.python_of(folder), "-m", module, *arguments],
+        cwd=course,
+        env=others | {"XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     ) as process:
         try:
             output, _ = process.communicate(timeout=limit)
-            return Told(process.returncode, output)
+            return process.returncode, output
         except subprocess.TimeoutExpired:
-            for one in [*psutil.Process(process.pid).children(recursive=True), process]:
-                one.kill()  # otherwise the check's own child keeps compiling
-            return Told(None, "")
+            os.killpg(process.pid, signal.SIGKILL)
+            return None, ""

@@ -1,5 +1,6 @@
 """What ``try-max`` makes of an answer; that it builds an environment is tried by running it."""
 
+import json
 import re
 import subprocess
 import sys
@@ -22,27 +23,23 @@ def test_the_copy_asks_for_the_other_version(tmp_path):
     assert not (course / ".venv").exists()
 
 
-def test_the_reason_is_the_first_claim_denied_or_the_last_words():
-    assert (
-        try_max.first_failure("a\n\n  pass  it is\n  fail   __init__  A | B\n  fail  C\n\nNo.")
-        == "fail __init__ A \\| B"
+def test_a_step_passes_fails_or_is_not_reached(tmp_path, monkeypatch):
+    why = {"about": "causal_mask", "sentence": "A | B", "line": 3}
+    failed = {"verdict": "fail", "file": "solutions/solution_02.py", "rows": [], "explanations": [why], "said": []}
+    ends = iter(
+        [(0, '{"verdict": "pass"}'), (1, json.dumps(failed)), (2, "Traceback\nImportError: no MAX"), (None, "")]
     )
-    assert try_max.first_failure("a\n\nNo verdict: nothing\nwas heard.") == "No verdict: nothing was heard."
-    assert try_max.first_failure("") == "it said nothing"
-
-
-def test_steps_are_answered_with_pass_fail_or_not_reached(tmp_path, monkeypatch):
-    told = iter([try_max.Told(0, "Yes"), try_max.Told(1, "No."), try_max.Told(None, "")])
-    monkeypatch.setattr(try_max, "run", lambda *arguments, **options: next(told))
-    tried = list(try_max.try_steps(tmp_path, tmp_path, [find_step(name) for name in ("w01", "s02", "s03")]))
-    assert [one.answer for one in tried] == ["pass", "fail", "not reached"]
-    assert tried[2].why == f"no answer within {try_max.EACH_SECONDS:.0f} s"
+    monkeypatch.setattr(try_max, "run", lambda *arguments, **options: next(ends))
+    answers = [try_max.check(tmp_path, tmp_path, find_step("s02"), 3) for _ in range(4)]
+    assert answers[0] == ("pass", "")
+    assert answers[1] == ("fail", r"causal_mask: A \| B")
+    assert answers[2:] == [("fail", "ImportError: no MAX"), ("not reached", "no answer within 3 s")]
 
 
 def test_what_runs_too_long_is_ended_with_all_that_it_started(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to(sys.executable)
-    assert try_max.run(tmp_path, ROOT, "http.server", "0", limit=1).status is None
+    assert try_max.run(tmp_path, ROOT, "http.server", "0", limit=1) == (None, "")
 
 
 def test_without_a_next_version_nothing_is_tried(monkeypatch, capsys):

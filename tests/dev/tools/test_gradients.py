@@ -7,6 +7,7 @@ from tests.references import gradients, naive
 from tests.references.backward import GPT2
 from tests.references.naive import drawn
 
+pytestmark = pytest.mark.slow
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 SHAPES = [(1, 1, 1, 1), (1, 2, 3, 2), (2, 1, 5, 4)]  # batch, head, seq, d
@@ -56,7 +57,6 @@ def test_attention(shape):
         np.testing.assert_allclose(by_slopes, by.grad, rtol=0, atol=NEARLY)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "sizes",
     [

@@ -29,3 +29,12 @@ def test_it_predicts_better_than_a_5_gram_and_xz():
     bits = EVALUATION["test bits per byte"]
     assert bits["this model"] < bits["interpolated 5-gram"]
     assert bits["this model"] < min(value for name, value in bits.items() if name.startswith("xz"))
+
+
+def test_what_is_recorded_of_small_weights_falls_with_their_bits():
+    rows = json.loads((SMALL_MODEL / "quantized.json").read_text())
+    assert [row["format"] for row in rows] == ["F32", "Q8_0", "Q4_0", "Q4_0"]  # the last by MAX's own matmul
+    whole, eight, four, _ = rows
+    assert round(whole["bits_per_byte"], 4) == EVALUATION["test bits per byte"]["this model"]
+    assert abs(eight["bits_per_byte"] - whole["bits_per_byte"]) < 0.001 < four["bits_per_byte"] - whole["bits_per_byte"]
+    assert whole["megabytes"] > 3 * eight["megabytes"] > 5 * four["megabytes"]

@@ -15,6 +15,7 @@ from checker.numeric.tolerance import TOLERANCE
 from solutions.warmup_06 import words
 
 record = pytest.importorskip("tools.references", reason="torch and transformers are not installed")
+pytestmark = pytest.mark.slow
 
 #: Between two builds of torch, or two processors, sums in another order differ by about this much.
 SAME = 1e-5
@@ -72,36 +73,28 @@ def test_seeded_weights_do_not_depend_on_order_or_company():
     assert not np.array_equal(weights["a.weight"], weights["b.weight"])
 
 
-@pytest.mark.slow
+def cut(text):
+    """The words as Hugging Face cuts them."""
+    pieces = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str(text)
+    return [text[start:end] for _, (start, end) in pieces]
+
+
 def test_words_are_cut_as_hugging_face_cuts_them_at_every_character():
     """Only a character that this Python does not know yet may be cut in another way."""
-    splitter, unlike = pre_tokenizers.ByteLevel(add_prefix_space=False), []
+    unlike = []
     known = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
-    around = [f"a{one}1{one}! {one}'s" for one in known]
-    for first in range(0, len(around), 1000):
-        some = around[first : first + 1000]
-        text = "\n\n".join(some)
-        if words(text) != [text[start:end] for _, (start, end) in splitter.pre_tokenize_str(text)]:
-            cut = ([one[start:end] for _, (start, end) in splitter.pre_tokenize_str(one)] for one in some)
-            unlike += [known[first + at] for at, right in enumerate(cut) if words(some[at]) != right]
-    assert len(known) > 1_000_000
-    assert {unicodedata.category(one) for one in unlike} <= {"Cn"}, unlike[:10]
+    for first in range(0, len(known), 1000):
+        around = {letter: f"a{letter}1{letter}! {letter}'s" for letter in known[first : first + 1000]}
+        text = "\n\n".join(around.values())
+        if words(text) != cut(text):
+            unlike += [letter for letter, each in around.items() if words(each) != cut(each)]
+    assert {unicodedata.category(letter) for letter in unlike} <= {"Cn"}, unlike[:10]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "'",
-        "''s 'S 'll'",
-        " \n \r\n\t x",
-        "\x1c\x85\u00a0\u2028 a",
-        "e\u0301 नमस्ते ½ ٣ \u200d 👍🏽",
-        "don\u2019t",
-        "a\x00b",
-    ],
-)
+AWKWARD_TEXTS = ["", "'", "''s 'S 'll'", " \n \r\n\t x", "\x1c\x85\u00a0\u2028 a", "don\u2019t", "a\x00b"]
+
+
+@pytest.mark.parametrize("text", [*AWKWARD_TEXTS, "e\u0301 नमस्ते ½ ٣ \u200d 👍🏽"])
 def test_words_are_cut_as_hugging_face_cuts_them(text):
-    splitter = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    assert words(text) == [text[start:end] for _, (start, end) in splitter.pre_tokenize_str(text)]
+    assert words(text) == cut(text)
     assert "".join(words(text)) == text

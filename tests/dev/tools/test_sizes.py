@@ -7,6 +7,7 @@ import pytest
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values import arithmetic
 
+pytestmark = pytest.mark.slow
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
