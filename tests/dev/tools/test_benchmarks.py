@@ -257,26 +257,3 @@ def test_the_other_benchmarks_run(command, part, tmp_path):
     assert list(parts) == [part]
     assert parts[part]["rows"]
     assert printed.startswith(f"**{harness.key()}**")
-
-
-@pytest.mark.slow
-def test_a_step_of_pytorch_is_that_of_its_users(tmp_path):
-    """The losses of two steps, and the norm of the first, once more with the unfused optimizer."""
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    from tools.benchmarks.training import RATE, with_torch
-    from tools.hugging_face import awkward_model
-
-    awkward_model()[0].save_pretrained(tmp_path / "checkpoint")
-    work = Workload("step", 2, 7)
-    call, read = with_torch.prepare(tmp_path, work)
-    found = read(call()) * [1, 1, 100]
-    model = transformers.GPT2LMHeadModel.from_pretrained(tmp_path / "checkpoint").eval()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.0)
-    ids, wanted = torch.from_numpy(work.token_ids(model.config.vocab_size)), []
-    for _ in range(2):
-        model.zero_grad()
-        loss = model(ids, labels=ids).loss
-        loss.backward()
-        wanted += [loss.item(), float(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))]
-        optimizer.step()  # of two steps the decay at such a rate is not seen
-    np.testing.assert_allclose(found, [wanted[0], wanted[2], wanted[1]], rtol=1e-4)
