@@ -7,37 +7,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from checker import events
 from checker.course import progress
 from checker.course.languages import Location, Unreadable
 from checker.course.paths import relative_path
 from checker.course.static import read_statically, what_to_do
 from checker.course.steps import Step, claims_of, uses_max
-from checker.events import (
-    COMPILED,
-    DRAWN,
-    FAIL,
-    PASS,
-    TODO,
-    TRACED,
-    TRACING,
-    WAITS,
-    Claimed,
-    Compiling,
-    Died,
-    Ended,
-    Event,
-    Explained,
-    Job,
-    Late,
-    MaxUnusable,
-    Notice,
-    Printed,
-    Shown,
-    StageEnded,
-    Started,
-    Tick,
-    Unloadable,
-)
+from checker.events import COMPILED, DRAWN, FAIL, PASS, TODO, TRACED, TRACING, WAITS, Claimed, Event, Job
 from checker.session.child import Child
 from checker.session.printer import Item, View
 from checker.session.verdict import (
@@ -102,7 +78,7 @@ class Session:
         self.to_write: list[str] = []
         self.held: list[str] = []  # claims whose rows are not shown yet
         self.waiting: set[str] = set()  # functions whose row says that they wait
-        self.shown: Shown | None = None
+        self.shown: events.Shown | None = None
         self.notices: list[str] = []
         self.crash: tuple[int, str] | None = None  # the line, and what the language said of it
         self.may_go_on = False  # the learner was told that only compiling is left
@@ -156,7 +132,13 @@ class Session:
         try:
             static = read_statically(self.step, self.file, is_solution=self.options.solution)
         except Unreadable as error:
-            self._show_unreadable(error)
+            self.verdict = Verdict(FAILED)
+            if not error.refuted:
+                self._say(str(error))
+                return None
+            line = self._line_of("", error.location)
+            self._show(Row(FAIL, "", error.refuted, line))
+            self._show(Explanation(str(error), location=error.location, line=line))
             return None
         self.source, self.to_write = static.source, static.labels_to_write
         for blank in static.to_write:
@@ -166,27 +148,10 @@ class Session:
             self._say(f"{count} left to write. Replace one `{static.stop}` with code, and {self.view.again}.")
             self.verdict = Verdict(FAILED)
             return None
-        self.seed = random.randrange(MOST_SEEDS) if self.options.seed is None else self.options.seed
-        return Job(
-            self.step.name,
-            static.source,
-            str(self.file),
-            self.compiles,
-            device=self.options.device,
-            show=self.options.show,
-            seed=self.seed,
-            gone=static.labels_gone,
-        )
-
-    def _show_unreadable(self, error: Unreadable) -> None:
-        if error.refuted:
-            explanation = Explanation(str(error), location=error.location, line=self._line_of("", error.location))
-            self._show(Row(FAIL, "", error.refuted, explanation.line))
-            self._show(explanation)
-            self.verdict = Verdict(FAILED, (explanation,))
-        else:
-            self._say(str(error))
-            self.verdict = Verdict(FAILED)
+        device, show, seed = self.options.device, self.options.show, self.options.seed
+        self.seed = random.randrange(MOST_SEEDS) if seed is None else seed
+        job = Job(self.step.name, static.source, str(self.file), self.compiles, device=device, show=show)
+        return replace(job, seed=self.seed, gone=static.labels_gone)
 
     # ------------------------------------------------------------ what the child says
 
@@ -194,49 +159,47 @@ class Session:
         """Take in one event, and show what it says."""
         state = self.state
         match event:
-            case Started():
+            case events.Started():
                 state.running = event.sentence
             case Claimed():
                 state.outcomes[event.claim] = event.verdict
                 if event.verdict != TRACED:
                     state.claims[event.claim] = event
                     self._take(event)
-            case StageEnded():
+            case events.StageEnded():
                 state.stages.add(event.stage)
                 self._end_stage(event.stage)
-            case Explained():
-                told = state.claims[event.claim]
-                state.claims[event.claim] = replace(
-                    told, verdict=event.verdict, reason=event.sentence, location=event.location
-                )
+            case events.Explained():
+                claim = replace(state.claims[event.claim], verdict=event.verdict, reason=event.sentence)
+                state.claims[event.claim] = replace(claim, location=event.location)
                 state.explained.append(event)
-            case Printed():
+            case events.Printed():
                 self.crash = self.step.language.crash(event.text) or self.crash
                 if not self.step.language.crash(event.text):  # which the verdict tells
                     self._show(event)
-            case Compiling() | Tick():
+            case events.Compiling() | events.Tick():
                 if self.view.is_long():
                     self._show_held()
                     self._say_that_it_passed()
                 self.view.progress(event)
-            case Shown():
+            case events.Shown():
                 self.shown = event
-            case Unloadable():
+            case events.Unloadable():
                 self._show(Row(FAIL, "", self.step.language.loads, self._line_of("", event.location)))
                 state.stopped = Explanation(event.sentence, location=event.location)
-            case MaxUnusable():
+            case events.MaxUnusable():
                 state.stopped = Explanation(f"No verdict: {event.sentence}")
-            case Notice():
+            case events.Notice():
                 self.notices.append(event.sentence)
-            case Ended():
+            case events.Ended():
                 state.ended = True
-            case Late() | Died() if not state.has_failed:  # else the reason was being sought, and the verdict stands
+            case events.Late() | events.Died() if not state.has_failed:  # else the failure stands, unexplained
                 state.stopped = self._stopped(event)
 
-    def _stopped(self, event: Late | Died) -> Explanation:
+    def _stopped(self, event: events.Late | events.Died) -> Explanation:
         """Return why there is no verdict, when the child hangs or has ended too early."""
         hangs, ends = self.step.language.look_for
-        if isinstance(event, Late):
+        if isinstance(event, events.Late):
             return self.state.no_verdict(f"timed out after {event.seconds:g} s", hangs, event.location)
         if self.crash:
             line, said = self.crash
@@ -307,15 +270,13 @@ class Session:
         for explanation in verdict.explanations:
             self._show(explanation)
         if self.drawn_failed:
-            again = f"./run {self.step.task} --seed {self.seed}"
-            self._say(f"Every check draws new numbers; `{again}` draws these again.")
+            self._say(f"Every check draws new numbers; `./run {self.step.task} --seed {self.seed}` draws these again.")
         self._show_numbers(verdict)
         for words in verdict.words:
             self._say(words, aside=verdict.status == PASSED)
         if verdict.status == PASSED:
-            compare = f"Compare with {relative_path(self.step.solution_file)}."
             partly = "" if self.is_complete else ", not compiled: --no-compile left that verdict out"
-            self._say(f"Pass ({self.seconds():.1f} s){partly}. {compare}")
+            self._say(f"Pass ({self.seconds():.1f} s){partly}. Compare with {relative_path(self.step.solution_file)}.")
             self._keep(lambda: progress.note_pass(self.step, self.source, compiled=self.is_complete))
         elif self.state.has_failed:
             self._keep(lambda: progress.note_failure(self.step, self.source))
@@ -355,8 +316,7 @@ class Session:
             self._say("Interrupted while MAX was compiling. The pass is kept, as `pass, not compiled`.")
         else:
             self.verdict = Verdict(INTERRUPTED)
-            known = "the outputs match, the compiled verdict is missing"
-            known = known if self.state.numbers_are_right else "there is no verdict"
+            known = "the outputs match so far" if self.state.numbers_are_right else "there is no verdict"
             self._say(f"Interrupted: {known}. Run it again; what MAX has compiled is kept.")
         return self.verdict
 
