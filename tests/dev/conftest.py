@@ -73,37 +73,30 @@ def course(tmp_path: Path) -> Course:
     return Course(tmp_path / "course")
 
 
+REPOSITORY = "https://github.com/someone/course"  # where the book of these tests is published from
+
+
 @pytest.fixture(scope="session")
 def book(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
-    """The folder of the book as mdBook builds it now, once for all workers; a fault in a chapter, or a warning, fails."""
+    """The folder of the book as it is published, built once for all workers; a warning of mdBook's fails."""
     folder = tmp_path_factory.getbasetemp()
     folder = (folder.parent if hasattr(pytestconfig, "workerinput") else folder) / "book"
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.is_dir():
-            made = tmp_path_factory.mktemp("made") / "book"
-            build_book(made)
-            made.rename(folder)
+            build_book(unfinished := tmp_path_factory.mktemp("unfinished") / "book")
+            unfinished.rename(folder)
     return folder
 
 
-REPOSITORY = "https://github.com/someone/course"  # where the book of these tests is published from
-
-
-def published() -> dict[str, str]:
-    """Return what the workflow that publishes the book tells mdBook: where the repository is."""
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "book.yml").read_text())
-    (told,) = [step["env"] for step in workflow["jobs"]["build"]["steps"] if step.get("run") == "./run book-build"]
-    address = "${{ github.server_url }}/${{ github.repository }}"
-    return {name: value.replace(address, REPOSITORY) for name, value in told.items()}
-
-
 def build_book(folder: Path) -> None:
-    """Have mdBook build the book in a folder, as it is published."""
-    tools = Path(sys.executable).parent
-    environment = os.environ | published() | {"PATH": os.pathsep.join([str(tools), os.environ.get("PATH", "")])}
+    """Have mdBook build the book in a folder, told by the publishing workflow's variables where the repository is."""
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "book.yml").read_text())
+    (variables,) = [step["env"] for step in workflow["jobs"]["build"]["steps"] if step.get("run") == "./run book-build"]
+    address = "${{ github.server_url }}/${{ github.repository }}"
+    environment = os.environ | {name: value.replace(address, REPOSITORY) for name, value in variables.items()}
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     command = [shutil.which("mdbook", path=environment["PATH"]) or "mdbook", "build", "book", "--dest-dir", str(folder)]
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    said = run.stdout + run.stderr
-    assert run.returncode == 0, said
-    assert "WARN" not in said, said
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "WARN" not in run.stdout + run.stderr

@@ -1,7 +1,7 @@
 """A pytest plugin: which tests ``./run test`` runs, and how.
 
-``./run test`` leaves out every test that is marked ``slow``, and does not even import a file whose ``pytestmark`` says so:
-what such a file imports need not be installed. ``./run test --all`` runs them, ``./run nightly`` also those marked
+``./run test`` leaves out every test that is marked ``slow``, and does not even import a file whose ``pytestmark`` says
+so: what such a file imports need not be installed. ``./run test --all`` runs them, ``./run nightly`` also those marked
 ``nightly``. Where there are many cases of one kind, ``sample`` and the marker ``third`` choose some by ``--seed``.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import compileall
 import datetime
+import functools
 import os
 import random
 import re
@@ -24,18 +25,8 @@ MARKERS = {
     "nightly": "takes minutes; ./run nightly alone runs it",
     "third": "has many cases; a third is run each day, and all by ./run nightly",
 }
-LEFT_OUT = "Left out: what takes long or needs a browser, a server, PyTorch or Ray, and most mistakes. `./run test --all` runs it."
+LEFT_OUT = "Left out: browser, server, PyTorch, Ray, what takes long, and most mistakes. `./run test --all` runs them."
 SLOW_FILE = re.compile(r"^pytestmark = (?:\[[^\]]*|.*)\bmark\.(?:slow|nightly)\b", re.MULTILINE)
-#: Files whose tests share what takes long to make: a server, a compiled model. One worker runs all tests of such a file.
-TOGETHER = (
-    "test_benchmarks.py",
-    "test_book_browser.py",
-    "test_numerics.py",
-    "test_graphs.py",
-    "test_option.py",
-    "test_play.py",
-    "test_serve.py",
-)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,9 +67,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Without ``--all``, import no file that is slow as a whole."""
-    if config.option.all or not collection_path.match("test_*.py"):
-        return None
-    return SLOW_FILE.search(collection_path.read_text()) is not None or None
+    return True if not config.option.all and is_slow(collection_path) else None
+
+
+@functools.cache
+def is_slow(path: Path) -> bool:
+    """Return whether a file of tests says that it is slow as a whole."""
+    return path.match("test_*.py") and bool(SLOW_FILE.search(path.read_text()))
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -89,19 +84,18 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what was not asked for, and keep together what one process must run."""
+    """Leave out what was not asked for; one process runs a slow file, whose tests share a server, say, or a model."""
     option, cases, left_out = config.option, dict[str, int](), []
     for item in items:
+        slow = item.get_closest_marker("slow") is not None
         function = item.nodeid.partition("[")[0]
         cases[function] = cases.get(function, -1) + 1
         of_another_day = item.get_closest_marker("third") and (cases[function] + option.seed) % 3
         by_night = item.get_closest_marker("nightly") or (option.all and compiles_long(item))
-        if (not option.nightly and (by_night or of_another_day)) or (
-            not option.all and item.get_closest_marker("slow")
-        ):
+        if (not option.nightly and (by_night or of_another_day)) or (slow and not option.all):
             left_out.append(item)
-        if item.path.name in TOGETHER:
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
+        elif is_slow(item.path) and config.pluginmanager.hasplugin("xdist"):
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
 

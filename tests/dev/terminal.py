@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,11 +72,3 @@ class Terminal(pexpect.spawn):
         except pexpect.ExceptionPexpect:  # it has been sent SIGKILL, and was still there a tenth of a second later
             self.wait()
             super().close(force)
-
-    def settings(self) -> list[object]:
-        """Return how the terminal treats keys: whether it waits for whole lines, whether it shows them."""
-        return termios.tcgetattr(self.child_fd)
-
-    def set(self, settings: list[object]) -> None:
-        """Treat keys as ``settings`` say, as a shell does that takes the terminal back."""
-        termios.tcsetattr(self.child_fd, termios.TCSANOW, settings)  # type: ignore[arg-type]
