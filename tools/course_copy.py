@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from checker.course.attempts import edited, load_attempts
 from checker.course.blanks import TODO, blanks_of
@@ -69,13 +70,12 @@ class Course:
         """
         name = find_step(step)
         known = load_attempts(name).mistakes
-        found = [sentence for sentence in known if sentence.startswith(beginning)]
-        if len(found) != 1:
-            listed = "\n".join(f"  {sentence}" for sentence in known)
-            raise ValueError(
-                f"{len(found)} mistakes of {name.name} start with {beginning!r}; use the beginning of one of:\n{listed}"
-            )
-        self.write(step, edited(name.solution_file.read_text(), known[found[0]]))
+        sentences = [sentence for sentence in known if sentence.startswith(beginning)]
+        if len(sentences) != 1:
+            all_of_them = "".join(f"\n  {sentence}" for sentence in known)
+            count = f"{len(sentences)} mistakes of {name.name} start with {beginning!r}"
+            raise ValueError(f"{count}; use the beginning of one of:{all_of_them}")
+        self.write(step, edited(name.solution_file.read_text(), known[sentences[0]]))
 
     def take_up(self, step: str, habit: str) -> None:
         """Write a step as people with one of the known habits do.
@@ -101,41 +101,18 @@ class Course:
 
     def python(self, *arguments: str, timeout: int = 300, input: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run Python in the copy."""
-        environment = os.environ | {"COLUMNS": "500", "NO_COLOR": "1"}
-        command = [sys.executable, *arguments]
-        return subprocess.run(
-            command,
-            cwd=self.root,
-            env=environment,
-            input=input,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
+        variables = os.environ | {"COLUMNS": "500", "NO_COLOR": "1"}
+        limits: Any = {"cwd": self.root, "env": variables, "timeout": timeout, "check": False}
+        return subprocess.run([sys.executable, *arguments], input=input, capture_output=True, text=True, **limits)
 
     def shell(self, line: str, timeout: int = 300) -> str:
         """Return what a terminal shows when ``line`` is entered in the copy, for ``./run`` too; without color."""
         self._lend_environment()
-        environment = os.environ | {
-            "NO_PIXI": "1",
-            "NO_COLOR": "1",
-            "TERM": "dumb",
-            "HF_HUB_OFFLINE": "1",
-            "PYTHONPATH": str(self.root),
-        }
-        said = subprocess.run(
-            ["bash", "-c", line],
-            cwd=self.root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-        return said.stdout
+        variables = os.environ | {"NO_PIXI": "1", "NO_COLOR": "1", "TERM": "dumb", "HF_HUB_OFFLINE": "1"}
+        variables["PYTHONPATH"] = str(self.root)
+        limits: Any = {"cwd": self.root, "env": variables, "timeout": timeout, "check": False}
+        streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        return subprocess.run(["bash", "-c", line], text=True, **streams, **limits).stdout
 
     def _lend_environment(self) -> None:
         """Give the copy the running ``.venv``, so that ``./run`` does not set up another."""
@@ -150,6 +127,9 @@ class Course:
             shutil.copy(path, venv / f"installed-{path.name}")
 
 
+ORDER = re.compile(r"(\S+)\s+(untouched|solved|mistake|habit|fill)(?::\s*(.+))?", re.DOTALL)
+
+
 def prepare(course: Course, order: str) -> None:
     """Set the learner's files as the book instructs: ``07 solved; 04 fill: __init__, forward``.
 
@@ -162,26 +142,21 @@ def prepare(course: Course, order: str) -> None:
     """
     course.reset()
     for part in re.split(r";\s*(?=\S+\s+(?:untouched|solved|mistake:|habit:|fill:))", order.strip()):
-        match = re.fullmatch(
-            r"(\S+)\s+(untouched|solved|mistake:\s*(.+)|habit:\s*(.+)|fill:\s*(.+))", part.strip(), re.DOTALL
-        )
-        if not match:
+        match = ORDER.fullmatch(part.strip())
+        if not match or (match[2] in ("untouched", "solved")) is bool(match[3]):
             raise ValueError(
                 f"{part!r} is not an instruction for a learner's file; write `07 untouched`, `07 solved`, "
                 "`07 mistake: BEGINNING OF THE SENTENCE`, `07 habit: NAME` or `07 fill: BLANK, BLANK`"
             )
-        step, state, beginning, habit, labels = match.groups()
+        step, state, words = match[1], match[2], " ".join((match[3] or "").split())
+        blanks = [blank.label for blank in blanks_of(find_step(step))]
         if state == "solved":
             course.write(step)
-        elif beginning:
-            course.spoil(step, " ".join(beginning.split()))
-        elif habit:
-            course.take_up(step, " ".join(habit.split()))
-        elif labels:
-            wanted = [label.strip() for label in labels.split(",")]
-            there = [blank.label for blank in blanks_of(find_step(step))]
-            if unknown := [label for label in wanted if label not in there]:
-                raise ValueError(f"step {step} has no blank {unknown[0]!r}; it has {', '.join(there)}")
-            course.fill(step, *wanted)
-        else:
-            find_step(step)
+        elif state == "mistake":
+            course.spoil(step, words)
+        elif state == "habit":
+            course.take_up(step, words)
+        elif state == "fill":
+            if unknown := [label for label in words.split(", ") if label not in blanks]:
+                raise ValueError(f"step {step} has no blank {unknown[0]!r}; it has {', '.join(blanks)}")
+            course.fill(step, *words.split(", "))

@@ -176,7 +176,7 @@ def book_figures(out: Path, figures: tuple[str, ...]) -> None:
 @main.command()
 @click.argument("names", nargs=-1)
 def book_widgets(names: tuple[str, ...]) -> None:
-    """Record what the book's pictures that can be touched show without a server: sampling …, or all"""
+    """Record what the book's interactive figures show without a server: sampling …, or all"""
     from tools.book_maker.values.recording import RECORDED, record
 
     refuse_unknown("picture", names, RECORDED)

@@ -17,12 +17,11 @@
 
     // What scrolls sideways can be reached by Tab, and its arrow keys scroll it instead of turning the page. A table or
     // a figure that scrolls is a region with a name; book.css then says so to the eye. Tables of one benchmark have the
-    // same heads, and each has its processor above it, alone in a bold line.
+    // same heads, and each has its processor above it, in bold at the beginning of a line.
     const scrolls = box => box.scrollWidth > box.clientWidth;
     const titleOf = box => {
-        const above = box.previousElementSibling;
-        return above?.matches('p:has(> strong:only-child)') && above.textContent === above.firstElementChild.textContent
-            ? [above.textContent] : [];
+        const bold = box.previousElementSibling?.querySelector(':scope > strong:first-child')?.textContent;
+        return bold && box.previousElementSibling.textContent.startsWith(bold) ? [bold] : [];
     };
     const nameOf = box => {
         const svg = box.querySelector('svg');

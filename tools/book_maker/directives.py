@@ -150,7 +150,7 @@ def figure(words: str) -> str:
 
 
 def widget(words: str) -> str:
-    """Return a picture that can be touched, by its scripts in ``book/src/widgets``: ``sampling: What may follow.``"""
+    """Return an interactive figure, by its scripts in ``book/src/widgets``: ``sampling: What may follow.``"""
     name, _, label = (word.strip() for word in words.partition(":"))
     scripts = ("widgets.js", f"{name}.js", f"{name}.data.js")
     if missing := [script for script in scripts if not (WIDGETS / script).is_file()]:
@@ -160,7 +160,7 @@ def widget(words: str) -> str:
     return "\n".join(
         (
             f'<section class="widget" data-widget="{name}" aria-label="{escape(label)}">',
-            "<p>This picture needs JavaScript.</p>",
+            "<p>This figure needs JavaScript.</p>",
             "</section>",
             '<link rel="stylesheet" href="widgets/widgets.css">',
             *(f'<script defer src="widgets/{script}"></script>' for script in scripts),

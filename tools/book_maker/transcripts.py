@@ -9,10 +9,7 @@ is the ``text`` block after it. Times (``1.2 s``) are not compared, and a line `
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +19,7 @@ from pathlib import Path
 from play.reading.chapters import SRC, Fault, Fence, fences, python_fences
 from tools.course_copy import Course, prepare
 
-LEARNER = re.compile(r"^\s*<!--\s*learner:(?P<order>.*?)-->\s*$", re.DOTALL)
+LEARNER = re.compile(r"<!--\s*learner:(?P<order>(?:(?!-->).)*)-->\s*\Z", re.DOTALL)
 SECONDS = re.compile(r"\d+(?:\.\d+)?(?= s\b)")
 LEFT_OUT = "..."
 #: Lines that appear only on a machine that has not compiled this before.
@@ -69,13 +66,7 @@ def shortened(shown: Sequence[str], now: Sequence[str]) -> list[str]:
 
 def order_before(lines: Sequence[str], fence: Fence) -> str:
     """Return the instruction for the learner's files in the comment right before a block, or nothing."""
-    end = fence.first - 1
-    while end and not lines[end - 1].strip():
-        end -= 1
-    start = end - 1
-    while start > 0 and "<!--" not in lines[start] and "-->" not in lines[start - 1] and lines[start].strip():
-        start -= 1
-    match = LEARNER.match("\n".join(lines[max(start, 0) : end]))
+    match = LEARNER.search("\n".join(lines[: fence.first - 1]))
     return " ".join(match["order"].split()) if match else ""
 
 
@@ -85,25 +76,22 @@ def commands(chapter: str, fence: Fence) -> list[tuple[list[str], list[str]]]:
     Raises:
         Fault: the block does not begin with a command.
     """
-    found: list[tuple[list[str], list[str]]] = []
+    if not fence.lines or not fence.lines[0].startswith("$ "):
+        raise Fault(chapter, fence.first, "a console block begins with a command, `$ ./run s07`")
+    entered: list[tuple[list[str], list[str]]] = []
     for line in fence.lines:
         if line.startswith("$ "):
-            found.append(([line], []))
-        elif not found:
-            raise Fault(chapter, fence.first + 1, "a console block begins with a command, `$ ./run s07`")
-        elif found[-1][0][-1].endswith("\\") and not found[-1][1]:
-            found[-1][0].append(line)
-        else:
-            found[-1][1].append(line)
-    if not found:
-        raise Fault(chapter, fence.first, "this console block is empty; write a command into it, `$ ./run s07`")
-    return found
+            entered.append(([line], []))
+            continue
+        command, printed = entered[-1]
+        (command if command[-1].endswith("\\") and not printed else printed).append(line)
+    return entered
 
 
 def printed_by(course: Course, command: list[str]) -> list[str]:
     """Return what a terminal shows of a command in the copy, without lines that depend only on the machine."""
-    said = course.shell("\n".join(command)[2:], timeout=TIMEOUT).replace(str(course.root), "~/gpt2-in-max")
-    lines = [line.rstrip() for line in said.splitlines() if not COMPILING.match(line)]
+    printed = course.shell("\n".join(command)[2:], timeout=TIMEOUT).replace(str(course.root), "~/gpt2-in-max")
+    lines = [line.rstrip() for line in printed.splitlines() if not COMPILING.match(line)]
     while lines and not lines[-1]:
         lines.pop()
     return lines
@@ -111,18 +99,13 @@ def printed_by(course: Course, command: list[str]) -> list[str]:
 
 def console_difference(chapter: str, text: str, fence: Fence, course: Course) -> Difference | None:
     """Run a console block again; return the difference, if there is one."""
-    order = order_before(text.splitlines(), fence)
+    order = order_before(text.splitlines(), fence) or "s01 untouched"
     try:
-        if order:
-            prepare(course, order)
-        else:
-            course.reset()
+        prepare(course, order)
     except ValueError as error:
-        raise Fault(
-            chapter, fence.first, f"the comment `<!-- learner: {order} -->` cannot be followed: {error}"
-        ) from None
-    wanted: list[str] = []
-    same = True
+        comment = f"the comment `<!-- learner: {order} -->` cannot be followed"
+        raise Fault(chapter, fence.first, f"{comment}: {error}") from None
+    wanted, same = list[str](), True
     for command, shown in commands(chapter, fence):
         while shown and not shown[-1].strip():
             shown.pop()
@@ -143,22 +126,9 @@ def python_differences(chapter: str, text: str, found: list[Fence], course: Cour
     if not blocks:
         return []
     course.reset()
-    path = SRC / chapter
-    job = {
-        "path": str(path),
-        "blocks": [{"line": fence.first + 1, "source": fence.text} for fence in blocks],
-    }
-    program = Path(__file__).with_name("blocks.py")
-    run = subprocess.run(
-        [sys.executable, "-P", str(program)],
-        cwd=course.root,
-        env=os.environ | {"PYTHONPATH": str(course.root), "HF_HUB_OFFLINE": "1", "NO_COLOR": "1"},
-        input=json.dumps(job),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
+    lines = [{"line": fence.first + 1, "source": fence.text} for fence in blocks]
+    program, job = Path(__file__).with_name("blocks.py"), json.dumps({"path": str(SRC / chapter), "blocks": lines})
+    run = course.python("-P", str(program), input=job, timeout=TIMEOUT)
     try:
         answers = json.loads(run.stdout.splitlines()[-1])
     except (IndexError, ValueError):
@@ -206,7 +176,7 @@ def differences(chapter: str, course: Course) -> list[Difference]:
 def rewritten(text: str, different: Sequence[Difference]) -> str:
     """Return the chapter with every block as it should be."""
     lines = text.splitlines()
-    for difference in sorted(different, key=lambda one: one.fence.first, reverse=True):
+    for difference in sorted(different, key=lambda difference: difference.fence.first, reverse=True):
         fence = difference.fence
         new = [f"{fence.indent}{line}".rstrip() for line in difference.lines]
         if difference.insert:

@@ -1,5 +1,5 @@
 'use strict';
-// What the pictures that can be touched share. A section of class "widget" names its picture; it shows what was
+// What the interactive figures share. A section of class "widget" names its figure; it shows what was
 // recorded and, once a server answers (`./run book`), what the model says about a reader's own text. It is a classic
 // script, and the recorded data are scripts as well: a page that is opened as a file may load nothing else.
 

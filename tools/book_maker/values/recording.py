@@ -1,4 +1,4 @@
-"""Record what the pictures of the book that can be touched show without a server: real runs of the small model.
+"""Record what the interactive figures show without a server: real runs of the small model.
 
 Each file is a script, ``book/src/widgets/NAME.data.js``: a page that is opened as a file may load nothing else.
 """
