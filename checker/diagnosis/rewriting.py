@@ -2,7 +2,8 @@
 
 A rule is two pieces of Python, ``x.view(*a) => x.reshape([*a])``. In them, a name of one lowercase letter stands for
 any expression, ``*a`` for all remaining arguments, and ``**k`` for all remaining keywords; everything else stands for
-itself. If a piece is a statement, it stands for a whole one.
+itself. Only calls fit however they are spelled: ``F.softmax(x, axis=n)`` also fits ``x.softmax(n)``,
+``torch.softmax(x, dim=n)`` and ``softmax(x, n)``. If a piece is a statement, it stands for a whole one.
 """
 
 from __future__ import annotations
@@ -10,40 +11,24 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, TypeGuard
 
 Bound = dict[str, Any]  # a letter -> the expression that it stands for, or several
 Place = tuple[int, int, int, int]  # of a piece of source: its first and last line, its first and last column
 
-
-@dataclass(frozen=True)
-class Rule:
-    """A rewrite: ``before`` with any expressions for its letters becomes ``after`` with the same."""
-
-    before: ast.AST
-    after: ast.AST
-    anywhere: bool = False  # in the file, not only where it failed
-
-    @property
-    def names(self) -> set[str]:
-        """The names that the second piece brings along."""
-        names = {node.id for node in ast.walk(self.after) if isinstance(node, ast.Name) and not _is_letter(node)}
-        return names - {node.id for node in ast.walk(self.before) if isinstance(node, ast.Name)}
+LIBRARY = re.compile(r"(F|np|torch|nn)(\.[a-z]\w*)*")
 
 
 @cache
-def rule(text: str) -> Rule:
-    """Return the rule that ``before => after`` stands for; ``~before => after`` may fit anywhere in a file."""
-    before, _, after = text.removeprefix("~").partition(" => ")
-    return Rule(_piece(before), _piece(after), text.startswith("~"))
-
-
-def _piece(text: str) -> ast.AST:
-    (statement,) = ast.parse(text).body
-    return statement.value if isinstance(statement, ast.Expr) else statement
+def rule(text: str) -> tuple[ast.AST, ast.AST]:
+    """Return the two pieces of a rule."""
+    before, after = ast.parse(text.removeprefix("~").replace(" => ", "\n", 1)).body
+    return before.value if isinstance(before, ast.Expr) else before, (
+        after.value if isinstance(after, ast.Expr) else after
+    )
 
 
 def rewritten(source: str, place: Place | None, rules: Iterable[str]) -> tuple[int, str]:
@@ -52,36 +37,37 @@ def rewritten(source: str, place: Place | None, rules: Iterable[str]) -> tuple[i
     Args:
         source: the file.
         place: of the expression that failed, if it is known. A rule must fit that expression, or one that contains it;
-        the rule is then applied to the whole statement.
-        rules: see :func:`rule`. One that uses a name which the file does not have is left out.
+        the rule is then applied to the whole statement. One that begins with ``~`` may fit anywhere in the file.
+        rules: those to try. One that uses a name which neither the file nor the statement has is left out.
 
     Returns:
         The line of a statement, and the statement in one line, without the body if it is a loop or the like;
         0 and nothing if no rule fits.
     """
     tree = ast.parse(source)
-    known = {*_bound(tree), *dir(builtins)}
+    known = {*_defined(tree), *dir(builtins)}
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
     failed = [node for node in statements if place and _holds(node, place)]
     innermost = sorted(failed, key=lambda node: ((node.end_lineno or 0) - node.lineno, -node.lineno))[:1]
-    for made in (made for made in map(rule, rules) if made.names <= known):
-        for statement in statements if made.anywhere else innermost:
-            if instead := _rewritten(_header(statement), None if made.anywhere else place, made):
-                return statement.lineno, instead
+    for text in rules:
+        (before, after), anywhere = rule(text), text.startswith("~")
+        for header in map(_header, statements if anywhere else innermost):
+            if _names(after) <= known | _names(header):
+                instead = _rewritten(header, None if anywhere else place, before, after)
+                if instead and (line := _unparsed(instead)) != _unparsed(header):
+                    return header.lineno, line
     return 0, ""
 
 
-def _rewritten(statement: ast.stmt, place: Place | None, made: Rule) -> str:
+def _rewritten(statement: ast.stmt, place: Place | None, before: ast.AST, after: ast.AST) -> ast.stmt | None:
     """Return a statement as a rule rewrites it, if the rule fits it or a part of it that holds ``place``."""
-    if isinstance(made.after, ast.stmt) and isinstance(made.before, ast.expr):  # the statement is that expression
-        bound = match(made.before, statement.value) if isinstance(statement, ast.Expr) else None
-        return _unparsed(_Filling(bound).visit(copy.deepcopy(made.after))) if bound is not None else ""
+    if isinstance(after, ast.stmt) and isinstance(before, ast.expr):  # the statement is that expression
+        bound = match(before, statement.value) if isinstance(statement, ast.Expr) else None
+        return None if bound is None else _filled(after, bound)
     parts = [node for node in ast.walk(statement) if isinstance(node, ast.expr) and (not place or _holds(node, place))]
-    fits = [node for node in [*parts, statement] if match(made.before, node) is not None]
-    if not fits:
-        return ""
-    everywhere = isinstance(made.before, ast.Call | ast.Attribute)
-    return _unparsed(_Rewriting(made, None if everywhere else fits[-1]).visit(statement))
+    fits = [node for node in [*parts, statement] if match(before, node) is not None]
+    everywhere = isinstance(before, ast.Call | ast.Attribute)
+    return _replaced(statement, before, after, None if everywhere else fits[-1]) if fits else None
 
 
 def match(pattern: Any, node: Any, bound: Bound | None = None) -> Bound | None:
@@ -94,19 +80,50 @@ def match(pattern: Any, node: Any, bound: Bound | None = None) -> Bound | None:
             return None  # x += y rebinds x, which x[0] += y cannot
         known = bound.setdefault(pattern.id, node)
         return bound if ast.dump(known) == ast.dump(node) else None
-    if isinstance(pattern, ast.Call) and isinstance(node, ast.Call):
-        fits = match(pattern.func, node.func, bound) is not None and _match_all(pattern.args, node.args, bound)
-        return bound if fits and _match_keywords(pattern.keywords, node.keywords, bound) else None
     if isinstance(pattern, list) and isinstance(node, list):
         return bound if _match_all(pattern, node, bound) else None
-    if isinstance(pattern, ast.AST):
-        if type(pattern) is not type(node):
-            return None
-        for name, value in ast.iter_fields(pattern):
-            if name not in ("ctx", "type_comment", "kind") and match(value, getattr(node, name), bound) is None:
-                return None
-        return bound
-    return bound if pattern == node else None
+    if type(pattern) is not type(node) or not isinstance(pattern, ast.AST):
+        return bound if pattern == node else None
+    if isinstance(pattern, ast.Call):
+        return bound if _match_calls(pattern, node, bound) else None
+    fields = (name for name, _ in ast.iter_fields(pattern) if name not in ("ctx", "type_comment", "kind"))
+    fit = all(match(getattr(pattern, name), getattr(node, name), bound) is not None for name in fields)
+    return bound if fit else None
+
+
+def _match_calls(pattern: ast.Call, node: ast.Call, bound: Bound) -> bool:
+    any_function = _is_letter(pattern.func)
+    function, arguments, keywords = _parts(pattern, any_function)
+    called, given, given_keywords = _parts(node, any_function)
+    rest = keywords.pop(None, None)
+    missing = keywords.keys() - given_keywords.keys()
+    if not any_function and len(missing) == 1 and len(given) == len(arguments) + 1:
+        given_keywords[missing.pop()] = given.pop()
+    named = [given_keywords.pop(name, None) for name in keywords]
+    if isinstance(rest, ast.Name):
+        bound[rest.id] = [ast.keyword(name, value) for name, value in given_keywords.items()]
+    return (not given_keywords or rest is not None) and all(
+        match(*pair, bound) is not None
+        for pair in [(function, called), (arguments, given), ([*keywords.values()], named)]
+    )
+
+
+def _parts(call: ast.Call, as_it_is: bool) -> tuple[ast.expr | str, list[ast.expr], dict[str | None, ast.expr]]:
+    """Return function, arguments and keywords of a call: as it is, or as ``F.name(x, …, axis=…)`` has them."""
+    keywords, function = {keyword.arg: keyword.value for keyword in call.keywords}, call.func
+    if as_it_is or not isinstance(function, ast.Name | ast.Attribute):
+        return function, [*call.args], keywords
+    owner = function.value if isinstance(function, ast.Attribute) else ast.Name("F")
+    name = function.attr if isinstance(function, ast.Attribute) else function.id
+    in_words = ast.unparse(owner)
+    if not name[0].isupper():  # a class has arguments of its own
+        keywords = {"axis" if key in ("dim", "dims") else key: value for key, value in keywords.items()}
+        keywords.pop("keepdim", None)
+    if LIBRARY.fullmatch(in_words):
+        return name, [*call.args], keywords
+    if isinstance(owner, ast.Name) and owner.id[0].isupper():
+        return f"{in_words}.{name}", [*call.args], keywords
+    return name, [owner, *call.args], keywords
 
 
 def _match_all(patterns: Sequence[Any], nodes: Sequence[ast.AST], bound: Bound) -> bool:
@@ -119,59 +136,46 @@ def _match_all(patterns: Sequence[Any], nodes: Sequence[ast.AST], bound: Bound) 
     )
 
 
-def _match_keywords(patterns: Sequence[ast.keyword], nodes: Sequence[ast.keyword], bound: Bound) -> bool:
-    left = {node.arg: node for node in nodes}
-    for pattern in patterns:
-        if pattern.arg is None:
-            assert isinstance(pattern.value, ast.Name)
-            bound[pattern.value.id], left = list(left.values()), {}
-        elif pattern.arg not in left or match(pattern.value, left.pop(pattern.arg).value, bound) is None:
-            return False
-    return not left
+def _replaced(node: Any, before: ast.AST, after: ast.AST, only: ast.AST | None) -> Any:
+    """Return a copy in which every part that a rule fits is rewritten, the innermost first, or ``only`` one."""
+    if isinstance(node, list):
+        return [_replaced(item, before, after, only) for item in node]
+    if not isinstance(node, ast.AST):
+        return node
+    made = type(node)(**{name: _replaced(value, before, after, only) for name, value in ast.iter_fields(node)})
+    bound = match(before, made) if only in (None, node) else None
+    return made if bound is None else _filled(after, bound)
+
+
+def _filled(piece: Any, bound: Bound) -> Any:
+    """Return a copy of a piece with what its letters stand for."""
+    if _is_letter(piece):
+        return bound.get(piece.id, piece)
+    if isinstance(piece, list):
+        filled = ([_filled(item, bound)] if (several := _several(item, bound)) is None else several for item in piece)
+        return [item for items in filled for item in items]
+    if isinstance(piece, ast.AST):
+        return type(piece)(**{name: _filled(value, bound) for name, value in ast.iter_fields(piece)})
+    return piece
+
+
+def _several(item: Any, bound: Bound) -> list[Any] | None:
+    """Return what ``*a`` or ``**k`` stands for."""
+    many = isinstance(item, ast.Starred | ast.keyword) and _is_letter(item.value) and bound.get(item.value.id)
+    return many if isinstance(many, list) else None
 
 
 def _is_letter(node: object) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and len(node.id) == 1 and node.id.islower()
 
 
-class _Rewriting(ast.NodeTransformer):
-    """Rewrites every part of a statement that a rule fits, the innermost first, or ``only`` one."""
-
-    def __init__(self, made: Rule, only: ast.AST | None) -> None:
-        self.rule, self.only = made, only
-
-    def visit(self, node: ast.AST) -> Any:
-        found = node if self.only in (None, node) else None
-        node = super().generic_visit(node)
-        bound = match(self.rule.before, node) if found else None
-        return node if bound is None else _Filling(bound).visit(copy.deepcopy(self.rule.after))
+def _names(tree: ast.AST) -> set[str]:
+    """Return the names in a piece of source, except for letters."""
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not _is_letter(node)}
 
 
-class _Filling(ast.NodeTransformer):
-    """Puts in what the letters of a piece stand for."""
-
-    def __init__(self, bound: Mapping[str, Any]) -> None:
-        self.bound = bound
-
-    def visit_Name(self, node: ast.Name) -> Any:
-        return self.bound.get(node.id, node) if _is_letter(node) else node
-
-    def visit_Starred(self, node: ast.Starred) -> Any:
-        several = self._several(node.value)
-        return self.generic_visit(node) if several is None else several
-
-    def visit_keyword(self, node: ast.keyword) -> Any:
-        several = self._several(node.value) if node.arg is None else None
-        return self.generic_visit(node) if several is None else several
-
-    def _several(self, node: ast.expr) -> list[Any] | None:
-        """Return what a letter stands for if that is any number of arguments."""
-        found = self.bound.get(node.id) if _is_letter(node) else None
-        return found if isinstance(found, list) else None
-
-
-def _bound(tree: ast.Module) -> Iterator[str]:
-    """Yield the names that a file has: those it imports and those it defines."""
+def _defined(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a file imports and defines."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from ((alias.asname or alias.name).partition(".")[0] for alias in node.names)
@@ -187,7 +191,7 @@ def _holds(node: ast.stmt | ast.expr, place: Place) -> bool:
 
 def _header(statement: ast.stmt) -> ast.stmt:
     """Return a statement without those inside it."""
-    header = copy.deepcopy(statement)
+    header = copy.copy(statement)
     for name in ("body", "orelse", "finalbody", "handlers"):
         if isinstance(getattr(header, name, None), list):
             setattr(header, name, [ast.Pass()] if name == "body" else [])

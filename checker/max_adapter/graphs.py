@@ -39,8 +39,7 @@ Lost = Callable[[Exception], None]
 
 SETS = ("solutions", "play")
 
-#: What MAX traces but its compiler then refuses, as the text of a graph shows it, and what to say about it
-#: (``./run compiling`` looks for more).
+#: What MAX traces but its compiler then refuses, as the text of a graph shows it, and what to say about it.
 REFUSED_BY_THE_COMPILER = {
     r"reduce\.softmax\(%\w+\) \[axis = -(?!1\b)": (
         "MAX compiles no softmax over a negative axis other than -1. Count the axis from the front: with four axes, "

@@ -4,18 +4,17 @@
 of a second to load, and the code that reads GGUF files. Step 15's compiled claim and the server call the first; nothing
 here calls the other.
 
-``python -m cli.max_adapter.imports`` has MAX compile these two functions, which it does when they are first
+``python -m checker.max_adapter.imports`` has MAX compile these two functions, which it does when they are first
 imported. It writes their library in place, so another process that imports them at that moment reads half of it, and
 ends with an ImportError, "invalid ELF header". So this comes before anything in which several processes import MAX.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import importlib.util
 import sys
 from collections.abc import Callable, Collection
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -39,13 +38,11 @@ class ImportedWhenCalled(ModuleType):
         """Return a function that calls the module's own function of this name, or the module's attribute."""
         if name.startswith("__"):
             raise AttributeError(name)
-        if name not in self._called:
-            return getattr(self._itself(), name)
 
         def call(*arguments: Any, **options: Any) -> Any:
             return getattr(self._itself(), name)(*arguments, **options)
 
-        return call
+        return call if name in self._called else getattr(self._itself(), name)
 
     def _itself(self) -> ModuleType:
         if sys.modules.get(self.__name__) is self:
@@ -54,25 +51,11 @@ class ImportedWhenCalled(ModuleType):
 
 
 def install(lost: Callable[[Exception], None]) -> None:
-    """Put a stand-in where MAX would import each of these modules, unless it has been imported.
-
-    Raises:
-        ImportError: this MAX has no such module; the others get their stand-ins.
-    """
-    missing = [name for name in LATER if not _is_there(name)]
-    for name in LATER.keys() - sys.modules.keys() - {*missing}:
+    """Put a stand-in where MAX would import each of these modules, unless it has been imported."""
+    for name in LATER.keys() - sys.modules.keys():
         sys.modules[name] = ImportedWhenCalled(name, LATER[name])
-    if missing:
-        raise ImportError(f"there is no {' and no '.join(missing)}")
 
 
-def _is_there(name: str) -> bool:
-    """Return whether a module is installed, without importing the packages that it is in."""
-    package, *path = name.split(".")
-    spec = importlib.util.find_spec(package)
-    places = [Path(folder, *path) for folder in (spec and spec.submodule_search_locations) or ()]
-    return any(place.is_dir() or place.with_suffix(".py").is_file() for place in places)
-
-
-if __name__ == "__main__" and _is_there(IN_MOJO):
-    importlib.import_module(IN_MOJO)
+if __name__ == "__main__":
+    with contextlib.suppress(ModuleNotFoundError):  # another MAX may have no such functions
+        importlib.import_module(IN_MOJO)

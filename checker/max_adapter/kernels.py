@@ -8,8 +8,8 @@ in ``tests/references/kernels.json``; what the pages of the book and the known h
 Every check loads its kernels anew. Those of the steps that build the model are in a file of their own, which is loaded
 in a quarter of the time that one file of all would take.
 
-For products with weights in blocks, the interpreter has no kernel: :func:`install_products` computes them in NumPy. Nor
-has it one that looks up rows by unsigned numbers: :func:`install_gathers` makes them signed.
+The interpreter has no kernel for products with weights in blocks, nor one that looks up rows by unsigned numbers:
+:func:`install_operations` makes up for that.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from checker.course.steps import MODEL
 from checker.max_adapter.cache_files import cache_path
 
 Compiling = Callable[[str], AbstractContextManager[None]]
+Run = Callable[[Any, Sequence[Any]], Sequence[Any]]  # of the interpreter: an operation and its inputs -> its results
 
 #: The kernels that this process has run or looked for, by MAX's names.
 used: set[str] = set()
@@ -140,64 +141,52 @@ def _module(names: set[str]) -> Module:
 PRODUCT = re.compile(r"vroom_(q\w+?)_(repack_weights|matmul)")
 
 
-def install_products(lost: Callable[[Exception], None]) -> None:
-    """Let MAX's interpreter multiply by weights in blocks, in NumPy; MAX would compile each graph that does.
+def install_operations(lost: Callable[[Exception], None]) -> None:
+    """Let MAX's interpreter run what it would compile: products with weights in blocks, and rows by unsigned numbers.
 
-    MAX's kernel also rounds what it multiplies the weights by, so its numbers differ from these by about 1%. Nor are
-    these operations looked up in MAX's library, which takes half a second in every graph; the compiler will do that.
+    MAX's own product rounds what it multiplies the weights by, so its numbers differ from these by about 1%. Nor are
+    these products looked up in MAX's library, which takes half a second in every graph; the compiler will do that.
 
     Raises:
-        AttributeError, ImportError: this MAX has no such place to hook into; nothing is changed.
+        AttributeError, ImportError, KeyError: this MAX has no such place to hook into; nothing is changed.
     """
     from max import _interpreter
     from max._core.dialects import mo
     from max._interpreter_ops import handlers
     from max.graph import KernelLibrary
 
-    is_known, run_known = _interpreter._is_interpretable_custom, handlers._MO_OP_HANDLERS[mo.CustomOp]
-    verify_any, register = KernelLibrary.verify_custom_op, handlers.register_op_handler
-
-    def is_product_or_known(op: Any) -> bool:
-        return bool(PRODUCT.fullmatch(op.symbol)) or is_known(op)
+    known = handlers._MO_OP_HANDLERS
+    run_custom, gathering = known[mo.CustomOp], {op: known[op] for op in (mo.GatherOp, mo.GatherNdOp)}
+    is_known, verify_any = _interpreter._is_interpretable_custom, KernelLibrary.verify_custom_op
 
     def verify(library: KernelLibrary, op: Any) -> None:
         if not PRODUCT.fullmatch(op.attributes["symbol"].value):
             verify_any(library, op)
 
-    def run(op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-        product = PRODUCT.fullmatch(op.symbol)
-        if not product:
-            return run_known(op, inputs)
-        if product[2] == "repack_weights":
-            return inputs
-        import gguf
-
-        rows, blocks = (np.from_dlpack(one) for one in inputs)
-        weights = gguf.dequantize(blocks, gguf.GGMLQuantizationType[product[1].upper()])
-        return [Buffer.from_numpy(rows @ weights.T)]
-
-    _interpreter._is_interpretable_custom = is_product_or_known
+    _interpreter._is_interpretable_custom = lambda op: bool(PRODUCT.fullmatch(op.symbol)) or is_known(op)
     KernelLibrary.verify_custom_op = verify  # type: ignore[method-assign, assignment]
-    register(mo.CustomOp)(run)
+    handlers.register_op_handler(mo.CustomOp)(partial(_multiply, run_custom))
+    for op, run in gathering.items():
+        handlers.register_op_handler(op)(partial(_gather, run))
 
 
-def install_gathers(lost: Callable[[Exception], None]) -> None:
-    """Let MAX's interpreter look up rows by any whole numbers, such as the uint32 offsets of step 15's requests.
+def _multiply(run_custom: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+    """Multiply rows by weights in blocks, in NumPy."""
+    product = PRODUCT.fullmatch(op.symbol)
+    if not product:
+        return run_custom(op, inputs)
+    if product[2] == "repack_weights":
+        return inputs
+    import gguf
 
-    It has kernels for int32 and int64 alone. MAX would compile each graph that looks something up by others.
-
-    Raises:
-        AttributeError, ImportError, KeyError: this MAX has no such place to hook into; nothing is changed.
-    """
-    from max._core.dialects import mo
-    from max._interpreter_ops import handlers
-
-    for op in (mo.GatherOp, mo.GatherNdOp):
-        handlers.register_op_handler(op)(partial(_by_signed, handlers._MO_OP_HANDLERS[op]))
+    rows, blocks = map(np.from_dlpack, inputs)
+    weights = gguf.dequantize(blocks, gguf.GGMLQuantizationType[product[1].upper()])
+    return [Buffer.from_numpy(rows @ weights.T)]
 
 
-def _by_signed(run: Callable[[Any, Sequence[Any]], Sequence[Any]], op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+def _gather(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+    """Look up rows by any whole numbers, such as the uint32 offsets of step 15's requests."""
     rows, numbers = inputs
-    if numbers.dtype not in (DType.int32, DType.int64):
+    if numbers.dtype not in (DType.int32, DType.int64):  # the only ones that there are kernels for
         numbers = Buffer.from_numpy(numbers.to_numpy().astype(np.int64))
     return run(op, [rows, numbers])

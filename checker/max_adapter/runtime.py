@@ -50,21 +50,6 @@ _defaults = ExitStack()
 _eagerly = ContextVar("_eagerly", default=False)
 
 
-@dataclass(frozen=True)
-class Hook:
-    """A place where MAX is made faster.
-
-    Args:
-        name: what it is about.
-        install: hooks in; it raises if MAX has no such place, and calls its argument if the hook fails later.
-        without: how checks run without it, as the end of a sentence.
-    """
-
-    name: str
-    install: Callable[[Lost], None]
-    without: str
-
-
 def take_interrupts(lost: Lost) -> None:
     """Handle Ctrl-C with a function of ours, which raises KeyboardInterrupt like Python's own.
 
@@ -137,12 +122,12 @@ class InterpretOrCompile:
         try:
             return self.interpreter.execute(graph, inputs)
         except self.refusal as refused:
-            said = str(refused)
-            if "ReduceAddOp" in said and "_bool'" in said:  # the compiler fails on it, after half a minute
+            words = str(refused)
+            if "ReduceAddOp" in words and "_bool'" in words:  # the compiler fails on it, after half a minute
                 raise TypeError(
                     "MAX adds up numbers and no booleans; F.where of two plain numbers gives booleans too"
                 ) from None
-            small = re.search("b?float16", said)
+            small = re.search("b?float16", words)
             what = "an operation for which MAX's interpreter has no kernel, which takes longer"
             with compiling(f"{what} ({small[0]} is right to 3 digits; the check compares 5)" if small else what):
                 return self.compiler.execute(graph, inputs)
@@ -161,37 +146,18 @@ def compiling(what: str) -> Iterator[None]:
             listener(what, time.perf_counter() - start)
 
 
-HOOKS = (
-    Hook("imports", imports.install, "MAX takes a fifth of a second longer to import"),
-    Hook(
-        "kernels",
-        partial(kernels.install, compiling),
-        "kernels are compiled one by one, each when it is first needed: the first check of a step takes minutes longer",
-    ),
-    Hook(
-        "graphs",
-        graphs.install,
-        "each module is compiled by itself, and a pass waits for it: the first of a step takes up to a minute longer",
-    ),
-    Hook(
-        "interpreter",
-        interpret,
-        "operations are also compiled in background processes: checks take longer, and more of the processor",
-    ),
-    Hook(
-        "products",
-        kernels.install_products,
-        "a product with weights in blocks is compiled when it is met: the first checks of step 22 take a minute longer",
-    ),
-    Hook(
-        "gathers",
-        kernels.install_gathers,
-        "a row that is looked up by unsigned numbers is compiled when it is met, which takes minutes in step 15",
-    ),
-    Hook("inputs", inputs.install, "steps 10 to 15 take up to 50% longer"),
-    Hook("sleep", let_threads_sleep, "one of MAX's threads keeps an eighth of a core busy: everything takes longer"),
-    Hook("interrupts", take_interrupts, "every operation takes many times as long"),
-)
+#: Where MAX is made faster: what that is about → what hooks in, and how checks run without it. The function raises if
+#: MAX has no such place, and calls its argument if the hook fails later.
+HOOKS: dict[str, tuple[Callable[[Lost], None], str]] = {
+    "imports": (imports.install, "MAX takes a fifth of a second longer to import"),
+    "kernels": (partial(kernels.install, compiling), "the first check of a step compiles its kernels for minutes"),
+    "graphs": (graphs.install, "the first pass of a step takes up to a minute longer"),
+    "interpreter": (interpret, "operations are also compiled in background processes: checks take longer"),
+    "operations": (kernels.install_operations, "the first checks of steps 15 and 22 compile for minutes"),
+    "inputs": (inputs.install, "steps 10 to 15 take up to 50% longer"),
+    "sleep": (let_threads_sleep, "one of MAX's threads keeps an eighth of a core busy: everything takes longer"),
+    "interrupts": (take_interrupts, "every operation takes many times as long"),
+}
 
 
 @cache
@@ -200,10 +166,10 @@ def prepare() -> None:
     logging.getLogger("max").setLevel(logging.ERROR)  # it warns of every process that compiles, at every operation
     remember_protocols()
     gc.set_threshold(OBJECTS_UNTIL_COLLECTED)
-    for hook in HOOKS:
-        lost = partial(_note, hook)
+    for name, (install, without) in HOOKS.items():
+        lost = partial(_note, name, without)
         try:
-            hook.install(lost)
+            install(lost)
         except Exception as error:  # whatever it is, checks are right without the hook
             lost(error)
     # Grading is float32 on the CPU; if there is an accelerator, MAX's own defaults are bfloat16 on that device.
@@ -221,12 +187,12 @@ def remember_protocols() -> None:
         setattr(typing, "_get_protocol_attrs", cache(find))  # noqa: B010 (no name that a type checker knows)
 
 
-def _note(hook: Hook, error: Exception) -> None:
+def _note(name: str, without: str, error: Exception) -> None:
     """Say that a hook is lost, unless that has been said."""
-    beginning = f"The hook for {hook.name} does not fit this MAX"
+    beginning = f"The hook for {name} does not fit this MAX"
     if not any(notice.startswith(beginning) for notice in notices):
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        notices.append(f"{beginning} ({said}), so {hook.without}. The verdict is the same.")
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        notices.append(f"{beginning} ({words}), so {without}. The verdict is the same.")
 
 
 def tensor(array: np.ndarray) -> Tensor:
@@ -253,10 +219,10 @@ def eagerly() -> Iterator[None]:
 
 def start_threads() -> None:
     """Run one small operation: at the first, MAX starts its threads and loads its engine, in a tenth of a second."""
-    one = tensor(np.ones([1, 1], dtype=np.float32))
+    number = tensor(np.ones([1, 1], dtype=np.float32))
     with F.lazy():
-        two = one + one
-    np.from_dlpack(two)
+        twice = number + number
+    np.from_dlpack(twice)
 
 
 def open_device(name: str) -> Device:

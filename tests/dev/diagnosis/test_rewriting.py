@@ -82,11 +82,22 @@ def test_quotes_stay_as_they_are_meant():
     assert instead("""y = f("it's", dim=1)""", "f(*a, dim=n) => f(*a, axis=n)") == """y = f("it's", axis=1)"""
 
 
+@pytest.mark.parametrize(
+    "call", ["x.softmax(dim=-1)", "torch.softmax(x, dim=-1)", "nn.functional.softmax(x, -1)", "softmax(x, axis=-1)"]
+)
+def test_a_call_fits_however_its_library_spells_it(call):
+    assert instead(f"y = {call}", "F.softmax(x, axis=n) => F.softmax(x, axis=n)") == "y = F.softmax(x, axis=-1)"
+
+
+def test_a_rule_that_changes_nothing_does_not_fit():
+    assert instead("y = F.softmax(x)", "F.softmax(x) => F.softmax(x)") == ""
+
+
 @pytest.mark.parametrize("table", [messages, numpy_messages], ids=["MAX", "NumPy"])
 def test_a_rule_brings_only_what_there_is(table):
     for pattern, rules in table.REWRITES.items():
         names = re.search(r"\((\w+(\|\w+)+)\)", pattern)
         for text in (one.replace("{0}", name) for one in rules for name in (names[1] if names else "sqrt").split("|")):
-            for node in ast.walk(rule(text).after):
+            for node in ast.walk(rule(text)[1]):
                 if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in LIBRARIES:
                     assert hasattr(LIBRARIES[node.value.id], node.attr), ast.unparse(node)
