@@ -1,8 +1,5 @@
 """The mistakes and alternatives of a step are read from their own file, and only when something is to be named."""
 
-import subprocess
-import sys
-
 import pytest
 
 from checker.course.attempts import Attempts, load_attempts
@@ -31,11 +28,6 @@ def test_every_step_has_its_file_and_there_is_no_other():
     assert files == {step.attempts_file.name for step in all_steps()}
 
 
-def test_a_step_without_a_file_has_no_attempts(tmp_path, monkeypatch):
-    monkeypatch.setattr("checker.course.steps.TESTS", tmp_path / "tests")
-    assert load_attempts(find_step("07")) == Attempts({}, {}, {})
-
-
 def test_the_tables_are_those_of_the_file(written):
     text = "OLD = 'a'\nMISTAKES = {'Wrong.': {OLD: 'b'}}\nALTERNATIVES = {'right': {OLD: 'c'}}\n"
     text += "HABITS = {'as ever': {OLD: 'd'}}\n"
@@ -47,17 +39,6 @@ def test_the_tables_are_those_of_the_file(written):
 def test_another_kind_of_table_is_refused(written, table, value):
     with pytest.raises(ValueError, match=rf"step_07\.py must define {table}, "):
         written(f"{EMPTY}{table} = {value}\n")
-
-
-def test_a_table_that_is_missing_is_refused(written):
-    with pytest.raises(ValueError, match="must define ALTERNATIVES"):
-        written("MISTAKES = {}\n")
-
-
-def test_neither_max_nor_pytest_is_needed():
-    script = "import sys, checker.course.attempts; print({'max', 'pytest'} & set(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert run.stdout == "set()\n"
 
 
 def test_a_right_answer_is_graded_without_them(course):

@@ -44,14 +44,6 @@ def test_another_version_is_named_and_what_to_do(monkeypatch):
     assert installed.in_words(ImportError("no such module")) == why
 
 
-def test_no_max_is_named_and_what_to_do(monkeypatch):
-    def version(name):
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
-    assert installed.why_not_usable().startswith(f"MAX is not installed, and {NEEDED} is needed. Delete")
-
-
 @pytest.mark.parametrize(
     "module",
     [

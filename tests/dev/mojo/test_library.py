@@ -65,14 +65,6 @@ def test_what_does_not_compile_is_told_and_not_kept(kept):
     assert not kept.exists()
 
 
-def test_a_function_that_takes_something_else_is_told(kept):
-    with pytest.raises(Unreadable) as refused:
-        compiled(
-            STEP, SOLUTION.replace("def online_softmax(scores: Numbers,", "def online_softmax(scores: Numbers, d: Int,")
-        )
-    assert str(refused.value).startswith("Mojo: ")
-
-
 def test_only_the_last_are_kept(kept, monkeypatch):
     monkeypatch.setattr(building, "MOST_KEPT", 2)
     monkeypatch.setattr(building, "_compiled", lambda folder, main: folder / main)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.mojo.messages import HABITS, errors_in, in_words
+from checker.mojo.messages import HABITS, in_words
 
 SOURCE = """\
 def f(x: Numbers, d: Int) -> Float32:
@@ -47,13 +47,6 @@ def test_the_first_error_in_the_learners_file_is_told():
     assert where.as_lines() == ["line 3: var z = there"]
 
 
-def test_warnings_and_notes_are_no_errors():
-    assert [(one.line, one.said) for one in errors_in(SAID)] == [
-        (3, "use of unknown declaration 'there'"),
-        (7, "invalid call"),
-    ]
-
-
 @pytest.mark.parametrize(("line", "instead"), REWRITTEN.items())
 def test_a_habit_gets_the_line_to_write(line, instead):
     said = f"/tmp/x/{FILE}:3:9: error: no"
@@ -94,8 +87,3 @@ def test_whatever_it_says_becomes_a_sentence(said):
     sentence, where = in_words(said, SOURCE.format(line="pass"), FILE)
     assert sentence.startswith("Mojo: ")
     assert where is None
-
-
-def test_a_long_message_is_cut():
-    sentence, _ = in_words(f"/tmp/x/{FILE}:3:9: error: {'long ' * 200}", SOURCE.format(line="pass"), FILE)
-    assert len(sentence) < 400
