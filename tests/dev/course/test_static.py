@@ -1,6 +1,7 @@
 """A path that is no file, and text that is no Python: one sentence, exit status 1, before anything is imported."""
 
 import os
+import time
 
 import pytest
 
@@ -52,3 +53,19 @@ def test_it_is_unreadable(tmp_path, make, said):
     make(tmp_path / "step_07.py")
     with pytest.raises(Unreadable, match=said):
         read(tmp_path / "step_07.py")
+
+
+@pytest.mark.parametrize("make", ODD, ids=lambda make: make.__name__)
+def test_the_check_says_so_in_a_sentence_and_at_once(course, make):
+    path = course.root / "steps" / "step_07.py"
+    path.unlink()
+    make(path)
+    start = time.monotonic()
+    run = course.check("s07", timeout=30)
+    assert run.returncode == 1, run.stderr
+    assert ODD[make] in " ".join(run.stdout.split())
+    assert "Traceback" not in run.stderr
+    assert time.monotonic() - start < 20  # a fifo would be waited for without end
+    status = course.python("-m", "cli", "status")
+    assert status.returncode == 0, status.stderr
+    assert "s07  in progress" in status.stdout
