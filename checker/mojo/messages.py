@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 from checker.course.languages import Location
 
-LINE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): (?P<kind>error|note): (?P<said>.*)$")
+LINE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): (?P<kind>error|note): (?P<message>.*)$")
 LONGEST = 300  # characters of a message
 
 
 @dataclass(frozen=True)
-class Said:
+class CompilerError:
     """One error of the compiler: in which file, on which line and column, from 1."""
 
     file: str
     line: int
     column: int
-    said: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -67,32 +67,32 @@ HABITS = (
 )
 
 
-def in_words(said: str, source: str, file: str) -> tuple[str, Location | None]:
+def in_words(output: str, source: str, file: str) -> tuple[str, Location | None]:
     """Return a sentence about the first error in a file, and the place, with what to write there if that is known.
 
     Args:
-        said: all that the compiler said.
+        output: all that the compiler said.
         source: the text of the learner's file.
         file: its name, as the compiler has it.
     """
-    errors = [*errors_in(said)]
-    own = next((one for one in errors if one.file.rpartition("/")[2] == file), None)
+    errors = [*errors_in(output)]
+    own = next((error for error in errors if error.file.rpartition("/")[2] == file), None)
     if own is None:
-        first = errors[0].said if errors else " ".join(said.split()) or "it said nothing"
+        first = errors[0].message if errors else " ".join(output.split()) or "it said nothing"
         return f"Mojo: {_shortened(first)}. Do the functions still take what they took?", None
     lines = source.splitlines()
-    said_in_words = f"Mojo: {_shortened(own.said)}{'' if own.said.endswith('?') else '.'}"
+    sentence = f"Mojo: {_shortened(own.message)}{'' if own.message.endswith('?') else '.'}"
     for number in _looked_at(own, lines):
         for habit in HABITS:
             written = re.sub(habit.line, habit.instead, lines[number - 1])
             if written != lines[number - 1]:
                 code, written = lines[number - 1].strip(), written.strip()
-                return f"{said_in_words} {habit.advice}", Location(number, code, instead=written, instead_line=number)
+                return f"{sentence} {habit.advice}", Location(number, code, instead=written, instead_line=number)
     place = Location(own.line, lines[own.line - 1].strip()) if 0 < own.line <= len(lines) else None
-    return said_in_words, place
+    return sentence, place
 
 
-def _looked_at(error: Said, lines: list[str]) -> Iterator[int]:
+def _looked_at(error: CompilerError, lines: list[str]) -> Iterator[int]:
     """Yield the lines, from 1, in which a habit may be behind an error.
 
     They are the error's own; the one before, whose end the compiler may have read as going on; and where a task is
@@ -104,12 +104,12 @@ def _looked_at(error: Said, lines: list[str]) -> Iterator[int]:
         yield from (at for at, line in enumerate(lines, start=1) if re.match(rf"\s+def {named[1]}\(", line))
 
 
-def errors_in(said: str) -> Iterator[Said]:
+def errors_in(output: str) -> Iterator[CompilerError]:
     """Yield the errors among what the compiler said, in its order."""
-    for line in said.splitlines():
+    for line in output.splitlines():
         match = LINE.match(line)
         if match and match["kind"] == "error":
-            yield Said(match["file"], int(match["line"]), int(match["column"]), match["said"])
+            yield CompilerError(match["file"], int(match["line"]), int(match["column"]), match["message"])
 
 
 def _shortened(message: str) -> str:
