@@ -50,7 +50,7 @@ def load_attempts(step: Step) -> Attempts:
     for table in (*TABLES, FIXED, MODELS):
         if not _is_table(namespace.get(table)):
             raise ValueError(f"{relative_path(path)} must define {table}, a dict that maps each str to a dict of str")
-    return Attempts(*(namespace[table] for table in (*TABLES, FIXED, MODELS)))  # type: ignore[arg-type] # as was just seen
+    return Attempts(*(namespace[table] for table in (*TABLES, FIXED, MODELS)))  # type: ignore[arg-type]
 
 
 def mistakes_in_python(step: Step) -> Mapping[str, Edits]:

@@ -70,8 +70,9 @@ ADVICE = {
 }
 
 FUNCTIONS = (
-    "abs|acos|add|argmax|argmin|argsort|broadcast_to|cast|chunk|clamp|concat|cos|cumsum|div|erf|exp|flatten|floor|gather|"
-    "gelu|layer_norm|log|logsoftmax|matmul|max|mean|min|mul|outer|pow|relu|repeat_interleave|round|rsqrt|sigmoid|silu|sin|"
+    "abs|acos|add|argmax|argmin|argsort|broadcast_to|cast|chunk|clamp|concat|cos|cumsum|div|erf|exp|flatten|floor|"
+    "gather|gelu|layer_norm|log|logsoftmax|matmul|max|mean|min|mul|outer|pow|relu|repeat_interleave|round|rsqrt|"
+    "sigmoid|silu|sin|"
     "softmax|split|sqrt|squeeze|stack|sub|sum|tanh|tile|top_k|unsqueeze|where"
 )
 

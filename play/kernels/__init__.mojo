@@ -63,7 +63,7 @@ struct JoinedCausalAttention:
 
 @register("causal_attention_cached")
 struct CachedCausalAttention:
-    """[batch, seq, 3 * head * depth], twice [batch, head, n_positions, depth], [batch], [1] -> [batch, seq, head * depth].
+    """[batch, seq, 3 * head * depth], twice [batch, head, slots, depth], [batch], [1] -> [batch, seq, head * depth].
     """
 
     @staticmethod

@@ -72,12 +72,16 @@ def step[depth: Int, lanes: Int, masked: Bool](
         now[lane] = highest.unsafe_load[width=WIDTH](lane * WIDTH)
     var done = 0
     while count - done >= ROWS:
-        score_tile[depth, ROWS, lanes, masked](query, key.unsafe_offset(done * depth), number + done, scores.unsafe_offset(done * BLOCK), now)
+        score_tile[depth, ROWS, lanes, masked](
+            query, key.unsafe_offset(done * depth), number + done, scores.unsafe_offset(done * BLOCK), now
+        )
         done += ROWS
     comptime for power in reversed(range(3)):
         comptime size = 1 << power
         if count - done >= size:
-            score_tile[depth, size, lanes, masked](query, key.unsafe_offset(done * depth), number + done, scores.unsafe_offset(done * BLOCK), now)
+            score_tile[depth, size, lanes, masked](
+                query, key.unsafe_offset(done * depth), number + done, scores.unsafe_offset(done * BLOCK), now
+            )
             done += size
 
     var correction = Array[Vector, lanes](fill=0)
@@ -98,11 +102,15 @@ def step[depth: Int, lanes: Int, masked: Bool](
 
     comptime for tile in range(depth // ROWS):
         comptime dim = tile * ROWS
-        value_tile[depth, ROWS, lanes](scores, value.unsafe_offset(dim), count, result.unsafe_offset(dim * BLOCK), correction)
+        value_tile[depth, ROWS, lanes](
+            scores, value.unsafe_offset(dim), count, result.unsafe_offset(dim * BLOCK), correction
+        )
     comptime rest = depth % ROWS
     comptime if rest:
         comptime dim = depth - rest
-        value_tile[depth, rest, lanes](scores, value.unsafe_offset(dim), count, result.unsafe_offset(dim * BLOCK), correction)
+        value_tile[depth, rest, lanes](
+            scores, value.unsafe_offset(dim), count, result.unsafe_offset(dim * BLOCK), correction
+        )
 
 
 @always_inline
@@ -162,7 +170,8 @@ def attend_block[depth: Int, lanes: Int](
     while k < position:  # keys before all queries
         var count = min(KEYS, position - k)
         step[depth, lanes, False](
-            block, key.unsafe_offset(k * depth), value.unsafe_offset(k * depth), count, 0, scores, result, highest, total
+            block, key.unsafe_offset(k * depth), value.unsafe_offset(k * depth), count, 0,
+            scores, result, highest, total
         )
         k += count
     comptime for lane in range(lanes):  # WIDTH keys for the registers from this one on; of this one, for some lanes

@@ -69,10 +69,16 @@ def few_rows[rows: Int](
         var first = index * count // pieces
         var end = (index + 1) * count // pieces
         while end - first >= side_by_side:
-            outputs[rows, side_by_side](woven, weight.unsafe_offset(first * size), bias.unsafe_offset(first), size, output.unsafe_offset(first), count)
+            outputs[rows, side_by_side](
+                woven, weight.unsafe_offset(first * size), bias.unsafe_offset(first), size,
+                output.unsafe_offset(first), count
+            )
             first += side_by_side
         while first < end:
-            outputs[rows, 1](woven, weight.unsafe_offset(first * size), bias.unsafe_offset(first), size, output.unsafe_offset(first), count)
+            outputs[rows, 1](
+                woven, weight.unsafe_offset(first * size), bias.unsafe_offset(first), size,
+                output.unsafe_offset(first), count
+            )
             first += 1
 
     if pieces == 1:

@@ -1,7 +1,7 @@
 """A linear layer for many rows, which is bound by how fast the cores multiply.
 
 As in attention, a lane of a register is a row: of x, here. A block of rows is turned once, and then stays in the cache
-that is second-nearest while all weights pass by. The weights are read where they are, one number at a time, which goes to
+that is second-nearest while all weights pass by. The weights are read where they are, one number at a time, for
 all lanes; neither they nor their copies are ever turned. Blocks and panels as in Goto & van de Geijn, "Anatomy of
 high-performance matrix multiplication" (2008).
 """
@@ -23,7 +23,7 @@ def many_rows(
 ):  # [rows, size], [count, size], [count] -> [rows, count]
     """Compute x @ weight.T + bias; every core takes its own outputs."""
     var blocks = (rows + BLOCK - 1) // BLOCK
-    var block = (rows + blocks * WIDTH - 1) // (blocks * WIDTH) * WIDTH  # all alike, but for the last, of whole registers
+    var block = (rows + blocks * WIDTH - 1) // (blocks * WIDTH) * WIDTH  # all alike but the last, of whole registers
     var panels = (count + PANEL - 1) // PANEL
     var pieces = min(PIECES * workers, panels)
     var longest = min(DEEP, size)
@@ -82,10 +82,14 @@ def add_panel[lanes: Int](
     var sums = stack_allocation[PANEL * BLOCK, Float32, alignment=ALIGNED]()
     var done = 0
     while count - done >= ROWS:
-        store_sums[ROWS, lanes](turned, weight.unsafe_offset(done * stride), stride, depth, sums.unsafe_offset(done * BLOCK))
+        store_sums[ROWS, lanes](
+            turned, weight.unsafe_offset(done * stride), stride, depth, sums.unsafe_offset(done * BLOCK)
+        )
         done += ROWS
     while done < count:
-        store_sums[1, lanes](turned, weight.unsafe_offset(done * stride), stride, depth, sums.unsafe_offset(done * BLOCK))
+        store_sums[1, lanes](
+            turned, weight.unsafe_offset(done * stride), stride, depth, sums.unsafe_offset(done * BLOCK)
+        )
         done += 1
     comptime for lane in range(lanes):
         for tile in range(0, count, WIDTH):

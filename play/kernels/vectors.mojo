@@ -7,7 +7,7 @@ comptime WIDTH = simd_width_of[DType.float32]()
 comptime Vector = SIMD[DType.float32, WIDTH]
 comptime Floats = Pointer[Float32, MutUntrackedOrigin]
 
-# A tile of ROWS x VECTORS sums stays in registers; beside it, VECTORS of them hold one factor, and at least one the other.
+# A tile of ROWS x VECTORS sums stays in registers; VECTORS more hold one factor, and at least one holds the other.
 comptime MANY_REGISTERS = CompilationTarget.has_avx512f() or CompilationTarget.has_neon()  # 32 of them, else 16
 comptime ROWS = 8 if MANY_REGISTERS else 6
 comptime VECTORS = 3 if MANY_REGISTERS else 2
@@ -54,7 +54,7 @@ def sums_of_products[count: Int, lanes: Int](
 
 @always_inline
 def turn_rows[lanes: Int](source: Floats, stride: Int, rows: Int, depth: Int, factor: Float32, target: Floats):
-    """Turn [rows, depth], ``stride`` apart, into [depth, BLOCK], times a factor; lanes without a row repeat the last."""
+    """Turn [rows, depth], ``stride`` apart, into [depth, BLOCK] times a factor; lanes without a row repeat the last."""
     comptime for lane in range(lanes):
         for tile in range(0, depth // WIDTH * WIDTH, WIDTH):
             var numbers = Array[Vector, WIDTH](fill=0)

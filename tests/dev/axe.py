@@ -2,8 +2,8 @@
 
 from axe_playwright_python.base import AXE_SCRIPT
 
-#: A line for each complaint. What axe leaves undecided, for it knows no fill of a figure, nothing below what is scrolled
-#: out of its box, and no sign that is not a letter, is decided here: by axe's arithmetic, on all below a word's middle.
+#: A line for each complaint. What axe leaves undecided, for it knows no fill of a figure, nothing below what is
+#: scrolled out of its box, and no sign that is not a letter, is decided here by axe's arithmetic.
 COMPLAINTS = """async asked => {
     const {violations, incomplete} = await axe.run(asked.where, {
         elementRef: true, resultTypes: ['violations', 'incomplete'], ...asked.rules,

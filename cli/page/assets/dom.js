@@ -1,4 +1,4 @@
-/** Make an element: what a property is called in HTML or, from `on` on, what is heard; children are text or elements. */
+/** Make an element with attributes by their HTML names, handlers such as `onclick`, and text or elements inside. */
 export function make(tag, properties = {}, ...children) {
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(properties)) {

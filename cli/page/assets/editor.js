@@ -1,5 +1,5 @@
 // What one writes in: a text field on top of the same text in colors, with line numbers and marks. The browser's own
-// field brings undo, selection, phones' keyboards and screen readers; the colors are highlight.js's, which mdBook ships.
+// field brings undo, selection, phones' keyboards and screen readers; highlight.js, which mdBook ships, the colors.
 import { make } from '/page/dom.js';
 
 const INDENT = '    ';
@@ -7,7 +7,8 @@ const INDENT = '    ';
 /** Make an editor in a box. `hears` has `changed`, `check` and `save`. */
 export function makeEditor(box, label, hears) {
     const field = make('textarea', {
-        'aria-label': label, spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', autocorrect: 'off', wrap: 'off',
+        'aria-label': label, spellcheck: 'false', wrap: 'off',
+        autocapitalize: 'off', autocomplete: 'off', autocorrect: 'off',
     });
     const colors = make('code');
     const numbers = make('div', { class: 'numbers', 'aria-hidden': 'true' });
@@ -71,7 +72,8 @@ export function makeEditor(box, label, hears) {
         const { key, ctrlKey, metaKey, altKey, isComposing } = press;
         const isCommand = ctrlKey || metaKey;
         const does = isCommand ? { Enter: hears.check, s: hears.save }[key]
-            : altKey || isComposing || (key == 'Tab' && isTabFree) || (key == 'Backspace' && !isIndent()) ? null : keys[key];
+            : altKey || isComposing || (key == 'Tab' && isTabFree) || (key == 'Backspace' && !isIndent())
+                ? null : keys[key];
         if (key != 'Shift') isTabFree = key == 'Escape';
         if (!does) return;
         press.preventDefault();

@@ -65,7 +65,8 @@ export class Panel {
         const result = make('div', { class: 'verdict' });
         this.section.setAttribute('role', 'region');
         this.section.setAttribute('aria-label', `Write ${this.name}`);
-        this.section.replaceChildren(this.section.querySelector('p.file'), box, tools, make('p', { class: 'keys' }, keys),
+        const file = this.section.querySelector('p.file');
+        this.section.replaceChildren(file, box, tools, make('p', { class: 'keys' }, keys),
             this.state, this.notice, result, this.help);
         this.verdict = new Verdict(result, line => this.editor.goTo(line));
         this.editor = makeEditor(box, `Your ${this.name}`, {
@@ -183,7 +184,7 @@ export class Panel {
         if (file.text == this.editor.text) return this.accept(file), this.changed();
         this.conflict = file;
         this.chooser = make('div', { class: 'choice conflict', role: 'alert' },
-            make('p', {}, `${this.name} was saved elsewhere, and what is in the editor is not saved. Which is to stay?`),
+            make('p', {}, `${this.name} was saved elsewhere, and the editor's text is not saved. Which is to stay?`),
             make('p', {},
                 button('Keep what is in the editor', () => this.decide(true)),
                 button('Take what is on disk', () => this.decide(false))),
@@ -252,7 +253,8 @@ export class Panel {
     async hint(isSure = false) {
         const { ask: question, number, is_all: isAll } = await post(`${this.path}/hint`, { sure: isSure });
         if (question) return this.confirm(question, 'Show it', () => this.hint(true));
-        const tiers = [...document.querySelectorAll('main > details.hint')].slice(0, number).map(tier => tier.cloneNode(true));
+        const hints = [...document.querySelectorAll('main > details.hint')];
+        const tiers = hints.slice(0, number).map(tier => tier.cloneNode(true));
         tiers.forEach(tier => tier.querySelectorAll('.buttons').forEach(each => each.remove()));
         tiers.at(-1).open = true;
         this.help.replaceChildren(...tiers);

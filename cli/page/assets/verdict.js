@@ -107,7 +107,9 @@ export class Verdict {
 
     /** Return the element that records of one kind go into as long as no other comes. */
     into(tag, kind) {
-        if (this.log.lastElementChild?.className != kind) this.log.append(make(tag, { class: kind, tabindex: tag == 'pre' && 0 }));
+        if (this.log.lastElementChild?.className != kind) {
+            this.log.append(make(tag, { class: kind, tabindex: tag == 'pre' && 0 }));
+        }
         return this.log.lastElementChild;
     }
 
@@ -119,7 +121,8 @@ export class Verdict {
     }
 
     link(line) {
-        return line ? make('button', { type: 'button', class: 'line', onclick: () => this.goTo(line) }, `line ${line}`) : '';
+        const onclick = () => this.goTo(line);
+        return line ? make('button', { type: 'button', class: 'line', onclick }, `line ${line}`) : '';
     }
 }
 

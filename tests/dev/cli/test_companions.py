@@ -175,7 +175,8 @@ def test_progress_that_is_old_damaged_or_cannot_be_kept(told):
         kept.write_text(content)
         assert run(told, "hint", "w01").startswith("Hint 1")
     assert json.loads(kept.read_text())["hints"] == {"warmup_01": 1}
-    script = "from checker.course import progress, steps\nfor step in steps.all_steps()[{0}::4]: progress.note_hints(step, 1)"
+    script = "from checker.course import progress, steps\n"
+    script += "for step in steps.all_steps()[{0}::4]: progress.note_hints(step, 1)"
     commands = [[sys.executable, "-c", script.format(part)] for part in range(4)]
     for process in [subprocess.Popen(command, cwd=told.root) for command in commands]:
         assert process.wait(timeout=60) == 0

@@ -1,4 +1,4 @@
-"""A kernel as a module: what is compiled is kept, what is still to write is not called, what does not compile is told."""
+"""A kernel as a module: what is compiled is kept, a blank is not called, and what does not compile is reported."""
 
 import numpy as np
 import pytest

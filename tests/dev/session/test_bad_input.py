@@ -1,4 +1,4 @@
-"""Whatever stands where a learner's file should be, and whatever the file does: no pass, and a sentence on what to do."""
+"""Whatever stands where a learner's file should be, and whatever it does: no pass, and a sentence on what to do."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Unsolved fails, solved passes, spoiled is refused by name: proven for every step, with samples drawn by ``--seed``."""
+"""Unsolved fails, solved passes, spoiled is refused by name: for every step, with samples drawn by ``--seed``."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What newer models change: all variants at once are Hugging Face's Llama, and each alone fits the rest of the course."""
+"""What newer models change: all variants at once are Hugging Face's Llama, and each alone fits the course."""
 
 import shutil
 import subprocess
@@ -51,7 +51,7 @@ def logits_of(model, ids):
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_variant_is_as_clean_as_a_solution_and_its_diff_leads_to_it(step):
-    """Ruff finds nothing in the edited texts, each alone and all at once: no import is left over, no line is too long."""
+    """Ruff finds nothing in the edited texts, each alone and all at once: no import left over, no line too long."""
     ruff = shutil.which("ruff", path=Path(sys.executable).parent)
     assert ruff
     for names in EACH:

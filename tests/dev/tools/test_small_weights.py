@@ -1,4 +1,4 @@
-"""Step 22 beyond its check: llama.cpp reads its files, its own files are read, and bad ones are refused in a sentence."""
+"""Step 22 beyond its check: llama.cpp reads its files, and bad ones are refused in a sentence."""
 
 import json
 import re

@@ -39,7 +39,8 @@ async function run(workload, wanted = { token: true }) {
         if (part === "forward") {
             const last = [prompt.pop(), { generateNext: { ...wanted, options } }];
             const { next } = (await sequence.controlledEvaluate([...prompt, last])).at(-1);
-            return next.logits ? Array.from({ length: vocabulary }, (_, token) => next.logits.get(token)) : [next.token];
+            const logits = (_, token) => next.logits.get(token);
+            return next.logits ? Array.from({ length: vocabulary }, logits) : [next.token];
         }
         const text = [];
         for await (const token of sequence.evaluate(prompt, options)) {

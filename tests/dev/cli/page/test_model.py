@@ -1,4 +1,4 @@
-"""What interactive figures ask the model: its process runs a learner's steps, so it may do anything; the server goes on."""
+"""What interactive figures ask the model, whose process runs a learner's steps and may end; the server goes on."""
 
 import json
 import os
