@@ -37,7 +37,7 @@ def several(name: str, metavar: str, help: str) -> Callable[[Command], Command]:
 def failures() -> Iterator[None]:
     """Turn what a benchmark could not compare or run into an error of its command."""
     from tools.benchmarks.comparison import WrongOutput
-    from tools.benchmarks.preparing import CannotPrepare
+    from tools.environments import CannotPrepare
 
     try:
         yield

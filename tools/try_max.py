@@ -17,11 +17,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from checker import environments
 from checker.course.installed import needed_version
 from checker.course.paths import ROOT
 from checker.course.steps import Step, all_steps, uses_max
 from cli import grading
+from tools import environments
 
 FIRST_SECONDS = 900.0  # for the first check that runs MAX, which compiles the recorded kernels
 EACH_SECONDS = 300.0

@@ -22,6 +22,7 @@ from tools.benchmarks.harness import Result, Row, milliseconds, say, seconds
 from tools.benchmarks.peers.catalog import REFERENCE, WAYS, Peer, command
 from tools.benchmarks.peers.tables import PARTS, as_markdown
 from tools.benchmarks.workers import SCORES, Workload
+from tools.environments import CannotPrepare
 
 MOST_TOKENS = 1024  # of all sequences of a prompt together: their logits fill 206 MB
 MEMORY_TOKENS = 4
@@ -156,7 +157,7 @@ def ready(peers: Sequence[str], folder: Path) -> tuple[list[Peer], dict[str, str
             if way.library not in (COURSE, HUGGING_FACE):
                 preparing.make_environment(way.library)
             preparing.add_format(folder, way.format)
-        except preparing.CannotPrepare as error:
+        except CannotPrepare as error:
             failed[way.title] = str(error)
             say(f"  {way.title} is left out: {error}")
     return [way for way in ways if way.title not in failed], failed

@@ -14,18 +14,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from checker.course.paths import ROOT, SMALL_MODEL
 from solutions.solution_01 import GPT2Config
+from tools import environments
 from tools.benchmarks.comparison import python
 from tools.benchmarks.harness import say
 from tools.benchmarks.peers.with_ctranslate2 import conversion
+from tools.environments import CannotPrepare
 
 HOME = ROOT / ".peers"
 REQUIREMENTS = ROOT / "requirements"
-NPM = ["npm", "install", "--no-save", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"]
+NPM = ["npm", "install", "--no-save", "--omit=optional", "--ignore-scripts", "--no-audit", "--loglevel", "error"]
 BINARIES = {  # of llama.cpp, for this machine alone
     ("linux", "x86_64"): "linux-x64",
     ("linux", "aarch64"): "linux-arm64",
@@ -34,22 +35,6 @@ BINARIES = {  # of llama.cpp, for this machine alone
 CHECKPOINT = "checkpoint"  # Hugging Face's layout, which this course loads too
 GGUF, CTRANSLATE2 = "gguf", "ctranslate2"
 LOG_LINES = 12  # of what failed
-
-
-class CannotPrepare(Exception):
-    """An environment or a model could not be made; the message is the end of the log."""
-
-
-def _run(command: Sequence[object], folder: Path, environment: Mapping[str, str] | None = None) -> None:
-    line, pipe = [str(part) for part in command], subprocess.PIPE
-    try:
-        done = subprocess.run(
-            line, cwd=folder, env=environment, stdout=pipe, stderr=subprocess.STDOUT, text=True, check=False
-        )
-    except FileNotFoundError as error:
-        raise CannotPrepare(f"{line[0]} is needed, and not installed here") from error
-    if done.returncode:
-        raise CannotPrepare("\n".join(done.stdout.strip().splitlines()[-LOG_LINES:]) or f"{line[0]} said nothing")
 
 
 # ---------------------------------------------------------------- environments
@@ -63,13 +48,7 @@ def executable(peer: str) -> Path:
 
 def is_ready(peer: str) -> bool:
     """Return whether a peer's environment has just what its pins say."""
-    stamp = HOME / peer / "installed"
-    return stamp.is_file() and stamp.read_text() == _pins(peer).read_text()
-
-
-def _pins(peer: str) -> Path:
-    file = REQUIREMENTS / f"peer-{peer}.txt"
-    return file if file.is_file() else REQUIREMENTS / f"peer-{peer}" / "package-lock.json"
+    return environments.is_ready(HOME / peer, _pins(peer))
 
 
 def make_environment(peer: str) -> None:
@@ -78,22 +57,18 @@ def make_environment(peer: str) -> None:
     Raises:
         CannotPrepare: a program is missing, or the packages could not be installed.
     """
-    if is_ready(peer):
-        return
-    folder, pins = HOME / peer, _pins(peer)
-    say(f"  setting up {peer}")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    if pins.suffix == ".txt":
-        _run([sys.executable, "-m", "venv", folder], folder)
-        _run([executable(peer), "-m", "pip", "install", "--quiet", "--requirement", pins], folder)
-    else:
-        for file in ("package.json", "package-lock.json"):
-            shutil.copy(pins.with_name(file), folder)
-        ((name, version),) = json.loads((folder / "package.json").read_text())["dependencies"].items()
+    pins, commands = _pins(peer), []
+    if pins.suffix == ".json":
+        stated = pins.with_name("package.json")
+        ((name, version),) = json.loads(stated.read_text())["dependencies"].items()
         binaries = BINARIES.get((sys.platform, platform.machine()), "none-for-this-machine")
-        _run([*NPM, f"@{name}/{binaries}@{version}"], folder)
-    shutil.copy(pins, folder / "installed")
+        commands = [["cp", str(stated), str(pins), "."], [*NPM, f"@{name}/{binaries}@{version}"]]
+    environments.make(HOME / peer, pins, commands)
+
+
+def _pins(peer: str) -> Path:
+    file = REQUIREMENTS / f"peer-{peer}.txt"
+    return file if file.is_file() else REQUIREMENTS / f"peer-{peer}" / "package-lock.json"
 
 
 # ---------------------------------------------------------------- models
@@ -128,7 +103,11 @@ def add_format(folder: Path, name: str) -> None:
         command = python("tools.benchmarks.preparing", name, out, folder / CHECKPOINT)
         if library == CTRANSLATE2:
             command, environment = conversion(executable(CTRANSLATE2), folder / CHECKPOINT, out, dtype)
-        _run(command, ROOT, environment)
+        pipe, both = subprocess.PIPE, subprocess.STDOUT
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=pipe, stderr=both, text=True, check=False)
+        if done.returncode:
+            log = "\n".join(done.stdout.strip().splitlines()[-LOG_LINES:])
+            raise CannotPrepare(f"{name} could not be written: {log}")
         out.rename(folder / name)  # which it has once it is complete
 
 
