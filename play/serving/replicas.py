@@ -8,6 +8,7 @@ started again.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import signal
@@ -55,30 +56,33 @@ class Replica:
         choose_modules()
         from play.serving.max.server import Served
 
+        tell: Callable[[str], None] = functools.partial(print, "serve:", file=sys.stderr, flush=True)
         if options.log_json:
             records.log_as_json()
+            tell = records.LOGGER.info
         served = Served(options, keys)
         self.service, self.front, self.grace = served.service, served.front, options.grace
-        self.model = asyncio.create_task(self.service.keep(served.model, options.restart, _tell, lambda: None))
+        self.model = asyncio.create_task(self.service.keep(served.model, options.restart, tell, lambda: None))
         opened = asyncio.create_task(self.service.opened.wait())
         await asyncio.wait({self.model, opened}, return_when=asyncio.FIRST_COMPLETED)
         await self.check_health()
 
     def __serve_build_asgi_app__(self) -> ASGIApp:
         """Return the application; Ray calls this once the replica is made."""
-        return self.answer
 
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. Ray's proxy chooses its id, and puts that into the answer."""
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            """Answer a request. Ray's proxy chooses its id, and puts that into the answer."""
 
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                del MutableHeaders(scope=message)[records.ID]
-            await send(message)
+            async def sending(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    del MutableHeaders(scope=message)[records.ID]
+                await send(message)
 
-        metrics = scope["type"] == "http" and scope["path"] == "/metrics"
-        app = JSONResponse(error(404, NO_METRICS), 404) if metrics else self.front
-        await app(scope, receive, sending)
+            metrics = scope["type"] == "http" and scope["path"] == "/metrics"
+            app = JSONResponse(error(404, NO_METRICS), 404) if metrics else self.front
+            await app(scope, receive, sending)
+
+        return answer
 
     async def check_health(self) -> None:
         """Raise if the model has ended and is not started again, so that Ray replaces this replica.
@@ -92,13 +96,6 @@ class Replica:
     async def drain(self) -> None:
         """Take nothing new, and return once all that runs here has its answer or its time is over."""
         await self.service.drain(self.grace)
-
-
-def _tell(message: str) -> None:
-    if records.LOGGER.handlers:
-        records.LOGGER.info(message)
-    else:
-        print(f"serve: {message}", file=sys.stderr, flush=True)
 
 
 def serve_replicas(count: int, options: Options, keys: Keys | None, tell: Callable[[str], None]) -> int:

@@ -1,20 +1,18 @@
-"""The whole front before an application that a test controls: no MAX, no network, real signals."""
+"""The whole front before an application that a test controls: no MAX and no network."""
 
 import asyncio
 import json
-import os
 import signal
-from contextlib import asynccontextmanager
 
 import httpx
 import pytest
 
-from play.serving import front, life, records, service
+from play.serving import front, service
 from play.serving.front import LARGEST_BODY
 from play.serving.keys import Keys, is_loopback, keys_of
 from play.serving.options import CannotServe, Options
 from play.serving.records import CURRENT
-from play.serving.service import DRAINING, MODEL_ENDED, OUT_OF_TIME, STUCK_SECONDS, ModelEnded, Service
+from play.serving.service import DRAINING, MODEL_ENDED, OUT_OF_TIME, STUCK_SECONDS, Service
 from play.serving.validation import ModelLimits
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
@@ -236,40 +234,6 @@ async def test_a_request_that_is_ended_is_told_by_a_status_or_in_its_stream(why)
 
 
 @pytest.mark.parametrize(
-    ("reaction", "status", "complete"),
-    [("an error", 503, True), ("an answer", 500, True), ("half an answer", 500, False), ("was done", 200, True)],
-)
-async def test_whatever_the_application_makes_of_being_ended_there_is_one_answer(reaction, status, complete):
-    server, sent = Server(), []
-
-    async def stubborn(scope, receive, send):
-        if reaction == "was done":
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b"all"})
-        server.asked.append(1)
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            if reaction == "an error":
-                raise RuntimeError("no response was returned") from None
-            if "answer" in reaction:
-                await send({"type": "http.response.start", "status": 500, "headers": []})
-                await send({"type": "http.response.body", "body": b"", "more_body": reaction != "an answer"})
-
-    async def send(part):
-        sent.append(part)
-
-    server.service.app = stubborn
-    CURRENT.set(records.Record("", "GET", "/v1/models"))
-    task = asyncio.create_task(server.service({"type": "http"}, None, send))
-    await until(lambda: server.asked)
-    server.service.end_all(MODEL_ENDED, 5)
-    await task
-    assert [part.get("status") for part in sent if "status" in part] == [status]
-    assert (not sent[-1].get("more_body", False)) == complete
-
-
-@pytest.mark.parametrize(
     ("pieces", "outcome"), [([b"data: one\n\n"], 499), ([b"data: one\n\n", b"data: [DONE]\r\n\r\n"], 200), ([], 499)]
 )
 async def test_a_client_that_leaves_early_is_told_apart_from_one_that_has_everything(pieces, outcome):
@@ -323,99 +287,17 @@ async def test_alive_and_able_are_two_things(monkeypatch):
     assert 'gpt2_requests_total{path="/v1/completions",status="503"}' in (await server.get("/metrics")).text
 
 
-class Listening:
-    """Serves nobody, until it is to end."""
-
-    should_exit = force_exit = False
-
-    async def serve(self, sockets):
-        while not self.should_exit:
-            await asyncio.sleep(0.001)
-
-
-class Living(Server):
-    """A whole life, with models that a test can end."""
-
-    def __init__(self, *, grace=60.0, restart=False, starts=True):
-        super().__init__(batch=8)
-        self.said, self.readies, self.starts, self.listening = [], [], starts, Listening()
-        self.service.app = None
-        self.go.clear()
-        keeping = self.service.keep(self.start_model, restart, self.said.append, lambda: self.readies.append(1))
-        self.living = asyncio.create_task(
-            life.live(self.service, keeping, self.listening, None, grace, self.said.append)
-        )
-
-    @asynccontextmanager
-    async def start_model(self):
-        if not self.starts:
-            raise ModelEnded("Killed")
-        task = self.running_model = asyncio.current_task()
-        self.ended = False
-        try:
-            yield self.model
-        except asyncio.CancelledError:  # as MAX does: what waits inside is canceled, and that becomes an error
-            if self.ended:
-                task.uncancel()
-                raise ModelEnded("Killed") from None
-            raise
-
-    def end_model(self):
-        self.ended = True
-        self.running_model.cancel()
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_lets_what_runs_finish_and_takes_nothing_new(number):
-    server = Living()
-    await until(lambda: server.readies)
+async def test_a_drain_takes_nothing_new_and_tells_what_has_not_finished_in_time():
+    server = Server(batch=8)
+    server.go.clear()
     tasks = [await server.start(), await server.start(stream=True)]
-    os.kill(os.getpid(), number)
+    hurry = asyncio.get_running_loop().create_future()
+    draining = asyncio.create_task(server.service.drain(60.0, hurry))
     await until(lambda: server.service.draining)
     refused = await server.ask()
     assert (refused.status_code, refused.headers["retry-after"], message(refused)) == (503, "1", DRAINING)
-    assert not server.living.done()
-    server.go.set()
-    text, stream = await asyncio.gather(*tasks)
-    assert (text.status_code, text.json()) == (200, TEXT)
-    assert stream.text.endswith("data: [DONE]\n\n")
-    assert await server.living == 0
-    assert not server.listening.force_exit
-    assert "this ends once what runs has finished (2 now), after 60 s at the latest" in server.said[0]
-
-
-@pytest.mark.parametrize(
-    ("grace", "signals", "status"), [(0.05, [15], 0), (0.0, [2], 0), (60.0, [15, 15], 143), (60.0, [15, 2], 130)]
-)
-async def test_what_has_not_finished_in_time_or_before_a_second_signal_is_told(grace, signals, status):
-    server = Living(grace=grace)
-    await until(lambda: server.readies)
-    tasks = [await server.start(), await server.start(stream=True)]
-    for number in signals:
-        os.kill(os.getpid(), number)
-        await until(lambda: server.service.draining)
+    hurry.set_result(signal.SIGTERM)
     text, stream = await asyncio.gather(*tasks)
     assert (text.status_code, message(text)) == (503, OUT_OF_TIME)
     assert OUT_OF_TIME in stream.text
-    assert await server.living == status
-    assert server.listening.force_exit == (status != 0)
-
-
-async def test_when_the_models_process_ends_requests_are_told_and_the_server_ends_or_starts_it_again():
-    for restart in (False, True):
-        server = Living(restart=restart)
-        await until(lambda server=server: server.readies)
-        task = await server.start()
-        server.end_model()
-        told = await task
-        assert (told.status_code, message(told), told.headers["retry-after"]) == (503, MODEL_ENDED, "5")
-        if restart:
-            await until(lambda server=server: len(server.readies) == 2)
-            assert "it is started again" in server.said[0]
-            server.starts = False  # and does not get ready the next time
-            server.end_model()
-        assert await server.living == life.GIVEN_UP
-        assert message(await server.ask()).startswith("the process that runs the model ended")
-    never_ready = Living(restart=True, starts=False)
-    assert await never_ready.living == life.GIVEN_UP
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    await draining
