@@ -66,14 +66,6 @@ def test_the_functions_of_a_file_and_their_lines():
     ]
 
 
-def test_the_skeleton_stops_where_something_is_to_write():
-    made = skeleton(SOLUTION, MOJO)
-    assert made.count(MOJO.stop) == made.count("# TODO: ") == 3
-    assert "def task" not in made
-    assert [one.blank.label for one in unwritten(made, SOLUTION, MOJO)] == ["double", "sums", "execute"]
-    assert unwritten(SOLUTION, SOLUTION, MOJO) == []
-
-
 def states(source):
     return [(one.blank.label, one.line is not None, one.started) for one in unwritten(source, SOLUTION, MOJO)]
 

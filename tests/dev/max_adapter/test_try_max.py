@@ -42,12 +42,6 @@ def test_what_runs_too_long_is_ended_with_all_that_it_started(tmp_path):
     assert try_max.run(tmp_path, ROOT, "http.server", "0", limit=1) == (None, "")
 
 
-def test_without_a_next_version_nothing_is_tried(monkeypatch, capsys):
-    monkeypatch.setattr(try_max, "newest", needed_version)
-    assert try_max.try_max(try_max.NEXT) == 0
-    assert f"MAX {needed_version()} is the newest" in capsys.readouterr().out
-
-
 def test_the_next_version_is_the_one_that_pip_would_install(monkeypatch):
     monkeypatch.setattr(
         try_max.subprocess,
