@@ -81,15 +81,15 @@ def bench(only: list[str] | None, peers: list[str] | None, quick: bool, rounds: 
 
 @main.command()
 @several("--only", "PARTS", "Some of check,watch,page; default: all.")
-@click.option("--steps", type=Several(StepName()), default="", help="Also time the whole checks of these, as 02,w05.")
+@click.option("--steps", type=Several(StepName()), help="Also time the whole checks of these, as 02,w05.")
 @click.option("--cold", is_flag=True, help="Also time the very first check, with an empty cache (minutes).")
 @timed(rounds=5)
-def bench_loop(only: list[str] | None, steps: list[Step], cold: bool, rounds: int, out: Path | None) -> None:
+def bench_loop(only: list[str] | None, steps: list[Step] | None, cold: bool, rounds: int, out: Path | None) -> None:
     """Time the learner's loop: how long a verdict takes in a terminal, under watch and on the page"""
     from tools.benchmarks.loop import PARTS, run
 
     refuse_unknown("part", only or [], PARTS)
-    run(only or PARTS, steps, cold, rounds, out)
+    run(only or PARTS, steps or [], cold, rounds, out)
 
 
 @main.command()

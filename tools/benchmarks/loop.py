@@ -116,21 +116,24 @@ def watched(course: Path) -> Iterator[SaveAndCheck]:
     process = subprocess.Popen(line, cwd=course, env=learners, stdin=end, stdout=end, stderr=end)
     os.close(end)
 
-    def shown() -> Iterator[str]:
-        text = ""
-        while piece := os.read(terminal, 4096):
-            text += piece.decode(errors="replace")
-            yield text
+    screen = ""
+
+    def wait_until_shown(words: str) -> None:
+        nonlocal screen
+        while words not in screen:
+            screen += os.read(terminal, 4096).decode(errors="replace")
 
     def save(source: str, words: str) -> float:
+        nonlocal screen
+        screen, start = "", time.perf_counter()
         (course / "steps" / STEP.learner_file.name).write_text(source)
-        start, coming = time.perf_counter(), shown()
-        taken = wait_for(words, coming, start)
-        wait_for(WAITS, coming, start)
+        wait_until_shown(words)
+        taken = time.perf_counter() - start
+        wait_until_shown(WAITS)
         return taken
 
     try:
-        wait_for(WAITS, shown(), 0)
+        wait_until_shown(WAITS)
         yield save
     finally:
         process.terminate()
