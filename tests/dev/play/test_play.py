@@ -18,8 +18,9 @@ from cli.warm import KERNELS, WRITING
 pytestmark = pytest.mark.slow
 
 PROMPTS = (
-    "Call me", "The whale", "Captain Ahab", "It was", "There she blows!", "In the sea", "Queequeg", "Once more", "A", "The",
-    "Upon the deck", "He said", "What is", "Starbuck", "\"Aye,\" said", "the harpoon", "No man", "God", "Now then,", "CHAPTER",
+    "Call me", "The whale", "Captain Ahab", "It was", "There she blows!", "In the sea", "Queequeg", "Once more", "A",
+    "The", "Upon the deck", "He said", "What is", "Starbuck", "\"Aye,\" said", "the harpoon", "No man", "God",
+    "Now then,", "CHAPTER",
 )  # fmt: skip
 WRONG = {
     "logits = model(input_ids)[:, -1]": "logits = -model(input_ids)[:, -1]"
