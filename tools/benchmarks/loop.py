@@ -229,6 +229,7 @@ def run(parts: Sequence[str], steps: Sequence[Step], cold: bool, rounds: int, ou
             size = sum(file.stat().st_size for file in kept.rglob("*") if file.is_file())
             result["megabytes kept"] = round(size / 1e6)
     result["seconds"] = {what: seconds(some) for what, some in times.items()}
-    imported = seconds(times.get(IMPORT, [1.0]), 9)
-    result["times import"] = {what: round(taken / imported, 2) for what, taken in result["seconds"].items()}
+    imported = seconds(times[IMPORT], 9) if IMPORT in times else 0
+    ratios = {what: round(taken / imported, 2) for what, taken in result["seconds"].items()} if imported else {}
+    result["times import"] = ratios
     harness.finish(as_markdown(result), result, out)
