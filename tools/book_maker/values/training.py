@@ -54,10 +54,10 @@ def at(step: int) -> dict[str, Any]:
     Raises:
         ValueError: there was none.
     """
-    found = [one for one in history.evaluations if one["step"] == step]
-    if not found:
-        raise ValueError(f"{relative_path(FILE)} has no evaluation after step {step}; ./run train makes {plan}")
-    return found[0]
+    for evaluation in history.evaluations:
+        if evaluation["step"] == step:
+            return evaluation
+    raise ValueError(f"{relative_path(FILE)} has no evaluation after step {step}; ./run train makes {plan}")
 
 
 def largest_jump() -> int:
@@ -68,7 +68,7 @@ def largest_jump() -> int:
 
 def recent_loss(step: int) -> float:
     """Return the mean training loss since the evaluation before the one after a step."""
-    steps = [one["step"] for one in history.evaluations]
+    steps = [evaluation["step"] for evaluation in history.evaluations]
     before = steps[steps.index(step) - 1]
     return sum(history.losses[before:step]) / (step - before)
 
@@ -78,15 +78,15 @@ def table(rows: int = 8) -> str:
     places = sorted({round(part * (len(history.evaluations) - 1) / (rows - 1)) for part in range(rows)})
     lines = ["| step | loss | validation | bits per byte |", "|--:|--:|--:|--:|"]
     for place in places:
-        one = history.evaluations[place]
-        loss = f"{recent_loss(one['step']):.3f}" if one["step"] else ""
-        lines.append(f"| {one['step']:,} | {loss} | {one['loss']:.3f} | {one['bits_per_byte']:.3f} |")
+        step, loss, bits = (history.evaluations[place][name] for name in ("step", "loss", "bits_per_byte"))
+        recent = f"{recent_loss(step):.3f}" if step else ""
+        lines.append(f"| {step:,} | {recent} | {loss:.3f} | {bits:.3f} |")
     return "\n".join(lines)
 
 
 def samples() -> str:
     """Return what the model wrote at several moments."""
-    return "\n\n".join(f"After step {one['step']:,}:\n\n{_quoted(one['text'])}" for one in history.samples)
+    return "\n\n".join(f"After step {sample['step']:,}:\n\n{_quoted(sample['text'])}" for sample in history.samples)
 
 
 def _quoted(text: str) -> str:
@@ -116,7 +116,7 @@ FIGURES: dict[str, Callable[[Any], object]] = {
 
 def written() -> str:
     """Return what the model in the box wrote after each beginning."""
-    return "\n\n".join(_quoted(f"{one['beginning']}{one['text']} …") for one in writing)
+    return "\n\n".join(_quoted(f"{text['beginning']}{text['text']} …") for text in writing)
 
 
 def writing_table() -> str:
