@@ -200,6 +200,7 @@ def test_operations_and_bytes_are_gpt2_smalls():
 # ---------------------------------------------------------------- peers
 
 
+@pytest.mark.slow
 def test_an_environment_is_made_again_when_its_pins_change_or_it_failed(tmp_path, monkeypatch):
     monkeypatch.setattr(preparing, "HOME", tmp_path / "home")
     monkeypatch.setattr(preparing, "REQUIREMENTS", tmp_path)

@@ -1,4 +1,4 @@
-"""The book as a reader sees it: each page is visited once, on a phone in light colors and then at a desk in dark ones."""
+"""The book as a reader sees it: each page is visited once, on a phone in light colors, then at a desk in dark ones."""
 
 import itertools
 import re
@@ -26,10 +26,11 @@ HOSTS = {
     *("numpy.org", "openai.com", "pixi.sh"),
 }
 
-#: What is wrong with a page as it lies in its window, in words. Nothing may stick out of the window, out of a figure, or
-#: lie over other words; what scrolls can be reached by key and says so; all that is read has the same two edges.
+#: What is wrong with a page as it lies in its window, in words. Nothing may stick out of the window, out of a figure,
+#: or lie over other words; what scrolls can be reached by key and says so; all that is read has the same two edges.
 LAYOUT = """least => {
-    const found = [], place = each => each.getBoundingClientRect(), all = which => [...document.querySelectorAll(which)];
+    const found = [], place = each => each.getBoundingClientRect();
+    const all = which => [...document.querySelectorAll(which)];
     const short = each => each.outerHTML.slice(0, 120);
     const overflow = document.scrollingElement.scrollWidth - innerWidth;
     if (overflow > 0) found.push(`the page is ${overflow} wider than the window`);
@@ -49,7 +50,8 @@ LAYOUT = """least => {
         if (svg.getAttribute('role') != 'img' || !svg.closest('figure').querySelector('figcaption').innerText.trim())
             found.push(`${title}: no role, or no caption`);
         words.forEach(({text, said, at}, number) => {
-            const outside = Math.max(frame.left - at.left, at.right - frame.right, frame.top - at.top, at.bottom - frame.bottom);
+            const outside = Math.max(
+                frame.left - at.left, at.right - frame.right, frame.top - at.top, at.bottom - frame.bottom);
             if (outside > 1) found.push(`${title}: ${said} sticks out by ${outside}`);
             const letter = parseFloat(getComputedStyle(text).fontSize) * frame.width / svg.viewBox.baseVal.width;
             if (letter < least - 0.01) found.push(`${title}: the letters of ${said} are ${letter} high`);
@@ -93,7 +95,8 @@ SHOW = """async theme => {
 
 #: The colors of a terminal, as transcripts show verdicts.
 TERMINAL = """() => Object.fromEntries([...document.querySelectorAll('.console [class*=terminal-]')].flatMap(each =>
-    [...each.classList].filter(name => /red|green|yellow/.test(name)).map(name => [name, getComputedStyle(each).color])))"""
+    [...each.classList].filter(name => /red|green|yellow/.test(name))
+        .map(name => [name, getComputedStyle(each).color])))"""
 
 #: Signs that a font does not have: then it depends on what follows in the list of fonts how wide they are.
 LACKING = """async () => {
