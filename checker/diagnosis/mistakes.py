@@ -54,7 +54,7 @@ class Sketch:
 
 def sketch(array: np.ndarray) -> Sketch:
     """Return the sketch of an array of any shape; of one that holds no numbers, its dtype and shape alone."""
-    numbers = array.ravel().astype(np.float64) if array.dtype.kind in "biuf" else np.empty(0)
+    numbers: np.ndarray = array.ravel().astype(np.float64) if array.dtype.kind in "biuf" else np.empty(0)
     finite = np.isfinite(numbers)
     odd = ""
     if not finite.all():
