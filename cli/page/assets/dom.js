@@ -1,4 +1,4 @@
-/** Make an element with attributes by their HTML names, handlers such as `onclick`, and text or elements inside. */
+/** Make an element. Properties have their names in HTML, or begin with `on`; children are text or elements. */
 export function make(tag, properties = {}, ...children) {
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(properties)) {

@@ -1,5 +1,5 @@
 // What one writes in: a text field on top of the same text in colors, with line numbers and marks. The browser's own
-// field brings undo, selection, phones' keyboards and screen readers; highlight.js, which mdBook ships, the colors.
+// field brings undo, selection, phones' keyboards and screen readers; mdBook ships highlight.js, which colors.
 import { make } from '/page/dom.js';
 
 const INDENT = '    ';
@@ -71,9 +71,8 @@ export function makeEditor(box, label, hears) {
         press.stopPropagation(); // the keys that turn mdBook's pages are keys of the text here
         const { key, ctrlKey, metaKey, altKey, isComposing } = press;
         const isCommand = ctrlKey || metaKey;
-        const does = isCommand ? { Enter: hears.check, s: hears.save }[key]
-            : altKey || isComposing || (key == 'Tab' && isTabFree) || (key == 'Backspace' && !isIndent())
-                ? null : keys[key];
+        const isPlain = altKey || isComposing || (key == 'Tab' && isTabFree) || (key == 'Backspace' && !isIndent());
+        const does = isCommand ? { Enter: hears.check, s: hears.save }[key] : !isPlain && keys[key];
         if (key != 'Shift') isTabFree = key == 'Escape';
         if (!does) return;
         press.preventDefault();

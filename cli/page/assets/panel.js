@@ -66,8 +66,8 @@ export class Panel {
         this.section.setAttribute('role', 'region');
         this.section.setAttribute('aria-label', `Write ${this.name}`);
         const file = this.section.querySelector('p.file');
-        this.section.replaceChildren(file, box, tools, make('p', { class: 'keys' }, keys),
-            this.state, this.notice, result, this.help);
+        const hint = make('p', { class: 'keys' }, keys);
+        this.section.replaceChildren(file, box, tools, hint, this.state, this.notice, result, this.help);
         this.verdict = new Verdict(result, line => this.editor.goTo(line));
         this.editor = makeEditor(box, `Your ${this.name}`, {
             changed: () => this.changed(),
@@ -184,7 +184,7 @@ export class Panel {
         if (file.text == this.editor.text) return this.accept(file), this.changed();
         this.conflict = file;
         this.chooser = make('div', { class: 'choice conflict', role: 'alert' },
-            make('p', {}, `${this.name} was saved elsewhere, and the editor's text is not saved. Which is to stay?`),
+            make('p', {}, `${this.name} was saved elsewhere, and your text here is not saved. Which is to stay?`),
             make('p', {},
                 button('Keep what is in the editor', () => this.decide(true)),
                 button('Take what is on disk', () => this.decide(false))),
@@ -253,8 +253,8 @@ export class Panel {
     async hint(isSure = false) {
         const { ask: question, number, is_all: isAll } = await post(`${this.path}/hint`, { sure: isSure });
         if (question) return this.confirm(question, 'Show it', () => this.hint(true));
-        const hints = [...document.querySelectorAll('main > details.hint')];
-        const tiers = hints.slice(0, number).map(tier => tier.cloneNode(true));
+        const ofPage = [...document.querySelectorAll('main > details.hint')];
+        const tiers = ofPage.slice(0, number).map(tier => tier.cloneNode(true));
         tiers.forEach(tier => tier.querySelectorAll('.buttons').forEach(each => each.remove()));
         tiers.at(-1).open = true;
         this.help.replaceChildren(...tiers);

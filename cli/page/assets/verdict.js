@@ -107,10 +107,10 @@ export class Verdict {
 
     /** Return the element that records of one kind go into as long as no other comes. */
     into(tag, kind) {
-        if (this.log.lastElementChild?.className != kind) {
-            this.log.append(make(tag, { class: kind, tabindex: tag == 'pre' && 0 }));
-        }
-        return this.log.lastElementChild;
+        if (this.log.lastElementChild?.className == kind) return this.log.lastElementChild;
+        const made = make(tag, { class: kind, tabindex: tag == 'pre' && 0 });
+        this.log.append(made);
+        return made;
     }
 
     mark(line, sentence) {
@@ -121,8 +121,8 @@ export class Verdict {
     }
 
     link(line) {
-        const onclick = () => this.goTo(line);
-        return line ? make('button', { type: 'button', class: 'line', onclick }, `line ${line}`) : '';
+        if (!line) return '';
+        return make('button', { type: 'button', class: 'line', onclick: () => this.goTo(line) }, `line ${line}`);
     }
 }
 

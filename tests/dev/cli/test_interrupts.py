@@ -83,22 +83,6 @@ def test_ctrl_c_ends_what_run_was_told_to_do(ignoring, task):
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("module", ["cli.main", "cli.tasks", "tools.main"])
-def test_every_way_to_a_command_restores_ctrl_c_first(ignoring, module):
-    script = f"""
-import contextlib, signal, sys
-from {module} import main
-assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-sys.argv[1:] = ["doctor", "--help"] if "{module}" == "cli.main" else ["--help"]
-with contextlib.suppress(SystemExit):
-    main()
-print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
-"""
-    with ignoring("-c", script) as program:
-        said = program.communicate(timeout=60)[0]
-    assert said.splitlines()[-1] == "True"
-
-
 def test_a_handler_that_someone_has_chosen_stays():
     chosen = signal.signal(signal.SIGINT, lambda *arguments: None)
     try:

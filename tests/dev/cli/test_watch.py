@@ -13,7 +13,7 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
-from cli.watch import inputs, ready
+from cli.watch import inputs
 from cli.watch.follow import KEYS
 from tests.dev.terminal import Terminal, ended
 
@@ -179,19 +179,6 @@ print(*sorted(name for name in sys.modules if name.startswith(("solutions.", "gr
 """
     for task, seen in (("w03", ""), ("s07", "solutions.solution_01")):
         assert course.python("-c", script, task).stdout.splitlines()[-1:] == [seen]
-
-
-def test_a_change_in_any_folder_that_a_child_imports_from_is_noticed(tmp_path, monkeypatch):
-    for name, place in (("ROOT", tmp_path), ("SOLUTIONS", tmp_path / "solutions"), ("TESTS", tmp_path / "tests")):
-        monkeypatch.setattr(ready, name, place)
-    folders = ("cli", "checker/claims", "solutions", "tests/attempts")
-    for name in folders:
-        (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "changed.py").write_text("")
-    for name in folders:
-        later = ready.newest_change() + 10**9
-        os.utime(tmp_path / name / "changed.py", ns=(later, later))
-        assert ready.newest_change() == later
 
 
 def test_where_the_system_has_no_watches_left(tmp_path, monkeypatch):

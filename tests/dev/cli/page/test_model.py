@@ -1,4 +1,4 @@
-"""What interactive figures ask the model, whose process runs a learner's steps and may end; the server goes on."""
+"""What interactive figures ask the model, in a process that may do anything, since it runs a learner's steps."""
 
 import json
 import os
