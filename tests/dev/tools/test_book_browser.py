@@ -26,8 +26,8 @@ HOSTS = {
     *("numpy.org", "openai.com", "pixi.sh"),
 }
 
-#: What is wrong with a page as it lies in its window, in words. Nothing may stick out of the window, out of a figure,
-#: or lie over other words; what scrolls can be reached by key and says so; all that is read has the same two edges.
+#: What is wrong with a page as it lies in its window, in words. Nothing may stick out of the window or of a figure, or
+#: lie over other words; what scrolls can be reached by key and says so; all that is read has the same two edges.
 LAYOUT = """least => {
     const found = [], place = each => each.getBoundingClientRect();
     const all = which => [...document.querySelectorAll(which)];
@@ -94,9 +94,9 @@ SHOW = """async theme => {
 }"""
 
 #: The colors of a terminal, as transcripts show verdicts.
-TERMINAL = """() => Object.fromEntries([...document.querySelectorAll('.console [class*=terminal-]')].flatMap(each =>
-    [...each.classList].filter(name => /red|green|yellow/.test(name))
-        .map(name => [name, getComputedStyle(each).color])))"""
+TERMINAL = """() => Object.fromEntries(['red', 'green', 'yellow'].map(name => `terminal-${name}`)
+    .map(name => [name, document.querySelector(`.console .${name}`)])
+    .filter(([name, found]) => found).map(([name, found]) => [name, getComputedStyle(found).color]))"""
 
 #: Signs that a font does not have: then it depends on what follows in the list of fonts how wide they are.
 LACKING = """async () => {
