@@ -10,7 +10,7 @@ import pytest
 
 from cli.tasks import CannotRun, install
 
-EVERY_RUN = ("--numprocesses", "auto", "--dist", "loadgroup", "--durations", "10")
+EVERY_RUN = ("--numprocesses", "auto", "--dist", "loadgroup", "--durations", "10", "-rs")
 
 
 def enter_dev() -> None:

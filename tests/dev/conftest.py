@@ -22,20 +22,6 @@ interrupts.restore()  # what the tests start, and send signals to, is to begin a
 NEED_BROWSER = "COURSE_TESTS_NEED_BROWSER"  # not empty: a test of a page fails without a browser
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave tests of pages to ``./run test --all``."""
-    if "browser" in getattr(item, "fixturenames", ()):
-        item.add_marker("slow")
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say at the end how many tests want a browser."""
-    skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", ())]
-    if reasons := [reason for reason in skipped if NEED_BROWSER in reason]:
-        terminalreporter.write_line(f"Tests of pages: {len(reasons)}. {reasons[0]}", yellow=True)
-
-
 @pytest.fixture(autouse=True)
 def _handler_of_ctrl_c() -> Iterator[None]:
     """Refuse a test that leaves another handler of Ctrl-C: with Python's own, MAX takes a hundred times as long."""

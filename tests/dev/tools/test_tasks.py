@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import click
+import jsonschema
 import pytest
 
 from checker.course.paths import ROOT
@@ -58,10 +59,8 @@ def test_every_command_and_every_step_has_its_task():
 
 
 def test_the_manifest_is_valid():
-    schema = os.environ.get("PIXI_SCHEMA")
-    if not schema:
+    if not (schema := os.environ.get("PIXI_SCHEMA")):
         pytest.skip("PIXI_SCHEMA does not name a copy of pixi's schema")
-    jsonschema = pytest.importorskip("jsonschema")
     jsonschema.validate(MANIFEST, json.loads(Path(schema).read_text()))
 
 
