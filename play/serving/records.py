@@ -35,6 +35,7 @@ class Record:
     status: int = 0  # of the answer; 0 if the client went away before there was one
     seconds: float = 0.0  # until the answer was complete, or the client had gone
     complete: bool = False  # the answer was sent to its end
+    stream: bool = False  # the answer comes in pieces
     texts: int = 0  # how many the request asks for
     prompt_tokens: int = 0
     generated_tokens: int = 0
@@ -82,6 +83,7 @@ class Recording:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 record.status, record.model_id = message["status"], headers.get(ID, "")
+                record.stream = headers.get("content-type", "").startswith("text/event-stream")
                 headers[ID] = record.id
             else:  # before it is sent: the client may hang up at once
                 last = message.get("body", b"").rstrip().endswith(LAST_EVENT)

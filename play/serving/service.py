@@ -14,12 +14,11 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from play.serving.records import CURRENT
 
@@ -51,17 +50,6 @@ def retry_after(seconds: int) -> dict[str, str]:
     return {"retry-after": str(seconds)}
 
 
-@dataclass(eq=False)
-class Run:
-    """One request that the model's application answers, and how far it has got."""
-
-    clock: asyncio.Timeout
-    end: tuple[str, int] | None = None  # why it is ended before its time, and when to ask again
-    started: bool = False  # the answer's status is on its way
-    stream: bool = False
-    finished: bool = False
-
-
 class Service:
     """Hands requests to the application of the moment, while there is one and there are places.
 
@@ -81,7 +69,8 @@ class Service:
         self.restarts = 0
         self.taken = 0  # places
         self.busy_since = 0.0  # by time.monotonic(): since then, there has always been a text
-        self.runs: set[Run] = set()
+        #: By the clock of each request that runs, why it is ended before its time, and when to ask again.
+        self.runs: dict[asyncio.Timeout, tuple[str, int] | None] = {}
 
     @property
     def running(self) -> int:
@@ -126,44 +115,35 @@ class Service:
         Raises:
             HTTPException: it is not taken.
         """
-        record, run = CURRENT.get(), Run(asyncio.timeout(self.seconds))
-
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                run.started = True
-                run.stream = any(value.startswith(b"text/event-stream") for _, value in message["headers"])
-            else:
-                run.finished = not message.get("more_body", False)
-            await send(message)
-
+        record, clock = CURRENT.get(), asyncio.timeout(self.seconds)
         with self._places(record.texts):
             assert self.app is not None, "else there is an obstacle"
             try:
-                async with run.clock:
-                    self.runs.add(run)
-                    await self.app(scope, receive, sending)
+                async with clock:
+                    self.runs[clock] = None
+                    await self.app(scope, receive, send)
             except Exception:  # TimeoutError, or what the application makes of being stopped
-                if not run.clock.expired():
+                if not clock.expired():
                     raise
             finally:
-                self.runs.discard(run)
-        if run.clock.expired() and not run.finished:
+                end = self.runs.pop(clock, None)
+        if clock.expired() and not record.complete:
             too_long = f"the request took longer than {self.seconds:g} s; ask for fewer tokens, or when less is asked"
-            record.ended, wait = run.end or (too_long, 0)
-            record.error = 503 if run.end else 504
+            record.ended, wait = end or (too_long, 0)
+            record.error = 503 if end else 504
             content = error(record.error, record.ended)
-            if not run.started:
+            if not record.status:
                 headers = retry_after(wait) if wait else {}
                 await JSONResponse(content, record.error, headers)(scope, receive, send)
-            elif run.stream:  # the half of any other answer is cut off
+            elif record.stream:  # the half of any other answer is cut off
                 await send({"type": "http.response.body", "body": b"data: " + json.dumps(content).encode() + b"\n\n"})
 
     def end_all(self, why: str, wait: int) -> None:
         """End every request that runs, with status 503."""
-        for run in self.runs:
-            if not (run.end or run.clock.expired()):
-                run.end = why, wait
-                run.clock.reschedule(0.0)  # long past
+        for clock, end in self.runs.items():
+            if not (end or clock.expired()):
+                self.runs[clock] = why, wait
+                clock.reschedule(0.0)  # long past
 
     async def keep(self, model: Model, restart: bool, tell: Callable[[str], None], ready: Callable[[], None]) -> None:
         """Run the model until this is canceled.
