@@ -106,7 +106,7 @@ def run_for(names: Sequence[str], function: Callable[..., Any], *arguments: np.n
 
 def _called(function: Callable[..., Any], arguments: Sequence[np.ndarray | float]) -> Any:
     with lazily():
-        return function(*(one if isinstance(one, int | float) else tensor(one) for one in arguments))
+        return function(*(value if isinstance(value, int | float) else tensor(value) for value in arguments))
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -156,12 +156,12 @@ def compiled(
     if device != "cpu":
         module.to(target)
     dtypes = [dtype] * len(shapes) if isinstance(dtype, DType) else dtype
-    types = [TensorType(one, list(shape), device=target) for one, shape in zip(dtypes, shapes, strict=True)]
+    types = [TensorType(each, list(shape), device=target) for each, shape in zip(dtypes, shapes, strict=True)]
     with compiling(f"your module for {device}"):
         graph = module.compile(*types)
 
     def call(*arrays: np.ndarray) -> Any:
         result = graph(*(tensor(array).to(target) for array in arrays))
-        return result.to(CPU()) if isinstance(result, Tensor) else tuple(one.to(CPU()) for one in result)
+        return result.to(CPU()) if isinstance(result, Tensor) else tuple(part.to(CPU()) for part in result)
 
     return call

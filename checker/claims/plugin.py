@@ -63,7 +63,7 @@ def draw(request: pytest.FixtureRequest) -> Draw:
     recorded = read_reference(file) if file.is_file() else None
     sizes = {size for array in recorded.values() for size in array.shape} if recorded else set()
     settings = {value for value in recorded.config.values() if isinstance(value, int)} if recorded else set()
-    return Draw(getattr(request, "param", 0), {one for one in sizes | settings if one >= SMALLEST_AVOIDED})
+    return Draw(getattr(request, "param", 0), {size for size in sizes | settings if size >= SMALLEST_AVOIDED})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -91,8 +91,8 @@ def answer_closed(step: Step) -> Iterator[None]:
 
 
 def _identity(path: Any) -> File:
-    found = os.stat(path)
-    return found.st_dev, found.st_ino
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
 
 
 @functools.cache

@@ -40,17 +40,17 @@ def error_in_words(error: BaseException) -> str:
     """Put an exception into words: its kind, its message without MAX's internals, and advice."""
     if isinstance(error, SystemExit):
         return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
-    if found := messages.row_looked_up(str(error)):
-        return f"Row {found[0]} of {_table_in(error) or 'a table'} is looked up, but it has only {found[1]} rows."
+    if row := messages.row_looked_up(str(error)):
+        return f"Row {row[0]} of {_table_in(error) or 'a table'} is looked up, but it has only {row[1]} rows."
     message = _shortened(what_was_said(error)) or "without a message"
-    said, advice = f"{type(error).__name__}: {message}", _advice(error, message)
-    return f"{said.rstrip('.')}. {advice}" if advice else said
+    sentence, advice = f"{type(error).__name__}: {message}", _advice(error, message)
+    return f"{sentence.rstrip('.')}. {advice}" if advice else sentence
 
 
 def _table_in(error: BaseException) -> str:
     """Return the learner's name for the Embedding in which an exception arose, if it arose in one."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    tables = [one for frame in frames if type(one := frame.f_locals.get("self")).__name__ == "Embedding"]
+    tables = [owner for frame in frames if type(owner := frame.f_locals.get("self")).__name__ == "Embedding"]
     for frame in reversed(frames if tables else []):
         for holder in frame.f_locals.values():
             for name, value in getattr(holder, "__dict__", {}).items():

@@ -77,7 +77,7 @@ class Diagnosis:
         labels = {function: label for label, function in self.functions.items()}
         mistakes = load_attempts(self.step).mistakes
         return {
-            name: {labels[one] for one in places(self.solution, edits, self.step.language)}
+            name: {labels[function] for function in places(self.solution, edits, self.step.language)}
             for name, edits in mistakes.items()
         }
 
@@ -125,7 +125,7 @@ class Diagnosis:
                     fixed = fixed_numbers(source, self.solution, self.functions[label], path)
                     outcome = replace(outcome, location=fixed)
                 explained.append(_explained(claim, label, mistake, outcome))
-        answered = {one.claim for one in explained}
+        answered = {each.claim for each in explained}
         for claim, outcome in refused.items():
             if claim not in answered:
                 waited_for = alone.called_by(outcome.about, blamed)
@@ -194,7 +194,7 @@ class Alone:
         }
         self.calls = calls(tree)
         self.only_functions_differ = same_code(self._grafted(diagnosis.functions), solution)
-        self.missing = {one.blank.label for one in unwritten(source, diagnosis.solution)}
+        self.missing = {each.blank.label for each in unwritten(source, diagnosis.solution)}
         self.doubtful: dict[str, Outcome] = {}
 
     def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> dict[str, dict[str, Outcome]]:
@@ -212,22 +212,22 @@ class Alone:
         found = {label: dict(claims) for label, claims in questions.items()}
         beside_right = {label: (labels & set(wrong)) - {label} for label in questions}
         for label, outcomes in self.try_(beside_right, questions).items():
-            found[label] |= {claim: one for claim, one in outcomes.items() if self._fits(one)}
+            found[label] |= {claim: outcome for claim, outcome in outcomes.items() if self._fits(outcome)}
         failed = {label: own for label, outcomes in found.items() if (own := _failed(outcomes))}
         beside_none = {label: labels - {label} for label in failed if labels - {label} != beside_right[label]}
         for label, outcomes in self.try_(beside_none, failed).items():
-            for claim, one in outcomes.items():
-                if self._fits(one) and not agrees(one, found[label][claim]):
+            for claim, outcome in outcomes.items():
+                if self._fits(outcome) and not agrees(outcome, found[label][claim]):
                     self.doubtful[claim] = found[label][claim]
-                    found[label][claim] = one
+                    found[label][claim] = outcome
         return found
 
     def called_by(self, label: str, wrong: Collection[str]) -> list[str]:
         """Return those of the ``wrong`` functions that one calls; if it is seen to call none, all but itself."""
         names = self.diagnosis.functions
-        others = [one for one in wrong if one != label]
+        others = [other for other in wrong if other != label]
         called = self.calls.get(names.get(label, ""), set())
-        return [one for one in others if names.get(one) in called] or others or list(wrong)
+        return [other for other in others if names.get(other) in called] or others or list(wrong)
 
     def try_(
         self, replaced: Mapping[str, Collection[str]], claims: Mapping[str, Collection[str]]
@@ -254,8 +254,8 @@ class Alone:
         It is not if the missing attribute is one that another of the learner's functions sets, or if a function with a
         blank is called with arguments that the solution's does not take.
         """
-        said = outcome.observed if isinstance(outcome.observed, str) else ""
-        attribute, call = NO_ATTRIBUTE.match(said), WRONG_CALL.match(said)
+        error = outcome.observed if isinstance(outcome.observed, str) else ""
+        attribute, call = NO_ATTRIBUTE.match(error), WRONG_CALL.match(error)
         return not ((attribute and attribute[1] in self.attributes) or (call and call[1] in self.diagnosis.functions))
 
     def _grafted(self, labels: Iterable[str]) -> ast.Module:

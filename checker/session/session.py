@@ -106,7 +106,8 @@ class Session:
     @property
     def drawn_failed(self) -> bool:
         """Whether the recorded numbers are right, and others are not."""
-        return any(claim.partition("[")[0] in self.drawn for claim, said in self.state.outcomes.items() if said == FAIL)
+        outcomes = self.state.outcomes.items()
+        return any(claim.partition("[")[0] in self.drawn for claim, outcome in outcomes if outcome == FAIL)
 
     @property
     def is_complete(self) -> bool:
@@ -219,11 +220,9 @@ class Session:
         """Say that the learner may go on, once compiling takes a while."""
         if self.has_passed and not self.may_go_on:
             self.may_go_on = True
-            self._say(
-                "Shape check passed: this step is complete. MAX now compiles it for your machine. "
-                f"You may go on: {self.view.stopping} keeps the pass.",
-                aside=True,
-            )
+            self._say("Shape check passed: this step is complete.", aside=True)
+            again = f"You may go on: {self.view.stopping} keeps the pass."
+            self._say(f"MAX now compiles it for your machine. {again}", aside=True)
 
     def _take(self, event: Claimed) -> None:
         """Show a claim, or hold it from the first failure on: its explanation may say that it waits for another."""
@@ -254,7 +253,7 @@ class Session:
         if location:
             return location.line
         functions = self.step.language.functions(self.source) if about else {}
-        return next((found.defined for name, found in functions.items() if name.rpartition(".")[2] == about), None)
+        return next((each.defined for name, each in functions.items() if name.rpartition(".")[2] == about), None)
 
     # ------------------------------------------------------------ the end
 
