@@ -24,12 +24,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from play.serving.keys import Keys
+from play.serving.options import BODY_SECONDS, LARGEST_BODY
 from play.serving.records import CURRENT, PROBES, Record, Recording
 from play.serving.service import Service, error, retry_after
 from play.serving.validation import InvalidRequest, ModelLimits, validated
 
-LARGEST_BODY = 1 << 20  # bytes; a full context of tokens has a few thousand
-BODY_SECONDS = 30.0  # in which all of it must have come
 #: MAX's server has other paths, and some of them change its state.
 PATHS = {"/v1/completions": "POST", "/v1/models": "GET", "/version": "GET"}
 

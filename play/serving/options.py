@@ -18,6 +18,8 @@ MODULES, KERNELS, QUANTIZE = "GPT2_MODULES", "GPT2_KERNELS", "GPT2_QUANTIZE"
 
 #: At most, of a text that waits, in all processes of a server; ``tests/dev/play/test_serve.py`` measures it.
 WAITING_MB = 0.25
+LARGEST_BODY = 1 << 20  # bytes; a full context of tokens has a few thousand
+BODY_SECONDS = 30.0  # in which all of it must have come
 
 
 class CannotServe(Exception):

@@ -20,8 +20,7 @@ import pytest
 
 from checker.course.paths import ROOT, SMALL_MODEL
 from play.serving import options
-from play.serving.front import LARGEST_BODY
-from play.serving.options import WAITING_MB, Options
+from play.serving.options import LARGEST_BODY, WAITING_MB, Options
 from play.serving.validation import LONGEST_STOP, MOST_STOP_TOKENS, MOST_STOPS
 
 openai = pytest.importorskip("openai")

@@ -24,8 +24,7 @@ from checker.course.steps import find_step
 from checker.numeric.tolerance import TOLERANCE
 from cli import finished
 from cli.doctor import NEEDED_GB as needed_gb
-from play.serving.front import BODY_SECONDS, LARGEST_BODY
-from play.serving.options import WAITING_MB
+from play.serving.options import BODY_SECONDS, LARGEST_BODY, WAITING_MB
 from solutions.solution_01 import GPT2Config
 from tools.benchmarks.bench import MOST_TOKENS
 from tools.book_maker.values.arithmetic import (

@@ -8,9 +8,8 @@ import httpx
 import pytest
 
 from play.serving import front, service
-from play.serving.front import LARGEST_BODY
 from play.serving.keys import Keys, is_loopback, keys_of
-from play.serving.options import CannotServe, Options
+from play.serving.options import LARGEST_BODY, CannotServe, Options
 from play.serving.records import CURRENT
 from play.serving.service import DRAINING, MODEL_ENDED, OUT_OF_TIME, STUCK_SECONDS, Service
 from play.serving.validation import ModelLimits
