@@ -23,6 +23,7 @@ IN_WORDS = """centered = x - x.mean(-1)
 #: Right for the sizes of an array, and another function for those of a graph.
 WRONG_WHEN_COMPILED = "return {right} if str(x.shape[0]).isdigit() else x"
 UNTRACEABLE = "return {right} + 0 * int(x.shape[0])"
+STEP = find_step("s03")
 IS_A_YES = "You may go on: Ctrl-C keeps the pass."
 
 
@@ -142,7 +143,7 @@ def test_a_check_that_is_left_for_the_step_being_compiled_is_ended(course, in_on
 def test_a_compiler_that_gives_up_takes_no_yes_back():
     died, refused = CheckState(), CheckState(outcomes={"test_compiled": FAIL})
     said = {
-        state.has_failed: in_one_line(SimpleNamespace(step=find_step("s03"), state=state), Verdict(1))
+        state.has_failed: in_one_line(SimpleNamespace(step=STEP, state=state, conclude=lambda: Verdict(1)))
         for state in (died, refused)
     }
     assert said[False].startswith("s03 is not compiled; its pass is kept.")
