@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class Warming:
                     self.printer.line(f"  {what}: this failed, so MAX compiles them when they are needed. Its output:")
                     self.printer.line(output)
 
-    def do_all(self, todo: dict[str, Callable[[], str]], shares: dict[str, int]) -> Iterator[tuple[str, str]]:
+    def do_all(self, todo: Mapping[str, Callable[[], str]], shares: Mapping[str, int]) -> Iterator[tuple[str, str]]:
         """Call functions in threads; yield their names and what they return, as they end."""
         self.bar.update(self.task, description=", ".join(todo) if shares else "the checks of the solutions")
         pool, started = ThreadPoolExecutor(self.jobs), dict[str, float]()
