@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -68,6 +69,7 @@ class Warming:
     def __init__(self, printer: Printer, jobs: int, total: int) -> None:
         self.printer, self.jobs, self.seconds = printer, jobs, dict[str, float]()
         self.processes: list[subprocess.Popen[bytes]] = []
+        self.starting, self.is_over = threading.Lock(), False  # none starts once it is over
         columns = BarColumn(30), TextColumn("{task.percentage:3.0f}%"), TimeElapsedColumn()
         console = printer.console
         self.bar = Progress(
@@ -93,8 +95,8 @@ class Warming:
             started[what] = time.perf_counter()
             return todo[what]()
 
+        futures = {pool.submit(do, what): what for what in todo}
         try:
-            futures = {pool.submit(do, what): what for what in todo}
             for future in as_completed(futures):
                 what = futures[future]
                 self.seconds[what] = time.perf_counter() - started[what]
@@ -103,21 +105,26 @@ class Warming:
                 yield what, future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+            with self.starting:
+                self.is_over = self.is_over or not all(future.done() for future in futures)
             for process in self.processes:
-                if process.poll() is None:
+                if self.is_over and process.poll() is None:
                     with suppress(ProcessLookupError):
                         os.killpg(process.pid, signal.SIGKILL)
 
     def _run(self, work: Work) -> str:
         """Carry out some work in a process group of its own; return its output if it fails."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", *work.command],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        self.processes.append(process)
+        with self.starting:
+            if self.is_over:
+                return ""
+            process = subprocess.Popen(
+                [sys.executable, "-m", *work.command],
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            self.processes.append(process)
         output, _ = process.communicate()
         return output.decode(errors="replace") if process.returncode else ""
 
