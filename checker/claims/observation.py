@@ -269,7 +269,7 @@ def outcome_of(error: BaseException, path: str, about: str, gone: Collection[str
             from checker.diagnosis.exceptions import location_of
 
             location = location_of(error.__cause__, path, error.wanted)
-        return Outcome(FAIL, error.sentence, location, observed, about, error.compared)
+        return Outcome(FAIL, error.sentence, location, observed, about, error.compared, measured=not error.wanted)
     function, _ = place_in(error, path)
     if isinstance(error, NotImplementedError) and function:
         return Outcome(WAITS, f"waits until {function} is written", about=about)

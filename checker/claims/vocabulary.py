@@ -115,7 +115,7 @@ def error_of(what: str, call: Callable[[], object], kind: type[Exception] = Valu
     except Exception as error:
         sentence = f"{what} raises {type(error).__name__}, and must raise {kind.__name__}."
         raise Refusal(sentence, wanted=kind.__name__) from error
-    raise Refusal(f"{what} is accepted, and must raise {kind.__name__}.")
+    raise Refusal(f"{what} is accepted, and must raise {kind.__name__}.", wanted=kind.__name__)
 
 
 def equal(

@@ -23,7 +23,6 @@ from checker.diagnosis.mistakes import (
     Answers,
     Outcome,
     Outcomes,
-    Sketch,
     agrees,
     read_answers,
     telling_apart,
@@ -278,7 +277,7 @@ def _all_from(refused: Outcomes, sentence: str) -> list[Explained]:
 
 def _explained(claim: str, about: str, mistake: str, outcome: Outcome) -> Explained:
     """Return why a claim fails: the mistake's name, and what was measured; an error's words would say it once more."""
-    parts = [mistake, outcome.sentence] if isinstance(outcome.observed, Sketch) else [mistake or outcome.sentence]
+    parts = [mistake, outcome.sentence] if outcome.measured else [mistake or outcome.sentence]
     numbers = outcome.compared is not None
     return Explained(claim, about, FAIL, " ".join(filter(None, parts)), mistake, outcome.location, numbers)
 

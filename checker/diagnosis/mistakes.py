@@ -81,7 +81,8 @@ class Outcome:
 
     ``verdict`` is ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
     ``observed`` is a sketch of the array that did not fit, or the words of the refusal or error: what naming compares.
-    ``compared`` is what ``--show`` shows.
+    ``compared`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
+    error it raised.
     """
 
     verdict: str
@@ -90,6 +91,7 @@ class Outcome:
     observed: Sketch | str | None = None
     about: str = ""
     compared: Comparison | None = None
+    measured: bool = False
 
 
 Outcomes = Mapping[str, Outcome]  # claim -> outcome
