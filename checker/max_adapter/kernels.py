@@ -159,11 +159,14 @@ def install_operations(lost: Callable[[Exception], None]) -> None:
     run_custom, gathering = known[mo.CustomOp], {op: known[op] for op in (mo.GatherOp, mo.GatherNdOp)}
     is_known, verify_any = _interpreter._is_interpretable_custom, KernelLibrary.verify_custom_op
 
+    def is_interpretable(op: Any) -> bool:
+        return bool(PRODUCT.fullmatch(op.symbol)) or is_known(op)
+
     def verify(library: KernelLibrary, op: Any) -> None:
         if not PRODUCT.fullmatch(op.attributes["symbol"].value):
             verify_any(library, op)
 
-    _interpreter._is_interpretable_custom = lambda op: bool(PRODUCT.fullmatch(op.symbol)) or is_known(op)
+    _interpreter._is_interpretable_custom = is_interpretable
     KernelLibrary.verify_custom_op = verify  # type: ignore[method-assign, assignment]
     handlers.register_op_handler(mo.CustomOp)(partial(_multiply, run_custom))
     for op, run in gathering.items():
