@@ -9,6 +9,12 @@ from typing import Any
 
 from play.serving.options import KERNELS, MODULES, QUANTIZE, CannotServe, Options, check_version, choose_modules
 
+RAY = {  # the environment of its processes, and of its package, which reads it when it is imported
+    "RAY_DEDUP_LOGS": "0",  # a line of one replica's log is not left out because another said the same
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "30",  # not 5: on a busy machine, what takes requests starts slowly
+    "RAY_USAGE_STATS_ENABLED": "0",  # Ray reports nothing to its makers
+}
+
 
 def serve(
     tell: Callable[[str], None],
@@ -70,6 +76,7 @@ def serve(
         os.environ[KERNELS] = "linear"
     try:
         if replicas > 1:
+            os.environ.update(RAY)
             from play.serving.replicas import serve_replicas
 
             return serve_replicas(replicas, chosen, keys, tell)

@@ -37,11 +37,6 @@ LAST_SECONDS = 10.0  # in which a replica ends after its grace
 OBJECTS = 100 << 20  # bytes; Ray takes a third of the memory if it is not told, and requests are small
 NO_METRICS = "each replica counts for itself, so there are no figures of all of them; --log-json logs every request"
 QUIET = {"enable_access_log": False, "log_level": "WARNING"}  # each replica has a log of its own
-ENVIRONMENT = {  # of Ray's processes
-    "RAY_DEDUP_LOGS": "0",  # a line of one replica's log is not left out because another said the same
-    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "30",  # not 5: on a busy machine, what takes requests starts slowly
-    "RAY_USAGE_STATS_ENABLED": "0",  # Ray reports nothing to its makers
-}
 
 
 class Replica:
@@ -60,9 +55,9 @@ class Replica:
         if options.log_json:
             records.log_as_json()
             tell = records.LOGGER.info
-        served = Served(options, keys)
+        served, ready = Served(options, keys), functools.partial(tell, "a replica is ready")
         self.service, self.front, self.grace = served.service, served.front, options.grace
-        self.model = asyncio.create_task(self.service.keep(served.model, options.restart, tell, lambda: None))
+        self.model = asyncio.create_task(self.service.keep(served.model, options.restart, tell, ready))
         opened = asyncio.create_task(self.service.opened.wait())
         await asyncio.wait({self.model, opened}, return_when=asyncio.FIRST_COMPLETED)
         await self.check_health()
@@ -113,7 +108,6 @@ def serve_replicas(count: int, options: Options, keys: Keys | None, tell: Callab
     Raises:
         CannotServe: Ray or a replica cannot be started.
     """
-    os.environ.update(ENVIRONMENT)
     variables = {name: os.environ[name] for name in (MODULES, KERNELS, QUANTIZE) if name in os.environ}
     address = os.environ.get("RAY_ADDRESS", "local")
     alone: Any = {"include_dashboard": False, "object_store_memory": OBJECTS} if address == "local" else {}

@@ -1,9 +1,11 @@
 """Two replicas in Ray Serve: they share the requests, one is killed and replaced, and a signal lets both finish."""
 
+import os
 import re
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -16,12 +18,28 @@ pytest.importorskip("ray")
 
 
 class Replicas(Server):
-    def processes(self, name):
-        processes = psutil.Process(self.process.pid).children(recursive=True)
-        return [process for process in processes if name in " ".join(process.cmdline())]
+    def said(self, words):
+        """How often it has printed this."""
+        return os.pread(self.log.fileno(), 1 << 20, 0).count(words.encode())
 
-    def workers(self):
-        return self.processes("multiprocessing.spawn")
+    def answers(self):
+        """Not before all of them do."""
+        return self.said("2 replicas are ready") and super().answers()
+
+    def until_ready(self, count):
+        """Wait until this many replicas have become ready in all."""
+        limit = time.monotonic() + START_SECONDS
+        while self.said("a replica is ready") < count or not self.answers():
+            assert time.monotonic() < limit, "a replica is not replaced"
+            time.sleep(0.2)
+
+    def oldest(self, name):
+        """The process of that name that has lived the longest."""
+        named = []
+        for process in psutil.Process(self.process.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                named += [process] if name in " ".join(process.cmdline()) else []
+        return min(named, key=psutil.Process.create_time)
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +50,9 @@ def replicas(tmp_path_factory):
         yield server
 
 
-def until_two_work(server):
-    limit = time.monotonic() + START_SECONDS
-    while len(server.processes("ray::ServeReplica")) < 2 or len(server.workers()) < 2 or not server.answers():
-        assert time.monotonic() < limit, "a replica is not replaced"
-        time.sleep(0.2)
-
-
 def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(replicas):
     server = replicas
-    until_two_work(server)
+    server.until_ready(2)
     text = server.text("Call me")
     assert "".join(part.choices[0].text for part in server.complete("Call me", stream=True)) == text
     raw = server.client.completions.with_raw_response
@@ -57,13 +68,11 @@ def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(replic
     assert problems == {openai.RateLimitError}
     assert len([request for request in asked if not request.exception()]) > 2, "one replica alone has two of them"
 
-    first, *_ = server.processes("ray::ServeReplica")
-    first.kill()
-    until_two_work(server)
+    server.oldest("ray::ServeReplica").kill()
+    server.until_ready(3)
     assert server.text("Call me") == text
-    server.workers()[0].kill()  # its replica says that it is not well, and is replaced, too
-    time.sleep(5)
-    until_two_work(server)
+    server.oldest("multiprocessing.spawn").kill()  # its replica says that it is not well, and is replaced, too
+    server.until_ready(4)
     assert [server.text("Call me") for _ in range(6)] == [text] * 6
 
     streams = [server.stream() for _ in range(2)]
