@@ -1,4 +1,4 @@
-"""Compile what the checks of all solutions need: ``python -m cli.claims.staging kernels model``, ``… graphs``.
+"""Compile what the checks of all solutions need: ``python -m checker.claims.staging kernels model``, ``… graphs``.
 
 ``warm`` starts each in a process of its own: two have MAX compile the recorded kernels, of the ``model`` and ``later``
 ones; another runs the compiled claims on every solution, keeps the graphs that they stage instead of compiling each,

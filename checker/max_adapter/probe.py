@@ -1,4 +1,4 @@
-"""Try the accelerator: ``python -m cli.max_adapter.probe`` adds on it, and prints its name if that is right.
+"""Try the accelerator: ``python -m checker.max_adapter.probe`` adds on it, and prints its name if that is right.
 
 It runs in a process of its own, which an unsuitable driver may end. It returns 1, with a sentence, if there is no
 accelerator.
