@@ -149,11 +149,11 @@ def take(checkout: Path) -> tuple[dict[Step, str | Unreadable], list[str]]:
     return texts, sorted(f"{STEPS}/{path.name}" for path in others if path not in files.values())
 
 
-def copy_course(place: Path, parts: Iterable[str] = PARTS, left_out: Sequence[str] = ("dev", "*.kept-*")) -> None:
+def copy_course(place: Path, parts: Iterable[str] = PARTS) -> None:
     """Copy parts of the course, with their bytecode, so that no copy compiles them again."""
     for part in parts:
         if (ROOT / part).is_dir():
-            shutil.copytree(ROOT / part, place / part, ignore=shutil.ignore_patterns(*left_out))
+            shutil.copytree(ROOT / part, place / part, ignore=shutil.ignore_patterns("dev", "*.kept-*"))
         else:
             shutil.copy2(ROOT / part, place / part)
 
@@ -216,7 +216,7 @@ def why_not(verdict: Record) -> str:
 
 
 def print_grade(printer: Printer, grade: Grade) -> None:
-    """Print the line of a step, and below it why it is a no."""
+    """Print the line of a step, and below it why it fails."""
     seconds = f" ({grade.seconds:.1f} s)" if grade.check else ""
     word = f"{grade.verdict:<{len(NOT_BEGUN)}}", STYLES.get(grade.verdict, "dim")
     printer.styled(f"  {grade.step.task}  ", word, f"  {grade.step.title}{seconds}")

@@ -60,8 +60,8 @@ def check_of(step: Step) -> click.Command:
 
 REPORT_OPTIONS: list[click.Parameter] = [
     click.Option(["--json", "as_json"], is_flag=True, help="Print the verdict as one JSON object, for other programs."),
-    click.Option(["--problems"], is_flag=True, help="Then print each no as FILE:LINE: error: WHY, for an editor."),
-    click.Option(["--github"], is_flag=True, help="Then print each no as an annotation, for GitHub's workflows."),
+    click.Option(["--problems"], is_flag=True, help="Then print each failure as FILE:LINE: error: WHY, for an editor."),
+    click.Option(["--github"], is_flag=True, help="Then print each failure as an annotation, for GitHub's workflows."),
 ]
 CHECK_OPTIONS: list[click.Parameter] = [
     click.Option(["--solution"], is_flag=True, help="Grade the reference solution instead of your file."),

@@ -86,7 +86,7 @@ def use_mine(*, fill_in: bool, anyway: bool, last: str = SERVER, more: Sequence[
         more: further steps that are needed.
 
     Returns:
-        What to say first: for which steps the reference stands in, and which have no yes from a check.
+        What to say first: for which steps the reference stands in, and which no check has passed.
 
     Raises:
         NotWritten: steps are not complete, and ``fill_in`` is false.

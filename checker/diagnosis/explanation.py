@@ -267,7 +267,7 @@ def _failed(outcomes: Outcomes) -> dict[str, Outcome]:
 
 
 def _all_from(refused: Outcomes, sentence: str) -> list[Explained]:
-    """Return the explanation of a file in which one cause, which lies in no single function, is behind every no."""
+    """Return the explanation of a file in which one cause, in no single function, is behind every failure."""
     (first, outcome), *others = refused.items()
     return [
         _explained(first, outcome.about, sentence, outcome),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from play.tokens import encode, end_of_text, load_tokenizer, token_texts
 from play.widgets.packing import Answer, attention_on, packed
 from play.widgets.timing import BATCHES, PROMPTS, Timer
 from solutions.solution_05 import check_token_ids
-from solutions.solution_13 import checkpoint_folder, load_pretrained
+from solutions.solution_13 import load_pretrained
 
 ROUNDS = 3  # of a measurement that somebody waits for
 MOST_TOKENS = 64  # of a text that a page asks about; more would be too small to see
@@ -28,19 +27,11 @@ class TooLong(ValueError):
 
 
 class Reader:
-    """The model of a checkpoint, which reads one text after another.
+    """The small model, which reads one text after another."""
 
-    Args:
-        name_or_folder: the checkpoint.
-
-    Raises:
-        ValueError: the checkpoint cannot be found or read.
-    """
-
-    def __init__(self, name_or_folder: str | Path = SMALL_MODEL) -> None:
-        folder = checkpoint_folder(name_or_folder)
-        self.tokenizer = load_tokenizer(folder)
-        self.model = load_pretrained(folder)
+    def __init__(self) -> None:
+        self.tokenizer = load_tokenizer(SMALL_MODEL)
+        self.model = load_pretrained(SMALL_MODEL)
 
     def ids_of(self, asked: Answer) -> np.ndarray:  # -> [1, seq]
         """Return the tokens that are asked about, as ``ids`` or as a ``text``.

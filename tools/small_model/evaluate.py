@@ -52,7 +52,6 @@ class NGram:
     """
 
     def __init__(self, order: int, corpus: Corpus):
-        self.order = order
         self.tables = []
         for n in range(1, order + 1):
             keys, counts = np.unique(grams(corpus.train, n), return_counts=True)

@@ -204,7 +204,7 @@ const widgets = (() => {
 
     /** Return whose steps have computed an answer. */
     function computedBy(steps) {
-        if (!steps.length) return 'The solutions computed this. Steps of yours that have a yes will take their place.';
+        if (!steps.length) return 'The solutions computed this. Steps of yours that pass will take their place.';
         const numbers = steps.map(step => step.slice(-2)), last = numbers.pop();
         const which = numbers.length ? `steps ${numbers.join(', ')} and ${last}` : `step ${last}`;
         return `Your ${which} computed this; the solutions stand in for the others.`;

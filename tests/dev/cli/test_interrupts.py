@@ -145,8 +145,8 @@ def test_ctrl_c_while_the_line_about_the_compiler_appears_leaves_a_terminal_that
         with pytest.raises(KeyboardInterrupt):
             printer.progress(Tick())
     printer.close()
-    printer.line("The yes is kept.")
+    printer.line("The pass is kept.")
     *_, last = shown.getvalue().split("\x1b[?25h")
     assert "compiling a graph" in shown.getvalue()
-    assert last.endswith("The yes is kept.\n")
+    assert last.endswith("The pass is kept.\n")
     assert "\x1b[?25l" not in last

@@ -1,4 +1,4 @@
-"""Nobody waits for a compiler: a module that has the right numbers and can be traced is a yes."""
+"""Nobody waits for a compiler: a module that has the right numbers and can be traced passes."""
 
 import json
 import os
@@ -24,7 +24,7 @@ IN_WORDS = """centered = x - x.mean(-1)
 WRONG_WHEN_COMPILED = "return {right} if str(x.shape[0]).isdigit() else x"
 UNTRACEABLE = "return {right} + 0 * int(x.shape[0])"
 STEP = find_step("s03")
-IS_A_YES = "You may go on: Ctrl-C keeps the pass."
+MAY_GO_ON = "You may go on: Ctrl-C keeps the pass."
 
 
 @pytest.fixture
@@ -35,14 +35,14 @@ def in_ones_own_way():
 
 @pytest.fixture
 def kept(course):
-    """What the course has kept of step 03's yes."""
+    """What the course has kept of step 03's pass."""
     return lambda: json.loads((course.root / ".course" / "progress.json").read_text())["pass"].get("step_03")
 
 
-def test_ctrl_c_while_max_compiles_keeps_the_yes(course, in_ones_own_way, kept):
+def test_ctrl_c_while_max_compiles_keeps_the_pass(course, in_ones_own_way, kept):
     course.write("s03", edits=in_ones_own_way)
     terminal = Terminal(course.root, "-m", "cli", "s03")
-    shown = terminal.expect(IS_A_YES)
+    shown = terminal.expect(MAY_GO_ON)
     assert "Pass: the outputs match Hugging Face's" in shown
     assert not kept()["compiled"]
     terminal.sendintr()
@@ -51,15 +51,15 @@ def test_ctrl_c_while_max_compiles_keeps_the_yes(course, in_ones_own_way, kept):
     assert "pass, not compiled" in course.python("-m", "cli", "status").stdout
 
 
-def test_what_is_compiled_at_once_is_told_in_one_yes(course, kept):
+def test_what_is_compiled_at_once_is_told_in_one_pass(course, kept):
     course.write("s03")
     run = course.check("s03")
     assert run.returncode == 0
-    assert IS_A_YES not in run.stdout
+    assert MAY_GO_ON not in run.stdout
     assert kept()["compiled"]
 
 
-def test_a_no_that_only_the_compiler_finds_takes_the_yes_back(course, kept):
+def test_a_failure_that_only_the_compiler_finds_takes_the_pass_back(course, kept):
     right = ONE_LINE.removeprefix("return ")
     course.write("s03", edits={ONE_LINE: f"{WRONG_WHEN_COMPILED.format(right=right)} + {random.random()} * 1e-9"})
     run = course.check("s03")
@@ -78,7 +78,7 @@ def test_what_cannot_be_traced_is_no_yes(course):
     run = course.check("s03")
     assert run.returncode == 1
     assert "  fail      compiled" in run.stdout
-    assert IS_A_YES not in run.stdout
+    assert MAY_GO_ON not in run.stdout
     assert "please report it" not in run.stdout
 
 
@@ -89,7 +89,7 @@ def test_what_the_compiler_is_known_to_refuse_is_no_yes(course):
     assert run.returncode == 1
     said = " ".join(run.stdout.split())
     assert "MAX compiles no softmax over a negative axis other than -1. Count the axis from the front" in said
-    assert IS_A_YES not in said
+    assert MAY_GO_ON not in said
     assert "please report it" not in said
     course.write("s07", edits={"F.softmax(scores)": "F.softmax(scores.transpose(-2, -1), axis=2).transpose(-2, -1)"})
     assert course.check("s07", "--no-compile").returncode == 0

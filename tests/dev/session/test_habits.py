@@ -1,4 +1,4 @@
-"""Habits from PyTorch and Python: the check shows the line to write instead, and that line leads to a yes."""
+"""Habits from PyTorch and Python: the check shows the line to write instead, and that line leads to a pass."""
 
 import random
 
@@ -26,7 +26,7 @@ def test_there_are_many():
 
 @pytest.mark.slow
 @every_step
-def test_what_the_check_tells_to_write_leads_to_a_yes(step, pytestconfig):
+def test_what_the_check_tells_to_write_leads_to_a_pass(step, pytestconfig):
     option, habits = pytestconfig.option, list(load_attempts(step).habits)
     drawn = habits if option.nightly else random.Random(f"{option.seed} {step.name}").sample(habits, DRAWN)
     told: list[Event] = []

@@ -41,7 +41,7 @@ def test_an_untouched_skeleton(course):
         assert lines[row["line"] - 1].strip() == "raise NotImplementedError"
 
 
-def test_a_yes(course):
+def test_a_pass(course):
     course.write("w05")
     verdict, status = checked(course, "--seed", "7")
     assert (verdict["verdict"], status, verdict["complete"], verdict["seed"]) == ("pass", 0, True, 7)
@@ -49,7 +49,7 @@ def test_a_yes(course):
     assert verdict["explanations"] == []
 
 
-def test_a_yes_without_the_compiled_verdict_is_not_complete(course):
+def test_a_pass_without_the_compiled_verdict_is_not_complete(course):
     done = course.check("s02", "--solution", "--json", "--no-compile")
     verdict = json.loads(done.stdout)
     assert (verdict["verdict"], verdict["complete"], verdict["file"]) == ("pass", False, "solutions/solution_02.py")

@@ -82,14 +82,14 @@ def needs() -> str:
     draw = Drawing("For every step, the earlier steps that its solution imports")
     steps = [step for step in all_steps() if step.name.startswith("step")]
     modules = [f"solutions.{step.solution_file.stem}" for step in steps]
-    needed = np.array([[module in imports(step.solution_file) for module in modules] for step in steps], float)
+    needed = np.array([[module in _imports(step.solution_file) for module in modules] for step in steps], float)
     rows, columns = [step.task for step in steps], [step.number for step in steps]
     later = np.triu(np.ones_like(needed, bool))
     draw.matrix(0, 0, needed, rows=rows, columns=columns, cell=20, spec=None, masked=later)
     return draw.svg()
 
 
-def imports(path: Path) -> set[str]:
+def _imports(path: Path) -> set[str]:
     """Return the modules that a file imports from; a kernel imports none of them."""
     if path.suffix != ".py":
         return set()
