@@ -61,7 +61,7 @@ def grade(checkout, *arguments, **options):
 
 def test_whatever_a_checkout_holds_every_step_has_its_own_grade(checkout):
     steps = ["w01", "w02", "w03", "w04", "w05", "w06", "w07", "w08", "s01", "s07"]
-    environment = os.environ | {"COURSE_QUIET_SECONDS": "1"}
+    environment = os.environ | {"COURSE_QUIET_SECONDS": "3"}
     done = grade(checkout, "--json", "--seed", "3", "--no-compile", "--steps", ",".join(steps), env=environment)
     report = json.loads(done.stdout)
     jsonschema.Draft202012Validator.check_schema(SCHEMA)

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 import psutil
@@ -256,16 +257,16 @@ ENDS = {
 def test_it_leaves_nothing_behind(course, watching, end, status):
     """No process, and the terminal as it was, also where it was stopped meanwhile and a shell has changed it."""
     terminal = watching("w01")
-    before = terminal.settings()
+    before = termios.tcgetattr(terminal.child_fd)
     terminal.expect(READY)
-    ours = terminal.settings()
+    ours = termios.tcgetattr(terminal.child_fd)
     assert ours != before
     wait_for_a_resting_child(terminal)
     terminal.kill(signal.SIGSTOP)
-    terminal.set(before)
+    termios.tcsetattr(terminal.child_fd, termios.TCSANOW, before)
     terminal.kill(signal.SIGCONT)
     deadline = time.monotonic() + 20
-    while terminal.settings() != ours and time.monotonic() < deadline:
+    while termios.tcgetattr(terminal.child_fd) != ours and time.monotonic() < deadline:
         time.sleep(0.05)
     file_of(course).write_text(beginning_with("print('endless', flush=True)\nwhile True: pass\n"))
     terminal.expect("| endless")
@@ -275,7 +276,7 @@ def test_it_leaves_nothing_behind(course, watching, end, status):
     shown = terminal.rest()
     assert terminal.exitstatus == status
     assert psutil.wait_procs(children, timeout=20)[1] == []
-    assert status is None or terminal.settings() == before
+    assert status is None or termios.tcgetattr(terminal.child_fd) == before
     assert "Traceback" not in shown
 
 
