@@ -34,7 +34,7 @@ MISTAKES = {
         LOGITS: F + "logits = self.lm_head(self.transformer(input_ids))\n"
         "        return F.concat([logits[:, 1:], logits[:, :1]], axis=1)"
     },
-    "The head has a bias; a checkpoint has none for it: bias=False.": {
+    "The head has a bias.": {
         HEAD: "Linear(config.n_embd, config.vocab_size)"
     },
     "The head goes the wrong way: from n_embd to vocab_size.": {
