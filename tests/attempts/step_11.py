@@ -34,9 +34,7 @@ MISTAKES = {
         LOGITS: F + "logits = self.lm_head(self.transformer(input_ids))\n"
         "        return F.concat([logits[:, 1:], logits[:, :1]], axis=1)"
     },
-    "The head has a bias.": {
-        HEAD: "Linear(config.n_embd, config.vocab_size)"
-    },
+    "The head has a bias.": {HEAD: "Linear(config.n_embd, config.vocab_size)"},
     "The head goes the wrong way: from n_embd to vocab_size.": {
         HEAD: "Linear(config.vocab_size, config.n_embd, bias=False)"
     },
