@@ -41,7 +41,11 @@ def causal_attention(library, query, key, value, starts):
     sizes = (batch, heads, seq, key.shape[2], d)
     library.causal_attention(floats(query), floats(key), floats(value), starts, *sizes, result)
     refuse_outside(result[-SPARE:], "causal_attention")
-    return result[:-SPARE].reshape(batch, seq, heads * d).copy()
+    output = result[:-SPARE].reshape(batch, seq, heads * d)
+    unwritten = int((output == UNTOUCHED).any(-1).sum())
+    if unwritten:  # tasks may have written the other rows at the same time, with another result each time
+        raise IndexError(f"causal_attention writes nothing for {unwritten} of {batch * seq} tokens")
+    return output.copy()
 
 
 def refuse_outside(spare, name):

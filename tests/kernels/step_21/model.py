@@ -59,4 +59,7 @@ def causal_attention(query, key, value, starts):
                     total - seq + first,
                     int(starts[sequence]),
                 )
+    unwritten = int((output == UNTOUCHED).any((2, 3)).sum())
+    if unwritten:  # as binding.py says it
+        raise IndexError(f"causal_attention writes nothing for {unwritten} of {batch * seq} tokens")
     return output.reshape(batch, seq, heads * d)
