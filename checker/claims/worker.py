@@ -13,13 +13,13 @@ import contextlib
 import gc
 import json
 import os
-import select
 import signal
 import sys
 from collections.abc import Callable, Collection, Mapping
 from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING
 
+from checker import interrupts
 from checker.claims.observation import Draws, Request, Tell, observe
 from checker.claims.plugin import read_reference
 from checker.claims.subjects import Compiles, answer_closed, load_answer, load_code, load_step
@@ -199,20 +199,10 @@ def prepare_ahead(step: Step, compiling: Compiles) -> None:
     gc.freeze()
 
 
-def rest() -> None:
-    """Stop this process until the parent wakes it with a job.
-
-    Once MAX has run an operation, one of its threads looks for work again and again. Where the hook "sleep" of
-    ``max_adapter/runtime.py`` cannot make it wait (on macOS), that takes a tenth of a core for as long as the process
-    waits.
-    """
-    if not select.select([sys.stdin], [], [], 0)[0]:
-        os.kill(os.getpid(), signal.SIGSTOP)
-
-
 def main() -> None:
     """Run one job and end."""
     pipe, *ahead = sys.argv[1:]
+    interrupts.end_with_the_parent(int(pipe))
 
     def tell(event: FromChild) -> None:
         os.write(int(pipe), encode(event))
@@ -223,7 +213,6 @@ def main() -> None:
     try:
         for name in ahead:
             prepare_ahead(Step(name), compiling)
-            rest()
         text = sys.stdin.read()
         sys.stdin.close()
         if not text:

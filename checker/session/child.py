@@ -30,8 +30,6 @@ PRINTED_LINES = 200  # of the learner's own output
 PRINTED_BYTES = 10_000  # of one such line
 ANSWER_SECONDS = 1  # for the child to say where it hangs
 LOW_PRIORITY = 10  # as `nice` has it
-#: Waits for the end of a pipe, which comes when this process ends, however that happens; then kills a group.
-GUARD = 'read -r line; kill -s KILL -- "-$1"'
 
 
 class Child:
@@ -39,7 +37,8 @@ class Child:
 
     Its ``program`` reads a job, a dataclass, from standard input. Started for a ``step``, it imports what that step's
     check needs (MAX above all) and waits. Every job gets a new process, not a fork of one that has imported MAX: MAX
-    starts threads when it is imported, and the first operation of a fork waits for them forever.
+    starts threads when it is imported, and the first operation of a fork waits for them forever. If this process is
+    killed, the program ends itself and all that it has started (``interrupts.end_with_the_parent``).
     """
 
     def __init__(self, step: Step | None = None, program: str = "checker.claims.worker") -> None:
@@ -54,7 +53,6 @@ class Child:
             start_new_session=True,
         )
         os.close(writer)
-        self.guard = self._guarded()
 
     def __enter__(self) -> Child:
         return self
@@ -62,54 +60,23 @@ class Child:
     def __exit__(self, *error: object) -> None:
         self.stop()
 
-    def _guarded(self) -> subprocess.Popen[bytes]:
-        """Have a shell end the child if this process is killed.
-
-        The child itself may be unable to: it may have stopped itself, or run code that holds Python's lock. The kernel
-        of Linux would tell it, but at the end of the thread that has started it.
-        """
-        return subprocess.Popen(
-            ["sh", "-c", GUARD, "sh", str(self.process.pid)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is not meant for it
-        )
-
-    def _write(self, text: str) -> None:
-        assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # the events report a dead child
-            self.process.stdin.write(text.encode())
-            self.process.stdin.flush()
-
     def run(self, job: Any, quiet_seconds: float = QUIET_SECONDS) -> Generator[Event]:
         """Carry out ``job`` and yield its events; after ``quiet_seconds`` without one, the child is late."""
         assert self.process.stdin is not None
-        self._wake()
-        self._write(json.dumps(asdict(job)))
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(BrokenPipeError):  # the events report a dead child
+            self.process.stdin.write(json.dumps(asdict(job)).encode())
             self.process.stdin.close()
-        self._wake()
-        heard = False
         for event in self._listen(quiet_seconds):
-            heard |= not isinstance(event, Tick)
-            if not heard:
-                self._wake()  # it may have gone to rest just when it was woken
             if isinstance(event, Late):
                 self.process.send_signal(signal.SIGVTALRM)
-                answers = (
-                    said.location for said in self._listen(ANSWER_SECONDS, started=True) if isinstance(said, Hanging)
-                )
-                event = replace(event, location=next(answers, None))
+                answers = self._listen(ANSWER_SECONDS, started=True)
+                location = next((each.location for each in answers if isinstance(each, Hanging)), None)
+                event = replace(event, location=location)
             yield event
 
     def _listen(self, quiet_seconds: float, *, started: bool = False) -> Iterator[Event]:
         assert self.process.stdout is not None
         return listen(self.reader, self.process.stdout.fileno(), quiet_seconds, started)
-
-    def _wake(self) -> None:
-        """Wake a child that was started ahead and has stopped itself until there is a job."""
-        self.process.send_signal(signal.SIGCONT)
 
     def lower_priority(self) -> None:
         """Let everything else that runs on this machine go first."""
@@ -127,11 +94,9 @@ class Child:
         if self.process.stdout.closed:
             return
         self.kill()
-        self.guard.kill()  # before the number of the group is free
-        self.guard.wait()
         self.process.wait()
         os.close(self.reader)
-        for pipe in (self.guard.stdin, self.process.stdin, self.process.stdout):
+        for pipe in (self.process.stdin, self.process.stdout):
             assert pipe is not None
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()

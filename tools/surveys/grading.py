@@ -24,6 +24,7 @@ from checker.course.steps import Step
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Outcome, read_answers, write_answers
 from checker.events import DRAWN, FAIL, NUMBERS, Busy, Claimed, Compiling, Ended, FromChild, Started, encode
+from checker.interrupts import end_with_the_parent
 from tools.surveys.survey import Surveyed, SurveyJob
 
 
@@ -101,6 +102,7 @@ def main() -> None:
     """Carry out one job."""
     job = SurveyJob(**json.loads(sys.stdin.read()))
     survey = Survey(job, int(sys.argv[1]))
+    end_with_the_parent(survey.pipe)
     runtime = import_max(survey.step, survey.compiling)
     survey.busy()
     results = survey.grade(), sorted(runtime.kernels.used) if runtime else []

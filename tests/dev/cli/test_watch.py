@@ -60,11 +60,13 @@ def press(terminal, key, words=READY):
 
 
 def wait_for_a_resting_child(terminal):
-    """Wait until the next child is ready, and stopped."""
+    """Wait until the next child is ready, and has nothing to do."""
     watch, deadline = psutil.Process(terminal.pid), time.monotonic() + 60
-    while not any(child.status() == psutil.STATUS_STOPPED for child in watch.children()):
+    before, spent = [0.0], list[float]()
+    while not spent or spent != before:
         assert time.monotonic() < deadline, "no child got ready"
-        time.sleep(0.05)
+        time.sleep(0.5)
+        before, spent = spent, [child.cpu_times().user for child in watch.children()]
 
 
 # ---------------------------------------------------------------- saves

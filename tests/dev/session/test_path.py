@@ -4,14 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import psutil
 import pytest
 
-from checker.course.steps import find_step
-from checker.session.child import Child
 from tests.dev.terminal import ended
 
 MOST_MODULES = 50
@@ -60,28 +57,3 @@ def test_a_check_that_is_killed_leaves_no_child(course, end):
         running = [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]  # init may be slow to reap
     assert children
     assert running == []
-
-
-def test_a_child_that_waits_outlives_the_thread_that_started_it():
-    """The page starts it in a thread that ends with the check before; the kernel's own tie would end it, too."""
-    started, resting = [], threading.Event()
-
-    def start():
-        started.append(Child(find_step("w01")))
-        resting.wait(60)
-
-    thread = threading.Thread(target=start)
-    thread.start()
-    while not started:
-        time.sleep(0.01)
-    with started[0] as child:
-        process = psutil.Process(child.process.pid)
-        deadline = time.monotonic() + 30
-        while process.status() != psutil.STATUS_STOPPED and time.monotonic() < deadline:
-            time.sleep(0.02)
-        resting.set()
-        thread.join()
-        time.sleep(0.2)
-        assert process.status() == psutil.STATUS_STOPPED
-    assert child.process.returncode is not None
-    assert child.guard.returncode is not None
