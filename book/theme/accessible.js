@@ -29,18 +29,25 @@
         const heads = [...box.querySelectorAll('th')].map(head => head.textContent.trim()).filter(Boolean);
         return `Table: ${[...titleOf(box), ...heads].join(', ')}`;
     };
-    const reach = new ResizeObserver(sized => sized.forEach(({ target }) => {
-        const named = target.matches('.table-wrapper, .drawing');
-        const told = { tabindex: 0, ...named && { role: 'region', 'aria-label': nameOf(target) } };
-        for (const [name, value] of Object.entries(told)) {
-            if (scrolls(target)) target.setAttribute(name, value);
-            else target.removeAttribute(name);
-        }
-    }));
-    for (const box of document.querySelectorAll('main :is(pre > code, .table-wrapper, .drawing, .formula)')) {
-        reach.observe(box);
+    const boxes = [...document.querySelectorAll('main :is(pre > code, .table-wrapper, .drawing, .formula)')];
+    const mark = () => {
+        const wide = boxes.map(scrolls); // all are measured before any is changed, so that the page is laid out once
+        boxes.forEach((box, number) => {
+            const named = box.matches('.table-wrapper, .drawing');
+            const attributes = { tabindex: 0, ...named && { role: 'region', 'aria-label': nameOf(box) } };
+            for (const [name, value] of Object.entries(attributes)) {
+                if (wide[number]) box.setAttribute(name, value);
+                else box.removeAttribute(name);
+            }
+        });
+    };
+    mark(); // those in closed folds too: what watches sizes hears of them only once they are seen
+    const watch = new ResizeObserver(mark);
+    for (const box of boxes) {
+        watch.observe(box);
         box.addEventListener('keydown', press => {
             if (press.key.startsWith('Arrow') && scrolls(box)) press.stopPropagation();
         });
     }
+    document.fonts.addEventListener('loadingdone', mark); // a font widens what is in a box, but not the box
 }
