@@ -15,7 +15,7 @@ from pathlib import Path
 from checker.course.paths import relative_path
 
 
-class CannotPrepare(Exception):
+class CannotPrepare(RuntimeError):
     """An environment could not be made; the message says why."""
 
 

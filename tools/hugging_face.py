@@ -52,12 +52,12 @@ def awkward_model() -> tuple[Any, Record]:
     return seeded_model(hugging_face_config(**AWKWARD))
 
 
-def varied_small() -> tuple[Any, Record]:
-    """Return GPT-2 small and its weights, scaled so that its text varies.
+def varied_model(**sizes: Any) -> tuple[Any, Record]:
+    """Return GPT-2 small, or one of other sizes, and its weights, scaled so that its text varies.
 
     The blocks outweigh the embeddings; with plain seeded weights every token is followed by itself.
     """
-    return seeded_model(hugging_face_config(), {"c_proj.weight": 4, "transformer.ln_f.bias": 0.3})
+    return seeded_model(hugging_face_config(**sizes), {"c_proj.weight": 4, "transformer.ln_f.bias": 0.3})
 
 
 def seeded_model(config: GPT2Config, factors: dict[str, float] | None = None) -> tuple[Any, Record]:

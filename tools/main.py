@@ -6,15 +6,14 @@ and in an environment that lacks torch or a browser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from checker.course.paths import SMALL_MODEL
 from checker.course.steps import Step, all_steps
-from cli.commands import Commands, Several, StepName
+from cli.commands import Commands, Several, StepName, refusing
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -28,27 +27,11 @@ def timed(rounds: int) -> Callable[[Command], Command]:
     return lambda command: how_often(out(command))
 
 
-def several(name: str, metavar: str, help: str) -> Callable[[Command], Command]:
-    """Give a command an option that takes names, separated by commas."""
-    return click.option(name, type=Several(click.STRING), metavar=metavar, help=help)
-
-
-@contextmanager
-def failures() -> Iterator[None]:
-    """Turn what a benchmark could not compare or run into an error of its command."""
-    from tools.benchmarks.comparison import WrongOutput
-    from tools.environments import CannotPrepare
-
-    try:
-        yield
-    except (WrongOutput, CannotPrepare, RuntimeError) as error:
-        raise click.ClickException(str(error)) from error
-
-
-def refuse_unknown(what: str, wanted: Iterable[str], there: Iterable[str]) -> None:
-    """Refuse names of parts, servers or figures that do not exist, and list those that do."""
-    if unknown := [name for name in wanted if name not in there]:
-        raise click.UsageError(f"{', '.join(unknown)}: there is no such {what}; choose from {', '.join(there)}")
+def some_of(option: str, *names: str) -> Callable[[Command], Command]:
+    """Give a benchmark command an option that takes some names, with commas between them; by default it has all."""
+    return click.option(
+        option, type=Several(click.Choice(names)), default=names, metavar="NAME,…", help=f"Some of {', '.join(names)}."
+    )
 
 
 @click.group(cls=Commands)
@@ -60,48 +43,44 @@ def main() -> None:
 
 
 @main.command()
-@several("--only", "PARTS", "Some of forward,generation,memory.")
-@several("--peers", "PEERS", "Some of course,hugging-face,ctranslate2,llama.cpp.")
-@click.option("--quick", is_flag=True, help="Run the model in the box in a few short cases, to see that all works.")
+@some_of("--only", "forward", "generation", "memory")
+@some_of("--peers", "course", "hugging-face", "ctranslate2", "llama.cpp")
+@click.option("--quick", is_flag=True, help="Run a model of one layer in a few short cases, to see that all works.")
 @timed(rounds=3)
-def bench(only: list[str] | None, peers: list[str] | None, quick: bool, rounds: int, out: Path | None) -> None:
+def bench(only: list[str], peers: list[str], quick: bool, rounds: int, out: Path | None) -> None:
     """Time the model beside what a user would pick instead: --only forward, --quick; --help lists the rest
 
     CTranslate2 and llama.cpp get an environment each under .peers/, once: 3 GB with the models. --out adds to a file
     what was measured on this processor.
     """
-    from tools.benchmarks.bench import MEASURED, run
-    from tools.benchmarks.peers.catalog import PEERS
+    from tools.benchmarks.bench import run
 
-    refuse_unknown("part", only or [], MEASURED)
-    refuse_unknown("peer", peers or [], PEERS)
-    with failures():
-        run(only or list(MEASURED), peers or list(PEERS), quick, rounds, out)
+    with refusing(RuntimeError):
+        run(only, peers, quick, rounds, out)
 
 
 @main.command()
-@several("--only", "PARTS", "Some of check,watch,page; default: all.")
-@click.option("--steps", type=Several(StepName()), help="Also time the whole checks of these, as 02,w05.")
+@some_of("--only", "check", "watch", "page")
 @click.option("--cold", is_flag=True, help="Also time the very first check, with an empty cache (minutes).")
 @timed(rounds=5)
-def bench_loop(only: list[str] | None, steps: list[Step] | None, cold: bool, rounds: int, out: Path | None) -> None:
+def bench_loop(only: list[str], cold: bool, rounds: int, out: Path | None) -> None:
     """Time the learner's loop: how long a verdict takes in a terminal, under watch and on the page"""
-    from tools.benchmarks.loop import PARTS, run
+    from tools.benchmarks.loop import run
 
-    refuse_unknown("part", only or [], PARTS)
-    run(only or PARTS, steps or [], cold, rounds, out)
+    with refusing(RuntimeError):
+        run(only, cold, rounds, out)
 
 
 @main.command()
 @click.option("--clients", type=Several(click.INT), default="1,8,32", show_default=True)
-@several("--servers", "SERVERS", "Some servers, such as max,transformers; default: all.")
+@some_of("--servers", "max", "transformers")
 @click.option("--seconds", default=4.0, show_default=True, help="Length of each turn.")
 @click.option("--tokens", default=32, show_default=True, help="Tokens of each request.")
 @click.option("--large", is_flag=True, help="Also time GPT-2 small's architecture, with random weights.")
 @timed(rounds=3)
 def bench_serve(
     clients: list[int],
-    servers: list[str] | None,
+    servers: list[str],
     seconds: float,
     tokens: int,
     large: bool,
@@ -109,34 +88,32 @@ def bench_serve(
     out: Path | None,
 ) -> None:
     """Time the server at 1, 8 and 32 clients, beside Hugging Face's"""
-    from tools.benchmarks.serving import SERVERS, run
+    from tools.benchmarks.serving import run
 
-    refuse_unknown("server", servers or [], SERVERS)
-    run(servers or list(SERVERS), clients, rounds, seconds, tokens, large, out)
+    with refusing(RuntimeError):
+        run(servers, clients, rounds, seconds, tokens, large, out)
 
 
 @main.command()
-@several("--only", "PARTS", "Some of ground,core,linear.")
+@some_of("--only", "ground", "core", "linear")
 @click.option("--quick", is_flag=True, help="Run few short cases, to see that all of it works.")
 @timed(rounds=5)
-def bench_kernels(only: list[str] | None, quick: bool, rounds: int, out: Path | None) -> None:
+def bench_kernels(only: list[str], quick: bool, rounds: int, out: Path | None) -> None:
     """Time the kernels in Mojo beside MAX's operations and PyTorch's"""
-    from tools.benchmarks.kernels.measuring import PARTS, run
+    from tools.benchmarks.kernels import run
 
-    refuse_unknown("part", only or [], PARTS)
-    with failures():
+    with refusing(RuntimeError):
         run(only, quick, rounds, out)
 
 
 @main.command()
-@several("--only", "SIZES", "Some of small,gpt2; default: all.")
+@some_of("--only", "small", "gpt2")
 @timed(rounds=5)
-def bench_train(only: list[str] | None, rounds: int, out: Path | None) -> None:
+def bench_train(only: list[str], rounds: int, out: Path | None) -> None:
     """Time a step of training against PyTorch"""
-    from tools.benchmarks.training.measuring import SIZES, run
+    from tools.benchmarks.training import run
 
-    refuse_unknown("size", only or [], SIZES)
-    with failures():
+    with refusing(RuntimeError):
         run(only, rounds, out)
 
 
@@ -169,17 +146,16 @@ def book_figures(out: Path, figures: tuple[str, ...]) -> None:
     """Draw figures without building the book: OUT, then step_07.heads … or all"""
     from tools.book_maker.drawing.preview import names, preview
 
-    refuse_unknown("figure", figures, there := names())
-    preview(out, list(figures) or there)
+    with refusing(ValueError):
+        preview(out, list(figures) or names())
 
 
 @main.command()
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=click.Choice(["attention", "sampling", "cache", "tiles", "training"]))
 def book_widgets(names: tuple[str, ...]) -> None:
     """Record what the book's interactive figures show without a server: sampling …, or all"""
     from tools.book_maker.values.recording import RECORDED, record
 
-    refuse_unknown("picture", names, RECORDED)
     record(list(names or RECORDED))
 
 
@@ -195,10 +171,8 @@ def _found(names: tuple[str, ...]) -> list[str]:
     """Return the files of the chapters that a person names, or of all."""
     from play.reading.chapters import chapters, find_chapter
 
-    try:
+    with refusing(ValueError):
         return [find_chapter(name) for name in names] or [path.name for path in chapters()]
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
 
 
 # ---------------------------------------------------------------- for those who change the course
@@ -261,10 +235,8 @@ def period_texts(folder: Path) -> None:
     """Fetch old prose to train on beside Moby Dick into a folder, by checksum"""
     from tools.small_model.period_texts import fetch_all
 
-    try:
+    with refusing(OSError):
         fetch_all(folder, click.echo)
-    except OSError as error:
-        raise click.ClickException(str(error)) from error
 
 
 @main.command("evaluate-small")

@@ -6,27 +6,29 @@ Each library runs in a process of its own (``workers.py``), which stays alive an
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from checker.course.paths import ROOT
-from checker.numeric.tolerance import TOLERANCE, close
-from tools.benchmarks.harness import rest, say, take_turns
+from checker.numeric.tolerance import TOLERANCE
+from tools.benchmarks.harness import say, take_turns
 from tools.benchmarks.workers import Workload
 
 COURSE, HUGGING_FACE = "course", "hugging-face"  # the two that run in this environment
 LONGEST_LOG = 3000  # characters of what a process said before it ended
 
 
-class WrongOutput(Exception):
+class WrongOutput(RuntimeError):
     """A library computes something else, so it is not timed."""
 
 
@@ -53,28 +55,26 @@ class Way:
         return replace(workload, how=self.how, dtype=self.dtype)
 
 
-Compare = Callable[[Way, np.ndarray, np.ndarray], None]  # raises WrongOutput
+def largest_difference(actual: np.ndarray, expected: np.ndarray) -> float:
+    """Return the largest difference of two outputs of one shape; of numbers above one, as a share of the largest."""
+    return float(np.abs(actual - expected).max() / np.abs(expected).max(initial=1.0))
 
 
-def must_be_close(way: Way, actual: np.ndarray, expected: np.ndarray) -> None:
-    """Compare two outputs.
-
-    Raises:
-        WrongOutput: they differ by more than the way's tolerance explains, or in shape.
-    """
-    if actual.shape != expected.shape:
-        raise WrongOutput(f"the output has the shape {actual.shape} instead of {expected.shape}")
-    if not close(actual, expected, tolerance=way.tolerance):
-        raise WrongOutput(f"the output is off by {np.abs(actual - expected).max():.1e}, and nothing was timed")
+def python(module: str, *arguments: object) -> list[str]:
+    """Return the command that runs a module in this environment."""
+    return [sys.executable, "-m", module, *map(str, arguments)]
 
 
 class Worker:
-    """One library, alive in a process of its own, idle until it is asked; it says in ``log`` what is no answer."""
+    """One library, alive in a process of its own, idle until it is asked; its version is empty if it has not begun."""
 
-    def __init__(self, command: Sequence[str], log: Path) -> None:
-        self.log, pipe = log, subprocess.PIPE
-        with log.open("w") as errors:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=errors, text=True)
+    def __init__(self, command: Sequence[str]) -> None:
+        self.log, pipe = tempfile.TemporaryFile("w+"), subprocess.PIPE  # noqa: SIM115 (it is open as long as the process)
+        self.process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=self.log, text=True)
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.requests, self.answers = self.process.stdin, self.process.stdout
+        self.version = self.answers.readline().strip()
 
     def ask(self, do: str, workload: Workload | None = None, **more: Any) -> dict[str, Any]:
         """Return the answer to a request.
@@ -82,31 +82,45 @@ class Worker:
         Raises:
             RuntimeError: the library could not do it, or is gone; the message quotes its last words.
         """
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        request = {"do": do, **({"workload": asdict(workload)} if workload else {}), **more}
         line = ""
         with suppress(BrokenPipeError):
-            print(json.dumps(request), file=self.process.stdin, flush=True)
-            line = self.process.stdout.readline()
+            request = {"do": do, **({"workload": asdict(workload)} if workload else {}), **more}
+            print(json.dumps(request), file=self.requests, flush=True)
+            line = self.answers.readline()
         if not line:
-            raise RuntimeError(f"the process has ended; it said: {self.log.read_text()[-LONGEST_LOG:]}")
+            self.log.seek(0)
+            raise RuntimeError(f"the process has ended; it said: {self.log.read()[-LONGEST_LOG:]}")
         reply: dict[str, Any] = json.loads(line)
         if "error" in reply:
             raise RuntimeError(f"{workload or do} failed: {reply['error']}")
         return reply
 
+    def peak(self) -> int:
+        """Return the most memory in bytes that it has had resident; where the system does not say, what it has now."""
+        status = Path(f"/proc/{self.process.pid}/status")
+        if status.is_file() and (peak := re.search(r"VmHWM:\s+(\d+) kB", status.read_text())):
+            return 1024 * int(peak[1])
+        return psutil.Process(self.process.pid).memory_info().rss
+
     def close(self) -> None:
         """End the process."""
         self.process.communicate()
+        self.log.close()
 
 
-@dataclass
-class Timed:
-    """What one workload has shown, by the title of a way: seconds of a call in each round, and why others failed."""
+def peak_of(command: Sequence[str], workload: Workload) -> int:
+    """Return the peak memory in bytes of a fresh process that runs one workload.
 
-    times: dict[str, list[float]] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
+    Raises:
+        RuntimeError: it could not run that.
+    """
+    with closing(Worker(command)) as worker:
+        worker.ask("time", workload)
+        return worker.peak()
+
+
+Times = dict[str, list[float]]  # by the title of a way: a figure for each round
+Reasons = dict[str, str]  # by the title of a way: why it is not timed
 
 
 class Comparison:
@@ -117,7 +131,7 @@ class Comparison:
         reference: the way whose outputs are right.
         rounds: how often each way is timed.
         turn: seconds for which calls are repeated, far above the clock's own uncertainty.
-        compare: compares two outputs.
+        difference: how far an output is from the reference's, in what the ways' tolerances count.
     """
 
     def __init__(
@@ -126,28 +140,18 @@ class Comparison:
         reference: Way,
         rounds: int,
         turn: float,
-        compare: Compare = must_be_close,
+        difference: Callable[[np.ndarray, np.ndarray], float] = largest_difference,
     ) -> None:
-        self.commands, self.reference, self.compare = commands, reference, compare
+        self.commands, self.reference, self.difference = commands, reference, difference
         self.rounds, self.turn = rounds, turn
-        self.scratch = tempfile.TemporaryDirectory()
-        self.file = Path(self.scratch.name) / "output"
-        self.workers = {name: Worker(line, self.file.with_name(f"{name}.log")) for name, line in commands.items()}
-        self.wrong: dict[str, str] = {}  # ways that computed something else once, and why; they are timed no more
+        self.workers = {name: Worker(command) for name, command in commands.items()}
+        self.versions = {name: worker.version for name, worker in self.workers.items() if worker.version}
+        self.wrong: Reasons = {}  # ways that computed something else once; they are timed no more
 
     def close(self) -> None:
         """End all processes."""
         for worker in self.workers.values():
             worker.close()
-        self.scratch.cleanup()
-
-    def versions(self) -> dict[str, str]:
-        """Return the version of every library that answers."""
-        versions = {}
-        for name, worker in self.workers.items():
-            with suppress(RuntimeError):  # its ways say so when they are asked for an output
-                versions[name] = worker.ask("version")["version"]
-        return versions
 
     def output(self, way: Way, workload: Workload) -> tuple[np.ndarray, float]:
         """Return what a way computes, and about how long it takes.
@@ -155,8 +159,9 @@ class Comparison:
         Raises:
             RuntimeError: it could not run that.
         """
-        reply = self.workers[way.library].ask("output", way.of(workload), file=str(self.file))
-        return np.fromfile(self.file, "<f4").reshape(reply["shape"]), reply["seconds"]
+        with tempfile.NamedTemporaryFile() as file:
+            reply = self.workers[way.library].ask("output", way.of(workload), file=file.name)
+            return np.fromfile(file.name, "<f4").reshape(reply["shape"]), reply["seconds"]
 
     def run(
         self,
@@ -164,7 +169,7 @@ class Comparison:
         ways: Iterable[Way],
         measure: Callable[[Callable[[Workload], float]], float] | None = None,
         expected: np.ndarray | None = None,
-    ) -> Timed:
+    ) -> tuple[Times, Reasons]:
         """Compare the outputs of some ways, then time those that are right, in turns.
 
         Args:
@@ -174,22 +179,28 @@ class Comparison:
                 Without it, a figure is the time of the workload.
             expected: what to compare with, if not the reference's output of the workload.
 
+        Returns:
+            The figures of those that are right, and why others failed; what was wrong is in ``wrong``.
+
         Raises:
             WrongOutput: this course computes something else in float32, so there is nothing to time.
             RuntimeError: this course, or the reference, could not run it.
         """
         expected = self.output(self.reference, workload)[0] if expected is None else expected
-        timed, calls = Timed(), dict[Way, int]()
+        calls, failed = dict[Way, int](), Reasons()
         for way in (way for way in ways if way.title not in self.wrong):
             try:
                 actual, seconds = self.output(way, workload)
-                self.compare(way, actual, expected)
+                if actual.shape != (shape := expected.shape[: actual.ndim]):
+                    raise WrongOutput(f"the output has the shape {actual.shape} instead of {shape}")
+                if not (difference := self.difference(actual, expected)) <= way.tolerance:  # nor NaN
+                    raise WrongOutput(f"it differs by {difference:.1e}; {way.tolerance:.0e} is allowed")
                 calls[way] = max(1, round(self.turn / seconds))
-            except (RuntimeError, WrongOutput) as error:
+            except RuntimeError as error:
                 why = f"{workload}: {error}"[-LONGEST_LOG:]
                 if way.library == COURSE and way.dtype == "float32":
                     raise type(error)(f"{way.title}, {why}") from error
-                (timed.failed if isinstance(error, RuntimeError) else self.wrong)[way.title] = why
+                (self.wrong if isinstance(error, WrongOutput) else failed)[way.title] = why
                 say(f"  {way.title} is not timed: {why}")
 
         def figure(way: Way) -> float:
@@ -198,28 +209,9 @@ class Comparison:
 
             return measure(seconds) if measure else seconds(workload)
 
-        timed.times = {way.title: times for way, times in take_turns(calls, self.rounds, figure).items()}
-        say(f"  {workload}: " + ", ".join(f"{title} {min(times):.4g}" for title, times in timed.times.items()))
+        times = {way.title: some for way, some in take_turns(calls, self.rounds, figure).items()}
+        say(f"  {workload}: " + ", ".join(f"{title} {min(some):.4g}" for title, some in times.items()))
         for worker in self.workers.values():
             with suppress(RuntimeError):
                 worker.ask("forget")
-        return timed
-
-
-def peak_of(command: Sequence[str], workload: Workload) -> int:
-    """Return the peak memory in bytes of a fresh process that runs one workload.
-
-    Raises:
-        RuntimeError: it ended without a result; the message quotes its last words.
-    """
-    rest()
-    line = [*command, json.dumps(asdict(workload))]
-    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
-    if not done.stdout:
-        raise RuntimeError(f"{workload} failed in a fresh process; it said: {done.stderr[-LONGEST_LOG:]}")
-    return json.loads(done.stdout)["peak"]
-
-
-def python(module: str, *arguments: object) -> list[str]:
-    """Return the command that runs a module in this environment."""
-    return [sys.executable, "-m", module, *map(str, arguments)]
+        return times, failed

@@ -2,8 +2,8 @@
 
 If a machine slows down in the middle of a run, everything that is compared must slow down with it. So the ways take
 turns, in an order that reverses from round to round; a figure is the median over the rounds, a ratio the median of the
-rounds' own. No turn begins before the processes of the others sleep: threads of MAX and of OpenMP look for more work
-for up to half a second after their last, and the next process would get half the cores.
+rounds' own. Before each turn is a pause: threads of MAX and of OpenMP look for more work for up to half a second after
+their last, and the next process would get half the cores.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +29,7 @@ from cli.tasks import tasks
 Result = dict[str, Any]
 Row = dict[str, Any]
 Way = TypeVar("Way", bound=Hashable)
+PAUSE = 0.6  # seconds before each turn
 
 # ---------------------------------------------------------------- the machine
 
@@ -40,7 +40,8 @@ def conditions(rounds: int) -> Result:
     From now on, processes keep the bytecode of what they have compiled, as they do for a learner.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    return {"date": str(datetime.date.today()), "machine": machine(), "load": load(), "rounds": rounds}
+    where = {"machine": machine(), "instruction sets": instruction_sets(), "load": load()}
+    return {"date": str(datetime.date.today()), **where, "rounds": rounds}
 
 
 def machine() -> str:
@@ -75,57 +76,25 @@ def task_arguments(name: str) -> list[str]:
 
 # ---------------------------------------------------------------- times
 
-WINDOW = 0.1  # seconds in which processes are watched
-IDLE = 0.2  # cores that processes may take in it
-LONGEST_WAIT = 5.0  # seconds
-
-
-def rest(longest: float = LONGEST_WAIT) -> None:
-    """Wait until no process that this one has started computes any more, or for ``longest`` seconds."""
-    start, used = time.monotonic(), processor_time()
-    while time.monotonic() - start < longest:
-        time.sleep(WINDOW)
-        before, used = used, processor_time()
-        if used - before < IDLE * WINDOW:
-            return
-
-
-def processor_time() -> float:
-    """Return the seconds that all processes which this one has started have computed."""
-    total = 0.0
-    for process in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):  # it has ended meanwhile
-            times = process.cpu_times()
-            total += times.user + times.system
-    return total
-
 
 def take_turns(ways: Iterable[Way], rounds: int, measure: Callable[[Way], float]) -> dict[Way, list[float]]:
-    """Measure every way once per round; every second round runs backward. Return one figure per round for each.
-
-    Before each turn, all that is left of the one before comes to rest.
-    """
-    times: dict[Way, list[float]] = {way: [] for way in ways}
+    """Measure every way once per round; every second round runs backward. Return one figure per round for each."""
+    figures: dict[Way, list[float]] = {way: [] for way in ways}
     for turn in range(rounds):
-        for way in reversed(times) if turn % 2 else times:
-            rest()
-            times[way].append(measure(way))
-    return times
+        for way in reversed(figures) if turn % 2 else figures:
+            time.sleep(PAUSE)
+            figures[way].append(measure(way))
+    return figures
 
 
-def seconds(times: Sequence[float], digits: int = 3) -> float:
-    """Return the median of some times."""
-    return round(statistics.median(times), digits)
-
-
-def milliseconds(times: Sequence[float], digits: int = 3) -> float:
-    """Return the median of some times in seconds, as milliseconds."""
-    return round(1000 * statistics.median(times), digits)
+def median(figures: Iterable[float], digits: int = 3) -> float:
+    """Return the median of some figures, rounded."""
+    return round(statistics.median(figures), digits)
 
 
 def ratio(times: Sequence[float], others: Sequence[float]) -> float:
     """Return the median over the rounds of how many times longer one took than the other."""
-    return round(statistics.median(a / b for a, b in zip(times, others, strict=True)), 2)
+    return median((a / b for a, b in zip(times, others, strict=True)), 2)
 
 
 # ---------------------------------------------------------------- tables
@@ -160,6 +129,14 @@ def by_processor(results: Result, tables: Callable[[Result], Iterable[str]]) -> 
     return "\n\n".join(f"**{name}**, {date}\n\n{made}" for name, date, made in shown)
 
 
+def notes(results: Result) -> str:
+    """Return how the figures of some processors were measured otherwise than the program does now, as a list."""
+    return "\n".join(f"- {name}: {result['note']}." for name, result in results.items() if "note" in result) or "- None"
+
+
+# ---------------------------------------------------------------- files of figures
+
+
 def finish(printed: str, result: Result, out: Path | None) -> None:
     """Print the tables of a result, and write its figures as JSON if a path is given."""
     print(printed)
@@ -167,12 +144,10 @@ def finish(printed: str, result: Result, out: Path | None) -> None:
         out.write_text(json.dumps(result, indent=2) + "\n")
 
 
-# ---------------------------------------------------------------- figures of all processors in one file
-
-
-def notes(results: Result) -> str:
-    """Return how the figures of some processors were measured otherwise than the program does now, as a list."""
-    return "\n".join(f"- {name}: {result['note']}." for name, result in results.items() if "note" in result) or "- None"
+def finish_on_this_processor(tables: Callable[[Result], str], result: Result, out: Path | None) -> None:
+    """Print the tables of a result, and put its figures beside those of other processors, if a path is given."""
+    before = json.loads(out.read_text()) if out and out.is_file() else {}
+    finish(tables({key(): result}), merged(before, {key(): result}), out)
 
 
 def merged(before: Any, new: Any) -> Any:
@@ -180,9 +155,3 @@ def merged(before: Any, new: Any) -> Any:
     if not isinstance(before, dict) or not isinstance(new, dict):
         return new
     return before | {name: merged(before.get(name), value) for name, value in new.items()}
-
-
-def finish_on_this_processor(tables: Callable[[Result], str], result: Result, out: Path | None) -> None:
-    """Print the tables of a result, and put its figures beside those of other processors, if a path is given."""
-    before = json.loads(out.read_text()) if out and out.is_file() else {}
-    finish(tables({key(): result}), merged(before, {key(): result}), out)

@@ -7,10 +7,8 @@ have a child ready by then, because between a verdict and the next save there is
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -18,36 +16,56 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
+import pexpect
+
 from checker.course.paths import ROOT
 from checker.course.skeletons import expected
-from checker.course.steps import Step, find_step
+from checker.course.steps import find_step
 from tools.benchmarks import harness
-from tools.benchmarks.harness import Column, Result, seconds, table, take_turns, task_arguments
+from tools.benchmarks.harness import Column, Result, median, table, take_turns, task_arguments
 from tools.course_copy import Course
 
 STEP = find_step("s07")
 CHECK = task_arguments(STEP.task)
+RIGHT = STEP.solution_file.read_text()
+WRONG = RIGHT.replace("scores = scores + causal_mask", "_ = scores + causal_mask")
 NUMBERS = "Pass: the outputs"  # the line of the numeric verdict
 ALL = "Pass ("  # the last line of a pass
-SPOILED = ("scores = scores + causal_mask", "_ = scores + causal_mask")
-NAMED = "There is no causal mask"
+NAMED = "There is no causal mask"  # the mistake of the wrong answer
 WAITS = "q quit"  # the end of the line with which `watch` says what the keys do
 LINK = re.compile(r"(http://127\.0\.0\.1:\d+/)#key=(\S+)")  # of the page: its address, and its key
 PAUSE = 3.0  # seconds between a verdict and the next save
-PARTS = ("check", "watch", "page")
 IMPORT = "MAX is imported"
 COLUMNS = (
     Column("until", "what"),
     Column("seconds", "seconds", ".2f"),
-    Column("times the import of MAX", "times", ".1f"),
+    Column("times the import of MAX", "times import", ".1f"),
     Column("worst", "worst", ".2f"),
 )
 Timer = Callable[[], float]
 SaveAndCheck = Callable[[str, str], float]  # times from a text that is saved to the words that end the wait
+
+
+def course_with(source: str, folder: Path) -> Path:
+    """Make a copy of the course in which the learner's file of step 07 is ``source``."""
+    Course(folder).write(STEP.task, source)
+    return folder
+
+
+def wait_for(words: str, lines: Iterable[str], start: float) -> float:
+    """Return the seconds from ``start`` to the first line that has ``words``.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    if any(words in line for line in lines):
+        return time.perf_counter() - start
+    raise RuntimeError(f"nothing said {words!r}")
+
 
 # ---------------------------------------------------------------- a check in a process of its own
 
@@ -67,33 +85,9 @@ def seconds_until(words: str, arguments: list[str], course: Path, **environment:
     return taken or time.perf_counter() - start
 
 
-def wait_for(words: str, lines: Iterable[str], start: float) -> float:
-    """Return the seconds from ``start`` to the first line that has ``words``.
-
-    Raises:
-        RuntimeError: there is none.
-    """
-    if any(words in line for line in lines):
-        return time.perf_counter() - start
-    raise RuntimeError(f"nothing said {words!r}")
-
-
-def course_with(source: str, folder: Path) -> Path:
-    """Make a copy of the course in which the learner's file of step 07 is ``source``."""
-    Course(folder).write(STEP.task, source)
-    return folder
-
-
-def spoiled(solution: str) -> str:
-    """Return a solution of step 07 that forgets the causal mask."""
-    assert solution.count(SPOILED[0]) == 1
-    return solution.replace(*SPOILED)
-
-
 def checks(folder: Path) -> dict[str, Timer]:
     """Return what is timed of step 07's check."""
-    right = STEP.solution_file.read_text()
-    solved, wrong = course_with(right, folder / "solved"), course_with(spoiled(right), folder / "spoiled")
+    solved, wrong = course_with(RIGHT, folder / "solved"), course_with(WRONG, folder / "wrong")
     untouched = course_with(STEP.learner_file.read_text(), folder / "untouched")
     return {
         IMPORT: partial(seconds_until, "", ["-c", "from max.experimental.nn import Linear"], solved),
@@ -107,41 +101,29 @@ def checks(folder: Path) -> dict[str, Timer]:
 # ---------------------------------------------------------------- watch and the page
 
 
-@contextlib.contextmanager
+@contextmanager
 def watched(course: Path) -> Iterator[SaveAndCheck]:
     """Have ``watch`` follow step 07 in a terminal; yield what saves a text and waits for words."""
-    terminal, end = pty.openpty()
-    learners = os.environ | {"PYTHONPATH": str(course), "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "200"}
-    line = [sys.executable, *task_arguments("watch"), STEP.task]
-    process = subprocess.Popen(line, cwd=course, env=learners, stdin=end, stdout=end, stderr=end)
-    os.close(end)
-
-    screen = ""
-
-    def wait_until_shown(words: str) -> None:
-        nonlocal screen
-        while words not in screen:
-            screen += os.read(terminal, 4096).decode(errors="replace")
+    learners = os.environ | {"PYTHONPATH": str(course), "TERM": "xterm", "NO_COLOR": "1"}
+    line, settings = [*task_arguments("watch"), STEP.task], {"dimensions": (50, 200), "timeout": 600}
+    terminal = pexpect.spawn(sys.executable, line, cwd=str(course), env=learners, **settings)
 
     def save(source: str, words: str) -> float:
-        nonlocal screen
-        screen, start = "", time.perf_counter()
+        start = time.perf_counter()
         (course / "steps" / STEP.learner_file.name).write_text(source)
-        wait_until_shown(words)
+        terminal.expect_exact(words)
         taken = time.perf_counter() - start
-        wait_until_shown(WAITS)
+        terminal.expect_exact(WAITS)
         return taken
 
     try:
-        wait_until_shown(WAITS)
+        terminal.expect_exact(WAITS)
         yield save
     finally:
-        process.terminate()
-        process.wait()
-        os.close(terminal)
+        terminal.close(force=True)
 
 
-@contextlib.contextmanager
+@contextmanager
 def served(course: Path) -> Iterator[SaveAndCheck]:
     """Serve the book of a copy of the course; yield what asks for a check of a text, as the page does."""
     (course / "book").mkdir()
@@ -151,7 +133,7 @@ def served(course: Path) -> Iterator[SaveAndCheck]:
     server = subprocess.Popen(line, cwd=course, env=learners, stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None
     try:
-        address, key = next(found.groups() for found in map(LINK.search, server.stderr) if found)
+        address, key = next(link.groups() for link in map(LINK.search, server.stderr) if link)
         file, headers = f"{address}api/steps/{STEP.name}", {"Authorization": f"Bearer {key}"}
 
         def check(source: str, words: str) -> float:
@@ -169,39 +151,40 @@ def served(course: Path) -> Iterator[SaveAndCheck]:
         server.communicate()
 
 
-def saves(prefix: str, time_it: SaveAndCheck) -> dict[str, Timer]:
+def saves(prefix: str, save: SaveAndCheck) -> dict[str, Timer]:
     """Return what is timed of step 07 where a save begins a check; no text comes twice."""
 
     def new(source: str, words: str) -> float:
         time.sleep(PAUSE)
-        return time_it(f"{source}\n# {time.time_ns()}\n", words)
+        return save(f"{source}\n# {time.time_ns()}\n", words)
 
-    right = STEP.solution_file.read_text()
     return {
-        f"{prefix} to the numeric verdict": partial(new, right, NUMBERS),
-        f"{prefix} to the mistake named": partial(new, spoiled(right), NAMED),
+        f"{prefix} to the numeric verdict": partial(new, RIGHT, NUMBERS),
+        f"{prefix} to the mistake named": partial(new, WRONG, NAMED),
     }
 
+
+FOLLOWED = {"watch": ("watch: from a save", watched), "page": ("page: from Ctrl-Enter", served)}
+PARTS = ("check", *FOLLOWED)
 
 # ---------------------------------------------------------------- the whole
 
 
 def as_markdown(result: Result) -> str:
     """Return the figures as a table."""
-    rows = []
-    for what, taken in result["seconds"].items():
-        others = {"times": result["times import"], "worst": result.get("worst", {})}
-        more = {name: figures[what] for name, figures in others.items() if what in figures}
-        rows.append({"what": what, "seconds": taken} | more)
+    figures = {column.key: result.get(column.key, {}) for column in COLUMNS[1:]}
+    rows = [
+        {"what": what} | {key: taken[what] for key, taken in figures.items() if what in taken}
+        for what in result["seconds"]
+    ]
     return table(COLUMNS, rows)
 
 
-def run(parts: Sequence[str], steps: Sequence[Step], cold: bool, rounds: int, out: Path | None) -> None:
+def run(parts: Sequence[str], cold: bool, rounds: int, out: Path | None) -> None:
     """Time every verdict and print a table.
 
     Args:
         parts: some of ``PARTS``.
-        steps: also time the whole checks of these, without MAX's compiler.
         cold: also time the first check on a machine that has never run MAX, and all that ``./run warm`` compiles there.
         rounds: how often each is timed.
         out: where to write the figures as JSON.
@@ -210,26 +193,22 @@ def run(parts: Sequence[str], steps: Sequence[Step], cold: bool, rounds: int, ou
     with tempfile.TemporaryDirectory() as name, ExitStack() as opened:
         folder = Path(name)
         timers = checks(folder) if "check" in parts else {}
-        for part, title, begin in (("watch", "watch: from a save", watched), ("page", "page: from Ctrl-Enter", served)):
+        for part, (title, begin) in FOLLOWED.items():
             if part in parts:
                 save = opened.enter_context(begin(course_with(expected(STEP), folder / part)))
                 timers |= saves(title, save)
-        for step in steps:
-            line = [*task_arguments(step.task), "--no-compile", "--solution"]
-            timers[step.task] = partial(seconds_until, "Compare with", line, ROOT)
         take_turns(timers, 1, lambda what: timers[what]())  # fills the caches
         times = take_turns(timers, rounds, lambda what: timers[what]())
         result["worst"] = {what: round(max(some), 3) for what, some in times.items()}
         if cold:
-            first, kept = course_with(STEP.solution_file.read_text(), folder / "first"), folder / "everything"
+            first, kept = course_with(RIGHT, folder / "first"), folder / "everything"
             taken = seconds_until(NUMBERS, CHECK, first, XDG_CACHE_HOME=str(folder / "cold"))
             times["the very first numeric verdict, nothing cached"] = [taken]
             taken = seconds_until("", task_arguments("warm"), ROOT, XDG_CACHE_HOME=str(kept))
             times["all steps compiled by `./run warm`, nothing cached"] = [taken]
             size = sum(file.stat().st_size for file in kept.rglob("*") if file.is_file())
             result["megabytes kept"] = round(size / 1e6)
-    result["seconds"] = {what: seconds(some) for what, some in times.items()}
-    imported = seconds(times[IMPORT], 9) if IMPORT in times else 0
-    ratios = {what: round(taken / imported, 2) for what, taken in result["seconds"].items()} if imported else {}
-    result["times import"] = ratios
+    result["seconds"] = {what: median(some) for what, some in times.items()}
+    if imported := result["seconds"].get(IMPORT):
+        result["times import"] = {what: round(taken / imported, 2) for what, taken in result["seconds"].items()}
     harness.finish(as_markdown(result), result, out)

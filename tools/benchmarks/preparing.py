@@ -1,8 +1,8 @@
 """What benchmarks need, made once and kept under ``.peers/``: environments, and models in all formats.
 
 Nothing of the peers is ever installed into this course's own environments. ``requirements/peer-NAME.txt`` pins packages
-of Python's, ``requirements/peer-NAME/`` those of npm. ``python -m tools.benchmarks.preparing FORMAT OUT CHECKPOINT``
-writes a model, in a process of its own, because MAX and torch would make the one that starts all others large.
+of Python's, ``requirements/peer-NAME/`` those of npm. ``python -m tools.benchmarks.preparing OUT CHECKPOINT`` writes a
+model, in a process of its own: MAX sets variables that the processes begun after it would take over.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from checker.course.paths import ROOT, SMALL_MODEL
-from solutions.solution_01 import GPT2Config
 from tools import environments
 from tools.benchmarks.comparison import python
 from tools.benchmarks.harness import say
@@ -32,6 +32,10 @@ BINARIES = {  # of llama.cpp, for this machine alone
     ("linux", "aarch64"): "linux-arm64",
     ("darwin", "arm64"): "mac-arm64-metal",
 }
+SIZES: dict[str, dict[str, Any]] = {  # by the folder of the models
+    "models": {},  # GPT-2 small's
+    "models-quick": dict(vocab_size=4096, n_positions=64, n_embd=64, n_layer=1, n_head=2, n_inner=256),
+}
 CHECKPOINT = "checkpoint"  # Hugging Face's layout, which this course loads too
 GGUF, CTRANSLATE2 = "gguf", "ctranslate2"
 LOG_LINES = 12  # of what failed
@@ -43,7 +47,7 @@ LOG_LINES = 12  # of what failed
 def executable(peer: str) -> Path:
     """Return the program that runs a peer's code: its own Python, or node for what npm installs."""
     of_npm = (REQUIREMENTS / f"peer-{peer}").is_dir()
-    return Path(shutil.which("node") or "node") if of_npm else HOME / peer / "bin" / "python"
+    return Path(shutil.which("node") or "node") if of_npm else environments.python_of(HOME / peer)
 
 
 def is_ready(peer: str) -> bool:
@@ -74,35 +78,34 @@ def _pins(peer: str) -> Path:
 # ---------------------------------------------------------------- models
 
 
-def folder_of(small: bool) -> Path:
-    """Return the folder of the models in all formats, with a checkpoint in it: GPT-2 small's, or the model in the box.
-
-    Raises:
-        CannotPrepare: the checkpoint cannot be written.
-    """
-    folder = HOME / ("models-small" if small else "models")
-    folder.mkdir(parents=True, exist_ok=True)
-    if small and not (folder / CHECKPOINT).is_dir():
-        shutil.copytree(SMALL_MODEL, folder / CHECKPOINT)
-    add_format(folder, CHECKPOINT)
-    return folder
-
-
-def add_format(folder: Path, name: str) -> None:
-    """Write the model of a folder in a format, unless it is there: ``checkpoint``, ``gguf-F32``, ``ctranslate2-int8``.
+def checkpoint_of(models: str = "models") -> Path:
+    """Return a checkpoint of seeded weights, of one of ``SIZES``, which is made where it is missing.
 
     Raises:
         CannotPrepare: it cannot be written.
     """
+    checkpoint = HOME / models / CHECKPOINT
+    add_format(checkpoint, CHECKPOINT)
+    return checkpoint
+
+
+def add_format(checkpoint: Path, name: str) -> None:
+    """Write a model in another format beside its checkpoint, unless it is there: ``gguf-F32``, ``ctranslate2-int8``.
+
+    Raises:
+        CannotPrepare: it cannot be written.
+    """
+    folder = checkpoint.parent
     if (folder / name).exists():
         return
     say(f"  writing {name}")
+    folder.mkdir(parents=True, exist_ok=True)
     library, _, dtype = name.partition("-")
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        out, environment = Path(scratch) / "model", dict(os.environ)
-        command = python("tools.benchmarks.preparing", name, out, folder / CHECKPOINT)
+        out, environment = Path(scratch) / name, dict(os.environ)
+        command = python("tools.benchmarks.preparing", out, checkpoint)
         if library == CTRANSLATE2:
-            command, environment = conversion(executable(CTRANSLATE2), folder / CHECKPOINT, out, dtype)
+            command, environment = conversion(executable(CTRANSLATE2), checkpoint, out, dtype)
         pipe, both = subprocess.PIPE, subprocess.STDOUT
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=pipe, stderr=both, text=True, check=False)
         if done.returncode:
@@ -111,30 +114,31 @@ def add_format(folder: Path, name: str) -> None:
         out.rename(folder / name)  # which it has once it is complete
 
 
-def save_checkpoint(out: Path) -> None:
-    """Write seeded weights of GPT-2 small, and the small model's tokenizer filled up to its vocabulary."""
-    from tools.hugging_face import varied_small
+def save_checkpoint(out: Path, sizes: dict[str, Any]) -> None:
+    """Write seeded weights, and the small model's tokenizer filled up to the vocabulary."""
+    from tools.hugging_face import varied_model
 
-    varied_small()[0].save_pretrained(out)
+    model, _ = varied_model(**sizes)
+    model.save_pretrained(out)
     tokenizer = json.loads((SMALL_MODEL / "tokenizer.json").read_text())
     vocabulary = tokenizer["model"]["vocab"]
-    vocabulary |= {f"<{number}>": number for number in range(len(vocabulary), GPT2Config().vocab_size)}
+    vocabulary |= {f"<{number}>": number for number in range(len(vocabulary), model.config.vocab_size)}
     (out / "tokenizer.json").write_text(json.dumps(tokenizer))
     shutil.copy(SMALL_MODEL / "tokenizer_config.json", out)
 
 
-def save_as_gguf(checkpoint: Path, out: Path, dtype: str) -> None:
-    """Write step 22's file for llama.cpp, with the matrices in a format."""
+def save_as_gguf(out: Path, checkpoint: Path) -> None:
+    """Write step 22's file for llama.cpp, with the matrices in the format that its name ends with."""
     from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config
     from solutions.solution_22 import quantize_weights, save_gguf
 
-    stored = quantize_weights(convert_checkpoint(read_checkpoint(checkpoint)), dtype)
+    stored = quantize_weights(convert_checkpoint(read_checkpoint(checkpoint)), out.name.partition("-")[2])
     save_gguf(out, read_config(checkpoint), stored, checkpoint / "tokenizer.json")
 
 
 if __name__ == "__main__":
-    wanted, out, source = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    if wanted == CHECKPOINT:
-        save_checkpoint(out)
+    out, checkpoint = map(Path, sys.argv[1:])
+    if out.name == CHECKPOINT:
+        save_checkpoint(out, SIZES[checkpoint.parent.name])
     else:
-        save_as_gguf(source, out, wanted.partition("-")[2])
+        save_as_gguf(out, checkpoint)

@@ -1,7 +1,6 @@
-"""A library in a process of its own: it answers requests, a line of JSON each, until its input ends.
+"""A library in a process of its own: it says its version, then answers requests, a line of JSON each.
 
 In one process, the thread pools of MAX and torch would slow each other down by a fifth to a half; idle ones do not.
-With a workload as JSON behind the folder of models, the process runs that once and ends, to measure its memory.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -21,7 +19,8 @@ import numpy as np
 
 Call = Callable[[], Any]  # runs a workload to its end, with its input in place
 Read = Callable[[Any], np.ndarray]  # returns of what a call returned the numbers to compare
-Prepare = Callable[[Path, "Workload"], tuple[Call, Read]]  # from the folder of models and a workload
+Prepare = Callable[[Path, "Workload"], tuple[Call, Read]]  # from a checkpoint, whose other formats lie beside it
+FORWARD, TEXT = "forward", "text"  # parts: a prompt's logits, of which the last token's are read; greedy text
 SCORES = "scores"  # a part of the reference: the logits by which each token of its text is chosen
 STRIDE = 7919  # a prime, so that tokens are scattered over any vocabulary
 
@@ -56,29 +55,24 @@ class Workload:
 
 
 def be(version: str, prepare: Prepare) -> None:
-    """Be a library: answer requests, or run the workload that stands behind the folder in the command line."""
-    _, folder, *once = sys.argv
+    """Be a library: answer requests about the checkpoint that the command line names, until the input ends."""
+    checkpoint = Path(sys.argv[1])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints is not an answer
-    if once:
-        call, _ = prepare(Path(folder), Workload(**json.loads(once[0])))
-        call()
-        print(json.dumps({"peak": peak_bytes()}), file=answers, flush=True)
-        return
+    print(version, file=answers, flush=True)
     prepared: dict[Workload, tuple[Call, Read]] = {}
     for line in sys.stdin:
         request = json.loads(line)
+        reply: dict[str, Any] = {}
         try:
             if request["do"] == "forget":
                 prepared.clear()
                 gc.collect()
-            if "workload" in request:
+            else:
                 workload = Workload(**request.pop("workload"))
                 if workload not in prepared:
-                    prepared[workload] = prepare(Path(folder), workload)
+                    prepared[workload] = prepare(checkpoint, workload)
                 reply = answer(*prepared[workload], **request)
-            else:
-                reply = {"version": version}
         except Exception as error:
             reply = {"error": f"{type(error).__name__}: {str(error).strip()[:600]}"}
         print(json.dumps(reply), file=answers, flush=True)
@@ -98,13 +92,3 @@ def answer(call: Call, read: Read, do: str, calls: int = 1, file: str = "") -> d
     for _ in range(calls):
         call()
     return reply | {"seconds": (time.perf_counter() - start) / calls}
-
-
-def peak_bytes() -> int:
-    """Return the peak resident memory of this process."""
-    status = Path("/proc/self/status")
-    if status.is_file():  # getrusage would count what the parent had when it started this process
-        words = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM")).split()
-        return int(words[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024

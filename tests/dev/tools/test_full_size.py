@@ -24,7 +24,7 @@ def test_logits_and_greedy_ids_are_hugging_faces():
     from solutions.solution_11 import MaxGPT2LMHeadModel
     from solutions.solution_12 import generate_tokens
 
-    theirs, weights = hugging_face.varied_small()
+    theirs, weights = hugging_face.varied_model()
     assert sum(tensor.numel() for tensor in theirs.parameters()) == 124_439_808
     with F.lazy():
         ours = MaxGPT2LMHeadModel(GPT2Config())
@@ -50,7 +50,7 @@ def test_every_gradient_of_a_batch_is_pytorchs():
     from solutions.solution_01 import GPT2Config
     from solutions.solution_20 import Accumulate
 
-    theirs, weights = hugging_face.varied_small()
+    theirs, weights = hugging_face.varied_model()
     del weights["lm_head.weight"]
     given, sums = (shared({name: array.shape for name, array in weights.items()}) for _ in range(2))
     given.fill(weights)

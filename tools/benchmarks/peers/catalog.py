@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tools.benchmarks import preparing
 from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Way, python
+from tools.benchmarks.workloads import BFLOAT16, COMPILED, EAGER, KERNELS
 
 CTRANSLATE2, LLAMA_CPP = preparing.CTRANSLATE2, "llama.cpp"
 PEERS = (COURSE, HUGGING_FACE, CTRANSLATE2, LLAMA_CPP)
@@ -15,7 +16,6 @@ RECORDED = "recorded"  # the library of a way that is no longer run, whose figur
 ALL, LAST = "all tokens", "the last token"
 EIGHT_BITS = "8 bits, rounded as they come"
 HEAD_TOO = "head and embeddings too"
-HALF = "bfloat16"
 
 
 @dataclass(frozen=True)
@@ -43,30 +43,30 @@ class Peer(Way):
         return formats.get(self.library, preparing.CHECKPOINT)
 
 
-def command(library: str, folder: Path) -> list[str]:
-    """Return what starts the program of a library, with a folder of models."""
+def command(library: str, checkpoint: Path) -> list[str]:
+    """Return what starts the program of a library, with a checkpoint."""
     if library == LLAMA_CPP:
         program = Path(__file__).parent / "llama_cpp.mjs"
-        return [str(preparing.executable(library)), str(program), str(preparing.HOME / library), str(folder)]
+        return [str(preparing.executable(library)), str(program), str(preparing.HOME / library), str(checkpoint)]
     if library == CTRANSLATE2:
-        return [str(preparing.executable(library)), "-m", "tools.benchmarks.peers.with_ctranslate2", str(folder)]
-    return python(f"tools.benchmarks.peers.{library.replace('-', '_')}", folder)
+        return [str(preparing.executable(library)), "-m", "tools.benchmarks.peers.with_ctranslate2", str(checkpoint)]
+    return python(f"tools.benchmarks.peers.{library.replace('-', '_')}", checkpoint)
 
 
-HUGGING_FACES = {f"Hugging Face, {how}": how for how in ("sdpa", "eager", "torch.compile")}
-_in_half = partial(Peer, library=RECORDED, weights=HALF, inputs=HALF, bits=16, cache=HALF)
+HUGGING_FACES = {f"Hugging Face, {how}": how for how in ("sdpa", EAGER, COMPILED)}
+_in_half = partial(Peer, library=RECORDED, weights=BFLOAT16, inputs=BFLOAT16, bits=16, cache=BFLOAT16)
 _llama = partial(Peer, library=LLAMA_CPP, cache="float16", logits=LAST)
 _rounded = partial(_llama, inputs=EIGHT_BITS)
 
 WAYS: tuple[Peer, ...] = (
     Peer("this course", COURSE),
-    Peer("this course, with kernels", COURSE, how="kernels"),
+    Peer("this course, with kernels", COURSE, how=KERNELS),
     *(Peer(title, HUGGING_FACE, how=how) for title, how in HUGGING_FACES.items()),
     Peer("CTranslate2", CTRANSLATE2),
     _llama("llama.cpp, F32", dtype="F32", tolerance=1e-3),
     Peer("ONNX Runtime", RECORDED),
     Peer("OpenVINO", RECORDED),
-    *(_in_half(f"{title}, {HALF}") for title in HUGGING_FACES),
+    *(_in_half(f"{title}, {BFLOAT16}") for title in HUGGING_FACES),
     Peer("this course, Q4_0", COURSE, "Q4_0", tolerance=0.2, weights="4 bits, head too", inputs=EIGHT_BITS, bits=4.5),
     Peer("CTranslate2, int8", CTRANSLATE2, "int8", "", 0.05, f"8 bits, {HEAD_TOO}", EIGHT_BITS, 8),
     _rounded("llama.cpp, Q8_0", dtype="Q8_0", tolerance=0.02, weights=f"8 bits, {HEAD_TOO}", bits=8.5),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -10,26 +10,49 @@ from typing import Any
 import numpy as np
 from max.driver import CPU
 from max.dtype import DType
-from max.graph import DeviceRef, TensorType
+from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+from max.graph import BufferType, DeviceRef, TensorType
 
 from checker.max_adapter import runtime
 from play.engine import Writer, load_quantized
 from play.kernels.modules import with_kernels, with_linear
-from play.kernels.operations import loaded
+from play.kernels.operations import cached_attention, linear, loaded
+from play.training.graphs import compile_trainer
 from solutions.solution_12 import generate_tokens
-from solutions.solution_13 import load_pretrained, read_config
-from tools.benchmarks.workers import Call, Read, Workload, be
+from solutions.solution_13 import convert_checkpoint, load_pretrained, read_checkpoint, read_config
+from solutions.solution_20 import train_step
+from tools.benchmarks.workers import FORWARD, TEXT, Call, Read, Workload, be
+from tools.benchmarks.workloads import (
+    CORE,
+    DEPTH,
+    HEADS,
+    KERNELS,
+    LEARNING_RATE,
+    LINEAR,
+    STEP,
+    each_layer,
+    in_a_row,
+    inputs,
+    repeats,
+    two_steps,
+)
 
-KERNELS = "kernels"  # a way to run the model
+REF = DeviceRef.from_device(CPU())
 
 
-def prepare(folder: Path, workload: Workload) -> tuple[Call, Read]:
-    """Return a prompt's logits, or greedy text, as a function; logits are read of the last token."""
-    ids = workload.token_ids(read_config(folder / "checkpoint").vocab_size)
-    if workload.part == "forward":
-        graph, tokens = whole(folder / "checkpoint", workload.how, workload.dtype), runtime.tensor(ids)
+def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
+    """Return a workload as a function, compiled and with its input in place, and how to read what it returns."""
+    if workload.part not in (FORWARD, TEXT, STEP):
+        return kernel(workload), in_a_row
+    ids = workload.token_ids(read_config(checkpoint).vocab_size)
+    if workload.part == FORWARD:
+        graph, tokens = whole(checkpoint, workload.how, workload.dtype), runtime.tensor(ids)
         return lambda: np.from_dlpack(graph(tokens)), lambda logits: logits[:, -1]
-    model = with_cache(folder / "checkpoint", workload.how, workload.dtype)
+    if workload.part == STEP:
+        step = training_step(checkpoint, ids)
+        return step, partial(two_steps, step)
+    model = with_cache(checkpoint, workload.how, workload.dtype)
 
     def write() -> np.ndarray:
         model.cached_ids = np.zeros((0, 0), np.int64)  # nothing from an earlier run helps this one
@@ -47,13 +70,60 @@ def with_cache(checkpoint: Path, how: str, dtype: str) -> Any:
 @cache
 def whole(checkpoint: Path, how: str, dtype: str) -> Any:
     """Return the model without a cache, for the logits of all tokens."""
-    ids = TensorType(DType.int64, ["batch", "seq"], DeviceRef.from_device(CPU()))
+    ids = TensorType(DType.int64, ["batch", "seq"], REF)
     if how != KERNELS:
         return (load_pretrained(checkpoint) if dtype == "float32" else load_quantized(checkpoint, dtype)).compile(ids)
     model = with_kernels(load_pretrained(checkpoint))
     with_linear(model)
     with loaded():
         return model.compile(ids)
+
+
+def training_step(checkpoint: Path, ids: np.ndarray) -> Call:
+    """Return a step of training on one batch, as ``./run train`` takes it, by steps 16 to 20."""
+    trainer = compile_trainer(read_config(checkpoint))
+    weights = convert_checkpoint(read_checkpoint(checkpoint))
+    del weights["lm_head.weight"]
+    zeros = {name: np.zeros_like(weight) for name, weight in weights.items()}
+    trainer.go_on(0, weights, zeros, zeros)
+    batch, graphs = runtime.tensor(ids), {"accumulate": trainer.accumulate, "update": trainer.update}
+    return partial(train_step, trainer.state, [(batch, batch)], LEARNING_RATE, **graphs)
+
+
+class Kernel(Module[..., list[Tensor]]):
+    """The graph of a workload that is no model: the kernels of ``play/kernels``, or MAX's own operations."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+
+    def forward(self, *inputs: Tensor) -> list[Tensor]:
+        """Return the outputs of all linear layers, of the last core, or of the product."""
+        if self.workload.part == LINEAR:
+            layer = linear if self.workload.how == KERNELS else lambda x, weight, bias: x @ weight.T + bias
+            return each_layer(layer, *inputs)
+        if self.workload.part == CORE:
+            joined, keys, values, starts, past = inputs
+            for _ in range(repeats(self.workload.length)):
+                output = cached_attention(joined, keys, values, starts, past, HEADS)
+            return [output]
+        left, right = inputs
+        return [left @ right.T]
+
+
+def kernel(workload: Workload) -> Call:
+    """Return a workload that is no model as a function."""
+    arrays = inputs(workload)
+    types: list[Any] = [TensorType(DType.float32, array.shape, REF) for array in arrays]
+    if workload.part == CORE:  # which, like step 14's, fills a cache
+        cache_shape = (workload.batch, HEADS, workload.length, DEPTH)
+        arrays += [np.zeros(cache_shape, np.float32), np.zeros(cache_shape, np.float32)]
+        arrays += [np.zeros(workload.batch, np.int32), np.zeros(1, np.int32)]
+        types += [BufferType(DType.float32, cache_shape, REF)] * 2
+        types += [TensorType(DType.int32, array.shape, REF) for array in arrays[3:]]
+    with loaded():
+        compiled: Any = Kernel(workload).compile(*types)
+    buffers = [runtime.tensor(array).driver_tensor for array in arrays]
+    return lambda: [np.from_dlpack(output) for output in compiled.execute_raw(*buffers)]
 
 
 if __name__ == "__main__":

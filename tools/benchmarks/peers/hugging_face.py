@@ -1,44 +1,60 @@
-"""Hugging Face's GPT-2 on torch, as its users run it: no gradients, one thread per physical core."""
+"""Hugging Face's GPT-2 on torch, and torch alone, as their users run them: one thread per physical core."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 import torch
 import transformers
+from torch.nn import functional
 from transformers.utils import logging
 
-from tools.benchmarks.workers import SCORES, Call, Read, Workload, be
+from tools.benchmarks.workers import FORWARD, SCORES, TEXT, Call, Read, Workload, be
+from tools.benchmarks.workloads import (
+    BFLOAT16,
+    COMPILED,
+    CORE,
+    DEPTH,
+    EAGER,
+    HEADS,
+    LEARNING_RATE,
+    LINEAR,
+    STEP,
+    WIDTH,
+    each_layer,
+    in_a_row,
+    inputs,
+    repeats,
+    two_steps,
+)
 
-EAGER, COMPILED = "eager", "torch.compile"  # ways to run the model, beside sdpa
+MAX_NORM = 1.0
+BETAS, EPSILON, WEIGHT_DECAY = (0.9, 0.95), 1e-8, 0.1
 
 
-def prepare(folder: Path, workload: Workload) -> tuple[Call, Read]:
-    """Return a prompt's logits, or greedy text, as a function; logits are read of the last token."""
-    model = loaded(folder / "checkpoint", workload.how)
+def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
+    """Return a workload as a function, and how to read what it returns."""
+    if workload.part == STEP:
+        step = training_step(checkpoint, workload)
+        return step, partial(two_steps, step)
+    if workload.part not in (FORWARD, TEXT, SCORES):
+        tensors = [torch.from_numpy(array) for array in inputs(workload)]
+        return partial(kernel, workload, *tensors), lambda outputs: in_a_row([output.numpy() for output in outputs])
+    model = loaded(checkpoint, workload.how)
     ids = torch.from_numpy(workload.token_ids(model.config.vocab_size))
+    if workload.part == FORWARD:
+        run = torch.inference_mode()(lambda: model(ids, use_cache=False).logits)
+        return run, lambda logits: logits[:, -1].numpy()
     settings: dict[str, Any] = {"do_sample": False, "eos_token_id": None, "pad_token_id": 0}
     settings |= {"max_new_tokens": workload.new_tokens, "attention_mask": torch.ones_like(ids)}
-    if workload.part == SCORES:
-        settings |= {"return_dict_in_generate": True, "output_logits": True}
-
-    def call() -> Any:
-        with torch.inference_mode():
-            if workload.part == "forward":
-                return model(ids, use_cache=False).logits
-            return model.generate(ids, **settings)
-
-    def read(output: Any) -> Any:
-        if workload.part == "forward":
-            return output[:, -1].numpy()
-        if workload.part == SCORES:
-            return torch.stack(output.logits, dim=1).numpy()
-        return output[:, workload.length :].numpy()
-
-    return call, read
+    write = partial(model.generate, ids, **settings)
+    if workload.part == TEXT:
+        return write, lambda text: text[:, workload.length :].numpy()
+    score = partial(write, return_dict_in_generate=True, output_logits=True)
+    return score, lambda output: torch.stack(output.logits, dim=1).numpy()
 
 
 @cache
@@ -50,6 +66,44 @@ def loaded(checkpoint: Path, how: str) -> Any:
     if how == COMPILED:
         model.forward = torch.compile(model.forward, dynamic=True)
     return model
+
+
+@torch.inference_mode()
+def kernel(workload: Workload, *tensors: torch.Tensor) -> list[torch.Tensor]:
+    """Run attention's cores, all linear layers or the product."""
+    if workload.part == LINEAR:
+        return each_layer(functional.linear, *tensors)
+    if workload.part != CORE:
+        return [tensors[0] @ tensors[1].T]
+    parts = tensors[0].split(WIDTH, dim=-1)
+    query, key, value = (part.unflatten(-1, (HEADS, DEPTH)).transpose(1, 2) for part in parts)
+    for _ in range(repeats(workload.length)):
+        output = functional.scaled_dot_product_attention(query, key, value, is_causal=workload.length > 1)
+    return [output.transpose(1, 2).flatten(2)]  # the heads side by side, as every user needs them
+
+
+def training_step(checkpoint: Path, workload: Workload) -> Call:
+    """Return a step of training on one batch, with autograd and the fused AdamW; bfloat16 is that of matmuls alone."""
+    model = transformers.GPT2LMHeadModel.from_pretrained(checkpoint, dtype="float32").eval()  # no dropout
+    weights = list(model.parameters())
+    groups = [
+        {"params": [weight for weight in weights if weight.dim() > 1], "weight_decay": WEIGHT_DECAY},
+        {"params": [weight for weight in weights if weight.dim() == 1], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=LEARNING_RATE, betas=BETAS, eps=EPSILON, fused=True)
+    forward = torch.compile(model) if workload.how == COMPILED else model
+    ids = torch.from_numpy(workload.token_ids(model.config.vocab_size))
+
+    def step() -> tuple[float, float]:
+        with torch.autocast("cpu", torch.bfloat16, enabled=workload.how == BFLOAT16):
+            loss = forward(ids, labels=ids, use_cache=False).loss
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(weights, MAX_NORM)
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss.item(), norm.item()
+
+    return step
 
 
 if __name__ == "__main__":

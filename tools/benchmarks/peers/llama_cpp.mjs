@@ -1,11 +1,11 @@
-// llama.cpp through node-llama-cpp, which has prebuilt libraries: `node llama_cpp.mjs ENVIRONMENT FOLDER [WORKLOAD]`.
-// It answers as tools/benchmarks/workers.py does, a line of JSON for each request.
+// llama.cpp through node-llama-cpp, which has prebuilt libraries: `node llama_cpp.mjs ENVIRONMENT CHECKPOINT`.
+// It answers as tools/benchmarks/workers.py does: its version, then a line of JSON for each request.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
-const [environment, folder, once] = process.argv.slice(2);
+const [environment, checkpoint] = process.argv.slice(2);
 const installed = `${environment}/node_modules/node-llama-cpp`;
 const { getLlama } = await import(pathToFileURL(`${installed}/dist/index.js`).href);
 const logger = (level, message) => console.error(level, message); // what goes to the output is an answer
@@ -19,7 +19,7 @@ const contexts = new Map();
 async function contextOf({ dtype, batch }) {
     const key = `${dtype} ${batch}`;
     if (!contexts.has(key)) {
-        const model = await llama.loadModel({ modelPath: `${folder}/gguf-${dtype}` });
+        const model = await llama.loadModel({ modelPath: `${checkpoint}/../gguf-${dtype}` });
         const threads = { ideal: llama.cpuMathCores, min: llama.cpuMathCores };
         const contextSize = model.trainContextSize + SPARE;
         const context = await model.createContext({ contextSize, sequences: batch, threads });
@@ -50,13 +50,9 @@ async function run(workload, wanted = { token: true }) {
     return Promise.all(sequences.map(each));
 }
 
-/** Answer a request. */
+/** Answer a request; nothing is kept that could be forgotten. */
 async function answer({ do: what, workload, calls = 1, file }) {
-    if (what === "version") {
-        const { version } = JSON.parse(readFileSync(`${installed}/package.json`, "utf8"));
-        return { version: `llama.cpp ${llama.llamaCppRelease.release} in node-llama-cpp ${version}` };
-    }
-    if (!workload) return {}; // nothing is kept that could be forgotten
+    if (what === "forget") return {};
     if (what === "output") {
         const rows = await run(workload, { logits: true });
         writeFileSync(file, Float32Array.from(rows.flat()));
@@ -68,13 +64,10 @@ async function answer({ do: what, workload, calls = 1, file }) {
     return { seconds: (performance.now() - start) / 1000 / calls };
 }
 
-const reply = (message) => console.log(JSON.stringify(message));
-if (once) {
-    await run(JSON.parse(once));
-    reply({ peak: process.resourceUsage().maxRSS * (process.platform === "darwin" ? 1 : 1024) });
-    process.exit();
-}
+const { version } = JSON.parse(readFileSync(`${installed}/package.json`, "utf8"));
+console.log(`llama.cpp ${llama.llamaCppRelease.release} in node-llama-cpp ${version}`);
 for await (const line of createInterface({ input: process.stdin })) {
-    reply(await answer(JSON.parse(line)).catch((error) => ({ error: String(error).trim().slice(0, 600) })));
+    const reply = await answer(JSON.parse(line)).catch((error) => ({ error: String(error).trim().slice(0, 600) }));
+    console.log(JSON.stringify(reply));
 }
 process.exit();

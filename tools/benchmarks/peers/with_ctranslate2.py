@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from tools.benchmarks.workers import Call, Read, Workload, be
+from tools.benchmarks.workers import FORWARD, Call, Read, Workload, be
 
 
 def conversion(python: Path, checkpoint: Path, out: Path, dtype: str) -> tuple[list[str], dict[str, str]]:
@@ -25,11 +25,11 @@ def conversion(python: Path, checkpoint: Path, out: Path, dtype: str) -> tuple[l
     return [str(python), "-m", "ctranslate2.converters.transformers", *names], lent
 
 
-def prepare(folder: Path, workload: Workload) -> tuple[Call, Read]:
+def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
     """Return a prompt's logits, or greedy text, as a function; logits are read of the last token."""
-    generator, names = loaded(folder / f"ctranslate2-{workload.dtype}", workload.dtype)
+    generator, names = loaded(checkpoint.with_name(f"ctranslate2-{workload.dtype}"), workload.dtype)
     ids = workload.token_ids(len(names)).tolist()
-    if workload.part == "forward":
+    if workload.part == FORWARD:
         return lambda: generator.forward_batch(ids), lambda logits: np.array(logits)[:, -1]
     prompts = [[names[number] for number in row] for row in ids]
     length = {"max_length": workload.new_tokens, "min_length": workload.new_tokens}

@@ -102,7 +102,7 @@ config = GPT2Config(**{field.name: _stored[field.name] for field in fields(GPT2C
 #: What makes the tables of each benchmark, and of figures that are no longer measured.
 loop_tables, recorded = _later("benchmarks.loop"), _later("benchmarks.recorded")
 peer_tables, harness = _later("benchmarks.peers.tables"), _later("benchmarks.harness")
-kernel_tables, step_tables = _later("benchmarks.kernels.measuring"), _later("benchmarks.training.measuring")
+kernel_tables, step_tables = _later("benchmarks.kernels"), _later("benchmarks.training")
 serving_tables, quantized = _later("benchmarks.serving"), _later("small_model.quantized")
 
 #: What is measured of the small model, and what newer models change in the sizes of GPT-2 small.

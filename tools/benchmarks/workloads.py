@@ -1,4 +1,4 @@
-"""What both libraries run: attention without its projections, linear layers, and a large product.
+"""What this course and PyTorch run beyond a prompt: attention, linear layers, a large product, and a step of training.
 
 Attention's core of few tokens takes microseconds, far less than a call of a graph from Python does; so many of them are
 one after the other in one graph. In PyTorch they are as many calls, which is how its users run them. Linear layers are
@@ -14,8 +14,8 @@ import numpy as np
 
 from tools.benchmarks.workers import Workload
 
-CORE, LINEAR, PRODUCT = "core", "linear", "product"  # parts
-KERNELS = "kernels"  # a way to run them
+CORE, LINEAR, PRODUCT, STEP = "core", "linear", "product", "step"  # parts
+KERNELS, COMPILED, EAGER, BFLOAT16 = "kernels", "torch.compile", "eager", "bfloat16"  # ways to run them
 HEADS, DEPTH = 12, 64  # GPT-2 small's
 WIDTH = HEADS * DEPTH
 ROWS = 2048  # and columns of the two matrices whose product shows the machine's peak
@@ -23,6 +23,7 @@ ROWS = 2048  # and columns of the two matrices whose product shows the machine's
 #: The linear layers of GPT-2 small, from how many numbers to how many: all that a token is multiplied by.
 LAYERS = [(WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH, 4 * WIDTH), (4 * WIDTH, WIDTH)] * 12 + [(WIDTH, 50257)]
 WEIGHT_BYTES = 4 * sum(inputs * outputs for inputs, outputs in LAYERS)
+LEARNING_RATE = 1e-4  # small, so that many steps on one batch stay far from learning it by heart
 
 
 def repeats(length: int) -> int:
@@ -36,7 +37,7 @@ def core_flops(batch: int, length: int) -> int:
 
 
 def inputs(workload: Workload) -> list[np.ndarray]:
-    """Return what a workload takes.
+    """Return what a kernel takes.
 
     For the core: queries, keys and values side by side, as ``c_attn`` leaves them [batch, length, 3 * embd]. For linear
     layers: [batch, length, in] of two widths, then [out, in] and [out] of each layer. Else two matrices.
@@ -60,3 +61,13 @@ def each_layer(apply: Callable[..., Any], narrow: Any, wide: Any, *parameters: A
 def in_a_row(outputs: list[np.ndarray]) -> np.ndarray:
     """Return the numbers of some outputs one after the other."""
     return np.concatenate([output.ravel() for output in outputs])
+
+
+def two_steps(step: Callable[[], tuple[float, float]], first: tuple[float, float]) -> np.ndarray:  # -> [3]
+    """Return the loss of the first step, that of another, which tells whether the first was right, and the first norm.
+
+    The norm counts a hundredth: in 32 bits PyTorch's own norm of GPT-2 small's gradients is off by almost a thousandth.
+    The second norm is no measure: AdamW's first update has the sign of each gradient, which near zero is rounding's.
+    """
+    loss, norm = first
+    return np.array([loss, step()[0], norm / 100])

@@ -11,22 +11,21 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
+from checker.course.paths import ROOT
 from checker.mojo.building import shared_library
-from checker.processor import instruction_sets
-from tools.benchmarks import harness
-from tools.benchmarks.comparison import COURSE, Comparison, Way, python
-from tools.benchmarks.harness import Column, Result, Row, milliseconds, ratio, table
-from tools.benchmarks.kernels import shapes
+from tools.benchmarks import harness, workloads
+from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Comparison, Way
+from tools.benchmarks.harness import Column, Result, Row, median, ratio, table
+from tools.benchmarks.peers.catalog import command
 from tools.benchmarks.workers import Workload
 
 OURS, MAX, THEIRS = "MAX with kernels", "MAX", "Hugging Face"  # as the figures call them
-WITH_KERNELS, BY_MAX, BY_TORCH = Way(OURS, COURSE, how=shapes.KERNELS), Way(MAX, COURSE), Way(THEIRS, "torch")
-PROGRAMS = {COURSE: "tools.benchmarks.kernels.with_max", "torch": "tools.benchmarks.kernels.with_torch"}
+WITH_KERNELS, BY_MAX = Way(OURS, COURSE, how=workloads.KERNELS), Way(MAX, COURSE)
+BY_TORCH = Way(THEIRS, HUGGING_FACE)
 SOURCE = Path(__file__).with_name("reading.mojo")
 
 
@@ -47,8 +46,8 @@ QUICK = Plan((2,), (5,), (2,), 1 << 20, 0.01)
 
 def ground(plan: Plan, compare: Comparison) -> list[Row]:
     """Measure what the machine can do: a large product, by both libraries, and reading by threads of Mojo."""
-    product = compare.run(Workload(shapes.PRODUCT), (BY_MAX, BY_TORCH)).times
-    rates = {f"{way}, GFLOP/s": 2 * shapes.ROWS**3 / median(times) for way, times in product.items()}
+    product, _ = compare.run(Workload(workloads.PRODUCT), (BY_MAX, BY_TORCH))
+    rates = {f"{way}, GFLOP/s": [2 * workloads.ROWS**3 / time for time in times] for way, times in product.items()}
     read = ctypes.CDLL(str(shared_library({SOURCE.name: SOURCE.read_text()}, SOURCE.name, "a reader"))).read
     numbers = np.ones(plan.numbers, np.float32)
 
@@ -59,20 +58,21 @@ def ground(plan: Plan, compare: Comparison) -> list[Row]:
         return time.perf_counter() - start
 
     for threads, times in harness.take_turns({1: None, harness.cores(): None}, compare.rounds, reading).items():
-        rates[f"{threads} thread{'s' * (threads > 1)} of Mojo, GB/s"] = numbers.nbytes / median(times)
-    return [{"what": name, "figure": round(rate / 1e9, 1)} for name, rate in rates.items()]
+        rates[f"{threads} thread{'s' * (threads > 1)} of Mojo, GB/s"] = [numbers.nbytes / time for time in times]
+    return [{"what": name, "figure": median((rate / 1e9 for rate in some), 1)} for name, some in rates.items()]
 
 
 def core(plan: Plan, compare: Comparison) -> list[Row]:
     """Time attention's core: all heads, without the projections."""
     rows = []
-    for work in (Workload(shapes.CORE, batch, length) for batch in plan.batches for length in plan.lengths):
-        timed = compare.run(work, (WITH_KERNELS, BY_TORCH)).times
+    for work in (Workload(workloads.CORE, batch, length) for batch in plan.batches for length in plan.lengths):
+        timed, _ = compare.run(work, (WITH_KERNELS, BY_TORCH))
         row: Row = {"batch": work.batch, "length": work.length, "ratio": ratio(timed[THEIRS], timed[OURS])}
         for way, times in timed.items():
-            each = [seconds / shapes.repeats(work.length) for seconds in times]
-            rate = shapes.core_flops(work.batch, work.length) / median(each) / 1e9
-            row |= {f"{way}, ms": milliseconds(each, 4), f"{way}, GFLOP/s": round(rate, 1)}
+            each = [time / workloads.repeats(work.length) for time in times]
+            operations = workloads.core_flops(work.batch, work.length)
+            row[f"{way}, ms"] = median((1000 * time for time in each), 4)
+            row[f"{way}, GFLOP/s"] = median((operations / time / 1e9 for time in each), 1)
         rows.append(row)
     return rows
 
@@ -81,8 +81,11 @@ def linear(plan: Plan, compare: Comparison) -> list[Row]:
     """Time the linear layers of GPT-2 small, all of them, for few rows, by how fast they read their weights."""
     rows = []
     for count in plan.rows:
-        times = compare.run(Workload(shapes.LINEAR, 1, count), (WITH_KERNELS, BY_MAX, BY_TORCH)).times
-        rates = {f"{way}, GB/s": round(shapes.WEIGHT_BYTES / median(some) / 1e9, 1) for way, some in times.items()}
+        times, _ = compare.run(Workload(workloads.LINEAR, 1, count), (WITH_KERNELS, BY_MAX, BY_TORCH))
+        rates = {
+            f"{way}, GB/s": median((workloads.WEIGHT_BYTES / time / 1e9 for time in some), 1)
+            for way, some in times.items()
+        }
         ratios = {"MAX / kernels": ratio(times[MAX], times[OURS]), "torch / kernels": ratio(times[THEIRS], times[OURS])}
         rows.append({"rows": count} | rates | ratios)
     return rows
@@ -128,18 +131,18 @@ def as_markdown(results: Result) -> str:
     return "\n\n".join(filter(None, (by_processor(results, part) for part in PARTS)))
 
 
-def run(only: Sequence[str] | None, quick: bool, rounds: int, out: Path | None) -> None:
+def run(only: Sequence[str], quick: bool, rounds: int, out: Path | None) -> None:
     """Compare, time, print the tables of this processor, and put its figures beside those of others.
 
     Raises:
         WrongOutput: the kernels compute something else than PyTorch.
         RuntimeError: one of them could not run something.
     """
-    plan, commands = QUICK if quick else Plan(), {name: python(module, ".") for name, module in PROGRAMS.items()}
-    result: Result = harness.conditions(rounds) | {"instruction sets": instruction_sets(), "parts": {}}
+    plan, commands = QUICK if quick else Plan(), {name: command(name, ROOT) for name in (COURSE, HUGGING_FACE)}
+    result: Result = harness.conditions(rounds) | {"parts": {}}
     with closing(Comparison(commands, BY_TORCH, rounds, plan.turn)) as compare:
-        result["versions"] = compare.versions()
-        for part in only or PARTS:
+        result["versions"] = compare.versions
+        for part in only:
             head = {"rounds": rounds, "load": harness.load()}
             result["parts"][part] = head | {"rows": PARTS[part](plan, compare)}
     harness.finish_on_this_processor(as_markdown, result, out)

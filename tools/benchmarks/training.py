@@ -5,36 +5,43 @@ The figures of every processor stay apart, and a size that is measured again rep
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from checker.processor import instruction_sets
+from checker.course.paths import SMALL_MODEL
 from tools.benchmarks import harness
-from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Comparison, Way, peak_of, python
-from tools.benchmarks.harness import Column, Result, Row, load, milliseconds, ratio, say, table
-from tools.benchmarks.preparing import folder_of
+from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Comparison, Way, peak_of
+from tools.benchmarks.harness import Column, Result, Row, load, median, ratio, say, table
+from tools.benchmarks.peers.catalog import command
+from tools.benchmarks.preparing import checkpoint_of
 from tools.benchmarks.workers import Workload
+from tools.benchmarks.workloads import BFLOAT16, COMPILED, STEP
 
 SECONDS_PER_TURN = 2.0
 MAX, PYTORCH = Way("MAX", COURSE), Way("Hugging Face", HUGGING_FACE)  # as the figures call them
-COMPILED = Way("torch.compile", HUGGING_FACE, how="torch.compile")
-BFLOAT16 = Way("bfloat16", HUGGING_FACE, how="bfloat16", tolerance=0.03)
-PROGRAMS = {COURSE: "tools.benchmarks.training.with_max", HUGGING_FACE: "tools.benchmarks.training.with_torch"}
+WAYS = (
+    MAX,
+    PYTORCH,
+    Way("torch.compile", HUGGING_FACE, how=COMPILED),
+    Way("bfloat16", HUGGING_FACE, how=BFLOAT16, tolerance=0.03),
+)
 
 
 class Size(NamedTuple):
     """A model to train, and on how many tokens at once."""
 
     name: str
-    small: bool
+    checkpoint: Callable[[], Path]
     batch: int
     length: int
 
 
-SIZES = {"small": Size("the model in the box", True, 8, 512), "gpt2": Size("GPT-2 small", False, 1, 1024)}
+SIZES = {
+    "small": Size("the model in the box", lambda: SMALL_MODEL, 8, 512),
+    "gpt2": Size("GPT-2 small", checkpoint_of, 1, 1024),
+}
 
 COLUMNS = (
     Column("model", "model"),
@@ -54,15 +61,16 @@ COLUMNS = (
 
 def measure(compare: Comparison, size: Size) -> tuple[Row, dict[str, str]]:
     """Time a step of one size in every way, then measure the memory of fresh processes; return also what failed."""
-    tokens, workload = size.batch * size.length, Workload("step", size.batch, size.length)
-    timed = compare.run(workload, (MAX, PYTORCH, COMPILED, BFLOAT16))
+    tokens, workload = size.batch * size.length, Workload(STEP, size.batch, size.length)
+    timed, failed = compare.run(workload, WAYS)
     row: Row = {"model": size.name, "tokens": tokens}
-    for title, times in timed.times.items():
-        row |= {f"{title}, ms": milliseconds(times), f"{title}, tokens/s": round(tokens / statistics.median(times), 1)}
-        row |= {f"{title} / MAX": ratio(times, timed.times["MAX"])} if title != "MAX" else {}
+    for title, times in timed.items():
+        row[f"{title}, ms"] = median(1000 * time for time in times)
+        row[f"{title}, tokens/s"] = median((tokens / time for time in times), 1)
+        row |= {f"{title} / MAX": ratio(times, timed["MAX"])} if title != "MAX" else {}
     for way in (MAX, PYTORCH):
         row[f"{way.title}, GB"] = round(peak_of(compare.commands[way.library], way.of(workload)) / 1e9, 2)
-    return row, timed.failed | compare.wrong
+    return row, failed | compare.wrong
 
 
 def by_processor(results: Result) -> str:
@@ -86,7 +94,7 @@ def failed(results: Result) -> str:
     return "\n\n".join(logs) or "Each of them ran on every processor."
 
 
-def run(only: Sequence[str] | None, rounds: int, out: Path | None) -> None:
+def run(only: Sequence[str], rounds: int, out: Path | None) -> None:
     """Time a step of every size, print a table, and put the figures beside those of other processors.
 
     Raises:
@@ -94,13 +102,14 @@ def run(only: Sequence[str] | None, rounds: int, out: Path | None) -> None:
         RuntimeError: one of the two could not run something.
         CannotPrepare: the checkpoint cannot be made.
     """
-    result: Result = harness.conditions(rounds) | {"instruction sets": instruction_sets(), "parts": {}}
-    for name in only or SIZES:
-        say(f"{SIZES[name].name}, {SIZES[name].batch} x {SIZES[name].length} tokens")
-        folder, before = folder_of(SIZES[name].small), load()
-        commands = {library: python(module, folder) for library, module in PROGRAMS.items()}
+    result: Result = harness.conditions(rounds) | {"parts": {}}
+    for name in only:
+        size = SIZES[name]
+        say(f"{size.name}, {size.batch} x {size.length} tokens")
+        checkpoint, before = size.checkpoint(), load()
+        commands = {library: command(library, checkpoint) for library in (COURSE, HUGGING_FACE)}
         with closing(Comparison(commands, PYTORCH, rounds, SECONDS_PER_TURN)) as compare:
-            result["versions"] = compare.versions()
-            row, reasons = measure(compare, SIZES[name])
+            result["versions"] = compare.versions
+            row, reasons = measure(compare, size)
         result["parts"][name] = {"rounds": rounds, "load": before, "rows": [row], "failed": reasons}
     harness.finish_on_this_processor(by_processor, result, out)
