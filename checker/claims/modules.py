@@ -80,8 +80,7 @@ def run(function: Callable[..., Any], *arguments: np.ndarray | float) -> Any:
     """
     result = _called(function, arguments)
     if not isinstance(result, Tensor):
-        missing = " Is there a `return`?" if result is None else ""
-        raise Refusal(f"{_name(function)} returns {article(type(result).__name__)}, and must return a Tensor.{missing}")
+        raise _refusal(function, result, "a Tensor")
     return result
 
 
@@ -93,15 +92,13 @@ def run_for(names: Sequence[str], function: Callable[..., Any], *arguments: np.n
     """
     results = _called(function, arguments)
     if not isinstance(results, tuple | list) or len(results) != len(names):
-        got = f"{len(results)} things" if isinstance(results, tuple | list) else article(type(results).__name__)
-        missing = " Is there a `return`?" if results is None else ""
         wanted = f"{len(names)} tensors, for {', '.join(names[:-1])} and {names[-1]}"
-        raise Refusal(f"{_name(function)} returns {got}, and must return {wanted}.{missing}")
-    for name, result in zip(names, results, strict=True):
+        raise _refusal(function, results, wanted, f"{len(results)} things" if isinstance(results, tuple | list) else "")
+    named = dict(zip(names, results, strict=True))
+    for name, result in named.items():
         if not isinstance(result, Tensor):
-            got = article(type(result).__name__)
-            raise Refusal(f"{_name(function)} returns {got} for {name}, and must return a Tensor.")
-    return dict(zip(names, results, strict=True))
+            raise _refusal(function, result, "a Tensor", f"{article(type(result).__name__)} for {name}")
+    return named
 
 
 def _called(function: Callable[..., Any], arguments: Sequence[np.ndarray | float]) -> Any:
@@ -109,9 +106,12 @@ def _called(function: Callable[..., Any], arguments: Sequence[np.ndarray | float
         return function(*(value if isinstance(value, int | float) else tensor(value) for value in arguments))
 
 
-def _name(function: Callable[..., Any]) -> str:
+def _refusal(function: Callable[..., Any], result: Any, wanted: str, returned: str = "") -> Refusal:
     name = getattr(function, "__qualname__", type(function).__name__)
-    return "It" if "<" in name else name  # the name of a claim's own lambda means nothing to a learner
+    name = "It" if "<" in name else name  # the name of a claim's own lambda means nothing to a learner
+    returned = returned or article(type(result).__name__)
+    missing = " Is there a `return`?" if result is None else ""
+    return Refusal(f"{name} returns {returned}, and must return {wanted}.{missing}")
 
 
 class Operation(Module[..., Any]):

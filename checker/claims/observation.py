@@ -23,19 +23,8 @@ from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING
 Tell = Callable[[FromChild], None]
 
 UNUSED_PLUGINS = (
-    "terminal",
-    "cacheprovider",
-    "logging",
-    "faulthandler",
-    "unraisableexception",
-    "threadexception",
-    "legacypath",
-    "junitxml",
-    "pastebin",
-    "setuponly",
-    "setupplan",
-    "stepwise",
-    "unittest",
+    "terminal cacheprovider logging faulthandler unraisableexception threadexception legacypath junitxml pastebin "
+    "setuponly setupplan stepwise unittest"
 )
 
 SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
@@ -86,7 +75,7 @@ def observe(request: Request) -> dict[str, dict[str, Outcome]]:
         For every subject, the outcomes by claim, in the order of the check.
     """
     observer = Observer(request)
-    options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS for option in ("-p", f"no:{plugin}"))]
+    options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS.split() for option in ("-p", f"no:{plugin}"))]
     tests = str(request.step.check_file.parent)  # without a limit, pytest reads every folder from the root of the disk
     options += ["-c", os.devnull, "--rootdir", tests, "--confcutdir", tests]
     options += ["-p", "checker.claims.plugin", "--assert=plain", "--disable-plugin-autoload"]

@@ -72,7 +72,7 @@ def constructing() -> Iterator[None]:
 
 def require(condition: bool, sentence: str, observed: object = None) -> None:
     """Refuse with ``sentence`` unless ``condition`` holds; mistakes are told apart by ``observed``, if given."""
-    if condition is not True and not (isinstance(condition, np.bool_) and condition):
+    if not condition:
         raise Refusal(sentence, observed)
 
 
@@ -90,14 +90,8 @@ def is_value(what: str, actual: object, expected: object) -> None:
 
 
 def is_same(actual: object, expected: object) -> bool:
-    """Return whether two plain values are equal; the ``__eq__`` of another type is not called."""
-    if type(actual) is not type(expected):
-        return False
-    if isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
-        return len(actual) == len(expected) and all(map(is_same, actual, expected))
-    if isinstance(actual, dict) and isinstance(expected, dict):
-        return is_same(list(actual), list(expected)) and is_same(list(actual.values()), list(expected.values()))
-    return bool(actual == expected)
+    """Return whether two plain values, lists or dicts are written alike: 2 is not 2.0, nor is 1 True."""
+    return type(actual) is type(expected) and repr(actual) == repr(expected)
 
 
 def error_of(what: str, call: Callable[[], object], kind: type[Exception] = ValueError) -> str:
@@ -109,7 +103,7 @@ def error_of(what: str, call: Callable[[], object], kind: type[Exception] = Valu
     try:
         call()
     except kind as error:
-        return "".join([str(error)])  # a plain str, whatever __str__ returns
+        return str(error)
     except (NotImplementedError, NameError, AttributeError):  # not written yet, or a typo
         raise
     except Exception as error:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING
 
-from checker import interrupts
+from checker import events, interrupts
 from checker.claims.observation import Draws, Request, Tell, observe
 from checker.claims.plugin import read_reference
 from checker.claims.subjects import Compiles, answer_closed, load_answer, load_code, load_step
@@ -28,27 +28,7 @@ from checker.course.languages import Location, Unreadable
 from checker.course.steps import Step, uses_max
 from checker.diagnosis.locating import line_of
 from checker.diagnosis.mistakes import Outcomes
-from checker.events import (
-    COMPILED,
-    DRAWN,
-    FAIL,
-    NUMBERS,
-    PASS,
-    TRACED,
-    TRACING,
-    Busy,
-    Compiling,
-    Ended,
-    FromChild,
-    Hanging,
-    Job,
-    MaxUnusable,
-    Notice,
-    Shown,
-    StageEnded,
-    Unloadable,
-    encode,
-)
+from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, FromChild, Job, encode
 
 if TYPE_CHECKING:  # a pass needs no explanation
     from checker.diagnosis.explanation import Diagnosis
@@ -93,7 +73,7 @@ class Graded:
                 Request(self.step, ["subject"], load, stage, draws, claims, device, bool(job.show), job.gone, self.tell)
             )
         if self.modules:
-            self.tell(StageEnded(stage))
+            self.tell(events.StageEnded(stage))
         return outcomes.get("subject", {})
 
     def load(self) -> None:
@@ -103,17 +83,17 @@ class Graded:
             name = f"steps.{self.step.name}"
             self.modules["subject"] = load_step(self.step, name, job.source, job.path, self.compiling)
         except Unreadable as error:
-            self.tell(Unloadable(str(error), error.location))
+            self.tell(events.Unloadable(str(error), error.location))
         except BaseException as error:
             from checker.diagnosis.exceptions import error_in_words, location_of
 
             sentence = error.sentence if isinstance(error, Refusal) else error_in_words(error)
-            self.tell(Unloadable(sentence, location_of(error, job.path)))
+            self.tell(events.Unloadable(sentence, location_of(error, job.path)))
 
     def explain(self, outcomes: Outcomes, draws: Draws | None) -> None:
         """Report why claims fail, and the numbers that were asked for."""
         silence()
-        diagnosis = diagnosis_of(self.step, lambda: self.tell(Busy()), draws, show=bool(self.job.show))
+        diagnosis = diagnosis_of(self.step, lambda: self.tell(events.Busy()), draws, show=bool(self.job.show))
         for explained in diagnosis.explain(outcomes, self.job.source, self.job.path):
             self.tell(explained)
         if self.job.show:
@@ -121,7 +101,7 @@ class Graded:
 
             failed = diagnosis.blamed.get(self.job.show, {}).values()
             compared = [outcome.compared for outcome in failed if outcome.compared]
-            self.tell(Shown(self.job.show, shown(compared[0]) if compared else ()))
+            self.tell(events.Shown(self.job.show, shown(compared[0]) if compared else ()))
 
 
 def diagnosis_of(step: Step, busy: Callable[[], None], draws: Draws | None = None, *, show: bool = False) -> Diagnosis:
@@ -166,7 +146,7 @@ def tell_where_when_asked(path: str, tell: Tell) -> None:
     def answer(signum: int, frame: FrameType | None) -> None:
         while frame and frame.f_code.co_filename != path:
             frame = frame.f_back
-        tell(Hanging(Location(*line_of(path, frame.f_lineno)) if frame else None))
+        tell(events.Hanging(Location(*line_of(path, frame.f_lineno)) if frame else None))
 
     signal.signal(signal.SIGVTALRM, answer)
 
@@ -208,7 +188,7 @@ def main() -> None:
         os.write(int(pipe), encode(event))
 
     def compiling(what: str, seconds: float | None) -> None:
-        tell(Compiling(what, seconds))
+        tell(events.Compiling(what, seconds))
 
     try:
         for name in ahead:
@@ -224,15 +204,15 @@ def main() -> None:
     except ImportError as error:
         from checker.course.installed import in_words
 
-        tell(MaxUnusable(in_words(error)))
-        tell(Ended())
+        tell(events.MaxUnusable(in_words(error)))
+        tell(events.Ended())
         return
     tell_where_when_asked(job.path, tell)
-    tell(Busy())
+    tell(events.Busy())
     Graded(step, job, tell, compiling).grade()
     for sentence in runtime.notices if runtime else []:
-        tell(Notice(sentence))
-    tell(Ended())
+        tell(events.Notice(sentence))
+    tell(events.Ended())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The installed MAX has every name that the course uses, and what it lacks is told."""
+"""The hooks fit the installed MAX, and what does not fit another is told."""
 
 import os
 import subprocess
@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from checker.course.paths import ROOT
-from checker.max_adapter import contract
 
 COMMAND = """
 import runpy, sys
@@ -20,13 +19,12 @@ runpy.run_module("checker.max_adapter.contract", run_name="__main__")
 @pytest.mark.parametrize(
     ("lacking", "status", "words"),
     [
-        ("", 0, ["all names of MAX and all hooks are as expected"]),
+        ("", 0, ["all hooks into MAX fit"]),
         (
             "import max.experimental.executor as executor; del executor.UnsupportedGraphError\n"
             "from max._interpreter_ops import gc_compile; gc_compile.compile_single_target = lambda family: None",
             1,
             [
-                "max.experimental.executor.UnsupportedGraphError is not there (ModuleNotFoundError: ",
                 "The hook for interpreter does not fit this MAX (",
                 "The hook for kernels does not fit this MAX (TypeError: ",
             ],
@@ -41,11 +39,3 @@ def test_the_installed_max_keeps_the_contract(lacking, status, words):
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == status, run.stdout + run.stderr
     assert [line for line in words if line not in run.stdout] == [], run.stdout
-
-
-def test_a_name_is_found_wherever_it_is():
-    for name in ("max.graph", "max.graph.Graph", "max.graph.Graph._mlir_op", "max.graph.graph._location"):
-        contract.find(name)
-    for name in ("max.gone", "max.graph.Graph.gone"):
-        with pytest.raises(ImportError):
-            contract.find(name)
