@@ -25,7 +25,6 @@ class Job:
 
     Attributes:
         compile: go on to the compiled claims.
-        naming: explain what fails.
         device: compile for this device alone.
         show: the function whose numbers are to be shown.
         seed: what another configuration is drawn from.
@@ -36,7 +35,6 @@ class Job:
     source: str
     path: str
     compile: bool = True
-    naming: bool = True
     device: str | None = None
     show: str = ""
     seed: int = 0
@@ -114,13 +112,6 @@ class MaxUnusable:
 
 
 @dataclass(frozen=True)
-class Notice:
-    """Something that makes a check slower but not wrong."""
-
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Ended:
     """The child has said everything."""
 
@@ -178,7 +169,7 @@ class Died:
 
 
 FromChild = (
-    Started | Claimed | StageEnded | Explained | Shown | Unloadable | MaxUnusable | Notice | Ended | Compiling | Busy
+    Started | Claimed | StageEnded | Explained | Shown | Unloadable | MaxUnusable | Ended | Compiling | Busy
     | Hanging
 )  # fmt: skip
 Event = FromChild | Printed | Tick | Late | Died

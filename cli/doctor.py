@@ -112,7 +112,7 @@ def gpu() -> str:
     """Return the accelerator, if an operation ran on it and was right."""
     if ask_contract()[0] == CANNOT_IMPORT:
         return NO_MAX
-    status, output = ask("checker.max_adapter.probe", seconds=PROBE_SECONDS)
+    status, output = ask("checker.max_adapter.contract", "gpu", seconds=PROBE_SECONDS)
     if status is None:
         return f"found, but an addition on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU"
     if status == 0:

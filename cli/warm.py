@@ -138,7 +138,7 @@ class Warming:
 def check(step: Step, *, compiled: bool) -> str:
     """Check the solution of a step in a child; return why it fails, or nothing."""
     source, reasons = step.solution_file.read_text(), []
-    for event in run(Job(step.name, source, str(step.solution_file), compile=compiled, naming=False), QUIET_SECONDS):
+    for event in run(Job(step.name, source, str(step.solution_file), compile=compiled), QUIET_SECONDS):
         match event:
             case Claimed() if event.verdict not in (PASS, TRACED):
                 reasons.append(f"{event.sentence} {event.reason}")

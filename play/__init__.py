@@ -2,5 +2,5 @@
 
 It takes a checkpoint and a prompt; it gives text, pictures, and answers over HTTP.
 The command line and maintainers' tools import it; it imports ``checker.course``, ``checker.max_adapter`` and
-``checker.session.waiting``.
+``checker.session.printer``.
 """

@@ -32,7 +32,7 @@ def prepared(
     for sentence in use_mine(fill_in=fill_in, anyway=anyway, last=last, more=more) if mine else []:
         tell(sentence)
     from checker.max_adapter.runtime import listeners, notices, prepare
-    from checker.session.waiting import telling_of_compiling
+    from checker.session.printer import telling_of_compiling
 
     prepare()
     with telling_of_compiling(listeners):

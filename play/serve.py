@@ -68,7 +68,7 @@ def serve(
     if keys := keys_of(chosen, no_key):
         tell(f"a request needs one of {len(keys.digests())} keys")
     if kernels:
-        from checker.session.waiting import telling_of
+        from checker.session.printer import telling_of
         from play.kernels.operations import package
 
         with telling_of("the kernels of play/kernels"):

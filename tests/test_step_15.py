@@ -251,7 +251,7 @@ def test_other_numbers(step, answer, draw):
 @about("compiled")
 def test_compiled(step, config, whole, device):
     """One graph over MAX's own pages returns the same logits, for prompts, single tokens and both."""
-    from checker.max_adapter.paged_cache import Pages
+    from tests.references.pages import Pages
 
     with compiling(f"your model for {device}, with MAX's paged attention"):
         weighted = partial(build, weights=whole.weights)

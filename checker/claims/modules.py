@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -112,30 +110,6 @@ def _refusal(function: Callable[..., Any], result: Any, wanted: str, returned: s
     returned = returned or article(type(result).__name__)
     missing = " Is there a `return`?" if result is None else ""
     return Refusal(f"{name} returns {returned}, and must return {wanted}.{missing}")
-
-
-class Operation(Module[..., Any]):
-    """A learner's kernel as an operation of MAX, in a module that is nothing else.
-
-    Args:
-        kernel: the module that was made of the learner's file.
-        name: of the operation.
-        folder: an empty one, for what MAX reads.
-        shape: the shape of the result, from the shape of the first input.
-    """
-
-    def __init__(
-        self, kernel: ModuleType, name: str, folder: Path, shape: Callable[[Sequence[Any]], Sequence[Any]]
-    ) -> None:
-        self.name, self.shape = name, shape
-        self.folder = kernel.operation(folder / name)
-
-    def forward(self, *inputs: Tensor) -> Tensor:
-        """Run the operation."""
-        first = inputs[0]
-        result = TensorType(first.dtype, list(self.shape(first.shape)), device=first.device)
-        (output,) = F.custom(self.name, first.device, inputs, [result], custom_extensions=self.folder)
-        return output
 
 
 def compiled(

@@ -28,15 +28,6 @@ UNUSED_PLUGINS = (
 )
 
 SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
-ANSWER = pytest.StashKey[ModuleType]()
-
-
-@dataclass(frozen=True)
-class Draws:
-    """Configurations to draw, one from each of ``seeds``, and the solution, whose numbers are the right ones."""
-
-    answer: ModuleType
-    seeds: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -48,7 +39,7 @@ class Request:
         subjects: the names of the subjects.
         load: returns their modules; it is called once the claims are imported, before the first one runs.
         stage: which kind of claims; the same are tried when they are traced and when they are compiled.
-        draws: the configurations that the drawn claims are about, once for every seed.
+        seeds: of the configurations that the drawn claims are about; they are run once for each.
         claims: the only claims to run, by subject; None is all.
         device: compile for this device alone.
         show: with arrays that were not equal, keep what the learner's code was given.
@@ -60,7 +51,7 @@ class Request:
     subjects: Collection[str]
     load: Callable[[], Mapping[str, ModuleType]]
     stage: str = NUMBERS
-    draws: Draws | None = None
+    seeds: Sequence[int] = ()
     claims: Mapping[str, Collection[str]] | None = None
     device: str | None = None
     show: bool = False
@@ -111,8 +102,8 @@ class Observer:
         """Parametrize every claim with the subjects."""
         if "step" in metafunc.fixturenames:
             metafunc.parametrize("step", list(self.request.subjects), scope="module", indirect=True)
-        if self.request.draws and "draw" in metafunc.fixturenames:
-            metafunc.parametrize("draw", self.request.draws.seeds, indirect=True)
+        if self.request.seeds and "draw" in metafunc.fixturenames:
+            metafunc.parametrize("draw", self.request.seeds, indirect=True)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep the claims that were asked for."""
@@ -128,8 +119,6 @@ class Observer:
         """Load the subjects."""
         self.subjects = self.request.load()
         session.config.stash[SUBJECTS] = dict(self.subjects)
-        if self.request.draws:
-            session.config.stash[ANSWER] = self.request.draws.answer
         session.items[:] = [item for item in session.items if subject_of(item) in self.subjects]
         self.outcomes = {name: {} for name in self.subjects}
 
@@ -181,7 +170,7 @@ class Observer:
         if self.request.stage == DRAWN:
             outcome = replace(outcome, sentence=f"{drawn_by(item)} {outcome.sentence}")
         if self.request.show and outcome.compared:
-            from checker.diagnosis.inputs import inputs_of
+            from checker.numeric.showing import inputs_of
 
             inputs = inputs_of(item.function, failure.tb)  # type: ignore[attr-defined]
             outcome = replace(outcome, compared=replace(outcome.compared, inputs=inputs))

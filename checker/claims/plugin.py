@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from checker.claims.observation import ANSWER, SUBJECTS
+from checker.claims.observation import SUBJECTS
 from checker.claims.subjects import load_answer, load_step
 from checker.course.steps import Step
 from checker.numeric.references import Reference
@@ -51,7 +51,7 @@ def reference(request: pytest.FixtureRequest) -> Reference:
 @pytest.fixture(scope="module")
 def answer(request: pytest.FixtureRequest) -> ModuleType:
     """Return the solution, for claims about numbers that nobody has recorded."""
-    return request.config.stash.get(ANSWER, None) or load_answer(step_of(request.path))
+    return load_answer(step_of(request.path))
 
 
 @pytest.fixture
@@ -67,9 +67,8 @@ def draw(request: pytest.FixtureRequest) -> Draw:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--device`` and ``--no-compile``, as the check has them."""
+    """Add ``--device``, as the check has it."""
     parser.addoption("--device", choices=["cpu", "gpu"], help="compile for this device alone")
-    parser.addoption("--no-compile", action="store_true", help="leave out the compiled claims")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -91,6 +90,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Put claims about numbers first and compiled claims last; prepare MAX if a collected file has imported it."""
     if "checker.max_adapter.runtime" in sys.modules:
         sys.modules["checker.max_adapter.runtime"].prepare()
-    if config.getoption("no_compile"):
-        items[:] = [item for item in items if not item.get_closest_marker("compiled")]
     items.sort(key=lambda item: item.get_closest_marker("compiled") is not None)

@@ -63,8 +63,9 @@ def load_code(name: str, code: CodeType) -> ModuleType:
     return module
 
 
+@functools.cache  # while a file is graded, it may not be opened
 def load_answer(step: Step) -> ModuleType:
-    """Run the solution of a step, of a kernel its model, as a module of its own."""
+    """Return the solution of a step, of a kernel its model, as a module of its own; it is run once."""
     path = step.model_file
     return load_source(f"answer.{step.name}", path.read_text(), str(path))
 

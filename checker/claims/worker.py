@@ -15,12 +15,12 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING
 
 from checker import events, interrupts
-from checker.claims.observation import Draws, Request, Tell, observe
+from checker.claims.observation import Request, Tell, observe
 from checker.claims.plugin import read_reference
 from checker.claims.subjects import Compiles, answer_closed, load_answer, load_code, load_step
 from checker.claims.vocabulary import Refusal
@@ -45,19 +45,20 @@ class Graded:
 
     def grade(self) -> None:
         """Report what every claim says of the file, and then why some fail, or the result of compiling."""
-        outcomes, draws = self.run(NUMBERS), None
+        outcomes, seeds = self.run(NUMBERS), list[int]()
         if all_pass(outcomes):
-            draws = Draws(load_answer(self.step), [self.job.seed])  # only now is the solution read
-            outcomes = {**outcomes, **self.run(DRAWN, draws=draws)}
-        if any(outcome.verdict == FAIL for outcome in outcomes.values()) and self.job.naming:
-            self.explain(outcomes, draws)
+            load_answer(self.step)  # only now is the solution read
+            seeds = [self.job.seed]
+            outcomes = {**outcomes, **self.run(DRAWN, seeds=seeds)}
+        if any(outcome.verdict == FAIL for outcome in outcomes.values()):
+            self.explain(outcomes, seeds)
         elif self.job.compile and all_pass(outcomes):
             traced = [claim for claim, outcome in self.run(TRACING).items() if outcome.verdict == TRACED]
             if traced:
                 self.run(COMPILED, claims={"subject": traced})
 
     def run(
-        self, stage: str, claims: Mapping[str, Collection[str]] | None = None, draws: Draws | None = None
+        self, stage: str, claims: Mapping[str, Collection[str]] | None = None, seeds: Sequence[int] = ()
     ) -> Outcomes:
         """Report and return the outcome of every claim of a stage; none if the file cannot be loaded."""
         with contextlib.ExitStack() as closed:
@@ -70,7 +71,7 @@ class Graded:
 
             job, device = self.job, self.job.device if stage in (TRACING, COMPILED) else None
             outcomes = observe(
-                Request(self.step, ["subject"], load, stage, draws, claims, device, bool(job.show), job.gone, self.tell)
+                Request(self.step, ["subject"], load, stage, seeds, claims, device, bool(job.show), job.gone, self.tell)
             )
         if self.modules:
             self.tell(events.StageEnded(stage))
@@ -90,10 +91,10 @@ class Graded:
             sentence = error.sentence if isinstance(error, Refusal) else error_in_words(error)
             self.tell(events.Unloadable(sentence, location_of(error, job.path)))
 
-    def explain(self, outcomes: Outcomes, draws: Draws | None) -> None:
+    def explain(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
         """Report why claims fail, and the numbers that were asked for."""
         silence()
-        diagnosis = diagnosis_of(self.step, lambda: self.tell(events.Busy()), draws, show=bool(self.job.show))
+        diagnosis = diagnosis_of(self.step, lambda: self.tell(events.Busy()), seeds, show=bool(self.job.show))
         for explained in diagnosis.explain(outcomes, self.job.source, self.job.path):
             self.tell(explained)
         if self.job.show:
@@ -104,10 +105,10 @@ class Graded:
             self.tell(events.Shown(self.job.show, shown(compared[0]) if compared else ()))
 
 
-def diagnosis_of(step: Step, busy: Callable[[], None], draws: Draws | None = None, *, show: bool = False) -> Diagnosis:
+def diagnosis_of(step: Step, busy: Callable[[], None], seeds: Sequence[int] = (), *, show: bool = False) -> Diagnosis:
     """Return the Diagnosis that explains failures; ``busy`` is called after every claim that it tries.
 
-    With ``draws``, it explains failures on another configuration. With ``show``, it keeps the compared numbers.
+    With ``seeds``, it explains failures on other configurations. With ``show``, it keeps the compared numbers.
     """
     from checker.diagnosis.explanation import Diagnosis
 
@@ -116,12 +117,12 @@ def diagnosis_of(step: Step, busy: Callable[[], None], draws: Draws | None = Non
         for number, (name, code) in enumerate(codes.items()):
             with contextlib.suppress(Exception, SystemExit):  # it has no outcomes then
                 modules[name] = load_code(f"graded.tried_{number}", code)
-        stage = DRAWN if draws else NUMBERS
+        stage = DRAWN if seeds else NUMBERS
         return observe(
-            Request(step, modules, lambda: modules, stage, draws, claims, show=show, tell=lambda event: busy())
+            Request(step, modules, lambda: modules, stage, seeds, claims, show=show, tell=lambda event: busy())
         )
 
-    return Diagnosis(step, try_, drawn=draws is not None)
+    return Diagnosis(step, try_, drawn=bool(seeds))
 
 
 def all_pass(outcomes: Outcomes) -> bool:
@@ -200,7 +201,7 @@ def main() -> None:
         job = Job(**json.loads(text))
         sys.argv[:] = [job.path]
         step = Step(job.step)
-        runtime = import_max(step, compiling)
+        import_max(step, compiling)
     except ImportError as error:
         from checker.course.installed import in_words
 
@@ -210,8 +211,6 @@ def main() -> None:
     tell_where_when_asked(job.path, tell)
     tell(events.Busy())
     Graded(step, job, tell, compiling).grade()
-    for sentence in runtime.notices if runtime else []:
-        tell(events.Notice(sentence))
     tell(events.Ended())
 
 

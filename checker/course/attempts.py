@@ -10,17 +10,16 @@ PyTorch or Python -> the edits that put it into the solution; the check shows th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from checker.course.blanks import find_blanks
 from checker.course.languages import Language
 from checker.course.languages.python import PYTHON
-from checker.course.paths import relative_path
 from checker.course.steps import Step
 
-TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS")
-FIXED, MODELS = "FIXED", "MODELS"  # not every step has them
+TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS", "FIXED", "MODELS")
 
 Edits = Mapping[str, str]  # what occurs once in the solution -> what to put there
 
@@ -32,25 +31,17 @@ class Attempts:
     mistakes: Mapping[str, Edits]  # the sentence that names a mistake -> how to make it
     alternatives: Mapping[str, Edits]  # a name -> how to write the solution that way
     habits: Mapping[str, Edits]  # a name -> how people used to another library write it
-    fixed: Mapping[str, Edits] = field(default_factory=dict)  # a name -> how to write a recorded size into the code
-    models: Mapping[str, Edits] = field(default_factory=dict)  # the mistakes of a kernel, made in its model
+    fixed: Mapping[str, Edits]  # a name -> how to write a recorded size into the code
+    models: Mapping[str, Edits]  # the mistakes of a kernel, made in its model
 
 
 def load_attempts(step: Step) -> Attempts:
-    """Run the file that holds the tables of a step; they are empty if there is no such file.
-
-    Raises:
-        ValueError: a table is missing, or is not a dictionary of dictionaries of text.
-    """
+    """Run the file that holds the tables of a step; those that it does not define are empty."""
     path = step.attempts_file
-    if not path.exists():
-        return Attempts({}, {}, {})
-    namespace: dict[str, object] = {"__name__": f"attempts.{path.stem}", FIXED: {}, MODELS: {}}
-    exec(compile(path.read_text(), str(path), "exec"), namespace)
-    for table in (*TABLES, FIXED, MODELS):
-        if not _is_table(namespace.get(table)):
-            raise ValueError(f"{relative_path(path)} must define {table}, a dict that maps each str to a dict of str")
-    return Attempts(*(namespace[table] for table in (*TABLES, FIXED, MODELS)))  # type: ignore[arg-type]
+    namespace: dict[str, Any] = {table: {} for table in TABLES} | {"__name__": f"attempts.{path.stem}"}
+    if path.exists():
+        exec(compile(path.read_text(), str(path), "exec"), namespace)
+    return Attempts(*(namespace[table] for table in TABLES))
 
 
 def mistakes_in_python(step: Step) -> Mapping[str, Edits]:
@@ -59,25 +50,15 @@ def mistakes_in_python(step: Step) -> Mapping[str, Edits]:
     return attempts.mistakes if step.language is PYTHON else attempts.models
 
 
-def _is_table(found: object) -> bool:
-    return isinstance(found, dict) and all(
-        isinstance(name, str)
-        and isinstance(edits, dict)
-        and all(isinstance(old, str) and isinstance(new, str) for old, new in edits.items())
-        for name, edits in found.items()
-    )
-
-
 def places(solution: str, edits: Edits, language: Language = PYTHON) -> set[str]:
     """Return the functions with a blank that edits change, by their qualified names."""
-    found = set()
+    changed = set()
     for old in edits:
         before = solution.partition(old)[0]
         first, last = before.count("\n") + 1, (before + old.rstrip("\n")).count("\n") + 1
-        found |= {
-            name for name, lines in _lines_of(solution, language).items() if lines.start <= last and first < lines.stop
-        }
-    return found
+        lines_of = _lines_of(solution, language).items()
+        changed |= {name for name, lines in lines_of if lines.start <= last and first < lines.stop}
+    return changed
 
 
 @cache

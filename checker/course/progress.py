@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from checker.course.paths import ROOT, replacing
@@ -97,22 +96,9 @@ def note_failure(step: Step, source: str) -> None:
             del kept["pass"][step.name]  # it has since been compiled, or its check has changed
 
 
-def keep_defect(step: Step, text: str) -> Path:
-    """Keep what a report about the check needs; return the file."""
-    file = FILE.with_name(f"report-{step.name}.txt")
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(text)
-    return file
-
-
 def last_pass(step: Step) -> dict[str, Any] | None:
     """Return what is kept of the last pass (see :func:`read`); None if there was none."""
     return read()["pass"].get(step.name)
-
-
-def has_failed(step: Step, source: str) -> bool:
-    """Return whether this ``source``, or one that means the same, failed its last check."""
-    return read()["fail"].get(step.name) == digest_of_code(step, source)
 
 
 def hints_seen(step: Step) -> int:

@@ -39,7 +39,8 @@ def standing(step: Step) -> Standing:
         return Standing(step, "in progress", f"in progress ({error.short})")
     if text == skeleton(solution, step.language):
         return Standing(step, "untouched", "untouched")
-    passed = progress.last_pass(step)
+    kept = progress.read()
+    passed = kept["pass"].get(step.name)
     before = "changed since its pass" if passed else "in progress"
     state = "changed" if passed else "in progress"
     try:
@@ -53,7 +54,7 @@ def standing(step: Step) -> Standing:
             return Standing(step, "changed", "done, but its check has changed since")
         return Standing(step, "done", "done" if passed["compiled"] else "pass, not compiled")
     blanks, to_write = len(blanks_of(step)), len(missing)
-    refused = progress.has_failed(step, text)
+    refused = kept["fail"].get(step.name) == progress.digest_of_code(step, text)
     checked = "last check: fail" if refused else "not checked" if passed or not to_write else ""
     written = f"{blanks - to_write} of {blanks} blanks" if to_write or not passed else ""
     details = ", ".join(filter(None, [written, checked]))
@@ -71,9 +72,9 @@ def next_to_do(steps: list[Step]) -> Step | None:
     So a learner who skips the warm-ups is not sent back to them before everything else is done.
     """
     standings = [standing(step) for step in steps]
-    begun = [one.step for one in standings if one.state in ("in progress", "changed")]
+    begun = [each.step for each in standings if each.state in ("in progress", "changed")]
     if begun:
         return max(begun, key=lambda step: step.learner_file.lstat().st_mtime)
-    done = [number for number, one in enumerate(standings) if one.state == "done"]
+    done = [number for number, each in enumerate(standings) if each.state == "done"]
     after = done[-1] + 1 if done else 0
     return first_to_do([*steps[after:], *steps[:after]])

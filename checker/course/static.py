@@ -49,20 +49,13 @@ def read_text(path: Path) -> str:
         Unreadable: there is no such file, or it is not text.
     """
     try:
-        found = path.stat()
-        if stat.S_ISDIR(found.st_mode):
-            raise Unreadable(
-                "This is a folder, not a file. Move it away; `./run skeletons` writes the file anew.", "a folder"
-            )
-        if not stat.S_ISREG(found.st_mode):
-            raise Unreadable(
-                "This is not a regular file. Move it away; `./run skeletons` writes the file anew.", "not a file"
-            )
-        if found.st_size > MOST_BYTES:
-            raise Unreadable(
-                f"The file has {found.st_size:,} bytes, and a step has a few thousand. Is it the right file?",
-                "too large",
-            )
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder, not a file" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+            raise Unreadable(f"This is {kind}. Move it away; `./run skeletons` writes the file anew.", "not a file")
+        if status.st_size > MOST_BYTES:
+            size = f"{status.st_size:,} bytes, and a step has a few thousand"
+            raise Unreadable(f"The file has {size}. Is it the right file?", "too large")
         return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a byte order mark
     except FileNotFoundError:
         raise Missing("The file is missing. `./run skeletons` writes it anew.") from None
@@ -71,9 +64,7 @@ def read_text(path: Path) -> str:
         raise Unreadable(f"The file is not UTF-8 text: {byte}. Save it as UTF-8.", "not UTF-8 text") from None
     except OSError as error:  # a circular link, a file that may not be read
         why = (error.strerror or str(error)).lower()
-        raise Unreadable(
-            f"The file cannot be read: {why}. Move it away; `./run skeletons` writes it anew.", "cannot be read"
-        ) from None
+        raise Unreadable(f"The file cannot be read: {why}. Move it away; `./run skeletons` writes it anew.") from None
 
 
 def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> StaticVerdict:

@@ -43,7 +43,10 @@ def error_in_words(error: BaseException) -> str:
     if row := messages.row_looked_up(str(error)):
         return f"Row {row[0]} of {_table_in(error) or 'a table'} is looked up, but it has only {row[1]} rows."
     message = _shortened(what_was_said(error)) or "without a message"
-    sentence, advice = f"{type(error).__name__}: {message}", _advice(error, message)
+    sentence, signature = f"{type(error).__name__}: {message}", signature_in_words(error)
+    advice = messages.advice_on(message, _library_of(error, message).ADVICE) or signature
+    if signature and "axis" not in signature and "unexpected keyword" in message:
+        advice = signature  # one of the learner's own functions would refuse the library's word as well
     return f"{sentence.rstrip('.')}. {advice}" if advice else sentence
 
 
@@ -59,14 +62,6 @@ def _table_in(error: BaseException) -> str:
     return ""
 
 
-def _advice(error: BaseException, message: str) -> str:
-    """Return what to write instead: the signature of what was called, or its library's name for what was meant."""
-    signature = signature_in_words(error)
-    if signature and _has_no_axis(signature, message):
-        return signature  # the library's word for the argument would be refused as well
-    return messages.advice_on(message, _library_of(error, message).ADVICE) or signature
-
-
 def rewrites_for(error: BaseException, wanted: str = "") -> list[str]:
     """Return the rules that rewrite what has failed (see ``rewriting``).
 
@@ -76,11 +71,8 @@ def rewrites_for(error: BaseException, wanted: str = "") -> list[str]:
     """
     message = _shortened(what_was_said(error))
     raising = [rule.format(wanted) for rule in RAISING] if wanted else []
-    return [
-        *raising,
-        *_rules_from_signature(error, message),
-        *messages.rewrites_for(message, _library_of(error, message).REWRITES),
-    ]
+    of_library = messages.rewrites_for(message, _library_of(error, message).REWRITES)
+    return [*raising, *_rules_from_signature(error, message), *of_library]
 
 
 def _rules_from_signature(error: BaseException, message: str) -> Iterator[str]:
@@ -89,40 +81,35 @@ def _rules_from_signature(error: BaseException, message: str) -> Iterator[str]:
     if called is None:
         return
     name, signature = called
-    positional = [
-        one for one in signature.parameters.values() if one.kind in (one.POSITIONAL_OR_KEYWORD, one.VAR_POSITIONAL)
-    ]
-    by_keyword = [one.name for one in signature.parameters.values() if one.kind == one.KEYWORD_ONLY]
+    positional, by_keyword = [], []
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.VAR_POSITIONAL):
+            positional.append(parameter.name)
+        elif parameter.kind == parameter.KEYWORD_ONLY:
+            by_keyword.append(parameter.name)
     if unknown := re.search(r"unexpected keyword argument '(\w+)'", message):
-        alike = [one for one in signature.parameters if len(one) > 2 and (one in unknown[1] or unknown[1] in one)]
-        yield from (f"f(*a, {unknown[1]}=n, **k) => f(*a, {one}=n, **k)" for one in alike)
-        if unknown[1] in ("axis", "dim", "dims") and "axis" not in signature.parameters:
-            yield f"f(*a, {unknown[1]}=n, **k) => f(*a, **k)"
-    if given := re.search(r"takes (\d+) positional arguments? but (\d+) w", message):
+        word = unknown[1]
+        alike = [known for known in signature.parameters if len(known) > 2 and (known in word or word in known)]
+        yield from (f"f(*a, {word}=n, **k) => f(*a, {known}=n, **k)" for known in alike)
+        if word in ("axis", "dim", "dims") and "axis" not in signature.parameters:
+            yield f"f(*a, {word}=n, **k) => f(*a, **k)"
+    if counts := re.search(r"takes (\d+) positional arguments? but (\d+) w", message):
         first = LETTERS[: len(positional)]
-        more = LETTERS[len(positional) :][: int(given[2]) - int(given[1])]
-        keywords = [f"{one}={letter}" for one, letter in zip(by_keyword, more, strict=False)]
+        more = LETTERS[len(positional) :][: int(counts[2]) - int(counts[1])]
+        keywords = [f"{parameter}={letter}" for parameter, letter in zip(by_keyword, more, strict=False)]
         if len(keywords) == len(more):
             yield f"{name}({', '.join([*first, *more])}, **k) => {name}({', '.join([*first, *keywords])}, **k)"
 
 
-def _has_no_axis(signature: str, message: str) -> bool:
-    """Return whether one of the learner's own functions was called with an argument that it does not have."""
-    return bool(signature) and "axis" not in signature and "unexpected keyword" in message
-
-
 def _library_of(error: BaseException, message: str) -> ModuleType:
-    return numpy_messages if _is_numpys(error, message) else messages
+    """Return the messages of the library that raised an error.
 
-
-def _is_numpys(error: BaseException, message: str) -> bool:
-    """Return whether an error is NumPy's: MAX is absent, or did not raise it, and words or numbers are NumPy's."""
-    if "max.experimental" not in sys.modules:
-        return True
-    modules = {
-        frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in traceback.walk_tb(error.__traceback__)
-    }
-    return "max" not in modules and (NUMPYS.search(message) is not None or _is_amid_arrays(error))
+    It is NumPy if MAX is absent, or if MAX did not raise it and its words, or the numbers around it, are NumPy's.
+    """
+    names = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    by_max = any(name.partition(".")[0] == "max" for name in names)
+    is_numpys = NUMPYS.search(message) is not None or _is_amid_arrays(error)
+    return numpy_messages if "max.experimental" not in sys.modules or (not by_max and is_numpys) else messages
 
 
 def _is_amid_arrays(error: BaseException) -> bool:
@@ -199,5 +186,4 @@ def _arguments(frame: FrameType) -> str:
         return ""
     names, _, _, values = inspect.getargvalues(frame)
     simple = {name: values[name] for name in names if isinstance(values.get(name, frame), int | float | str | None)}
-    shown = {name: repr(value) for name, value in simple.items()}
-    return ", ".join(f"{name}={value}" for name, value in shown.items() if len(value) <= LONGEST_ARGUMENT)
+    return ", ".join(f"{name}={value!r}" for name, value in simple.items() if len(repr(value)) <= LONGEST_ARGUMENT)

@@ -33,26 +33,24 @@ def compile_grafted(tree: ast.Module, path: str, solution_path: str) -> CodeType
     return _filed(compile(tree, path, "exec"), solution_path)
 
 
-def same_code(one: ast.AST | None, other: ast.AST | None) -> bool:
+def same_code(mine: ast.AST | None, theirs: ast.AST | None) -> bool:
     """Return whether two files or functions are the same apart from comments and line numbers."""
-    return one is not None and other is not None and ast.dump(one) == ast.dump(other)
+    return mine is not None and theirs is not None and ast.dump(mine) == ast.dump(theirs)
 
 
 def _grafted(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, wanted: Collection[str]) -> list[ast.stmt]:
     """Return the statements of a module or class, with some functions of another one and everything it lacks."""
     donated = {name: node for node in theirs for name in _bound(node)}
-    body, bound = [], set()
+    body, bound = [], set[str]()
     for node in mine:
-        names = set(_bound(node))
-        bound |= names
-        if isinstance(node, Function | ast.ClassDef) and node.name in donated:
-            other = donated[node.name]
-            if isinstance(node, Function) and prefix + node.name in wanted:
-                node = other
-            elif isinstance(node, ast.ClassDef) and isinstance(other, ast.ClassDef):
-                node.body = _grafted(node.body, other.body, f"{prefix}{node.name}.", wanted)
+        bound |= set(_bound(node))
+        other = donated.get(node.name) if isinstance(node, Function | ast.ClassDef) else None
+        if isinstance(node, Function) and prefix + node.name in wanted:
+            node = other or node
+        elif isinstance(node, ast.ClassDef) and isinstance(other, ast.ClassDef):
+            node.body = _grafted(node.body, other.body, f"{prefix}{node.name}.", wanted)
         body.append(node)
-    missing = [rest for one in theirs if (rest := _without(one, bound))]
+    missing = [rest for node in theirs if (rest := _without(node, bound))]
     imports = [node for node in missing if isinstance(node, ast.Import | ast.ImportFrom)]
     at = 1 + max((number for number, node in enumerate(body[:2]) if _comes_first(node)), default=-1)
     return [*body[:at], *imports, *body[at:], *(node for node in missing if node not in imports)]
@@ -87,8 +85,8 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 
 def _filed(code: CodeType, solution_path: str) -> CodeType:
     """Return code in which what came from the solution says so: its file, and its own line numbers."""
-    constants = tuple(_filed(one, solution_path) if isinstance(one, CodeType) else one for one in code.co_consts)
-    code = code.replace(co_consts=constants)
+    inner = (_filed(each, solution_path) if isinstance(each, CodeType) else each for each in code.co_consts)
+    code = code.replace(co_consts=tuple(inner))
     if code.co_firstlineno > FAR:
         return code.replace(co_filename=solution_path, co_firstlineno=code.co_firstlineno - FAR)
     return code

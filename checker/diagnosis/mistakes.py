@@ -13,6 +13,7 @@ Charikar, Chen and Farach-Colton, "Finding frequent items in data streams" (2002
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -141,35 +142,34 @@ def read_answers(step: Step) -> Answers | None:
 
 def write_answers(step: Step, answers: Answers) -> None:
     """Record the answers of a step's mistakes, unless what is recorded says the same."""
-    recorded = read_answers(step)
-    if recorded is not None and _observed(recorded) == _observed(answers):
+    answers = {
+        mistake: {claim: Outcome(outcome.verdict, observed=outcome.observed) for claim, outcome in outcomes.items()}
+        for mistake, outcomes in answers.items()
+    }
+    if read_answers(step) == answers:
         return
-    sketches: list[tuple[str, tuple[int, ...], str, int, int]] = []
     numbers: dict[tuple[str, tuple[int, ...], str, bytes], int] = {}
-    sums: list[np.ndarray] = []
+    sketches: list[Sketch] = []
 
     def entry(observed: Sketch | str | None) -> int | str | None:
         if not isinstance(observed, Sketch):
             return observed
-        key = (observed.dtype, observed.shape, observed.odd, observed.sums.tobytes())
-        if key not in numbers:
-            numbers[key] = len(numbers)
-            first = sketches[-1][-1] if sketches else 0
-            sketches.append((*key[:3], first, first + observed.sums.size))
-            sums.append(observed.sums)
-        return numbers[key]
+        number = numbers.setdefault(
+            (observed.dtype, observed.shape, observed.odd, observed.sums.tobytes()), len(sketches)
+        )
+        sketches.extend([observed] if number == len(sketches) else [])
+        return number
 
     table = {
         mistake: {claim: (outcome.verdict, entry(outcome.observed)) for claim, outcome in outcomes.items()}
         for mistake, outcomes in answers.items()
     }
-    index = json.dumps({"made_of": made_of(step), "answers": table, "sketches": sketches})
+    ends = [0, *itertools.accumulate(sketch.sums.size for sketch in sketches)]
+    places = [(each.dtype, each.shape, each.odd, *ends[number : number + 2]) for number, each in enumerate(sketches)]
+    index = json.dumps({"made_of": made_of(step), "answers": table, "sketches": places})
     step.answers_file.parent.mkdir(exist_ok=True)
-    np.savez_compressed(
-        step.answers_file,
-        index=np.frombuffer(index.encode(), np.uint8),
-        sums=np.concatenate([np.empty(0, np.float32), *sums]),
-    )
+    sums = np.concatenate([np.empty(0, np.float32), *(sketch.sums for sketch in sketches)])
+    np.savez_compressed(step.answers_file, index=np.frombuffer(index.encode(), np.uint8), sums=sums)
 
 
 def made_of(step: Step) -> str:
@@ -179,11 +179,3 @@ def made_of(step: Step) -> str:
         data = path.read_bytes() if path.is_file() else b""
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()
-
-
-def _observed(answers: Answers) -> dict[str, dict[str, object]]:
-    """Return what is recorded of answers: verdicts and observations, by mistake and claim."""
-    return {
-        mistake: {claim: (outcome.verdict, outcome.observed) for claim, outcome in outcomes.items()}
-        for mistake, outcomes in answers.items()
-    }

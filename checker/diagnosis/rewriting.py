@@ -25,10 +25,9 @@ LIBRARY = re.compile(r"(F|np|torch|nn)(\.[a-z]\w*)*")
 @cache
 def rule(text: str) -> tuple[ast.AST, ast.AST]:
     """Return the two pieces of a rule."""
-    before, after = ast.parse(text.removeprefix("~").replace(" => ", "\n", 1)).body
-    return before.value if isinstance(before, ast.Expr) else before, (
-        after.value if isinstance(after, ast.Expr) else after
-    )
+    body = ast.parse(text.removeprefix("~").replace(" => ", "\n", 1)).body
+    before, after = (piece.value if isinstance(piece, ast.Expr) else piece for piece in body)
+    return before, after
 
 
 def rewritten(source: str, place: Place | None, rules: Iterable[str]) -> tuple[int, str]:

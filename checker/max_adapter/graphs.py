@@ -17,6 +17,7 @@ import hashlib
 import inspect
 import io
 import json
+import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,14 +29,12 @@ from typing import Any
 
 import numpy as np
 from max import mlir
-from max.driver import DeviceSpec, load_devices, scan_available_devices
+from max.driver import DeviceSpec, accelerator_count, load_devices, scan_available_devices
 from max.engine import InferenceSession, Model
 from max.graph import Graph, Module, Value
 
 from checker.course.paths import replacing
-from checker.max_adapter.cache_files import cache_path
-
-Lost = Callable[[Exception], None]
+from checker.processor import line_of_flags
 
 SETS = ("solutions", "play")
 
@@ -54,6 +53,22 @@ REFUSED_BY_THE_COMPILER = {
 COUNTER = re.compile(r" \{counter = \d+ : i64\}$")
 
 _only_traced = ContextVar("_only_traced", default=False)
+
+
+def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
+    """Return the place of a file, under a name that says for which MAX, processor and devices its code was made.
+
+    It is None if MAX keeps nothing.
+    """
+    from max import _core
+
+    folder = _core.engine.max_cache_dir()
+    if folder is None:
+        return None
+    devices = ["cpu", *["gpu"] * accelerator_count()]
+    processor = line_of_flags() or platform.processor()  # which starts a program on Linux
+    made_for_all = "\n".join([_core.__version__, platform.machine(), processor, *devices, *made_for])
+    return Path(folder) / f"gpt2-in-max-{what}-{_digest(made_for_all)}{suffix}"
 
 
 def fingerprint(graph: Graph) -> str:
@@ -106,11 +121,10 @@ def only_traced() -> Iterator[None]:
         _only_traced.reset(before)
 
 
-def install(lost: Lost) -> None:
+def install() -> None:
     """Let MAX's sessions load any graph that was compiled together with others.
 
-    Args:
-        lost: called when the kept graphs cannot be used after all; MAX then compiles the graph itself.
+    If the kept graphs cannot be used after all, MAX compiles the graph itself.
 
     Raises:
         AttributeError, TypeError: this MAX has no such place to hook into; nothing is changed.
@@ -120,16 +134,15 @@ def install(lost: Lost) -> None:
     inspect.signature(init_any).bind("session", "compiled", weights_registry={})
 
     def compile_or_find(session: InferenceSession, model: Any, **options: Any) -> Any:
-        try:
-            if isinstance(model, Graph) and (kept := _holding(name := fingerprint(model))):
-                return Part(model, name, kept, cache(lambda: compile_any(session, model, **options)))
-        except Exception as error:
-            lost(error)
-        if isinstance(model, Graph) and _only_traced.get():
-            if refused := refused_by_the_compiler(model):
-                raise TypeError(refused)
-            raise StagedError
-        return compile_any(session, model, **options)
+        if not isinstance(model, Graph):
+            return compile_any(session, model, **options)
+        if kept := _holding(name := fingerprint(model)):
+            return Part(model, name, kept, cache(lambda: compile_any(session, model, **options)))
+        if not _only_traced.get():
+            return compile_any(session, model, **options)
+        if refused := refused_by_the_compiler(model):
+            raise TypeError(refused)
+        raise StagedError
 
     def init_part(
         session: InferenceSession, compiled: Any, *, weights_registry: Mapping[str, Any] | None = None
@@ -142,8 +155,7 @@ def install(lost: Lost) -> None:
         try:
             models = init_any(session, session.compile(compiled.together.file), weights_registry=weights)
             return {compiled.name: models[compiled.name]}
-        except Exception as error:  # the file was cut short, say
-            lost(error)
+        except Exception:  # the file was cut short, say
             forget(compiled.together.of)
             return init_any(session, compiled.compile(), weights_registry=weights_registry)
 
@@ -154,7 +166,7 @@ def install(lost: Lost) -> None:
 def refused_by_the_compiler(graph: Graph) -> str:
     """Return why the compiler would refuse a graph, as far as that is known, or nothing."""
     text = repr(graph)
-    return next((said for pattern, said in REFUSED_BY_THE_COMPILER.items() if re.search(pattern, text)), "")
+    return next((words for pattern, words in REFUSED_BY_THE_COMPILER.items() if re.search(pattern, text)), "")
 
 
 def _index(of: str) -> Path | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from types import ModuleType
 from typing import Any
 
@@ -50,7 +50,7 @@ class ImportedWhenCalled(ModuleType):
         return importlib.import_module(self.__name__)
 
 
-def install(lost: Callable[[Exception], None]) -> None:
+def install() -> None:
     """Put a stand-in where MAX would import each of these modules, unless it has been imported."""
     for name in LATER.keys() - sys.modules.keys():
         sys.modules[name] = ImportedWhenCalled(name, LATER[name])

@@ -18,7 +18,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,7 @@ from max.graph import Graph, Module
 
 from checker.course.paths import RECORDED_KERNELS, replacing
 from checker.course.steps import MODEL
-from checker.max_adapter.cache_files import cache_path
+from checker.max_adapter.graphs import cache_path
 
 Compiling = Callable[[str], AbstractContextManager[None]]
 Run = Callable[[Any, Sequence[Any]], Sequence[Any]]  # of the interpreter: an operation and its inputs -> its results
@@ -58,12 +58,13 @@ def groups() -> dict[str, set[str]]:
     return {"model": model, "later": {kernel for kernels in used.values() for kernel in kernels} - model}
 
 
-def install(compiling: Compiling, lost: Callable[[Exception], None]) -> None:
+def install(compiling: Compiling) -> None:
     """Load the recorded kernels of a group when the first of them is missing; compile others one by one.
+
+    If the recorded ones cannot be compiled or loaded after all, MAX compiles each by itself.
 
     Args:
         compiling: entered, with what is being compiled, for as long as that takes.
-        lost: called when the recorded kernels cannot be compiled or loaded after all; MAX then compiles each by itself.
 
     Raises:
         AttributeError, ImportError, TypeError: this MAX has no such place to hook into; nothing is changed.
@@ -79,11 +80,8 @@ def install(compiling: Compiling, lost: Callable[[Exception], None]) -> None:
     def compile_missing(family: Any, key: str, device: Any, build_graph: Any) -> Any:
         for group in [group for group in waiting if key in group]:
             waiting.remove(group)
-            try:
+            with suppress(Exception):  # whatever goes wrong, MAX can still compile the one that is missing
                 models = load(group, compiling)
-            except Exception as error:  # whatever went wrong, MAX can still compile the one that is missing
-                lost(error)
-            else:
                 for each in families:
                     each.cache.update(models)
         if key in family.cache:
@@ -141,7 +139,7 @@ def _module(names: set[str]) -> Module:
 PRODUCT = re.compile(r"vroom_(q\w+?)_(repack_weights|matmul)")
 
 
-def install_operations(lost: Callable[[Exception], None]) -> None:
+def install_operations() -> None:
     """Let MAX's interpreter run what it would compile: products with weights in blocks, and rows by unsigned numbers.
 
     MAX's own product rounds what it multiplies the weights by, so its numbers differ from these by about 1%. Nor are

@@ -2,8 +2,8 @@
 
 :func:`prepare` is called once by each entry point that runs MAX; nothing is patched by an import. It sets what
 grading is (float32 on the CPU), and then hooks into MAX at several places, which only buy speed (:data:`HOOKS`).
-Where MAX no longer has the place, or a hook fails later, checks run as MAX does by itself: slower, but just as right;
-:data:`notices` says so, once per hook.
+Where another MAX no longer has the place, checks run as it does by itself: slower, but just as right; :data:`notices`
+says so.
 
 All :data:`listeners` are told what MAX has to compile, and how long that took.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import inspect
 import logging
 import re
 import signal
@@ -32,25 +33,23 @@ from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor, default_device, default_dtype
 
-from checker.max_adapter import graphs, imports, inputs, kernels
+from checker.max_adapter import graphs, imports, kernels
 
 #: Called with ``(what, None)`` when MAX starts to compile something and ``(what, seconds)`` after.
 listeners: list[Callable[[str, float | None], None]] = []
 
-#: Sentences for the learner, one for each hook that was lost. It may grow while a check runs.
+#: Sentences for the learner, one for each hook that does not fit this MAX.
 notices: list[str] = []
 
 #: How many objects Python lets pile up until it looks for cycles among them. A graph of MAX's is made of so many that
 #: Python's own limit, 700, costs a check of steps 11 to 15 up to a tenth of its time.
 OBJECTS_UNTIL_COLLECTED = 50_000
 
-Lost = Callable[[Exception], None]
-
 _defaults = ExitStack()
 _eagerly = ContextVar("_eagerly", default=False)
 
 
-def take_interrupts(lost: Lost) -> None:
+def take_interrupts() -> None:
     """Handle Ctrl-C with a function of ours, which raises KeyboardInterrupt like Python's own.
 
     With Python's own, ``asyncio.run``, in which every eager operation ends, prepares a message with the ``repr`` of
@@ -70,7 +69,7 @@ SET_TIMER_SLACK = 29  # Linux's PR_SET_TIMERSLACK
 SLACK = 10_000_000  # nanoseconds
 
 
-def let_threads_sleep(lost: Lost) -> None:
+def let_threads_sleep() -> None:
     """Let the thread that MAX starts at its first execution sleep for as long as there is nothing for it to do.
 
     It writes MAX's log, and looks for something to write every tenth of a millisecond. That takes an eighth of a core
@@ -100,7 +99,7 @@ def let_threads_sleep(lost: Lost) -> None:
     setattr(Model, "_execute_device_tensors", first_with_slack)  # noqa: B010 (a type checker takes it for a constant)
 
 
-def interpret(lost: Lost) -> None:
+def interpret() -> None:
     """Run eager operations through MAX's interpreter; its default also compiles each in background processes."""
     from max.experimental import executor
 
@@ -146,17 +145,48 @@ def compiling(what: str) -> Iterator[None]:
             listener(what, time.perf_counter() - start)
 
 
-#: Where MAX is made faster: what that is about → what hooks in, and how checks run without it. The function raises if
-#: MAX has no such place, and calls its argument if the hook fails later.
-HOOKS: dict[str, tuple[Callable[[Lost], None], str]] = {
-    "imports": (imports.install, "MAX takes a fifth of a second longer to import"),
-    "kernels": (partial(kernels.install, compiling), "the first check of a step compiles its kernels for minutes"),
-    "graphs": (graphs.install, "the first pass of a step takes up to a minute longer"),
-    "interpreter": (interpret, "operations are also compiled in background processes: checks take longer"),
-    "operations": (kernels.install_operations, "the first checks of steps 15 and 22 compile for minutes"),
-    "inputs": (inputs.install, "steps 10 to 15 take up to 50% longer"),
-    "sleep": (let_threads_sleep, "one of MAX's threads keeps an eighth of a core busy: everything takes longer"),
-    "interrupts": (take_interrupts, "every operation takes many times as long"),
+def add_inputs_one_by_one() -> None:
+    """Give a graph of eager operations its inputs without describing all of them again for each.
+
+    Every weight that is read eagerly becomes an input of the graph. For each, MAX describes all inputs anew: their
+    types, names and parameters, 52 times for a model of four blocks, which is half of its forward pass.
+    ``Graph.output`` and the removal of unused inputs describe them once more, when the graph is complete; that is all
+    that anyone reads.
+
+    Raises:
+        ImportError: this MAX has no such function.
+        TypeError: it takes other arguments; nothing is changed.
+    """
+    from max.experimental import _passes
+    from max.graph import Value
+    from max.graph.graph import _location
+
+    describe_all = _passes.add_input
+    if list(inspect.signature(describe_all).parameters) != ["graph", "type"]:
+        raise TypeError(f"add_input takes {inspect.signature(describe_all)}")
+
+    def add_input(graph: Any, type: Any) -> Any:
+        block = _passes._graph_block(graph)
+        if list(type.parameters) or len(block.arguments) != len(graph.inputs):
+            return describe_all(graph, type)  # a symbolic size has to be declared; a chain is not an input
+        with graph:
+            value = Value.from_mlir(block.add_argument(type.to_mlir(), _location()))
+        graph.inputs = (*graph.inputs, value)
+        return value
+
+    _passes.add_input = add_input
+
+
+#: Where MAX is made faster: what that is about → what hooks in, which raises an error if MAX has no such place.
+HOOKS: dict[str, Callable[[], None]] = {
+    "imports": imports.install,  # a fifth of a second of every check
+    "kernels": partial(kernels.install, compiling),  # minutes of the first check of a step
+    "graphs": graphs.install,  # up to a minute of the first pass of a step
+    "interpreter": interpret,
+    "operations": kernels.install_operations,  # minutes of the first checks of steps 15 and 22
+    "inputs": add_inputs_one_by_one,  # up to a third of a check of steps 10 to 15
+    "sleep": let_threads_sleep,
+    "interrupts": take_interrupts,
 }
 
 
@@ -166,12 +196,12 @@ def prepare() -> None:
     logging.getLogger("max").setLevel(logging.ERROR)  # it warns of every process that compiles, at every operation
     remember_protocols()
     gc.set_threshold(OBJECTS_UNTIL_COLLECTED)
-    for name, (install, without) in HOOKS.items():
-        lost = partial(_note, name, without)
+    for name, install in HOOKS.items():
         try:
-            install(lost)
+            install()
         except Exception as error:  # whatever it is, checks are right without the hook
-            lost(error)
+            words = " ".join(f"{type(error).__name__}: {error}".split())
+            notices.append(f"The hook for {name} does not fit this MAX ({words}): checks are slower, but as right.")
     # Grading is float32 on the CPU; if there is an accelerator, MAX's own defaults are bfloat16 on that device.
     _defaults.enter_context(default_device(CPU()))
     _defaults.enter_context(default_dtype(DType.float32))
@@ -185,14 +215,6 @@ def remember_protocols() -> None:
     """
     if sys.version_info < (3, 12) and (find := getattr(typing, "_get_protocol_attrs", None)):
         setattr(typing, "_get_protocol_attrs", cache(find))  # noqa: B010 (no name that a type checker knows)
-
-
-def _note(name: str, without: str, error: Exception) -> None:
-    """Say that a hook is lost, unless that has been said."""
-    beginning = f"The hook for {name} does not fit this MAX"
-    if not any(notice.startswith(beginning) for notice in notices):
-        words = " ".join(f"{type(error).__name__}: {error}".split())
-        notices.append(f"{beginning} ({words}), so {without}. The verdict is the same.")
 
 
 def tensor(array: np.ndarray) -> Tensor:

@@ -1,24 +1,75 @@
-"""A learner's kernel as a module: compiled, loaded into this process, its functions on NumPy arrays."""
+"""A learner's kernel as a module: compiled once and kept, loaded into this process, its functions on NumPy arrays."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
+from time import monotonic
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+from mojo.run import subprocess_run_mojo
 
+from checker.course.installed import installed_version
 from checker.course.languages import Unreadable
+from checker.course.paths import ROOT, replacing
+from checker.course.progress import digest
 from checker.course.steps import Step
 from checker.events import THE_KERNEL
-from checker.mojo.building import CompilationError, Tell, shared_library
 from checker.mojo.messages import in_words
 
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
+KEPT = ROOT / ".course" / "mojo"
+MOST_KEPT = 30  # libraries, of some ten kilobytes each
+
+Tell = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
+
+
+class CompilationError(Exception):
+    """Mojo's compiler refuses a text; ``said`` is all that it says."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
+
+
+def shared_library(texts: Mapping[str, str], main: str, what: str, tell: Tell = lambda what, seconds: None) -> Path:
+    """Return the library that the file ``main`` among ``texts``, which are given by name, makes.
+
+    Raises:
+        CompilationError: one of them is no Mojo.
+    """
+    key = digest(installed_version(), main, *(part for item in sorted(texts.items()) for part in item))
+    library = KEPT / f"{key}.so"
+    if library.is_file():
+        os.utime(library)  # those that were used last are kept
+        return library
+    tell(what, None)
+    started = monotonic()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in texts.items():
+                Path(folder, name).write_text(text)
+            made = str(Path(folder, "made.so"))
+            command = ["build", "--emit", "shared-lib", "--disable-warnings", "-o", made, str(Path(folder, main))]
+            process = subprocess_run_mojo(command, capture_output=True, text=True, cwd=folder)
+            if process.returncode:
+                raise CompilationError(process.stdout + process.stderr)
+            KEPT.mkdir(parents=True, exist_ok=True)
+            with replacing(library) as unfinished:
+                shutil.copy(made, unfinished)
+    finally:
+        tell(what, monotonic() - started)
+    for old in sorted(KEPT.glob("*.so"), key=lambda path: path.stat().st_mtime)[:-MOST_KEPT]:
+        old.unlink(missing_ok=True)
+    return library
 
 
 class StillToWrite(NotImplementedError):
@@ -46,11 +97,11 @@ class Library:
         return call
 
 
-def _argument(one: np.ndarray | int | float) -> Any:
-    if isinstance(one, np.ndarray):
-        assert one.flags.c_contiguous
-        return ctypes.c_int64(one.ctypes.data)
-    return ctypes.c_int64(one) if isinstance(one, int) else ctypes.c_float(one)
+def _argument(value: np.ndarray | int | float) -> Any:
+    if isinstance(value, np.ndarray):
+        assert value.flags.c_contiguous
+        return ctypes.c_int64(value.ctypes.data)
+    return ctypes.c_int64(value) if isinstance(value, int) else ctypes.c_float(value)
 
 
 def load_kernel(step: Step, name: str, source: str, path: str, tell: Tell) -> ModuleType:
@@ -82,16 +133,12 @@ def compiled(step: Step, source: str, tell: Tell = lambda what, seconds: None) -
     Raises:
         Unreadable: the source does not compile.
     """
+    texts = {f"{step.name}.mojo": source, LIBRARY: (step.kernel_folder / LIBRARY).read_text()}
     try:
-        return shared_library(texts_of(step, source), LIBRARY, THE_KERNEL, tell)
+        return shared_library(texts, LIBRARY, THE_KERNEL, tell)
     except CompilationError as error:
         sentence, location = in_words(error.said, source, f"{step.name}.mojo")
         raise Unreadable(sentence, "does not compile", location=location) from error
-
-
-def texts_of(step: Step, source: str) -> Mapping[str, str]:
-    """Return the texts that make a library of a learner's file."""
-    return {f"{step.name}.mojo": source, LIBRARY: (step.kernel_folder / LIBRARY).read_text()}
 
 
 def operation_folder(step: Step, source: str, folder: Path) -> Path:

@@ -8,18 +8,8 @@ from dataclasses import dataclass
 
 from checker.course.languages import Location
 
-LINE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): (?P<kind>error|note): (?P<message>.*)$")
+ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):\d+: error: (?P<message>.*)$", re.MULTILINE)
 LONGEST = 300  # characters of a message
-
-
-@dataclass(frozen=True)
-class CompilerError:
-    """One error of the compiler: in which file, on which line and column, from 1."""
-
-    file: str
-    line: int
-    column: int
-    message: str
 
 
 @dataclass(frozen=True)
@@ -34,30 +24,23 @@ class Habit:
     advice: str
 
 
+BY_ITS_NAME = "In Mojo it is imported by its own name."
+ONE_NAME = "Mojo's functions take every type of number, under one name."
+CONVERT = "A whole number does not become a Float32 by itself: convert it"
+VAR = "A name is introduced by var."
+
 HABITS = (
-    Habit(r"\b(?:math|np|numpy|torch)\.(exp|sqrt|log)\b", r"\1", "In Mojo it is imported by its own name."),
+    Habit(r"\b(?:math|np|numpy|torch)\.(exp|sqrt|log)\b", r"\1", BY_ITS_NAME),
     Habit(r"\b(?:np|numpy|torch)\.maximum\b|\b(?:np|numpy|torch)\.max\b", "max", "Mojo has it built in."),
-    Habit(r"\b_*(exp|sqrt|log)f\b", r"\1", "Mojo's functions take every type of number, under one name."),
-    Habit(r"\bf(max|min)f?\b", r"\1", "Mojo's functions take every type of number, under one name."),
-    Habit(
-        r"\bsqrt\(([a-z]\w*)\)",
-        r"sqrt(Float32(\1))",
-        "A whole number does not become a Float32 by itself: convert it.",
-    ),
-    Habit(
-        r"([\w\[\]]+) ?\*\* ?0\.5",
-        r"sqrt(Float32(\1))",
-        "A whole number does not become a Float32 by itself: convert it, and take its root.",
-    ),
-    Habit(r"^(\s*)(?:const )?(?:float|int|double|auto) (\w+ =)", r"\1var \2", "A name is introduced by var."),
-    Habit(r"^(\s*)let (\w+)", r"\1var \2", "A name is introduced by var."),
+    Habit(r"\b_*(exp|sqrt|log)f\b", r"\1", ONE_NAME),
+    Habit(r"\bf(max|min)f?\b", r"\1", ONE_NAME),
+    Habit(r"\bsqrt\(([a-z]\w*)\)", r"sqrt(Float32(\1))", f"{CONVERT}."),
+    Habit(r"([\w\[\]]+) ?\*\* ?0\.5", r"sqrt(Float32(\1))", f"{CONVERT}, and take its root."),
+    Habit(r"^(\s*)(?:const )?(?:float|int|double|auto) (\w+ =)", r"\1var \2", VAR),
+    Habit(r"^(\s*)let (\w+)", r"\1var \2", VAR),
     Habit(r"(\w+)\+\+;?$", r"\1 += 1", "There is no ++."),
     Habit(r"(\w+)--;?$", r"\1 -= 1", "There is no --."),
-    Habit(
-        r"sync_parallelize\[(\w+)\]\(",
-        r"sync_parallelize(\1, ",
-        "What is run is an argument, not a parameter in brackets.",
-    ),
+    Habit(r"sync_parallelize\[(\w+)\]\(", r"sync_parallelize(\1, ", "What is run is an argument, not a parameter."),
     Habit(
         r"^(\s*)def (\w+)\((\w+): Int\):",
         r"\1def \2(\3: Int) {imm}:",
@@ -75,41 +58,33 @@ def in_words(output: str, source: str, file: str) -> tuple[str, Location | None]
         source: the text of the learner's file.
         file: its name, as the compiler has it.
     """
-    errors = [*errors_in(output)]
-    own = next((error for error in errors if error.file.rpartition("/")[2] == file), None)
+    errors = [*ERROR.finditer(output)]
+    own = next((error for error in errors if error["file"].rpartition("/")[2] == file), None)
     if own is None:
-        first = errors[0].message if errors else " ".join(output.split()) or "it said nothing"
+        first = errors[0]["message"] if errors else " ".join(output.split()) or "it said nothing"
         return f"Mojo: {_shortened(first)}. Do the functions still take what they took?", None
-    lines = source.splitlines()
-    sentence = f"Mojo: {_shortened(own.message)}{'' if own.message.endswith('?') else '.'}"
-    for number in _looked_at(own, lines):
+    lines, line = source.splitlines(), int(own["line"])
+    sentence = f"Mojo: {_shortened(own['message'])}{'' if own['message'].endswith('?') else '.'}"
+    for number in _looked_at(line, lines):
         for habit in HABITS:
             written = re.sub(habit.line, habit.instead, lines[number - 1])
             if written != lines[number - 1]:
                 code, written = lines[number - 1].strip(), written.strip()
                 return f"{sentence} {habit.advice}", Location(number, code, instead=written, instead_line=number)
-    place = Location(own.line, lines[own.line - 1].strip()) if 0 < own.line <= len(lines) else None
+    place = Location(line, lines[line - 1].strip()) if 0 < line <= len(lines) else None
     return sentence, place
 
 
-def _looked_at(error: CompilerError, lines: list[str]) -> Iterator[int]:
+def _looked_at(line: int, lines: list[str]) -> Iterator[int]:
     """Yield the lines, from 1, in which a habit may be behind an error.
 
     They are the error's own; the one before, whose end the compiler may have read as going on; and where a task is
     handed over, the function that it names.
     """
-    yield from (number for number in (error.line, error.line - 1) if 0 < number <= len(lines))
-    here = lines[error.line - 1] if error.line <= len(lines) else ""
-    if named := re.search(r"sync_parallelize\((\w+)", here):
-        yield from (at for at, line in enumerate(lines, start=1) if re.match(rf"\s+def {named[1]}\(", line))
-
-
-def errors_in(output: str) -> Iterator[CompilerError]:
-    """Yield the errors among what the compiler said, in its order."""
-    for line in output.splitlines():
-        match = LINE.match(line)
-        if match and match["kind"] == "error":
-            yield CompilerError(match["file"], int(match["line"]), int(match["column"]), match["message"])
+    yield from (number for number in (line, line - 1) if 0 < number <= len(lines))
+    here = lines[line - 1] if line <= len(lines) else ""
+    if task := re.search(r"sync_parallelize\((\w+)", here):
+        yield from (at for at, text in enumerate(lines, start=1) if re.match(rf"\s+def {task[1]}\(", text))
 
 
 def _shortened(message: str) -> str:

@@ -38,7 +38,7 @@ class Draw:
     def whole(self, name: str, low: int, high: int) -> int:
         """Return a whole number from ``low`` to ``high``, both included."""
         every = range(low, high + 1)
-        value = int(self._random.choice([one for one in every if one not in self.avoided] or every))
+        value = int(self._random.choice([size for size in every if size not in self.avoided] or every))
         self.said[name] = value
         return value
 

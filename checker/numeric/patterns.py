@@ -53,11 +53,8 @@ def _factor(actual: np.ndarray, expected: np.ndarray, room: float) -> float | No
     if expected.size < 2 or not expected.any():
         return None
     factor = float((actual * expected).sum() / (expected * expected).sum())
-    return (
-        factor
-        if abs(factor) > 1e-3 and np.allclose(actual, factor * expected, rtol=0, atol=room * abs(factor))
-        else None
-    )
+    fits = abs(factor) > 1e-3 and np.allclose(actual, factor * expected, rtol=0, atol=room * abs(factor))
+    return factor if fits else None
 
 
 def _where(right: np.ndarray, axes: Sequence[str]) -> str:
@@ -66,15 +63,11 @@ def _where(right: np.ndarray, axes: Sequence[str]) -> str:
         good = np.asarray(right.all(axis=tuple(other for other in range(right.ndim) if other != axis)))
         if not good.any() or good.all():
             continue
-        indices = np.flatnonzero(good)
-        last = len(good) - 1
-        if len(indices) == 1:
-            which = {0: f"the first {name}", last: f"the last {name}"}.get(int(indices[0]), f"{name} {indices[0]}")
-            return f"Only {which} is right."
-        bad = np.flatnonzero(~good)
-        if len(bad) == 1:
-            which = {0: f"the first {name}", last: f"the last {name}"}.get(int(bad[0]), f"{name} {bad[0]}")
-            return f"Only {which} is wrong."
+        ends = {0: f"the first {name}", len(good) - 1: f"the last {name}"}
+        indices, bad = np.flatnonzero(good), np.flatnonzero(~good)
+        for several, word in ((indices, "right"), (bad, "wrong")):
+            if len(several) == 1:
+                return f"Only {ends.get(int(several[0]), f'{name} {several[0]}')} is {word}."
         return f"The values are right for {name} {_listed(indices)}, wrong for {_listed(bad)}."
     return ""
 
@@ -98,7 +91,7 @@ def place(index: Sequence[np.intp], axes: Sequence[str]) -> str:
 def first_difference(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], what: str) -> str:
     """Return where two arrays of ids, positions or bools differ first: ``token 3 of row 1 is 34, and must be 9``."""
     index = np.unravel_index(int((actual != expected).argmax()), expected.shape)
-    named = " of ".join(reversed([f"{axis} {int(at)}" for axis, at in zip(axes, index, strict=True)]))
+    named = " of ".join(reversed(place(index, axes).split(", ")))
     return f"In {what.removesuffix(',')}, {named} is {actual[index]}, and must be {expected[index]}."
 
 

@@ -11,7 +11,7 @@ import numpy as np
 Array = np.ndarray
 
 
-class Reference(Mapping[str, Array]):
+class Reference(dict[str, Array]):
     """The arrays of one file under ``tests/references/``, by name.
 
     ``weights`` holds those recorded as ``weights/NAME``, in the layout of MAX's ``Linear``
@@ -20,23 +20,14 @@ class Reference(Mapping[str, Array]):
 
     def __init__(self, path: Path) -> None:
         with np.load(path) as file:
-            self._arrays = {name: file[name] for name in file.files}
-        for array in self._arrays.values():
+            super().__init__({name: file[name] for name in file.files})
+        for array in self.values():
             array.setflags(write=False)  # a function that changes what it is given is told so
         self.weights = self._below("weights/")
         self.config = {name: value.item() for name, value in self._below("config/").items()}
 
     def _below(self, prefix: str) -> dict[str, Array]:
-        return {name.removeprefix(prefix): array for name, array in self._arrays.items() if name.startswith(prefix)}
-
-    def __getitem__(self, name: str) -> Array:
-        return self._arrays[name]
-
-    def __iter__(self):
-        return iter(self._arrays)
-
-    def __len__(self) -> int:
-        return len(self._arrays)
+        return {name.removeprefix(prefix): array for name, array in self.items() if name.startswith(prefix)}
 
 
 def seeded_weights(shapes: Mapping[str, tuple[int, ...]], seed: int = 0) -> dict[str, Array]:

@@ -1,6 +1,13 @@
-"""Show numbers beside the expected ones: the worst place and what surrounds it."""
+"""What ``--show`` shows: what a claim gave the learner's code, and the numbers beside the expected ones."""
 
 from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +16,7 @@ from checker.numeric.patterns import Comparison
 ROWS, COLUMNS = 5, 3  # of an array that are shown, three times side by side
 INPUT_COLUMNS = 9
 CELL = 9  # characters of a number, with the space before it
+MOST_INPUTS = 4
 
 
 def shown(comparison: Comparison) -> list[str]:
@@ -19,44 +27,34 @@ def shown(comparison: Comparison) -> list[str]:
     actual, expected = comparison.actual, comparison.expected
     difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
     difference = np.where(np.isnan(difference), np.inf, difference)
-    worst = np.unravel_index(int(difference.argmax()), difference.shape) if difference.ndim else ()
-    at = tuple(int(index) for index in worst)
+    worst = tuple(int(index) for index in np.unravel_index(int(difference.argmax()), difference.shape))
     lines: list[str] = []
     for name, array in comparison.inputs.items():
-        at_lead = f", at {list(lead)}" if (lead := _lead(array, at)) else ""
-        lines += [f"{name} {list(array.shape)}{at_lead}", *_table(array, at), ""]
+        lead = _lead(array, worst)
+        lines += [f"{name} {list(array.shape)}{f', at {list(lead)}' if lead else ''}", *_table(array, lead), ""]
     axes = [f"{axis} {size}" for axis, size in zip(comparison.axes, actual.shape, strict=True)]
-    place = ", ".join(f"{axis} {index}" for axis, index in zip(comparison.axes, at, strict=True))
+    place = ", ".join(f"{axis} {index}" for axis, index in zip(comparison.axes, worst, strict=True))
     lines.append(f"{comparison.what} [{', '.join(axes)}]; > marks the largest difference, at {place or 'the number'}")
-    rows, columns = _window(actual, at)
+    parts = [np.atleast_2d(array)[_lead(array, worst)] for array in (actual, expected, difference)]
+    marked = (0, 0, *worst)[-2:]
+    rows = _around(marked[0], parts[0].shape[0], ROWS)
+    columns = _around(marked[1], parts[0].shape[1], COLUMNS)
     titles = ("yours", comparison.whose, "difference")
     width = CELL * len(columns)
     lines.append(" " * 5 + "  ".join(title[:width].center(width) for title in titles))
     lines.append(" " * 5 + "  ".join("".join(f"{column:{CELL}}" for column in columns) for _ in titles))
-    parts = [_last_two(array, at) for array in (actual, expected, difference)]
-    marked = (at[-2] if len(at) > 1 else 0, at[-1] if at else 0)
     for row in rows:
         blocks = ("".join(_cell(part[row, column], (row, column) == marked) for column in columns) for part in parts)
         lines.append(f"{row:4} " + "  ".join(blocks))
     return lines
 
 
-def _lead(array: np.ndarray, at: tuple[int, ...]) -> tuple[int, ...]:
+def _lead(array: np.ndarray, place: tuple[int, ...]) -> tuple[int, ...]:
     """Return where the last two axes of an array are shown: at a place, if the array has it, else at its beginning."""
-    lead = at[: max(0, array.ndim - 2)]
-    fits = len(lead) == array.ndim - 2 and all(index < size for index, size in zip(lead, array.shape, strict=False))
-    return lead if fits else (0,) * max(0, array.ndim - 2)
-
-
-def _last_two(array: np.ndarray, at: tuple[int, ...]) -> np.ndarray:
-    """Return an array's last two axes, at a place along the others."""
-    return np.atleast_2d(array)[_lead(array, at)]
-
-
-def _window(array: np.ndarray, at: tuple[int, ...]) -> tuple[range, range]:
-    """Return the rows and columns that are shown around a place."""
-    rows, columns = np.atleast_2d(array).shape[-2:]
-    return _around(at[-2] if len(at) > 1 else 0, rows, ROWS), _around(at[-1] if at else 0, columns, COLUMNS)
+    count = max(0, array.ndim - 2)
+    lead = place[:count]
+    fits = len(lead) == count and all(index < size for index, size in zip(lead, array.shape, strict=False))
+    return lead if fits else (0,) * count
 
 
 def _around(index: int, size: int, count: int) -> range:
@@ -64,15 +62,11 @@ def _around(index: int, size: int, count: int) -> range:
     return range(first, min(size, first + count))
 
 
-def _table(array: np.ndarray, at: tuple[int, ...]) -> list[str]:
-    part = _last_two(array, at)
-    rows, columns = range(min(ROWS, part.shape[0])), range(min(INPUT_COLUMNS, part.shape[1]))
-    more = [" " * 5 + "…"] if part.shape[0] > ROWS else []
+def _table(array: np.ndarray, lead: tuple[int, ...]) -> list[str]:
+    part = np.atleast_2d(array)[lead]
     dots = "  …" if part.shape[1] > INPUT_COLUMNS else ""
-    return [
-        *(f"{row:4} " + "".join(_cell(part[row, column]) for column in columns) + dots for row in rows),
-        *more,
-    ]
+    lines = [f"{row:4} " + "".join(map(_cell, part[row, :INPUT_COLUMNS])) + dots for row in range(len(part[:ROWS]))]
+    return [*lines, " " * 5 + "…"] if len(part) > ROWS else lines
 
 
 def _cell(number: np.generic, marked: bool = False) -> str:
@@ -83,3 +77,52 @@ def _cell(number: np.generic, marked: bool = False) -> str:
     else:
         text = str(value)
     return f"{'>' if marked else ''}{text}".rjust(CELL)
+
+
+def inputs_of(claim: Callable[..., Any], trace: TracebackType | None) -> dict[str, np.ndarray]:
+    """Return the arrays that a claim gave to the learner's code, by what the claim calls them.
+
+    Args:
+        claim: a function of the check file, which calls ``equal(step.function(array), …)``.
+        trace: the traceback of its failure.
+    """
+    while trace and trace.tb_frame.f_code is not claim.__code__:
+        trace = trace.tb_next
+    if trace is None:
+        return {}
+    tree = ast.parse(textwrap.dedent(inspect.getsource(claim)))
+    line = trace.tb_lineno - claim.__code__.co_firstlineno + 1
+    call = _compared(tree, line)
+    if isinstance(call, ast.Name):
+        assignments = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and node.lineno < line]
+        call = next((node.value for node in reversed(assignments) if call.id in ast.unparse(node.targets)), call)
+    inputs = {}
+    for argument in call.args if isinstance(call, ast.Call) else []:
+        value = _value(argument, trace.tb_frame)
+        if isinstance(value, np.ndarray) and value.size and len(inputs) < MOST_INPUTS:
+            inputs[_name(argument)] = value
+    return inputs
+
+
+def _compared(tree: ast.AST, line: int) -> ast.expr | None:
+    """Return the first argument of the call of ``equal`` at a line."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "equal"]
+    return next((node.args[0] for node in calls if node.lineno <= line <= (node.end_lineno or 0)), None)
+
+
+def _value(argument: ast.expr, frame: FrameType) -> object:
+    """Return what an argument was, if finding out runs nothing."""
+    if any(isinstance(node, ast.Call | ast.Lambda | ast.Await) for node in ast.walk(argument)):
+        return None
+    code = compile(ast.fix_missing_locations(ast.Expression(argument)), "an argument", "eval")
+    try:
+        return eval(code, frame.f_globals, frame.f_locals)
+    except Exception:
+        return None
+
+
+def _name(argument: ast.expr) -> str:
+    """Return ``query`` for ``reference["query"]``, and other arguments as they stand."""
+    if isinstance(argument, ast.Subscript) and isinstance(argument.slice, ast.Constant):
+        return str(argument.slice.value)
+    return ast.unparse(argument).replace("'", '"')

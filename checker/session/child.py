@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -75,8 +75,40 @@ class Child:
             yield event
 
     def _listen(self, quiet_seconds: float, *, started: bool = False) -> Iterator[Event]:
+        """Yield what the child says and prints, and a ``Tick`` several times per second.
+
+        Args:
+            quiet_seconds: seconds without an event until it is late, while nothing is being compiled.
+            started: whether it has been heard before; at its start it may take longer.
+        """
         assert self.process.stdout is not None
-        return listen(self.reader, self.process.stdout.fileno(), quiet_seconds, started)
+        pipe, output = _Lines(self.reader, decode), _Lines(self.process.stdout.fileno(), _printed, PRINTED_BYTES)
+        heard, printed, compiling = time.monotonic(), 0, False
+        with selectors.DefaultSelector() as selector:
+            for lines in (pipe, output):
+                selector.register(lines.descriptor, selectors.EVENT_READ, lines)
+            while pipe.open:
+                for key, _ in selector.select(timeout=TICK_SECONDS):
+                    for event in key.data.read():
+                        if isinstance(event, Printed):
+                            printed += 1
+                            if printed > PRINTED_LINES:
+                                continue
+                        else:
+                            heard, started = time.monotonic(), True
+                        if isinstance(event, Compiling):
+                            compiling = event.seconds is None
+                        yield event
+                        if isinstance(event, Ended):
+                            return
+                    if not key.data.open:
+                        selector.unregister(key.fd)
+                limit = COMPILE_SECONDS if compiling else quiet_seconds if started else START_SECONDS
+                if time.monotonic() - heard > limit:
+                    yield Late(limit)
+                    return
+                yield Tick()
+        yield Died()
 
     def lower_priority(self) -> None:
         """Let everything else that runs on this machine go first."""
@@ -103,66 +135,25 @@ class Child:
 
 
 class _Lines:
-    """The complete lines that have come out of a pipe; of each, no more than ``longest`` bytes."""
+    """The complete lines that come out of a pipe, as events; of each, no more than ``longest`` bytes."""
 
-    def __init__(self, descriptor: int, longest: int | None = None) -> None:
-        self.descriptor = descriptor
-        self.longest = longest
+    def __init__(self, descriptor: int, event_of: Callable[[bytes], Event | None], longest: int | None = None) -> None:
+        self.descriptor, self.event_of, self.longest = descriptor, event_of, longest
         self.rest = b""
         self.open = True
 
-    def read(self) -> list[bytes]:
+    def read(self) -> list[Event]:
         data = os.read(self.descriptor, 1 << 16)
         if not data:
             self.open = False
-            lines, self.rest = ([self.rest] if self.rest else []), b""
-        else:
-            *lines, self.rest = (self.rest + data).split(b"\n")
+            data = b"\n" if self.rest else b""
+        *lines, self.rest = (self.rest + data).split(b"\n")
         self.rest = self.rest[: self.longest]  # else 100 MB without an end of line would be copied again and again
-        return [line[: self.longest] for line in lines]
+        return [event for line in lines if (event := self.event_of(line[: self.longest]))]
 
 
-def listen(pipe: int, output: int, quiet_seconds: float, started: bool) -> Iterator[Event]:
-    """Yield what a child says and prints, and a ``Tick`` several times per second.
-
-    Args:
-        pipe: the descriptor of its events.
-        output: the descriptor of its standard output.
-        quiet_seconds: seconds without an event until it is late, while nothing is being compiled.
-        started: whether it has been heard before; at its start it may take longer.
-    """
-    told, printed, compiling = _Lines(pipe), 0, False
-    with selectors.DefaultSelector() as selector:
-        lines = {pipe: told, output: _Lines(output, PRINTED_BYTES)}
-        for descriptor in lines:
-            selector.register(descriptor, selectors.EVENT_READ)
-        heard = time.monotonic()
-        while told.open:
-            for key, _ in selector.select(timeout=TICK_SECONDS):
-                source = lines[key.fd]
-                for line in source.read():
-                    if source is not told:
-                        printed += 1
-                        if printed <= PRINTED_LINES:
-                            yield Printed(line.decode(errors="replace"))
-                        continue
-                    event = decode(line)
-                    if event is None:
-                        continue
-                    heard, started = time.monotonic(), True
-                    if isinstance(event, Compiling):
-                        compiling = event.seconds is None
-                    yield event
-                    if isinstance(event, Ended):
-                        return
-                if not source.open:
-                    selector.unregister(key.fd)
-            limit = COMPILE_SECONDS if compiling else quiet_seconds if started else START_SECONDS
-            if time.monotonic() - heard > limit:
-                yield Late(limit)
-                return
-            yield Tick()
-    yield Died()
+def _printed(line: bytes) -> Event:
+    return Printed(line.decode(errors="replace"))
 
 
 def run(job: Job, quiet_seconds: float = QUIET_SECONDS) -> Iterator[Event]:

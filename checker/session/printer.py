@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 import textwrap
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
 from rich.status import Status
@@ -19,8 +21,10 @@ STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
 SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
+TICK_SECONDS = 0.1
 
 Item = Row | Explanation | Sentence | Numbers | Printed
+Listener = Callable[[str, float | None], None]  # what is compiled, and None or the seconds it took
 
 
 def asked(question: str) -> bool | None:
@@ -173,3 +177,48 @@ class Printer(View):
         if self.status:
             self.status.stop()
             self.status = None
+
+
+@contextmanager
+def telling_of_compiling(listeners: list[Listener]) -> Iterator[None]:
+    """While this is open, say on standard error what takes longer than a moment to compile.
+
+    Args:
+        listeners: those of MAX's adapter, which this one joins for that time.
+    """
+    printer, lock, over = Printer(stderr=True), threading.Lock(), threading.Event()
+
+    def tell(event: Compiling | Tick) -> None:
+        with lock:
+            printer.progress(event)
+
+    def listen(what: str, seconds: float | None) -> None:
+        tell(Compiling(what, seconds))
+
+    def tick() -> None:
+        while not over.wait(TICK_SECONDS):
+            tell(Tick())
+
+    thread = threading.Thread(target=tick)
+    listeners.append(listen)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        listeners.remove(listen)
+        printer.close()
+
+
+@contextmanager
+def telling_of(what: str) -> Iterator[None]:
+    """While this is open, say as above that ``what`` is compiled: for what MAX's adapter does not hear of."""
+    listeners, began = list[Listener](), time.perf_counter()
+    with telling_of_compiling(listeners):
+        (listener,) = listeners
+        listener(what, None)
+        try:
+            yield
+        finally:
+            listener(what, time.perf_counter() - began)

@@ -79,7 +79,6 @@ class Session:
         self.held: list[str] = []  # claims whose rows are not shown yet
         self.waiting: set[str] = set()  # functions whose row says that they wait
         self.shown: events.Shown | None = None
-        self.notices: list[str] = []
         self.crash: tuple[int, str] | None = None  # the line, and what the language said of it
         self.may_go_on = False  # the learner was told that only compiling is left
         kinds = claims_of(step)
@@ -190,8 +189,6 @@ class Session:
                 state.stopped = Explanation(event.sentence, location=event.location)
             case events.MaxUnusable():
                 state.stopped = Explanation(f"No verdict: {event.sentence}")
-            case events.Notice():
-                self.notices.append(event.sentence)
             case events.Ended():
                 state.ended = True
             case events.Late() | events.Died() if not state.has_failed:  # else the failure stands, unexplained
@@ -280,9 +277,10 @@ class Session:
         elif self.state.has_failed:
             self._keep(lambda: progress.note_failure(self.step, self.source))
             if COMPILED in self.state.stages:
-                self._keep(lambda: self._keep_for_an_issue(verdict))
-        for notice in self.notices:
-            self._say(f"({notice})", aside=True)
+                self._say(
+                    "Only the compiler has found this, and the check should have found it before: please report it, "
+                    f"with {relative_path(self.file)}. The pass is taken back."
+                )
         return verdict
 
     def _decide(self) -> Verdict:
@@ -318,16 +316,6 @@ class Session:
             known = "the outputs match so far" if self.state.numbers_are_right else "there is no verdict"
             self._say(f"Interrupted: {known}. Run it again; what MAX has compiled is kept.")
         return self.verdict
-
-    def _keep_for_an_issue(self, verdict: Verdict) -> None:
-        """Keep a failure that only the compiler has found: the check should have seen it in what was traced."""
-        places = ((each.sentence, each.location.as_lines() if each.location else []) for each in verdict.explanations)
-        reasons = "\n".join("\n".join([sentence, *lines]) for sentence, lines in places)
-        file = progress.keep_defect(self.step, f"{reasons}\n\n{self.source}")
-        self._say(
-            f"Only the compiler has found this, and the check should have found it before: please report it, with "
-            f"{relative_path(file)}. The pass is taken back."
-        )
 
     def _keep(self, note: Callable[[], None]) -> None:
         """Write down what a check of the learner's file said, if that is possible."""

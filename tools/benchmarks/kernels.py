@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checker.course.paths import ROOT
-from checker.mojo.building import shared_library
+from checker.mojo.library import shared_library
 from tools.benchmarks import harness, workloads
 from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Comparison, Way
 from tools.benchmarks.harness import Column, Result, Row, median, ratio, table

@@ -18,7 +18,7 @@ from max.experimental.tensor import TensorType
 
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, listeners, prepare, tensor
-from checker.session.waiting import telling_of_compiling
+from checker.session.printer import telling_of_compiling
 from play.ablation.held_out import chapters
 from play.ablation.measuring import NOT_COUNTED, STRIDE, Text, read
 from play.tokens import load_tokenizer

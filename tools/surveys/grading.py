@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
-from checker.claims.observation import Draws, Request, observe
-from checker.claims.subjects import load_answer, load_source, load_step
+from checker.claims.observation import Request, observe
+from checker.claims.subjects import load_source, load_step
 from checker.claims.worker import all_pass, diagnosis_of, import_max
 from checker.course.attempts import edited, load_attempts
 from checker.course.languages import Unreadable
@@ -79,14 +79,14 @@ class Survey:
         diagnosis = diagnosis_of(self.step, self.busy)
         if answers and not read_answers(self.step):
             diagnosis.answers = answers
-        draws = Draws(load_answer(self.step), range(self.job.seed, self.job.seed + self.job.draws))
+        seeds = range(self.job.seed, self.job.seed + self.job.draws)
         right = {name: self.modules[name] for name in self.names if all_pass(graded.get(name, {}))}
-        drawn = observe(Request(self.step, right, lambda: right, DRAWN, draws, tell=self.tell))
+        drawn = observe(Request(self.step, right, lambda: right, DRAWN, seeds, tell=self.tell))
         for name in self.names:
             outcomes = graded.get(name, {}) | drawn.get(name, {})
             self.keep(self.surveyed[name], outcomes)
             if any(outcome.verdict == FAIL for outcome in outcomes.values()):
-                explaining = diagnosis_of(self.step, self.busy, draws) if name in right else diagnosis
+                explaining = diagnosis_of(self.step, self.busy, seeds) if name in right else diagnosis
                 for explained in explaining.explain(outcomes, self.sources[name], self.paths[name]):
                     self.surveyed[name].take(explained)
         return list(self.surveyed.values())

@@ -61,12 +61,12 @@ class Mojo:
 
     def stops(self, source: str, name: str) -> tuple[int, int] | None:
         """Return where a function aborts among its own statements, and how many lines of code it has."""
-        (block,) = [one for one in _blocks(source) if one.name == name]
+        (block,) = [block for block in _blocks(source) if block.name == name]
         lines = _without_text(source).splitlines()[block.body - 1 : block.last]
         code = [(number, line) for number, line in enumerate(lines, block.body) if line.strip(' "')]
         indent = min((_indent(line) for _, line in code), default=0)
         own = [(number, line.strip()) for number, line in code if _indent(line) == indent]
-        reached = [*takewhile(lambda one: not re.match(r"return\b", one[1]), own)]
+        reached = [*takewhile(lambda numbered: not re.match(r"return\b", numbered[1]), own)]
         stop = next((number for number, line in reached if line.startswith("abort(")), None)
         return (stop, len(code)) if stop else None
 
@@ -82,54 +82,34 @@ class Mojo:
 
     def meaning(self, source: str) -> str:
         """Return the tokens of every line with their indentation, without comments and empty lines."""
-        kept = TEXT.sub(lambda found: "" if found[0].startswith("#") else found[0], source)
-        lines = [(_indent(line), TOKEN.findall(line)) for line in kept.splitlines()]
+        code = TEXT.sub(lambda text: "" if text[0].startswith("#") else text[0], source)
+        lines = [(_indent(line), TOKEN.findall(line)) for line in code.splitlines()]
         return "\n".join(f"{indent} {' '.join(tokens)}" for indent, tokens in lines if tokens)
 
 
 def _blocks(source: str) -> list[_Block]:
     """Return the functions and structs of a file, in order."""
     lines = _without_text(source).splitlines()
-    found: list[_Block] = []
+    blocks: list[_Block] = []
     for number, line in enumerate(lines, start=1):
         match = HEAD.match(line)
         if not match:
             continue
-        indent, body = len(match["indent"]), _end_of_head(lines, number)
-        first = number
+        indent, first = len(match["indent"]), number
         while first > 1 and lines[first - 2].startswith(f"{match['indent']}@"):
             first -= 1
-        around = [one for one in found if one.indent < indent and one.last >= number]
+        head = next((at for at in range(number, len(lines)) if lines[at - 1].rstrip().endswith(":")), len(lines))
+        within = [*takewhile(lambda line: not line.strip() or _indent(line) > indent, lines[head:])]  # noqa: B023
+        last = max((at for at, line in enumerate(within, head + 1) if line.strip()), default=head)
+        around = [block for block in blocks if block.indent < indent and block.last >= number]
         name = f"{around[-1].name}.{match['name']}" if around else match["name"]
-        found.append(_Block(name, match["kind"], indent, first, number, body + 1, _end_of_body(lines, body, indent)))
-    return found
-
-
-def _end_of_body(lines: list[str], body: int, indent: int) -> int:
-    """Return the last line that belongs to a head which ends on line ``body``: those below it, indented further."""
-    last = body
-    for number, line in enumerate(lines[body:], start=body + 1):
-        if not line.strip():
-            continue
-        if _indent(line) <= indent:
-            break
-        last = number
-    return last
-
-
-def _end_of_head(lines: list[str], number: int) -> int:
-    """Return the last line of the head that begins on line ``number``: where its brackets are closed, at a colon."""
-    depth = 0
-    for at, line in enumerate(lines[number - 1 :], start=number):
-        depth += sum(line.count(one) for one in "([{") - sum(line.count(one) for one in ")]}")
-        if depth <= 0 and ":" in line:
-            return at
-    return len(lines)
+        blocks.append(_Block(name, match["kind"], indent, first, number, head + 1, last))
+    return blocks
 
 
 def _without_text(source: str) -> str:
     """Return a source in which comments and texts are spaces, on the same lines."""
-    return TEXT.sub(lambda found: re.sub(r"[^\n\"]", " ", found[0]), source)
+    return TEXT.sub(lambda text: re.sub(r"[^\n\"]", " ", text[0]), source)
 
 
 def _indent(line: str) -> int:

@@ -65,7 +65,7 @@ def test_functions_that_are_right_alone_and_not_together(course):
     course.write(
         "w01",
         edits={
-            "import numpy as np\n": "import numpy as np\n\nTRACE = []\n",
+            "import numpy as np\n": "import numpy as np\n\nTRACE = print('once') or []\n",
             "    largest = ": "    scores = scores + len(TRACE) * np.arange(scores.shape[-1])\n    largest = ",
             "    weights = softmax": "    TRACE.append(1)\n    weights = softmax",
         },
@@ -73,6 +73,7 @@ def test_functions_that_are_right_alone_and_not_together(course):
     run = course.check("w01")
     assert run.returncode == 1
     assert "simple_self_attention: Each function is right alone, but together they are not." in said(run)
+    assert run.stdout.count("| once") == 1  # though it was run again for the explanation
 
 
 def test_what_calls_a_function_that_is_gone_waits_for_it(course):
@@ -86,14 +87,6 @@ def test_what_calls_a_function_that_is_gone_waits_for_it(course):
     assert "NameError" not in run.stdout
     assert "fail" not in {kind for kind, _ in rows(run.stdout)}
     assert "Right so far. Still to write: attention_scores." in said(run)
-
-
-def test_what_is_printed_is_printed_once(course):
-    source = find_step("w01").solution_file.read_text().replace("return query @", "return -query @")
-    course.write("w01", f"{source}\nprint('once')\n")
-    run = course.check("w01")
-    assert run.returncode == 1
-    assert run.stdout.count("| once") == 1
 
 
 @pytest.mark.parametrize(

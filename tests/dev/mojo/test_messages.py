@@ -25,18 +25,14 @@ Imported from /tmp/x/library.mojo:3:
 
 REWRITTEN = {
     "y = np.exp(y)": "y = exp(y)",
-    "y = math.sqrt(y)": "y = sqrt(y)",
     "y = __expf(y)": "y = exp(y)",
     "y = fmaxf(y, x[1])": "y = max(y, x[1])",
-    "y = fmin(y, x[1])": "y = min(y, x[1])",
     "y = np.maximum(y, x[1])": "y = max(y, x[1])",
     "y /= sqrt(d)": "y /= sqrt(Float32(d))",
     "y /= d ** 0.5": "y /= sqrt(Float32(d))",
     "float z = y": "var z = y",
-    "const float z = y": "var z = y",
     "let z = y": "var z = y",
     "y++": "y += 1",
-    "y--;": "y -= 1",
     "sync_parallelize[task](d)": "sync_parallelize(task, d)",
 }
 
@@ -68,13 +64,7 @@ def test_a_task_is_mended_where_it_is_defined():
 
 
 @pytest.mark.parametrize(
-    "said",
-    [
-        "",
-        "Killed",
-        "/tmp/x/library.mojo:7:5: error: invalid call to 'f': missing argument",
-        f"/x/{FILE}:99:1: error: no",
-    ],
+    "said", ["", "/x/library.mojo:7:5: error: invalid call to 'f': missing argument", f"/x/{FILE}:99:1: error: no"]
 )
 def test_whatever_it_says_becomes_a_sentence(said):
     sentence, where = in_words(said, SOURCE.format(line="pass"), FILE)

@@ -1,7 +1,6 @@
 """What ``--show`` prints of two arrays."""
 
 import numpy as np
-import pytest
 
 from checker.numeric.showing import COLUMNS, ROWS, Comparison, shown
 
@@ -10,17 +9,6 @@ def compare(actual, expected, **inputs):
     axes = [f"axis {number}" for number in range(np.ndim(expected))]
     arrays = (np.asarray(array, np.float32) for array in (actual, expected))
     return shown(Comparison("it", *arrays, axes, "Hugging Face's", inputs))
-
-
-def test_yours_expected_and_difference_stand_side_by_side():
-    title, heads, columns, *rows = compare([[1, 2], [3, 4.5]], [[1, 2], [3, 4]])
-    assert title == "it [axis 0 2, axis 1 2]; > marks the largest difference, at axis 0 1, axis 1 1"
-    assert heads.split() == ["yours", "Hugging", "Face's", "difference"]
-    assert columns.split() == ["0", "1"] * 3
-    assert [row.split() for row in rows] == [
-        ["0", "1.0000", "2.0000", "1.0000", "2.0000", "0.0000", "0.0000"],
-        ["1", "3.0000", ">4.5000", "3.0000", ">4.0000", "0.0000", ">0.5000"],
-    ]
 
 
 def test_of_a_large_array_the_worst_place_is_shown():
@@ -35,9 +23,8 @@ def test_of_a_large_array_the_worst_place_is_shown():
     assert rows[-1].count(">5.0000") == 2
 
 
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_what_is_no_number_is_the_worst(wrong):
-    assert any(f">{wrong}" in line for line in compare([1.0, 9.0, wrong], [1.0, 2.0, 3.0]))
+def test_what_is_no_number_is_the_worst():
+    assert any(">nan" in line for line in compare([1.0, 9.0, np.nan], [1.0, 2.0, 3.0]))
 
 
 def test_inputs_are_shown_where_the_difference_is():

@@ -1,14 +1,18 @@
 """Whatever stands where a learner's file should be, and whatever it does: no pass, and a sentence on what to do."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 
+import jsonschema
 import pytest
 
+from checker.course.paths import ROOT
 from tests.dev.terminal import ended
 
+SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
 FAKE = "Pass (0.1 s). Compare with solutions/warmup_01.py."
 IMPORT, SCORES = "import numpy as np\n", "return query @ np.swapaxes(key, -2, -1)"
 
@@ -97,10 +101,16 @@ def assert_fails(course, make, words):
     make(course.root / "steps" / "warmup_01.py")
     run = course.check("w01")
     said = run.stdout.replace(f"| {FAKE}", "")
-    assert run.returncode == 1
-    assert run.stderr == ""
+    assert (run.returncode, run.stderr) == (1, "")
     assert words in " ".join(said.split()), said
     assert "Pass (" not in said
+    record = json.loads(course.check("w01", "--json").stdout)
+    jsonschema.validate(record, SCHEMA)
+    assert record["verdict"] == "fail"
+    sentences = [*record["said"], *(f"{why['about']}: {why['sentence']}" for why in record["explanations"])]
+    assert words in " ".join([*sentences, *(row["sentence"] for row in record["rows"])])
+    status = course.python("-m", "cli", "status")
+    assert (status.returncode, status.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("printing", ["print('x' * 100_000_000)", "print(('x' * 100 + '\\n') * 1_000_000)"])

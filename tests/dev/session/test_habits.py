@@ -9,7 +9,7 @@ from checker.course.steps import all_steps
 from checker.events import Compiling, Event
 from tools.surveys.habits import follow
 
-AT_LEAST_OF_A_STEP, AT_LEAST = 3, 150
+AT_LEAST = 3
 DRAWN = 1  # of a step; all with --nightly
 
 every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
@@ -17,11 +17,7 @@ every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.
 
 @every_step
 def test_a_step_knows_habits(step):
-    assert len(load_attempts(step).habits) >= AT_LEAST_OF_A_STEP
-
-
-def test_there_are_many():
-    assert sum(len(load_attempts(step).habits) for step in all_steps()) >= AT_LEAST
+    assert len(load_attempts(step).habits) >= AT_LEAST
 
 
 @pytest.mark.slow
@@ -34,13 +30,3 @@ def test_what_the_check_tells_to_write_leads_to_a_pass(step, pytestconfig):
     compiled = {event.what for event in told if isinstance(event, Compiling)}
     alone = {what for what in compiled if not what.endswith("kernels that the checks use")}
     assert not alone, "who has such a habit waits for the compiler; add the kernels to kernels.json as `habits`"
-
-
-@pytest.mark.slow
-def test_a_habit_that_no_rule_knows_is_a_problem(monkeypatch):
-    step = all_steps()[0]
-    known = load_attempts(step)
-    unknown = {"np.inner": {"return weights @ value": "return np.innner(weights, value)"}}
-    monkeypatch.setattr("tools.surveys.habits.load_attempts", lambda _: type(known)({}, {}, unknown))
-    (problem,) = follow(step, unknown).values()
-    assert problem.startswith("the check gave no line to write")

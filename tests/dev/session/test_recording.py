@@ -1,4 +1,4 @@
-"""``--json``: the verdict as one object, the same as the terminal's, for every way in which a check may end."""
+"""``--json``: the verdict as one object, the same as the terminal's; of what is no pass, see ``test_bad_input.py``."""
 
 import json
 import re
@@ -10,11 +10,9 @@ import time
 import jsonschema
 import pytest
 
-from checker.course.blanks import find_blanks
-from checker.course.paths import ROOT
 from checker.course.steps import find_step
+from tests.dev.session.test_bad_input import SCHEMA
 
-SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
 MISTAKE = "The heads are merged without being transposed back"
 
 
@@ -27,29 +25,12 @@ def checked(course, *arguments):
     return verdict, done.returncode
 
 
-def test_the_schema_is_one():
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-
-
-def test_an_untouched_skeleton(course):
-    verdict, status = checked(course)
-    assert (verdict["verdict"], status, verdict["complete"], verdict["seed"]) == ("fail", 1, False, None)
-    blanks = find_blanks(find_step("w05").solution_file.read_text())
-    assert [(row["verdict"], row["about"]) for row in verdict["rows"]] == [("todo", one.label) for one in blanks]
-    lines = (course.root / "steps" / "warmup_05.py").read_text().splitlines()
-    for row in verdict["rows"]:
-        assert lines[row["line"] - 1].strip() == "raise NotImplementedError"
-
-
-def test_a_pass(course):
+def test_a_pass_and_one_without_the_compiled_verdict(course):
     course.write("w05")
     verdict, status = checked(course, "--seed", "7")
     assert (verdict["verdict"], status, verdict["complete"], verdict["seed"]) == ("pass", 0, True, 7)
     assert {row["verdict"] for row in verdict["rows"]} == {"pass"}
     assert verdict["explanations"] == []
-
-
-def test_a_pass_without_the_compiled_verdict_is_not_complete(course):
     done = course.check("s02", "--solution", "--json", "--no-compile")
     verdict = json.loads(done.stdout)
     assert (verdict["verdict"], verdict["complete"], verdict["file"]) == ("pass", False, "solutions/solution_02.py")
@@ -77,21 +58,6 @@ def test_an_error_has_its_line(course):
     assert verdict["printed"] == ["<b>"]
     assert verdict["explanations"][0]["line"] == course.line_of("w05", "1 / 0")
     assert verdict["rows"][0]["sentence"] == "The file can be imported."
-
-
-def test_a_file_that_is_no_python_has_its_line(course):
-    course.write("w05", "x = 1\ny = (\n")
-    verdict, status = checked(course)
-    assert status == 1
-    assert [row["line"] for row in verdict["rows"]] == [2]
-    assert verdict["explanations"][0]["where"] == ["y = (", "    ^"]
-
-
-def test_a_file_that_is_missing(course):
-    (course.root / "steps" / "warmup_05.py").unlink()
-    verdict, status = checked(course)
-    assert status == 1
-    assert verdict["said"] == ["The file is missing. `./run skeletons` writes it anew."]
 
 
 @pytest.mark.slow

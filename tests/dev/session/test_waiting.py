@@ -5,7 +5,7 @@ import time
 import pytest
 
 from checker.session import printer
-from checker.session.waiting import telling_of, telling_of_compiling
+from checker.session.printer import telling_of, telling_of_compiling
 
 
 def test_it_is_said_within_two_seconds_and_how_long_it_took(capsys):
@@ -20,29 +20,12 @@ def test_it_is_said_within_two_seconds_and_how_long_it_took(capsys):
     assert listeners == []
 
 
-@pytest.mark.parametrize("took", [0.0, 0.3])
-def test_what_comes_from_the_cache_is_not_worth_a_word(took, capsys):
-    listeners = []
-    with telling_of_compiling(listeners):
+def test_what_comes_from_the_cache_is_not_worth_a_word(capsys):
+    with telling_of_compiling(listeners := []):
         listeners[0]("a thing", None)
-        time.sleep(took)
-        listeners[0]("a thing", took)
+        time.sleep(0.3)
+        listeners[0]("a thing", 0.3)
     assert capsys.readouterr().err == ""
-
-
-def test_an_error_leaves_nothing_behind(monkeypatch, capsys):
-    monkeypatch.setattr(printer, "SHOW_COMPILING_AFTER", 0.0)
-    listeners = []
-
-    def interrupted():
-        with telling_of_compiling(listeners):
-            listeners[0]("a thing", None)
-            time.sleep(0.3)
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert listeners == []
 
 
 def test_what_others_compile_is_said_too(monkeypatch, capsys):

@@ -95,6 +95,11 @@ def test_every_part_of_the_tool_knows_it(with_step):
     assert untouched.returncode == 1
     assert "todo      doubled" in untouched.stdout
 
+    survey = "from checker.course.steps import find_step; from tools.surveys.survey import subjects_of, survey; "
+    survey += "step = find_step('98'); surveyed = list(survey(step, subjects_of(step), record=True)); "
+    survey += "print(sum(each.accepted for each in surveyed), *(each.named for each in surveyed if not each.accepted))"
+    assert course.python("-c", survey).stdout == "2 ['The numbers are squared, not doubled.']\n"
+
     learner.write_text(SOLUTION.replace("2 * x", "x**2"))
     spoiled = course.check("s98")
     assert spoiled.returncode == 1
@@ -106,11 +111,6 @@ def test_every_part_of_the_tool_knows_it(with_step):
     assert "Twice is `2 *`." in course.python("-m", "cli", "hint", "98", "--yes").stdout
     assert "return x + x" in course.python("-m", "cli", "compare", "98").stdout
     assert "s98" in course.python("-m", "cli.tasks").stdout
-
-    survey = "from checker.course.steps import find_step; from tools.surveys.survey import subjects_of, survey; "
-    survey += "step = find_step('98'); surveyed = list(survey(step, subjects_of(step), record=True)); "
-    survey += "print(sum(each.accepted for each in surveyed), *(each.named for each in surveyed if not each.accepted))"
-    assert course.python("-c", survey).stdout == "2 ['The numbers are squared, not doubled.']\n"
 
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     command, page = ["mdbook", "build", "book"], course.root / "book" / "html" / "step_98.html"

@@ -34,7 +34,7 @@ def _logits() -> np.ndarray:  # -> [vocab]
     from max.experimental import functional as F
 
     from checker.max_adapter.runtime import listeners, prepare, tensor
-    from checker.session.waiting import telling_of_compiling
+    from checker.session.printer import telling_of_compiling
     from play.tokens import load_tokenizer
     from solutions.solution_13 import load_pretrained
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import listeners, prepare
-from checker.session.waiting import telling_of_compiling
+from checker.session.printer import telling_of_compiling
 from play.ablation.held_out import chapters
 from play.attention_weights import attention_weights
 from play.pictures import visible
