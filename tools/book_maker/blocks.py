@@ -5,8 +5,6 @@ is the chapter's path and its blocks with their line numbers. The answer, on the
 each block printed that ran, and the traceback of the one that failed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """A browser that looks at pages: for tests of the book, for the page's benchmark, and for previews of figures."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """Expand ``{{…}}`` in a chapter: ``expand`` turns a chapter's text into what mdBook renders."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re
@@ -16,6 +14,7 @@ from checker.course.skeletons import expected
 from checker.course.steps import find_step
 from play.reading.chapters import Fault, Fence, fences
 from tools.book_maker import formulas
+from tools.book_maker.drawing.svg import Drawing
 from tools.book_maker.screens import console
 from tools.book_maker.values import book_values
 from tools.modern import building
@@ -169,25 +168,22 @@ def widget(words: str) -> str:
 
 
 def drawing(name: str) -> str:
-    """Return the SVG that a function of ``tools/book_maker/figures`` draws: ``step_07.heads``.
+    """Return the SVG of a function in ``tools/book_maker/figures``: ``step_07.heads``. Its docstring is the title.
 
     Raises:
-        ValueError: there is no such function, it fails, or it does not return a drawing.
+        ValueError: there is no such function, or it fails.
     """
     module, _, function = name.partition(".")
     try:
-        draw = getattr(importlib.import_module(f"tools.book_maker.figures.{module}"), function)
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"there is no function {function}() in tools/book_maker/figures/{module}.py ({error})"
-        ) from error
+        figure = getattr(importlib.import_module(f"tools.book_maker.figures.{module}"), function)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"there is no function {function}() in tools/book_maker/figures/{module}.py") from error
     try:
-        drawn = draw()
+        draw = Drawing(" ".join((figure.__doc__ or "").split()).removesuffix("."))
+        figure(draw)
+        return draw.svg()
     except Exception as error:  # a writer's figure may raise anything
         raise ValueError(f"the figure {name} cannot be drawn: {type(error).__name__}: {error}") from error
-    if not isinstance(drawn, str) or not drawn.startswith("<svg") or "\n\n" in drawn:
-        raise ValueError(f"the figure {name} returns no drawing; return what Drawing.svg() makes")
-    return drawn
 
 
 def mistakes(step: str) -> str:

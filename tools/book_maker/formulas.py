@@ -1,7 +1,5 @@
 """Turn LaTeX between dollar signs into MathML, which browsers draw by themselves."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

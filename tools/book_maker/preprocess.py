@@ -4,8 +4,6 @@ mdBook starts it through ``__main__.py`` beside this file. A fault in any chapte
 listed, each with its chapter, its line and what to do. ``./run book-check`` lists them without a build.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ What is printed into a pipe is never wrapped, so the browser breaks a line where
 to where the sentence began.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape
 

@@ -6,8 +6,6 @@ otherwise (see ``tools/course_copy.py``). All ``python`` blocks of a chapter are
 is the ``text`` block after it. Times (``1.2 s``) are not compared, and a line ``...`` stands for lines left out.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -117,7 +117,7 @@ def test_a_measured_number_is_never_typed(chapter):
 def test_every_figure_is_shown():
     shown = figure_names()
     for module in (ROOT / "tools" / "book_maker" / "figures").glob("[a-z]*.py"):
-        drawn = re.findall(r"^def ([a-z]\w*)\(.*\) -> str:", module.read_text(), re.MULTILINE)
+        drawn = re.findall(r"^def ([a-z]\w*)\(draw: Drawing\) -> None:", module.read_text(), re.MULTILINE)
         assert {f"{module.stem}.{name}" for name in drawn} == {
             name for name in shown if name.startswith(f"{module.stem}.")
         }

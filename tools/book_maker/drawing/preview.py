@@ -1,7 +1,5 @@
 """Preview figures without building the book: each on a light and on a dark page, with pictures of both."""
 
-from __future__ import annotations
-
 import re
 from html import escape
 from pathlib import Path

@@ -9,12 +9,13 @@ what is drawn in it. It is at most ``MAX_WIDTH`` wide, and shrinks with its page
 ``LEAST_LETTER`` pixels high: from there on it scrolls. A phone shows a figure up to 425 wide as a whole; aim for that.
 Words that do not fit their box are an error.
 
-    def one_arrow() -> str:
-        draw = Drawing("The query leads to the scores")
+    def one_arrow(draw: Drawing) -> None:
+        "The query leads to the scores."
         query = draw.box(0, 0, 100, 40, "query", "query")
         scores = draw.box(180, 0, 100, 40, "scores")
         draw.arrow(query.right, scores.left)
-        return draw.svg()
+
+A figure is such a function in ``figures/``; what its docstring says is read aloud in its place.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ rich renders what was printed, colors included. Its own template loads a font fr
 that a reader has, and follows the reader's choice of a light or a dark page.
 """
 
-from __future__ import annotations
-
 import io
 import tempfile
 from html import escape

@@ -1,7 +1,5 @@
 """The figure of the page on ablations: what each head is worth."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -13,9 +11,8 @@ from tools.book_maker.values.ablations import layers
 ATTENTION = 1  # the column of layers() for a layer's attention
 
 
-def heads() -> str:
-    """Draw what each head costs alone, beside the sum of a layer's heads and what they cost together."""
-    draw = Drawing("One head costs a few thousandths of a bit; all heads of a layer together cost more than their sum")
+def heads(draw: Drawing) -> None:
+    """One head costs a few thousandths of a bit; all heads of a layer together cost more than their sum."""
     costs = 1000 * costs_of_heads()  # thousandths of a bit
     together = np.stack([costs.sum(axis=1), 1000 * layers()[:, ATTENTION]], axis=1)
     names = [f"layer {layer}" for layer in range(len(costs))]
@@ -24,4 +21,3 @@ def heads() -> str:
     alone = grid(0, 0, costs, rows=names, columns=numbers, cell=(50, 32), title=title)
     columns, title = ("sum of these", "all at once"), "all heads of the layer"
     grid(alone.width + 30, 0, together, columns=columns, cell=(90, 32), title=title)
-    return draw.svg()

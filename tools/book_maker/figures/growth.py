@@ -11,21 +11,9 @@ FIGURES = ROOT / "tools" / "benchmarks" / "figures" / "speed.json"
 WAYS = {"MAX": ("MAX", "query"), "Hugging Face": ("Hugging Face, sdpa", "key")}
 
 
-def cost(result: dict[str, Any] | None = None) -> str:
-    """Draw milliseconds of attention at GPT-2 small's width, by length and by batch; both axes are logarithmic.
-
-    Args:
-        result: what ``./run bench --out`` wrote, if not ``tools/benchmarks/figures/speed.json``.
-
-    Raises ``ValueError`` where the benchmark was run without its part ``growth``.
-    """
-    draw = Drawing("The time of attention by the length of the sequence, and by the batch")
-    rows = (json.loads(FIGURES.read_text()) if result is None else result).get("growth")
-    if rows is None:
-        raise ValueError(
-            "tools/benchmarks/figures/speed.json has no part `growth`; "
-            "`./run bench --out tools/benchmarks/figures/speed.json` adds it"
-        )
+def cost(draw: Drawing) -> None:
+    """The time of attention by the length of the sequence, and by the batch."""
+    rows = json.loads(FIGURES.read_text())["growth"]
     by_length = [row for row in rows if row["batch"] == 1]
     length = next(row["length"] for row in rows if row["batch"] != 1)
     by_batch = [row for row in rows if row["length"] == length]
@@ -35,7 +23,6 @@ def cost(result: dict[str, Any] | None = None) -> str:
     draw.legend(60, 12, [*WAYS.values(), ("twice as much, twice as long", "muted")], lines=True)
     _panel(draw, 60, by_length, "length", "tokens, batch 1", axis)
     _panel(draw, 370, by_batch, "batch", f"sequences of {length} tokens", axis)
-    return draw.svg()
 
 
 def _panel(draw: Drawing, x: float, rows: Sequence[dict[str, Any]], name: str, label: str, ms: Axis) -> None:

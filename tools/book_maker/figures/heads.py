@@ -1,7 +1,5 @@
 """Figures of the page on heads: what those of the small model look at."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -11,19 +9,16 @@ from tools.book_maker.drawing.svg import Drawing
 from tools.book_maker.values.head_measurements import decided, named, sentence, shares
 
 
-def one() -> str:
-    """Draw the most decided head on the sentence, with its weights."""
-    draw = Drawing("The attention weights of one head: a row for every token, a column for every token it may look at")
+def one(draw: Drawing) -> None:
+    """The attention weights of one head: a row for every token, a column for every token it may look at."""
     weights, names, hidden = _sentence()
     layer, head = divmod(decided(), weights.shape[1])
     grid = partial(draw.matrix, rows=names, columns=names, limit=1, masked=hidden)
     grid(0, 0, weights[layer, head], cell=(50, 30), title=named(decided()))
-    return draw.svg()
 
 
-def layer() -> str:
-    """Draw all heads of the layer whose heads differ most on the sentence."""
-    draw = Drawing("All heads of one layer on the same sentence; each has a pattern of its own")
+def layer(draw: Drawing) -> None:
+    """All heads of one layer on the same sentence; each has a pattern of its own."""
     weights, names, hidden = _sentence()
     apart = np.abs(weights[:, :, None] - weights[:, None]).mean(axis=(1, 2, 3, 4))
     at, columns = int(apart.argmax()), 3
@@ -31,12 +26,10 @@ def layer() -> str:
     for head, weights_of_head in enumerate(weights[at]):
         x, y = head % columns * (17 * len(names) + 24), head // columns * (17 * len(names) + 40)
         grid(x, y, weights_of_head, rows=() if head % columns else names, title=f"layer {at}, head {head}")
-    return draw.svg()
 
 
-def where() -> str:
-    """Draw the shares of three kinds of keys for all heads, in percent."""
-    draw = Drawing("The share of its attention that every head gives to the token before, to itself, to the first")
+def where(draw: Drawing) -> None:
+    """The share of its attention that every head gives to the token before, to itself, to the first."""
     measured = {name: 100 * shares()[name] for name in ("the token before", "itself", "the first token")}
     layers, heads = measured["itself"].shape
     limit = max(float(percent.max()) for percent in measured.values())
@@ -44,7 +37,6 @@ def where() -> str:
     for at, (name, percent) in enumerate(measured.items()):
         rows = () if at else [f"layer {number}" for number in range(layers)]
         grid(at * (29 * heads + 16), 0, percent, rows=rows, title=name)
-    return draw.svg()
 
 
 def _sentence() -> tuple[np.ndarray, list[str], np.ndarray]:

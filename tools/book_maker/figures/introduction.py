@@ -18,9 +18,8 @@ COLORS = {"s04": "key", "s05": "accent", "s06": "accent", "s07": "query", "s11":
 TILE, COLUMNS = 46, 5
 
 
-def cover() -> str:
-    """Draw the course: a prompt, the files that a learner writes, and what the small model finds likely next."""
-    draw = Drawing("A prompt goes into the files that you write, one per step; out comes how likely each token is next")
+def cover(draw: Drawing) -> None:
+    """A prompt goes into the files that you write, one per step; out comes how likely each token is next."""
     steps = [step for step in all_steps() if step.name.startswith("step")]
     wide, top = COLUMNS * TILE, 168
     middle, floor = wide / 2, top + 30 + -(-len(steps) // COLUMNS) * TILE
@@ -34,12 +33,10 @@ def cover() -> str:
         draw.box(x, y, TILE - 6, TILE - 6, step.number, COLORS.get(step.task, "plain"), mono=True)
     prompt = draw.box(middle - 50, floor + 40, 100, 36, PROMPT, "accent")
     draw.arrow(prompt.top, (middle, floor + 12))
-    return draw.svg()
 
 
-def model() -> str:
-    """Draw GPT-2 from the bottom up: the numbers beside the parts are the steps of this course."""
-    draw = Drawing("GPT-2 from its tokens at the bottom to the scores for the next token at the top")
+def model(draw: Drawing) -> None:
+    """GPT-2 from its tokens at the bottom to the scores for the next token at the top."""
     middle = WIDTH / 2
 
     def part(top: float, words: str, step: str, kind: str = "plain") -> Box:
@@ -74,19 +71,16 @@ def model() -> str:
         draw.arrow(table.top, (x, 460), (middle + aside, 460))
         draw.arrow((x, 542), table.bottom)
         draw.text(x, 551, below)
-    return draw.svg()
 
 
-def needs() -> str:
-    """Draw which step's solution imports which earlier ones: a row needs the filled columns."""
-    draw = Drawing("For every step, the earlier steps that its solution imports")
+def needs(draw: Drawing) -> None:
+    """For every step, the earlier steps that its solution imports."""
     steps = [step for step in all_steps() if step.name.startswith("step")]
     modules = [f"solutions.{step.solution_file.stem}" for step in steps]
     needed = np.array([[module in _imports(step.solution_file) for module in modules] for step in steps], float)
     rows, columns = [step.task for step in steps], [step.number for step in steps]
     later = np.triu(np.ones_like(needed, bool))
     draw.matrix(0, 0, needed, rows=rows, columns=columns, cell=20, spec=None, masked=later)
-    return draw.svg()
 
 
 def _imports(path: Path) -> set[str]:

@@ -14,9 +14,8 @@ PARTS = {
 }
 
 
-def parts() -> str:
-    """Draw one bar per model, cut by the share of each part; the norms are too small to be seen."""
-    draw = Drawing("The share of each part in the parameters of the four GPT-2")
+def parts(draw: Drawing) -> None:
+    """The share of each part in the parameters of the four GPT-2."""
     left, width, height = 98, 268, 34
     draw.legend(8, 13, PARTS.values())
     for row, (name, config) in enumerate(sizes.items()):
@@ -28,12 +27,10 @@ def parts() -> str:
             draw.box(start, top, length, height, words, kind, size="small", round=0)
             start += length
         draw.text(left + width + 8, top + height / 2, f"{parameters(config)['total'] / 1e6:,.0f}M", "start")
-    return draw.svg()
 
 
-def decode() -> str:
-    """Draw megabytes per token for the two smaller models, in float32 and bfloat16, by the length of the cache."""
-    draw = Drawing("What is read for a token grows slowly with the cache; bfloat16 halves it")
+def decode(draw: Drawing) -> None:
+    """What is read for a token grows slowly with the cache; bfloat16 halves it."""
     most = sizes["gpt2"].n_positions
     tokens, megabytes = (0, 256, 512, 768, 1024), (0, 500, 1000, 1500)
     axes = Axis(0, most, tokens, "tokens in the cache"), Axis(0, 1750, megabytes, "MB per token")
@@ -43,4 +40,3 @@ def decode() -> str:
             read = [decode_bytes(sizes[name], length, number) / 1e6 for length in (0, most)]
             plot.curve(np.array([0, most]), read, kind, dashed=number == 2)
             plot.text((most, read[-1]), f"{name}, {words}", right=8)
-    return draw.svg()

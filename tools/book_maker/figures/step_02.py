@@ -1,7 +1,5 @@
 """Figure of step 02: causal masks with and without earlier tokens."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -11,12 +9,9 @@ from tools.book_maker.drawing.svg import Drawing
 LENGTH, CACHED = 5, 3
 
 
-def masks() -> str:
-    """Draw the mask of a sequence, and that of its last tokens after a cache."""
-    draw = Drawing(
-        "A square mask that is zero up to the diagonal and minus infinity to the right of it, and its last two rows as "
-        "a mask of their own"
-    )
+def masks(draw: Drawing) -> None:
+    """A square mask that is zero up to the diagonal and minus infinity to the right of it, and its last two rows as
+    a mask of their own."""
     places = [f"token {place}" for place in range(LENGTH)]
     blocked = np.arange(LENGTH) > np.arange(LENGTH)[:, None]
     mask, x, new = np.where(blocked, -np.inf, 0.0), 0.0, LENGTH - CACHED
@@ -27,4 +22,3 @@ def masks() -> str:
         x += last.width + 96
     draw.brace(last.x, last.y + last.height + 4, CACHED * 44, "num_tokens", mono=True)
     draw.brace(last.x + CACHED * 44, last.y + last.height + 4, new * 44, "seq", mono=True)
-    return draw.svg()

@@ -1,7 +1,5 @@
 """Figure of step 03: what a token is divided by, and where epsilon takes over."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from checker.course.steps import find_step
@@ -9,11 +7,8 @@ from checker.numeric.references import Reference
 from tools.book_maker.drawing.svg import Axis, Drawing
 
 
-def epsilon() -> str:
-    """Draw the divisor against the standard deviation, with the tokens of the check's input."""
-    draw = Drawing(
-        "Above a deviation of about 0.1 the curve is a straight line; below, it flattens at the root of epsilon"
-    )
+def epsilon(draw: Drawing) -> None:
+    """Above a deviation of about 0.1 the curve is a straight line; below, it flattens at the root of epsilon."""
     reference = Reference(find_step("03").reference_file)
     eps = float(reference.config["layer_norm_epsilon"])
     variances = np.asarray(reference["input"].var(axis=-1)).reshape(-1)
@@ -27,4 +22,3 @@ def epsilon() -> str:
     plot.text((quiet**0.5, (quiet + eps) ** 0.5), "hardly varies", "middle", down=-20)
     plot.text((0.0045, 0.0045), "without epsilon", right=12, down=10, kind="key")
     plot.text((1.2e-3, eps**0.5), f"epsilon = {eps:g}", down=14)
-    return draw.svg()

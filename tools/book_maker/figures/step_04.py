@@ -1,7 +1,5 @@
 """Figures of step 04: the way of one token, and the two GELUs."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 
@@ -11,10 +9,10 @@ from solutions.solution_01 import GPT2Config
 from tools.book_maker.drawing.svg import MINUS, Axis, Drawing
 
 
-def network() -> str:
+def network(draw: Drawing) -> None:
     """Draw one token widened, bent and brought back."""
     width, inner = GPT2Config().n_embd, GPT2Config().n_inner or 0
-    draw = Drawing(f"{width} numbers become {inner}, each of those is bent, and they become {width} again")
+    draw.title = f"{width} numbers become {inner}, each of those is bent, and they become {width} again"
     stops = []
     for x, size, kind in ((20, width, "query"), (144, inner, "accent"), (258, inner, "accent"), (378, width, "query")):
         tall = size * 200 / inner
@@ -22,15 +20,11 @@ def network() -> str:
         draw.text(x + 13, tall / 2 + 14, f"{size}", mono=True)
     for (stop, onward), words in zip(pairwise(stops), ("c_fc", "GELU", "c_proj"), strict=True):
         draw.arrow((stop.right[0] + 8, 0), (onward.x - 8, 0), label=words)
-    return draw.svg()
 
 
-def gelu() -> str:
-    """Draw GELU and ReLU; below, the difference of the two GELUs."""
-    draw = Drawing(
-        "GELU follows ReLU far from zero and is smooth near it; the two GELUs differ by less than five "
-        "ten-thousandths, most of all near plus and minus 2.7"
-    )
+def gelu(draw: Drawing) -> None:
+    """GELU follows ReLU far from zero and is smooth near it; the two GELUs differ by less than five
+    ten-thousandths, most of all near plus and minus 2.7."""
     x, ticks = np.linspace(-4, 4, 401), range(-4, 5, 2)
     exact = 0.5 * x * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
     by_tanh = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
@@ -43,4 +37,3 @@ def gelu() -> str:
     draw.line(lower.at(-4, 0), lower.at(4, 0))
     lower.curve(x, 1e4 * (by_tanh - exact), "bad")
     draw.text(234, 268, f"(tanh approximation {MINUS} exact) \N{MULTIPLICATION SIGN} 10,000")
-    return draw.svg()

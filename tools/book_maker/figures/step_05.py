@@ -1,7 +1,5 @@
 """Figure of step 05: ids pick rows."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tools.book_maker.drawing.svg import Drawing
@@ -10,9 +8,8 @@ IDS = (3, 0, 5, 3)
 VOCABULARY, WIDTH = 6, 4
 
 
-def lookup() -> str:
-    """Draw four ids, a table, and the four rows."""
-    draw = Drawing("Each of four ids points to a row of a table of six, and that row is copied; the id 3 comes twice")
+def lookup(draw: Drawing) -> None:
+    """Each of four ids points to a row of a table of six, and that row is copied; the id 3 comes twice."""
     table = np.random.default_rng(5).normal(size=(VOCABULARY, WIDTH)).round(1)
     cell, start = (40, 30), (VOCABULARY - len(IDS)) * 15
     names = [[str(token)] for token in IDS]
@@ -25,4 +22,3 @@ def lookup() -> str:
         here, there = start + (at + 0.5) * 30, (token + 0.5) * 30
         draw.arrow((ids.right[0] + 4, here), (wte.x - 28, there))
         draw.arrow((wte.right[0] + 4, there), (out.x - 4, here))
-    return draw.svg()

@@ -1,7 +1,5 @@
 """Figures of step 06: two tables added, and how alike places are."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 
@@ -16,11 +14,8 @@ FARTHEST = 128
 FIRST = 8  # the first places have rows of their own kind (the chapter prints their lengths)
 
 
-def places() -> str:
-    """Draw token rows plus position rows."""
-    draw = Drawing(
-        "Five token rows, of which the first and the fourth are equal, plus five position rows, all different"
-    )
+def places(draw: Drawing) -> None:
+    """Five token rows, of which the first and the fourth are equal, plus five position rows, all different."""
     rng = np.random.default_rng(6)
     words = list(dict.fromkeys(TOKENS))
     table = rng.normal(size=(len(words), 3)).round(1)
@@ -32,7 +27,6 @@ def places() -> str:
     added = grid(270, 0, positions, rows=range(len(TOKENS)), title="rows of wpe")
     draw.text(added.right[0] + 21, added.right[1], "=", size="large")
     grid(438, 0, tokens + positions, title="input")
-    return draw.svg()
 
 
 def _likeness(table: np.ndarray) -> np.ndarray:  # [places, embd] -> [FARTHEST]
@@ -48,11 +42,11 @@ def _sinusoids(places: int, width: int) -> np.ndarray:  # -> [places, width]
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
 
 
-def likeness() -> str:
+def likeness(draw: Drawing) -> None:
     """Draw the mean cosine of two places against their distance: learned, and by formula."""
     learned = load_file(SMALL_MODEL / "model.safetensors")["transformer.wpe.weight"].astype(np.float32)
     formula, ours = _likeness(_sinusoids(*learned.shape)), _likeness(learned)
-    draw = Drawing(
+    draw.title = (
         f"Both curves fall with the distance: the formula's from {formula[0]:.2f} to {formula[-1]:.2f}, "
         f"the learned from {ours[0]:.2f} to {ours[-1]:.2f}"
     )
@@ -65,4 +59,3 @@ def likeness() -> str:
     wide = middle.start + int(np.abs(formula - ours)[middle].argmax())  # where there is room for the words
     plot.text((wide, float(formula[wide]) + 0.09), "formula", kind="key")
     plot.text((wide, float(ours[wide]) + 0.09), "learned", kind="accent")
-    return draw.svg()

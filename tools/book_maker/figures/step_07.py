@@ -1,7 +1,5 @@
 """Figures of step 07: heads split and merged, attention number by number, and the module's data flow."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -23,9 +21,8 @@ KEY = np.array([[1, 1, 0, 1], [0, 1, 2, 0], [2, 0, 0, 2]])
 VALUE = np.array([[4, 0, 0, 1], [0, 4, 1, 0], [2, 2, 3, 3]])
 
 
-def split_and_merge() -> str:
-    """Draw three tokens of four channels: into two heads and back, and what two reshapes make of them."""
-    draw = Drawing("Reshape and transpose give each head two channels of every token; reshape alone mixes the tokens")
+def split_and_merge(draw: Drawing) -> None:
+    """Reshape and transpose give each head two channels of every token; reshape alone mixes the tokens."""
     x = 10 * np.arange(TOKENS)[:, None] + np.arange(WIDTH)
     cut, heads = x.reshape(TOKENS, HEADS, HEAD_DIM), split_heads(x, HEADS)
 
@@ -69,12 +66,10 @@ def split_and_merge() -> str:
     draw.heading(350, below - 40, "Merged by reshape alone", "start", "bad")
     end = stacked(350, below, heads)
     cells(step(end, below + middle, "reshape", "bad"), below + flat, heads.reshape(TOKENS, WIDTH))
-    return draw.svg()
 
 
-def heat_maps() -> str:
-    """Draw the worked example: scores, scale, mask, softmax, values and the output, one head per row."""
-    draw = Drawing("From scores to the output, number by number, for two heads")
+def heat_maps(draw: Drawing) -> None:
+    """From scores to the output, number by number, for two heads."""
     query, key, value = (split_heads(part, HEADS).astype(float) for part in (QUERY, KEY, VALUE))
     mask = lookback_mask(TOKENS)
     scores = query @ key.swapaxes(-2, -1)
@@ -98,12 +93,10 @@ def heat_maps() -> str:
             drawn = draw.matrix(left, top, numbers[head], cell=(wide, 28), spec=spec, limit=limit, rows=rows)
             draw.text(drawn.top[0], top - 12, name)
             left += drawn.width + 17
-    return draw.svg()
 
 
-def module() -> str:
-    """Draw the data flow of the whole module, with GPT-2 small's shapes."""
-    draw = Drawing("hidden_states through c_attn, the heads' attention and c_proj")
+def module(draw: Drawing) -> None:
+    """hidden_states through c_attn, the heads' attention and c_proj."""
     config = GPT2Config()
     stream, heads = f"[batch, seq, {config.n_embd}]", f"[batch, {config.n_head}, seq, {config.head_dim}]"
     scores, middle = f"[batch, {config.n_head}, seq, seq]", 200.0
@@ -139,4 +132,3 @@ def module() -> str:
     value = split["value"].bottom
     draw.arrow(value, (value[0], 458), (middle + 75, 458))
     row(552, "c_proj", stream, row(500, "_merge_heads", stream, last), kind="accent")
-    return draw.svg()

@@ -1,7 +1,5 @@
 """Figures of step 08: where the normalization stands, and how much of the input is left after many sublayers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from solutions.solution_01 import GPT2Config
@@ -11,12 +9,10 @@ WIDTH = 256  # channels of the random sublayers
 VECTORS = 64  # over which a figure is averaged
 
 
-def pre_and_post() -> str:
-    """Draw pre-norm, as in GPT-2, and post-norm, as in the original transformer, side by side."""
-    draw = Drawing("With pre-norm one path from x to the output has only sums; with post-norm all pass the norm")
+def pre_and_post(draw: Drawing) -> None:
+    """With pre-norm one path from x to the output has only sums; with post-norm all pass the norm."""
     _block(draw, 0, "pre-norm: GPT-2", ["norm", "sublayer"], [], "good")
     _block(draw, 220, "post-norm", ["sublayer"], ["norm"], "bad")
-    return draw.svg()
 
 
 def _block(draw: Drawing, middle: float, title: str, inside: list[str], above: list[str], kind: str) -> None:
@@ -44,9 +40,8 @@ def _block(draw: Drawing, middle: float, title: str, inside: list[str], above: l
     draw.arrow((middle, y), (middle, 34))
 
 
-def depth() -> str:
-    """Draw the cosine between the input and the stream, over random sublayers: pre-norm, post-norm, no residual."""
-    draw = Drawing("With pre-norm the input stays visible in the stream; with post-norm it is lost")
+def depth(draw: Drawing) -> None:
+    """With pre-norm the input stays visible in the stream; with post-norm it is lost."""
     last = 2 * GPT2Config().n_layer
     generator = np.random.default_rng(8)
     x = generator.standard_normal((VECTORS, WIDTH))
@@ -68,7 +63,6 @@ def depth() -> str:
     for (name, values), kind in zip(left.items(), ("good", "bad", "muted"), strict=True):
         plot.curve(range(last + 1), values, kind, dashed=name == "no residual")
         plot.text(places[name], name, kind=kind)
-    return draw.svg()
 
 
 def _norm(x: np.ndarray) -> np.ndarray:

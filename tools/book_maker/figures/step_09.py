@@ -1,7 +1,5 @@
 """Figure of step 09: the block."""
 
-from __future__ import annotations
-
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.drawing.svg import Drawing
 from tools.book_maker.values.arithmetic import parameters
@@ -9,9 +7,8 @@ from tools.book_maker.values.arithmetic import parameters
 MIDDLE, LEFT, NOTE = 114.0, 16.0, 196.0
 
 
-def block() -> str:
-    """Draw the data flow of one block, from the bottom up, with the number of weights of each part in GPT-2 small."""
-    draw = Drawing("A block: attention with its norm and residual, then the feed-forward network with its own")
+def block(draw: Drawing) -> None:
+    """A block: attention with its norm and residual, then the feed-forward network with its own."""
     config = GPT2Config()
     counted, norm = parameters(config), 2 * config.n_embd  # a gain and a bias a channel
 
@@ -35,4 +32,3 @@ def block() -> str:
     draw.arrow((MIDDLE, 56), (MIDDLE, 26))
     half(208, "ln_2", "mlp", counted["mlp"] // config.n_layer, "each token by itself", "key")
     half(360, "ln_1", "attn", counted["attention"] // config.n_layer, "tokens look back at each other", "query")
-    return draw.svg()

@@ -8,9 +8,8 @@ MIDDLE, NOTE = WIDTH / 2, WIDTH + 16
 BLOCKS = 92  # where the stack begins
 
 
-def stack() -> str:
-    """Draw the tables, the blocks and the last norm of the small model, bottom up, with shapes on the right."""
-    draw = Drawing("Two tables are added, pass through a stack of blocks and a last norm")
+def stack(draw: Drawing) -> None:
+    """Two tables are added, pass through a stack of blocks and a last norm."""
     stream = f"[batch, seq, {config.n_embd}]"
 
     def part(top: float, words: str, kind: str) -> Box:
@@ -37,4 +36,3 @@ def stack() -> str:
         draw.arrow((x, numbers - 12), table.bottom)
     draw.text(10, numbers, "input_ids [batch, seq]", mono=True)
     draw.text(WIDTH + 20, numbers, "positions [seq]", mono=True)
-    return draw.svg()

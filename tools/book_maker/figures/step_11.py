@@ -8,12 +8,12 @@ ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [-1.0, 0.0]])  # [vocab, em
 STREAM = np.array([[0.9, -0.2], [0.1, 1.8], [2.0, 0.4]])  # [seq, embd]
 
 
-def head() -> str:
+def head(draw: Drawing) -> None:
     """Draw the last row of the chapter's example times the table of the embeddings: one logit for every token."""
     last = STREAM[-1:]
     logits = last @ ROWS.T
     best = int(logits.argmax())
-    draw = Drawing(f"The dot product with each row of the table is a logit; that of token {best} is the largest")
+    draw.title = f"The dot product with each row of the table is a logit; that of token {best} is the largest"
     draw.matrix(40, 48, last, cell=(50, 32), spec=".1f", title="last token", below="[1, embd]")
     draw.text(164, 64, "times")
     rows = [f"token {token}" for token in range(len(ROWS))]
@@ -21,4 +21,3 @@ def head() -> str:
     draw.arrow((382, 64), (424, 64))
     draw.matrix(432, 0, logits.T, cell=(60, 32), title="logits", below="[1, vocab]")
     draw.text(500, 32 * best + 16, "most likely", "start", kind="good")
-    return draw.svg()

@@ -12,9 +12,8 @@ TEMPERATURES = (0.5, 1.0, 2.0)
 SHOWN = 5  # tokens
 
 
-def loop() -> str:
-    """Draw the way from the sequence through the model and a choice, and back."""
-    draw = Drawing("Token ids go through the model; a token is chosen from the last logits and appended to them")
+def loop(draw: Drawing) -> None:
+    """Token ids go through the model; a token is chosen from the last logits and appended to them."""
     ids = draw.box(8, 40, 84, 46, "token ids\n[batch, seq]", size="small")
     model = draw.box(118, 40, 64, 46, "model", "query")
     logits = draw.box(208, 40, 98, 46, "last logits\n[batch, vocab]", "value", size="small")
@@ -25,7 +24,6 @@ def loop() -> str:
     draw.arrow(choose.bottom, (choose.bottom[0], 130), (ids.bottom[0], 130), ids.bottom)
     draw.text(212, 144, "one token per row: yielded, and appended")
     draw.text(150, 22, "everything so far")
-    return draw.svg()
 
 
 @cache
@@ -56,12 +54,10 @@ def likeliest(count: int, temperature: float = 1.0) -> list[tuple[str, float]]:
     return [(tokenizer.decode([int(token)]), float(probabilities[token])) for token in logits.argsort()[::-1][:count]]
 
 
-def temperature() -> str:
-    """Draw bars of the likeliest tokens' probabilities, one panel per temperature."""
-    draw = Drawing("A low temperature puts the probability on the likeliest token, a high one on all the others")
+def temperature(draw: Drawing) -> None:
+    """A low temperature puts the probability on the likeliest token, a high one on all the others."""
     for at, temperature in enumerate(TEMPERATURES):
         rows = [(repr(token), probability) for token, probability in likeliest(SHOWN, temperature)]
         rows.append(("others", float(1 - sum(value for _, value in rows))))
         draw.text(202 * at + 115, 14, f"temperature {temperature:g}", bold=True)
         draw.bars(202 * at + 5, 28, 198, rows, labels=62, limit=1.0, row=24)
-    return draw.svg()

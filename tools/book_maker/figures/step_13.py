@@ -9,9 +9,8 @@ from tools.book_maker.drawing.svg import Drawing
 GPT2 = GPT2Config(n_layer=1)
 
 
-def names() -> str:
-    """Draw the tensors of one layer of GPT-2 small: name and shape in the file, what is done, name in the model."""
-    draw = Drawing("Which tensors of a checkpoint are copied, transposed, skipped or tied")
+def names(draw: Drawing) -> None:
+    """Which tensors of a checkpoint are copied, transposed, skipped or tied."""
     width, inner = GPT2.n_embd, GPT2.n_inner or 0
     published = {
         "wte.weight": (GPT2.vocab_size, width),
@@ -47,4 +46,3 @@ def names() -> str:
         row(name, array, *action, name, made)
     head = converted["lm_head.weight"]
     row("wte.weight, again", empty["wte.weight"], "tie", "value", "lm_head.weight", head)
-    return draw.svg()

@@ -1,18 +1,13 @@
 """Figure of step 14: which slots a call reads and writes."""
 
-from __future__ import annotations
-
 from tools.book_maker.drawing.svg import Drawing
 
 TOKENS = ("Call", "me", "Ish", "ma", "el", ".", "Some")
 PROMPT = 4
 
 
-def slots() -> str:
-    """Draw one row per call: the prompt fills the first slots, every later call one more and reads all before it."""
-    draw = Drawing(
-        "The prompt of four tokens fills four slots in one call; each later call fills one and reads the others"
-    )
+def slots(draw: Drawing) -> None:
+    """The prompt of four tokens fills four slots in one call; each later call fills one and reads the others."""
     slots, past, y = range(len(TOKENS) + 1), 0, 24
     draw.text(-12, 0, "slot", "end")
     for slot in slots:
@@ -25,4 +20,3 @@ def slots() -> str:
             draw.box(slot * 40 + 2, y, 36, 30, words, kind, size="small", dashed=kind == "muted")
         past, y = past + new, y + 40
     draw.legend(0, y + 17, [("run and written", "accent"), ("read", "key"), ("free", "muted")])
-    return draw.svg()

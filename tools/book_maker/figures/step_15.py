@@ -1,7 +1,5 @@
 """The figures of step 15: a ragged batch, the pages of its cache, and what the server was measured to do."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 
@@ -19,11 +17,8 @@ WIDE, HIGH = 34, 26
 CELL, ROW = (WIDE, HIGH), HIGH + 12
 
 
-def ragged() -> str:
-    """Draw three requests, what is new of each, and all that is new in one row."""
-    draw = Drawing(
-        "The new tokens of three requests lie in one row; row_offsets says where each request begins and ends"
-    )
+def ragged(draw: Drawing) -> None:
+    """The new tokens of three requests lie in one row; row_offsets says where each request begins and ends."""
     right, y = 8 * WIDE - 4, ROW
     draw.text(0, -20, "in the cache, and new", "start", bold=True)
     draw.arrow((right - 34, y + HIGH / 2), (right - 6, y + HIGH / 2))
@@ -40,12 +35,10 @@ def ragged() -> str:
     for offset in offsets:
         draw.text(right + offset * WIDE, y + HIGH + 14, str(offset), mono=True)
     draw.text(right + offsets[-1] * WIDE / 2, y + HIGH + 32, "row_offsets", mono=True)
-    return draw.svg()
 
 
-def pages() -> str:
-    """Draw the page table of each request, and the pool of pages with what lies in each."""
-    draw = Drawing("Each request has a list of pages, which lie anywhere in the pool; its tokens fill them in order")
+def pages(draw: Drawing) -> None:
+    """Each request has a list of pages, which lie anywhere in the pool; its tokens fill them in order."""
     pool = 3 * WIDE + 60
     draw.text(0, -26, "page table", "start", bold=True)
     draw.text(pool, -26, f"pool of pages, {PAGE_SIZE} tokens each", "start", bold=True)
@@ -61,14 +54,10 @@ def pages() -> str:
                 words[place - first], kinds[place - first] = f"{NAMES[request]}{place}", KINDS[request]
         drawn = draw.matrix(pool + page % 4 * 88, page // 4 * 66, [words], cell=CELL, kind=[kinds])
         draw.brace(drawn.x, drawn.y + HIGH + 3, drawn.width, f"page {page}")
-    return draw.svg()
 
 
-def throughput() -> str:
-    """Draw tokens per second with more and more clients, of this server and of Hugging Face's."""
-    draw = Drawing(
-        "The more clients ask at once, the more tokens a second there are; beside each server the number of clients"
-    )
+def throughput(draw: Drawing) -> None:
+    """The more clients ask at once, the more tokens a second there are; beside each server the number of clients."""
     measured, y = json.loads((ROOT / "tools" / "benchmarks" / "figures" / "serve.json").read_text()), 0.0
     for model, servers in measured["tokens a second"].items():
         largest = max(rate for rates in servers.values() for rate in rates.values())
@@ -79,4 +68,3 @@ def throughput() -> str:
             draw.bars(0, y, 630, rows, spec=".0f", kind=kind, labels=270, limit=largest, row=22)
             y += 22 * len(rows) + 6
         y += 8
-    return draw.svg()

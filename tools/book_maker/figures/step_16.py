@@ -12,9 +12,9 @@ LOGITS = np.array([2.0, 1.0, 0.0, -1.0])  # of one position, as in the chapter
 TARGET = 1
 
 
-def shift() -> str:
+def shift(draw: Drawing) -> None:
     """Draw tokens, labels and targets; an arrow from each label to the position that has to predict it."""
-    draw = Drawing(f"Each label moves one position to the left; where it is {IGNORED}, and at the end, nothing counts")
+    draw.title = f"Each label moves one position to the left; where it is {IGNORED}, and at the end, nothing counts"
     cell, targets = 78, np.array([*LABELS[1:], IGNORED])
     tops = {"input_ids": 0.0, "labels": 56.0, "targets": 136.0}
     for at in range(len(TOKENS)):
@@ -28,12 +28,11 @@ def shift() -> str:
         draw.arrow(start, end, kind="muted" if LABELS[at] == IGNORED else "plain")
     valid = np.flatnonzero(targets != IGNORED)
     draw.brace(valid[0] * cell, 176, len(valid) * cell, f"the loss is the mean of these {len(valid)}")
-    return draw.svg()
 
 
-def gradient() -> str:
+def gradient(draw: Drawing) -> None:
     """Draw the logits of one position, their probabilities, the one-hot target, and the difference of the two."""
-    draw = Drawing(f"The gradient is the probabilities minus 1 at token {TARGET}, the target, which alone is negative")
+    draw.title = f"The gradient is the probabilities minus 1 at token {TARGET}, the target, which alone is negative"
     powers = np.exp(LOGITS - LOGITS.max())
     probabilities, one_hot = powers / powers.sum(), np.eye(len(LOGITS))[TARGET]
     rows = (
@@ -48,4 +47,3 @@ def gradient() -> str:
         row = draw.matrix(0, 46 * at, values[None], columns=columns, cell=(74, 34), spec=spec, limit=limit)
         draw.text(-10, row.left[1], name, "end", bold=name == "gradient")
         draw.text(row.right[0] + 10, row.right[1], note, "start")
-    return draw.svg()

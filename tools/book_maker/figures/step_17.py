@@ -1,7 +1,5 @@
 """Figures of step 17: shapes of products, GELU's slope, what a norm takes off a gradient, and the sums of a table."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -16,11 +14,8 @@ GRAD = ((1, 10), (2, 20), (3, 30))
 VOCAB = 4
 
 
-def shapes() -> str:
-    """Draw the product of a linear layer and the two of its way back, each axis as long in one as in the others."""
-    draw = Drawing(
-        "One product forward, and two of the same size backward: each sums over the axis that its factors share"
-    )
+def shapes(draw: Drawing) -> None:
+    """One product forward, and two of the same size backward: each sums over the axis that its factors share."""
     products = {
         "forward": (("x", "tokens", "in", "plain"), ("Wᵀ", "in", "out", "plain"), ("y", "tokens", "out", "plain")),
         "backward, to x": (
@@ -46,12 +41,10 @@ def shapes() -> str:
             x += width + SIGN
             draw.text(x - SIGN / 2, middle, sign, size="normal", mono=True)
         top += high + 40
-    return draw.svg()
 
 
-def gelu_slope() -> str:
-    """Draw the slope of GELU by tanh, the two parts of it, and the slope of ReLU."""
-    draw = Drawing("GELU's slope goes from 0 to 1, dips below 0 on the left of zero and rises above 1 on its right")
+def gelu_slope(draw: Drawing) -> None:
+    """GELU's slope goes from 0 to 1, dips below 0 on the left of zero and rises above 1 on its right."""
     x = np.linspace(-4, 4, 401)
     factor, cubic = math.sqrt(2 / math.pi), 0.044715
     tanh = np.tanh(factor * (x + cubic * x**3))
@@ -66,14 +59,10 @@ def gelu_slope() -> str:
     plot.text((-3.9, 0.74), "first part, through x itself", kind="key")
     plot.text((-3.9, 0.62), "second part, through tanh", kind="query")
     plot.text((-3.9, 0.5), "slope of ReLU", kind="muted")
-    return draw.svg()
 
 
-def projection() -> str:
-    """Draw, for three channels, a gradient at the normalized token and its parts along the token and the circle."""
-    draw = Drawing(
-        "A gradient at a point of a circle; only its part along the circle is kept, that along the radius is not"
-    )
+def projection(draw: Drawing) -> None:
+    """A gradient at a point of a circle; only its part along the circle is kept, that along the radius is not."""
     plane = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])  # two directions without a mean
     token, grad = np.array([3.0, -1.0, 0.4]), np.array([1.4, 0.2, -0.4])
     normalized = (token - token.mean()) / token.std()
@@ -99,12 +88,10 @@ def projection() -> str:
     draw.text(all_of_it[0], all_of_it[1] - 14, "gradient, mean subtracted", kind="query")
     draw.text(radial[0], radial[1] + 16, "subtracted as well", kind="bad")
     draw.text(kept[0] - 8, (kept[1] + tip[1]) / 2 + 6, "kept", "end", kind="good")
-    return draw.svg()
 
 
-def table() -> str:
-    """Draw three tokens with their gradients, and the table whose rows are the sums."""
-    draw = Drawing("The gradients of tokens 0 and 2 are added to row 2, that of token 1 to row 0; rows 1 and 3 stay 0")
+def table(draw: Drawing) -> None:
+    """The gradients of tokens 0 and 2 are added to row 2, that of token 1 to row 0; rows 1 and 3 stay 0."""
     sums = np.zeros((VOCAB, 2))
     np.add.at(sums, list(IDS), GRAD)
     empty = ~np.isin(np.arange(VOCAB), IDS)[:, None]
@@ -115,4 +102,3 @@ def table() -> str:
     draw.matrix(214, 0, sums, rows=rows, cell=cell, spec=".0f", kind=kind, masked=empty, title=title)
     for token, row in enumerate(IDS):
         draw.arrow((92, (token + 1) * 34), (164, (row + 0.5) * 34 + 4 * (token - 1)))
-    return draw.svg()

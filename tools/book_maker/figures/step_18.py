@@ -1,7 +1,5 @@
 """Figures of step 18: the way back through attention, one row of a softmax, and which token a gradient reaches."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -20,11 +18,8 @@ GRAD = np.array([4.0, 2.0, 0.0, 100.0])
 LAYER = 2
 
 
-def way_back() -> str:
-    """Draw the tensors of the way forward, below them their gradients, and between the two what is needed again."""
-    draw = Drawing(
-        "Attention forward from left to right, its gradients below from right to left, and what they need of it"
-    )
+def way_back(draw: Drawing) -> None:
+    """Attention forward from left to right, its gradients below from right to left, and what they need of it."""
     names = (
         "hidden_states\n[T, C]",
         "query, key,\nvalue\n[H, T, d]",
@@ -57,14 +52,10 @@ def way_back() -> str:
     draw.text(forward[-1].right[0], 140, "needed again:\nkept, or\ncomputed\nonce more", "end")
     left, right = forward[1].middle[0], forward[3].middle[0]
     draw.brace(left, 290, right - left, "heads_backward", mono=True)
-    return draw.svg()
 
 
-def row() -> str:
-    """Draw one row of weights with its gradient, and step by step what arrives at the scores."""
-    draw = Drawing(
-        "The gradient of a row of scores: positive where grad lies above the row's sum, 0 where the weight is 0"
-    )
+def row(draw: Drawing) -> None:
+    """The gradient of a row of scores: positive where grad lies above the row's sum, 0 where the weight is 0."""
     total = float((WEIGHTS * GRAD).sum())
     rows = (
         ("weights", WEIGHTS, "add up to 1"),
@@ -79,7 +70,6 @@ def row() -> str:
         drawn = grid(0, 46 * at, values[None], columns=columns)
         draw.text(-10, drawn.left[1], name, "end", bold=at == len(rows) - 1)
         draw.text(drawn.right[0] + 10, drawn.right[1], note, "start")
-    return draw.svg()
 
 
 def _reached() -> np.ndarray:  # [from, to]
@@ -101,9 +91,7 @@ def _reached() -> np.ndarray:  # [from, to]
     return np.linalg.norm(np.from_dlpack(gradient), axis=-1)
 
 
-def reach() -> str:
-    """Draw how much of a gradient at one token (the row) arrives at every token (the column)."""
-    draw = Drawing("A triangle: the gradient at a token arrives at that token and at earlier ones, and at no later one")
+def reach(draw: Drawing) -> None:
+    """A triangle: the gradient at a token arrives at that token and at earlier ones, and at no later one."""
     sizes, names = _reached(), [visible(token) for token in sentence().tokens[0]]
     draw.matrix(0, 0, sizes, rows=names, columns=names, cell=(50, 30), masked=sizes == 0)
-    return draw.svg()

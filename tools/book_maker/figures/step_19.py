@@ -1,15 +1,10 @@
 """Figures of step 19: the way back through the model, and what the residual does for the gradient."""
 
-from __future__ import annotations
-
 from tools.book_maker.drawing.svg import Box, Drawing
 
 
-def chain() -> str:
-    """Draw the model of two blocks: up on the left, with the states that are kept; down on the right."""
-    draw = Drawing(
-        "A model of two blocks: each way back takes the gradient from above and the state that its part took"
-    )
+def chain(draw: Drawing) -> None:
+    """A model of two blocks: each way back takes the gradient from above and the state that its part took."""
     rows = (
         ("cross_entropy", "cross_entropy_backward", ""),
         ("ln_f, head", "head_backward", "ln_f, wte"),
@@ -35,14 +30,10 @@ def chain() -> str:
         y, used = boxes[at][0].y - 12, boxes[at - 1][1].left
         draw.text(67, y, f"state {state}", "start")
         draw.arrow((125, y), (182, y), (182, used[1]), used, kind="muted")
-    return draw.svg()
 
 
-def residual() -> str:
-    """Draw a residual forward, and the same backward: the fork becomes a sum, and the sum a fork."""
-    draw = Drawing(
-        "Forward, two ways meet in a sum; backward, the sum sends the gradient down both, and they meet below"
-    )
+def residual(draw: Drawing) -> None:
+    """Forward, two ways meet in a sum; backward, the sum sends the gradient down both, and they meet below."""
     high, first, last = 250.0, 46.0, 204.0  # first and last: where the two ways part and meet
 
     def half(middle: float, above: str, below: str, names: tuple[str, str], wide: float, back: bool) -> None:
@@ -70,4 +61,3 @@ def residual() -> str:
 
     half(80, "x + sublayer(norm(x))", "x", ("sublayer", "norm"), 90, back=False)
     half(322, "grad", "gradient of x", ("sublayer_backward", "norm_backward"), 146, back=True)
-    return draw.svg()

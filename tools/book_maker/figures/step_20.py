@@ -1,7 +1,5 @@
 """Figures of step 20: the parts of a training step, the schedule, clipping, and why the decay is decoupled."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -18,9 +16,8 @@ DECAY_STEPS, RATE, DECAY = 200, 0.01, 0.5
 SIZES = {1.0: "accent", 10.0: "key"}  # of the gradients of two weights
 
 
-def one_step() -> str:
-    """Draw what a training step reads and writes: accumulate once per batch, update once."""
-    draw = Drawing("Accumulate reads the weights and adds to the sums; Update reads all four and writes into all four")
+def one_step(draw: Drawing) -> None:
+    """Accumulate reads the weights and adds to the sums; Update reads all four and writes into all four."""
     written = {"weights": "moves", "sums": "sets to 0", "means": "averages", "squares": "averages"}
     parts = [draw.box(156 * at, 132, 132, 38, name, "value") for at, name in enumerate(written)]
     weights, sums = parts[0].middle[0], parts[1].middle[0]
@@ -38,24 +35,20 @@ def one_step() -> str:
         draw.arrow((x - 12, y), (x - 12, update.y - 2))
         draw.arrow((x + 2, update.y), (x + 2, y + 2), kind="accent")
         draw.text(x + 10, (y + update.y) / 2, words, "start")
-    return draw.svg()
 
 
-def schedule() -> str:
-    """Draw the learning rate of every step."""
-    draw = Drawing("The learning rate rises in a straight line, then falls along half a cosine to 0")
+def schedule(draw: Drawing) -> None:
+    """The learning rate rises in a straight line, then falls along half a cosine to 0."""
     steps = np.arange(1, TOTAL + 1)
     rates = [learning_rate(int(at), peak=1.0, warmup_steps=WARMUP, total_steps=TOTAL) for at in steps]
     ticks = [(0, "0"), (WARMUP, "warmup_steps"), ((WARMUP + TOTAL) / 2, "halfway"), (TOTAL, "total_steps")]
     rate = Axis(0, 1.15, [(0, "0"), (0.5, "peak / 2"), (1, "peak")], "learning rate")
     plot = draw.plot((70, 36, 480, 170), Axis(0, TOTAL, ticks, "step"), rate)
     plot.curve(steps, rates)
-    return draw.svg()
 
 
-def clipping() -> str:
-    """Draw two gradients of two numbers and the circle that none may leave; beside it, numbers cut off one by one."""
-    draw = Drawing("By one factor, a long gradient keeps its direction; with each number cut off, it turns")
+def clipping(draw: Drawing) -> None:
+    """By one factor, a long gradient keeps its direction; with each number cut off, it turns."""
     turns = np.linspace(0, 2 * math.pi, 73)
     circle: list[Point] = [(math.cos(turn), math.sin(turn)) for turn in turns]
     square: list[Point] = [(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)]
@@ -75,14 +68,10 @@ def clipping() -> str:
             draw.arrow(place((0, 0)), place(gradient), kind=color)
         draw.circle(*place((0, 0)), 3)
         draw.text(left + 60, 158 + SCALE, words)
-    return draw.svg()
 
 
-def decay() -> str:
-    """Draw how two weights decay whose gradients differ in size: decoupled, and inside the gradient."""
-    draw = Drawing(
-        "Decoupled, two weights decay alike; inside the gradient, the one with large gradients hardly decays"
-    )
+def decay(draw: Drawing) -> None:
+    """Decoupled, two weights decay alike; inside the gradient, the one with large gradients hardly decays."""
     for left, title, decoupled in ((56, "decoupled", True), (361, "inside the gradient", False)):
         axes = Axis(0, DECAY_STEPS, [0, DECAY_STEPS], "step"), Axis(0, 1, [0, 0.5, 1], "weight")
         plot = draw.plot((left, 48, 240, 160), *axes)
@@ -91,7 +80,6 @@ def decay() -> str:
             plot.curve(range(DECAY_STEPS + 1), _decaying(size, decoupled), kind, dashed=size > 1)
     few, many = SIZES
     draw.text(316, 268, f"solid: a weight with gradients of ±{few:g}; dashed: of ±{many:g}", size="normal")
-    return draw.svg()
 
 
 def _decaying(size: float, decoupled: bool) -> list[float]:

@@ -1,7 +1,5 @@
 """Figures of step 21: tiles and the diagonal, an online softmax on paper, a register tile, a roofline."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -18,9 +16,8 @@ BLOCK = 2
 QUERIES, KEYS, LENGTH = 2, 4, 12  # of the figure; a kernel has larger ones
 
 
-def tiles() -> str:
-    """Draw the scores of a sequence in tiles: those that are computed, those on the diagonal, those never read."""
-    draw = Drawing("The scores of a sequence in tiles; those above the diagonal are never computed")
+def tiles(draw: Drawing) -> None:
+    """The scores of a sequence in tiles; those above the diagonal are never computed."""
     cell = 26
     wide = LENGTH * cell
     for first in range(0, LENGTH, QUERIES):
@@ -40,7 +37,6 @@ def tiles() -> str:
         ("the future: never read", "masked"),
     )
     draw.legend(wide + 18, 41, notes, down=74)
-    return draw.svg()
 
 
 def _running() -> list[tuple[tuple[float, ...], float, float, float]]:
@@ -56,11 +52,8 @@ def _running() -> list[tuple[tuple[float, ...], float, float, float]]:
     return blocks
 
 
-def online() -> str:
-    """Draw the softmax of five scores in three blocks, with the maximum, the factor and the total after each."""
-    draw = Drawing(
-        "Five scores in three blocks: after each, the maximum, the factor for what came before, and the total"
-    )
+def online(draw: Drawing) -> None:
+    """Five scores in three blocks: after each, the maximum, the factor for what came before, and the total."""
     cell = 52
     end = len(SCORES) * cell
     for x, words in ((end / 2, "scores"), (end + 56, "maximum"), (end + 134, "factor"), (end + 212, "total")):
@@ -74,12 +67,10 @@ def online() -> str:
             draw.box(column * cell + 2, level, cell - 4, 40, f"{score:g}" * seen, kind, dashed=not seen)
         for aside, printed in ((56, f"{maximum:g}"), (134, f"{factor:.3f}"), (212, f"{total:.3f}")):
             draw.text(end + aside, level + 20, printed, size="normal", mono=True)
-    return draw.svg()
 
 
-def registers() -> str:
-    """Draw a register tile: four queries meet three vectors of keys, and twelve sums stay in registers."""
-    draw = Drawing("A register tile: each loaded query number and each loaded vector of keys is used several times")
+def registers(draw: Drawing) -> None:
+    """A register tile: each loaded query number and each loaded vector of keys is used several times."""
     rows, columns, wide, high = 4, 3, 104, 44
     draw.text(columns * wide / 2, -60, "one channel of a block of keys, side by side")
     for column in range(columns):
@@ -90,7 +81,6 @@ def registers() -> str:
             draw.box(column * wide + 3, row * high + 4, wide - 6, high - 8, "sums", "accent", mono=True)
     note = f"{rows} + {columns} numbers or vectors are loaded for {rows * columns} multiply-adds"
     draw.text((columns * wide - 90) / 2, rows * high + 18, note)
-    return draw.svg()
 
 
 def _points(parts: dict[str, Any], recorded: dict[str, Any]) -> list[tuple[float, float, str, str]]:
@@ -120,16 +110,10 @@ def _points(parts: dict[str, Any], recorded: dict[str, Any]) -> list[tuple[float
     return points
 
 
-def roofline(results: dict[str, Any] | None = None) -> str:
-    """Draw what bounds a program: its operations for each byte, and the two roofs of a processor.
-
-    It is the first of the file whose figures were measured as they are today; if there is none, simply the first.
-
-    Args:
-        results: what ``./run bench-kernels --out`` wrote, if not ``tools/benchmarks/figures/kernels.json``.
-    """
-    draw = Drawing("What bounds a program: below both lines lies what a linear layer, and attention, reach")
-    results = results or json.loads(FIGURES.read_text())
+def roofline(draw: Drawing) -> None:
+    """What bounds a program: below both lines lies what a linear layer, and attention, reach."""
+    results = json.loads(FIGURES.read_text())
+    # The first processor whose figures were measured as they are today; if there is none, simply the first.
     name = next((name for name, result in results.items() if "note" not in result), next(iter(results)))
     result = results[name]
     ground = {row["what"]: row["figure"] for row in result["parts"]["ground"]["rows"]}
@@ -148,4 +132,3 @@ def roofline(results: dict[str, Any] | None = None) -> str:
         plot.text((x, y), words, right=10, down=12)
     plot.text((right, product), f"the best product, {product:.0f} GFLOP/s", "end", down=-12)
     plot.text((left, left * reading), f"reading,\n{reading:.0f} GB/s", right=10, down=-66)
-    return draw.svg()

@@ -1,7 +1,5 @@
 """Figures of step 22: a row in blocks and their bytes, the steps of a block, and what is read for a token."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from solutions.solution_01 import GPT2Config
@@ -12,11 +10,8 @@ from tools.book_maker.values.arithmetic import matrix_weights, parameters
 WEIGHTS = (0.9, -0.31, 0.05, 2.2, 1.1, 0.0, 0.62, -0.77)  # the block of the chapter
 
 
-def blocks() -> str:
-    """Draw a row in three blocks, and the bytes of one block in both formats."""
-    draw = Drawing(
-        "A row is cut into blocks of 32 weights; a block is kept as a scale and 32 steps, of a byte or half a byte"
-    )
+def blocks(draw: Drawing) -> None:
+    """A row is cut into blocks of 32 weights; a block is kept as a scale and 32 steps, of a byte or half a byte."""
     wide, block, scale = 486, 162, 62
     draw.text(-10, 41, "a row", "end")
     for at in range(3):
@@ -35,15 +30,14 @@ def blocks() -> str:
     draw.line((block + 2, 58), (0, 110), kind="muted", dashed=True)
     draw.line((2 * block - 2, 58), (wide, 110), kind="muted", dashed=True)
     draw.text(wide / 2, 184, "or, with two steps in each byte:")
-    return draw.svg()
 
 
-def steps() -> str:
+def steps(draw: Drawing) -> None:
     """Draw eight weights, the steps of Q4_0, and where each weight moves."""
-    title = (
-        "Eight weights move to the nearest of sixteen steps; the largest, 2.2, is step -8, since the scale is negative"
+    draw.title = (
+        "Eight weights move to the nearest of sixteen steps; "
+        f"the largest, 2.2, is step {MINUS}8, since the scale is negative"
     )
-    draw = Drawing(title.replace("-", MINUS))
     weights = np.array(WEIGHTS, np.float32)[None, None]
     scales = scales_of(weights, "Q4_0")
     moved = steps_of(weights, scales, "Q4_0")[0, 0] * scales[0, 0, 0]
@@ -64,15 +58,12 @@ def steps() -> str:
         draw.circle(place(weight), top, 5, kind="query")
     for value in (-2, -1, 0, 1, 2):
         draw.text(place(value), top - 16, number(value, ".0f"), mono=True)
-    return draw.svg()
 
 
-def bytes() -> str:
-    """Draw the megabytes that GPT-2 small reads for a token, in three formats."""
-    draw = Drawing("Megabytes of weights of GPT-2 small in float32, in 8 bits, and in 4 bits")
+def bytes(draw: Drawing) -> None:
+    """Megabytes of weights of GPT-2 small in float32, in 8 bits, and in 4 bits."""
     config = GPT2Config()
     small, total = matrix_weights(config), parameters(config)["total"]
     read = {"F32": total * 4} | {format: small * size / BLOCK + (total - small) * 4 for format, size in BYTES.items()}
     draw.text(212, 14, "megabytes of weights")
     draw.bars(10, 32, 405, [(format, size / 1e6) for format, size in read.items()], spec=".0f", labels=56)
-    return draw.svg()

@@ -1,7 +1,5 @@
 """Figures of warm-up 01: what one word gathers, and what all of them take from each other."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from solutions.warmup_01 import attention_scores, context_vectors, softmax
@@ -9,11 +7,8 @@ from tools.book_maker.drawing.svg import Drawing
 from tools.book_maker.values.worked_examples import JOURNEY, SIX_WORDS, WORDS
 
 
-def journey() -> str:
-    """Draw the scores of "journey", their softmax, and the sum of the six vectors by those weights."""
-    draw = Drawing(
-        "The six scores of journey, their softmax as weights, and the sum of the six values by these weights"
-    )
+def journey(draw: Drawing) -> None:
+    """The six scores of journey, their softmax as weights, and the sum of the six values by these weights."""
     x = np.array(SIX_WORDS)
     scores = attention_scores(x[JOURNEY : JOURNEY + 1], x)
     weights = softmax(scores)
@@ -29,14 +24,11 @@ def journey() -> str:
     draw.arrow((381, middle), (410, middle))
     context = draw.matrix(414, middle - 15, context_vectors(weights, x), cell=(44, 30), kind="accent")
     draw.text(context.top[0], middle - 27, "context vector")
-    return draw.svg()
 
 
-def weights() -> str:
-    """Draw every word's weights, one row per query."""
-    draw = Drawing("The six by six attention weights of the sentence; each row sums to one")
+def weights(draw: Drawing) -> None:
+    """The six by six attention weights of the sentence; each row sums to one."""
     x = np.array(SIX_WORDS)
     shares, title = softmax(attention_scores(x, x)), "key: the word that is asked"
     draw.matrix(0, 0, shares, rows=WORDS, columns=WORDS, cell=(54, 34), spec=".3f", title=title)
     draw.heading(-8, -34, "query", "end")
-    return draw.svg()

@@ -1,7 +1,5 @@
 """Figures of warm-up 02: where query, key and value come from, and what the scale is for."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -12,9 +10,8 @@ from tools.book_maker.drawing.svg import Axis, Drawing
 KEYS, QUERIES = 8, 2000
 
 
-def projections() -> str:
-    """Draw the way from one token vector to its context vector."""
-    draw = Drawing("One token vector becomes query, key and value; scores, weights, and a context vector")
+def projections(draw: Drawing) -> None:
+    """One token vector becomes query, key and value; scores, weights, and a context vector."""
     token = draw.box(118, 8, 170, 36, "token vector x")
     projected = {}
     for x, kind in ((8, "query"), (148, "key"), (288, "value")):
@@ -32,7 +29,6 @@ def projections() -> str:
     end = projected["value"].bottom
     draw.arrow(end, (end[0], 338), kind="value")
     draw.box(8, 340, 390, 36, "context vector: the values, summed by weight", "accent")
-    return draw.svg()
 
 
 def _largest(width: int, scale: float) -> float:
@@ -43,11 +39,8 @@ def _largest(width: int, scale: float) -> float:
     return float(softmax(scores).max(axis=-1).mean())
 
 
-def spread() -> str:
-    """Draw how much the most attended of eight keys takes, with and without the scale."""
-    draw = Drawing(
-        "The largest weight grows towards one with the width of plain scores and stays level with scaled ones"
-    )
+def spread(draw: Drawing) -> None:
+    """The largest weight grows towards one with the width of plain scores and stays level with scaled ones."""
     widths = [4**power for power in range(1, 6)]
     width = Axis(widths[0], widths[-1], widths, "d_k, the width of a key", log=True)
     plot = draw.plot((60, 40, 250, 200), width, Axis(0, 1, (0, 0.25, 0.5, 0.75, 1)))
@@ -57,4 +50,3 @@ def spread() -> str:
     for words, largest, kind in (("plain scores", plain, "bad"), ("over √d_k", scaled, "good")):
         plot.curve(widths, largest, kind, radius=4)
         plot.text((widths[-1], largest[-1]), words, right=12, kind=kind, size="normal")
-    return draw.svg()

@@ -1,7 +1,5 @@
 """Figure of warm-up 03: what the causal mask does to scores and weights."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from solutions.warmup_02 import scaled_scores
@@ -10,9 +8,8 @@ from tools.book_maker.drawing.svg import Drawing
 from tools.book_maker.values.worked_examples import SIX_WORDS, WORDS
 
 
-def mask() -> str:
-    """Draw scores, masked scores, and the weights of three words."""
-    draw = Drawing("Three by three scores, the upper right half at minus infinity, and weights that are zero there")
+def mask(draw: Drawing) -> None:
+    """Three by three scores, the upper right half at minus infinity, and weights that are zero there."""
     words, x = WORDS[:3], np.array(SIX_WORDS[:3])
     looks_back, scores = lookback_mask(3), scaled_scores(x, x)
     stages = {
@@ -25,4 +22,3 @@ def mask() -> str:
         drawn = draw.matrix(188 * at, 0, values, rows=rows, columns=words, cell=(50, 36), masked=hidden, title=title)
         if at < 2:
             draw.arrow((drawn.right[0] + 6, 54), (drawn.right[0] + 32, 54))
-    return draw.svg()

@@ -1,7 +1,5 @@
 """Figure of warm-up 04: heads split as they should be, and by reshape alone."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from solutions.warmup_04 import split_heads
@@ -11,9 +9,8 @@ TOKENS, WIDTH, HEADS = 3, 4, 2
 KINDS = np.array(["query", "key"])  # one color for the channels of each head
 
 
-def split() -> str:
-    """Draw three tokens of four channels, each number naming its token and channel, in two heads."""
-    draw = Drawing("Split rightly each head has two channels of every token; by reshape, not")
+def split(draw: Drawing) -> None:
+    """Split rightly each head has two channels of every token; by reshape, not."""
 
     def grid(x: float, y: float, values: np.ndarray, rows: list[str]) -> None:
         """Draw numbers whose cells have the color of the head that their channel belongs to."""
@@ -32,4 +29,3 @@ def split() -> str:
         for at, head in enumerate(heads):
             draw.text(300 + 110 * at, top - 14, f"head {at}")
             grid(260 + 110 * at, top, head, [])
-    return draw.svg()

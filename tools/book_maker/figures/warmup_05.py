@@ -1,7 +1,5 @@
 """Figure of warm-up 05: the whole layer, with the shape after every stage."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from solutions.warmup_01 import context_vectors
@@ -15,9 +13,8 @@ ROOM, HIGH, STEP = 262, 36, 66  # of the boxes: how wide, how high, how far apar
 KINDS = ("query", "key", "value")
 
 
-def layer() -> str:
-    """Draw the way from x to the mixed heads. The shapes are those of arrays that went through the solutions."""
-    draw = Drawing("Multi-head attention from input to output, with the shape at every stage")
+def layer(draw: Drawing) -> None:
+    """Multi-head attention from input to output, with the shape at every stage."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((BATCH, LENGTH, WIDTH))
     W_qkv, W_o = rng.standard_normal((WIDTH, 3 * WIDTH)), rng.standard_normal((WIDTH, WIDTH))
@@ -63,4 +60,3 @@ def layer() -> str:
     side_by_side = box(6, "the heads side by side", kind="accent")
     draw.arrow(side_by_side.bottom, (ROOM / 2, 7 * STEP - 2), label="times W_o")
     box(7, "the heads mixed")
-    return draw.svg()

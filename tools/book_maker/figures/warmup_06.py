@@ -1,7 +1,5 @@
 """Figure of warm-up 06: the merges of one word as a tree."""
 
-from __future__ import annotations
-
 from solutions.warmup_06 import encode_word, learn, vocabulary
 from tools.book_maker.drawing.svg import Drawing, Point, text_width
 from tools.book_maker.values.worked_examples import LOWEST
@@ -10,9 +8,9 @@ WORD = " lowest"
 CELL, HIGH, STEP = 76, 32, 62  # the room of a byte; the height of a box, and of a level
 
 
-def tree() -> str:
+def tree(draw: Drawing) -> None:
     """Draw how the bytes of a word are merged, from the bottom up, with the id of each piece."""
-    draw = Drawing(f"The bytes of {WORD!r} at the bottom are merged in pairs until one piece is left at the top")
+    draw.title = f"The bytes of {WORD!r} at the bottom are merged in pairs until one piece is left at the top"
     merges = learn(LOWEST, n_merges=100)
     parts = {new_id: pair for pair, new_id in merges.items()}
     pieces = vocabulary(merges)
@@ -38,4 +36,3 @@ def tree() -> str:
         return drawn.top
 
     grow(root)
-    return draw.svg()

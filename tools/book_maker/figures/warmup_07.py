@@ -1,7 +1,5 @@
 """Figures of warm-up 07: the scores that each call computes with and without a cache, and the mask of new tokens."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from solutions.warmup_03 import lookback_mask
@@ -13,11 +11,8 @@ CELL = 18
 TOTAL, NEW = 7, 2  # tokens of the second figure
 
 
-def work() -> str:
-    """Draw the scores of three calls: without a cache every call has a square, with it a row per new token."""
-    draw = Drawing(
-        "A prompt of four tokens and two more: without a cache, each call computes a square; with it, one row"
-    )
+def work(draw: Drawing) -> None:
+    """A prompt of four tokens and two more: without a cache, each call computes a square; with it, one row."""
     lefts, y = (150, 340), 56
     for left, words in zip(lefts, ("without a cache", "with the cache"), strict=True):
         draw.heading(left, 18, words, "start")
@@ -35,12 +30,10 @@ def work() -> str:
             draw.text(left + LAST * CELL + 8, down + len(mask) * CELL / 2, f"{mask.size} scores", "start")
         y += total * CELL + 26
     draw.legend(lefts[0], y + 8, [("new", "accent"), ("computed again", "bad"), ("hidden by the mask", "masked")])
-    return draw.svg()
 
 
-def mask() -> str:
-    """Draw the causal mask of seven tokens, and the rows of it that two new tokens have."""
-    draw = Drawing("Of the causal mask of seven tokens, two new ones have the last two rows, seven columns each")
+def mask(draw: Drawing) -> None:
+    """Of the causal mask of seven tokens, two new ones have the last two rows, seven columns each."""
     looks_back, past = lookback_mask(TOTAL), TOTAL - NEW
     assert np.array_equal(looks_back[past:], mask_with_past(NEW, past))
     words, old = np.where(looks_back, "True", "False"), np.arange(TOTAL)[:, None] < past
@@ -48,4 +41,3 @@ def mask() -> str:
     grid = draw.matrix(0, 0, words, rows=rows, columns=range(TOTAL), cell=(52, 28), masked=old, kind="accent")
     draw.brace(grid.right[0] + 6, 28 * past, 28 * NEW, "new", "right")
     draw.brace(grid.right[0] + 6, 0, 28 * past, "in the cache", "right")
-    return draw.svg()

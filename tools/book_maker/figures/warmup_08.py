@@ -1,7 +1,5 @@
 """Figures of warm-up 08: the way back, which token a gradient reaches, and how exact a slope is."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 
@@ -37,11 +35,8 @@ def _named(name: str, *arrays: np.ndarray) -> str:
     return f"{name}  {' '.join(shapes)}"
 
 
-def way_back() -> str:
-    """Draw what goes forward on the left and its gradient on the right. The shapes are those of real arrays."""
-    draw = Drawing(
-        "Forward from query, key and value to the loss, and backward through the same stages, shape by shape"
-    )
+def way_back(draw: Drawing) -> None:
+    """Forward from query, key and value to the loss, and backward through the same stages, shape by shape."""
     grad, query, key, value, weights = _drawn(0)
     grad_weights, grad_value = matmul_backward(grad, weights, value)
     grad_scores = softmax_backward(grad_weights, weights) / math.sqrt(KEY_DIM)
@@ -79,12 +74,10 @@ def way_back() -> str:
     draw.arrow(loss.right, (end, loss.right[1]), (end, foot + 2), kind="accent")
     draw.text(start + 8, foot + 23, "the rest of the model", "start")
     draw.text(end - 8, foot + 23, "back through the rest", "end")
-    return draw.svg()
 
 
-def reach() -> str:
-    """Draw how much of a grad at one token (the row) reaches query, key and value of every token (the column)."""
-    draw = Drawing("Three squares: a gradient reaches the query of its own token, and keys and values of no later one")
+def reach(draw: Drawing) -> None:
+    """Three squares: a gradient reaches the query of its own token, and keys and values of no later one."""
     grad, *others = _drawn(2)
     reached = np.zeros((3, LENGTH, LENGTH))  # of query, key, value; from the row's token to the column's
     for token in range(LENGTH):
@@ -95,7 +88,6 @@ def reach() -> str:
     for at, (part, title) in enumerate(zip(reached, ("to query", "to key", "to value"), strict=True)):
         rows = () if at else [f"{word}  {token}" for token, word in enumerate(WORDS)]
         square(186 * at, 0, part, rows=rows, masked=part == 0, title=title)
-    return draw.svg()
 
 
 def _error(h: float, *, both_sides: bool) -> float:
@@ -113,9 +105,8 @@ def _error(h: float, *, both_sides: bool) -> float:
     return float(np.abs(slopes - exact).max())
 
 
-def exactness() -> str:
-    """Draw the error of slopes to one side and to both sides, for steps from 1 down to 1e-12."""
-    draw = Drawing("The error falls with h, with its square for two sides, until rounding makes it grow again")
+def exactness(draw: Drawing) -> None:
+    """The error falls with h, with its square for two sides, until rounding makes it grow again."""
     ticks = [(10.0**power, f"1e{power}".replace("-", MINUS) if power else "1") for power in range(-12, 1, 3)]
     axes = Axis(1e-12, 1, ticks, "h, how far a number is moved", log=True), Axis(1e-12, 1, ticks, log=True)
     plot = draw.plot((64, 34, 380, 230), *axes)
@@ -125,4 +116,3 @@ def exactness() -> str:
         errors = [_error(h, both_sides=both_sides) for h in steps]
         plot.curve(steps, errors, kind, radius=3)
         plot.text((1, errors[0]), words, right=12, down=down, kind=kind, size="normal")
-    return draw.svg()

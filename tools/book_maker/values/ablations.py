@@ -1,7 +1,5 @@
 """Values for the page on ablations: the figures of ``./run ablate``, as differences and as rows of tables."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

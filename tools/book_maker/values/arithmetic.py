@@ -3,8 +3,6 @@
 ``tests/dev/tools/test_sizes.py`` compares every function here with models that Hugging Face or this course makes.
 """
 
-from __future__ import annotations
-
 from solutions.solution_01 import GPT2Config
 
 FLOAT32 = 4  # bytes of one number

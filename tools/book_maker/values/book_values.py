@@ -3,8 +3,6 @@
 An expression can use everything that is defined or imported here. Add a function if one would be longer than a line.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

@@ -4,8 +4,6 @@ The text is chapter 30 of Moby Dick, "The Pipe", one of those that the model was
 counted from 0, as ``./run attention`` and the weights' names count them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Count in the code of the variants what newer models change in the sizes of GPT-2 small."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Measure what wrong positions cost the small model, in bits per token, on the passage of the page on heads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 

@@ -3,8 +3,6 @@
 Each file is a script, ``book/src/widgets/NAME.data.js``: a page that is opened as a file may load nothing else.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

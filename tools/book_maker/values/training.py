@@ -1,7 +1,5 @@
 """Values of a recorded training: what ``./run train`` wrote to ``training.json``, as the book's page shows it."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
