@@ -4,7 +4,7 @@ import ast
 import importlib
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html import escape
 
 from checker.course.attempts import load_attempts
@@ -12,7 +12,7 @@ from checker.course.languages.mojo import MOJO
 from checker.course.paths import ROOT, WIDGETS, relative_path
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
-from play.reading.chapters import Fault, Fence, fences
+from play.reading.chapters import Fault, fences
 from tools.book_maker import formulas
 from tools.book_maker.drawing.svg import Drawing
 from tools.book_maker.screens import console
@@ -74,15 +74,15 @@ def number(words: str) -> str:
 
 def skeleton(step: str, chapter: str = "") -> str:
     """Return the untouched file of a step; in its own chapter, as the panel that ``./run book`` puts an editor into."""
-    found = find_step(step)
-    listing = fenced(relative_path(found.learner_file), expected(found))
-    if chapter != found.chapter.name:
+    shown = find_step(step)
+    listing = fenced(relative_path(shown.learner_file), expected(shown))
+    if chapter != shown.chapter.name:
         return listing
     commands = (
-        f"In a terminal, `./run {found.task}` checks your file, `./run watch {found.task}` checks it at every save, "
-        f"and `./run hint {found.task}` gives a hint. `./run book` shows this page with an editor and the check in it."
+        f"In a terminal, `./run {shown.task}` checks your file, `./run watch {shown.task}` checks it at every save, "
+        f"and `./run hint {shown.task}` gives a hint. `./run book` shows this page with an editor and the check in it."
     )
-    return f'<section class="panel" data-step="{found.name}">\n\n{listing}\n\n{commands}\n\n</section>'
+    return f'<section class="panel" data-step="{shown.name}">\n\n{listing}\n\n{commands}\n\n</section>'
 
 
 def code(words: str) -> str:
@@ -102,32 +102,27 @@ def diff(words: str) -> str:
 
 
 def definition(source: str, name: str, suffix: str = ".py") -> str:
-    """Return the source of a function, class or assigned name, dedented; decorators belong to it. Of Mojo, a function.
+    """Return the source of a function, or in Python of a class, by qualified name; decorators belong to it.
 
     Raises:
         ValueError: there is no such name; the message lists those there are.
     """
-    found: dict[str, tuple[int, int]] = {}
+    places: dict[str, tuple[int, int]] = {}
 
     def visit(body: list[ast.stmt], prefix: str) -> None:
         for node in body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                found[prefix + node.name] = (first, node.end_lineno or first)
+                first = min(part.lineno for part in (node, *node.decorator_list))
+                places[prefix + node.name] = (first, node.end_lineno or first)
                 visit(node.body, f"{prefix}{node.name}.")
-            elif isinstance(node, ast.Assign | ast.AnnAssign):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                for target in targets:
-                    if isinstance(target, ast.Name):
-                        found[prefix + target.id] = (node.lineno, node.end_lineno or node.lineno)
 
     if suffix == MOJO.suffix:
-        found = {one: (function.first, function.last) for one, function in MOJO.functions(source).items()}
+        places = {name: (function.first, function.last) for name, function in MOJO.functions(source).items()}
     else:
         visit(ast.parse(source).body, "")
-    if name not in found:
-        raise ValueError(f"there is no {name!r}; choose from {', '.join(found)}")
-    first, last = found[name]
+    if name not in places:
+        raise ValueError(f"there is no {name!r}; choose from {', '.join(places)}")
+    first, last = places[name]
     return textwrap.dedent("\n".join(source.splitlines()[first - 1 : last])) + "\n"
 
 
@@ -220,7 +215,7 @@ def in_html(words: str) -> str:
 def breakable(row: str) -> str:
     """Return a row of a table in which long code may be broken after a sign, so that it fits a phone."""
 
-    def one(match: re.Match[str]) -> str:
+    def with_breaks(match: re.Match[str]) -> str:
         code = match[1].replace("\\|", "|")
         if len(code) <= UNBROKEN:
             return match[0]
@@ -228,7 +223,7 @@ def breakable(row: str) -> str:
         size = "long" if len(code) <= UNBROKEN_WHERE_WIDE else "long longest"
         return f'<code class="{size}">{"<wbr>".join(map(in_markdown, parts))}</code>'
 
-    return CODE.sub(one, row) if row.startswith("|") else row
+    return CODE.sub(with_breaks, row) if row.startswith("|") else row
 
 
 def unbroken(text: str) -> str:
@@ -243,69 +238,43 @@ def in_markdown(words: str) -> str:
 
 def expand(chapter: str, text: str, faults: list[Fault]) -> str:
     """Return a chapter as mdBook should render it; add whatever is wrong with it to ``faults``."""
-    found = {fence.first: fence for fence in fences(chapter, text)}
-    lines = text.splitlines()
-    pieces: list[str] = []
-    for first, last, fence in _stretches(found, len(lines)):
-        if fence is not None:
-            if any("{{#" in line for line in fence.lines):
-                faults.append(Fault(chapter, first, "mdBook's {{#…}} is not used here; use {{code …}}"))
-            whole = "\n".join(lines[first - 1 : last])
-            pieces.append(console(fence) if fence.info == "console" and not fence.indent else whole)
-        else:
-            pieces += _prose(chapter, lines[first - 1 : last], first, faults)
-    return "\n".join(pieces) + "\n"
-
-
-def _stretches(found: dict[int, Fence], length: int) -> Iterator[tuple[int, int, Fence | None]]:
-    """Return the fences and what is between them: first line, last line, and the fence or None."""
+    blocks = {fence.first: fence for fence in fences(chapter, text)}
+    lines, pieces, prose = text.splitlines(), list[str](), list[str]()
     at = 1
-    for fence in found.values():
-        if at < fence.first:
-            yield at, fence.first - 1, None
-        yield fence.first, fence.last, fence
-        at = fence.last + 1
-    if at <= length:
-        yield at, length, None
-
-
-def _prose(chapter: str, lines: list[str], first: int, faults: list[Fault]) -> list[str]:
-    """Return a stretch without fences: numbers, block directives, formulas, and no comments."""
-    pieces: list[str] = []
-    run: list[str] = []
-    run_first = first
 
     def finish() -> None:
-        text = "\n".join(run)
+        """Move the prose that has been read up to the line ``at`` to the pieces, without comments."""
+        words, first = "\n".join(prose), at - len(prose)
 
-        def wrong(at: int, reason: str) -> None:
-            faults.append(Fault(chapter, run_first + text.count("\n", 0, at), reason))
+        def wrong(place: int, reason: str) -> None:
+            faults.append(Fault(chapter, first + words.count("\n", 0, place), reason))
 
-        if run:
-            pieces.append(COMMENT.sub("", unbroken(formulas.replace(text, wrong))))
-        run.clear()
+        if prose:
+            pieces.append(COMMENT.sub("", unbroken(formulas.replace(words, wrong))))
+        prose.clear()
 
-    for at, line in enumerate(lines, start=first):
-
-        def value(match: re.Match[str], at: int = at) -> str:
-            try:
-                return number(match["expression"])
-            except ValueError as error:
-                faults.append(Fault(chapter, at, str(error)))
-                return match[0]
-
-        line = INLINE.sub(value, line)
-        directive = BLOCK.match(line)
-        if directive:
+    while at <= len(lines):
+        line = lines[at - 1]
+        if fence := blocks.get(at):
             finish()
-            run_first = at + 1
-            try:
-                pieces.append(block(line[2:-2].strip(), chapter))
-            except ValueError as error:
-                faults.append(Fault(chapter, at, f"{line.strip()}: {error}"))
+            if any("{{#" in shown for shown in fence.lines):
+                faults.append(Fault(chapter, at, "mdBook's {{#…}} is not used here; use {{code …}}"))
+            is_screen = fence.info == "console" and not fence.indent
+            pieces += [console(fence)] if is_screen else lines[at - 1 : fence.last]
+            at = fence.last + 1
             continue
-        if "{{" in re.sub(r"`[^`]*`|\$[^$]*\$", "", INLINE.sub("", line)):
-            faults.append(Fault(chapter, at, f"{line.strip()!r} has braces, but is not a directive alone on its line"))
-        run.append(breakable(line))
+        try:
+            line = INLINE.sub(lambda match: number(match["expression"]), line)
+            if BLOCK.match(line):
+                finish()
+                pieces.append(block(line[2:-2].strip(), chapter))
+            elif "{{" in re.sub(r"`[^`]*`|\$[^$]*\$", "", line):
+                raise ValueError("this has braces, but is not a directive alone on its line")
+            else:
+                prose.append(breakable(line))
+        except ValueError as error:
+            faults.append(Fault(chapter, at, f"{line.strip()}: {error}"))
+            prose.append("")
+        at += 1
     finish()
-    return pieces
+    return "\n".join(pieces) + "\n"

@@ -6,21 +6,9 @@ listed, each with its chapter, its line and what to do. ``./run book-check`` lis
 
 import json
 import sys
-from collections.abc import Iterator
-from typing import Any
 
 from play.reading.chapters import SRC, Fault
 from tools.book_maker.directives import expand
-
-Chapter = dict[str, Any]
-
-
-def chapters_of(items: list[Any]) -> Iterator[Chapter]:
-    """Yield every chapter among the items of a book, including nested ones; separators and titles are not chapters."""
-    for item in items:
-        if isinstance(item, dict) and "Chapter" in item:
-            yield item["Chapter"]
-            yield from chapters_of(item["Chapter"]["sub_items"])
 
 
 def check(chapters: list[str]) -> int:
@@ -47,9 +35,8 @@ def main(arguments: list[str]) -> int:
         return 0 if arguments[1:] == ["html"] else 1
     _, book = json.load(sys.stdin)
     faults: list[Fault] = []
-    for chapter in chapters_of(book["items"]):
-        if chapter["path"] is not None:  # None for a chapter that is announced but not written
-            chapter["content"] = _expand(chapter["path"], chapter["content"], faults)
+    for chapter in (item["Chapter"] for item in book["items"] if "Chapter" in item):  # the others are separators
+        chapter["content"] = _expand(chapter["path"], chapter["content"], faults)
     if faults:
         print("\n".join(map(str, faults)), file=sys.stderr)
         print(f"The book is not built: {len(faults)} faults in its chapters.", file=sys.stderr)

@@ -18,6 +18,7 @@ from play.reading.chapters import SRC, Fault, Fence, fences, python_fences
 from tools.course_copy import Course, prepare
 
 LEARNER = re.compile(r"<!--\s*learner:(?P<order>(?:(?!-->).)*)-->\s*\Z", re.DOTALL)
+COMMAND = re.compile(r"(?:.*\\\n)*.*\n")  # goes on after a line that ends with a backslash
 SECONDS = re.compile(r"\d+(?:\.\d+)?(?= s\b)")
 LEFT_OUT = "..."
 #: Lines that appear only on a machine that has not compiled this before.
@@ -74,16 +75,11 @@ def commands(chapter: str, fence: Fence) -> list[tuple[list[str], list[str]]]:
     Raises:
         Fault: the block does not begin with a command.
     """
-    if not fence.lines or not fence.lines[0].startswith("$ "):
+    before, *parts = re.split(r"^(?=\$ )", fence.text, flags=re.MULTILINE)
+    if before or not parts:
         raise Fault(chapter, fence.first, "a console block begins with a command, `$ ./run s07`")
-    entered: list[tuple[list[str], list[str]]] = []
-    for line in fence.lines:
-        if line.startswith("$ "):
-            entered.append(([line], []))
-            continue
-        command, printed = entered[-1]
-        (command if command[-1].endswith("\\") and not printed else printed).append(line)
-    return entered
+    matches = [COMMAND.match(part) for part in parts]
+    return [(match[0].splitlines(), match.string[match.end() :].splitlines()) for match in matches if match]
 
 
 def printed_by(course: Course, command: list[str]) -> list[str]:
@@ -136,24 +132,19 @@ def python_differences(chapter: str, text: str, found: list[Fence], course: Cour
         if "error" in answer:
             raise Fault(chapter, fence.first, f"this Python block fails; correct it:\n{answer['error']}")
         now = [line.rstrip() for line in answer["printed"].replace(str(course.root), "~/gpt2-in-max").splitlines()]
-        shown = output_of(text, found, fence, printed=bool(now))
-        if shown is None and now:
-            differences.append(Difference(chapter, fence, tuple(now), insert=True))
-        elif shown is not None and not agrees(shown.lines, now):
-            differences.append(Difference(chapter, shown, tuple(shortened(shown.lines, now))))
+        shown = output_of(text, found, fence)
+        if not agrees(shown.lines if shown else [], now):
+            wanted = shortened(shown.lines, now) if shown else now
+            differences.append(Difference(chapter, shown or fence, tuple(wanted), insert=shown is None))
     return differences
 
 
-def output_of(text: str, found: list[Fence], fence: Fence, *, printed: bool) -> Fence | None:
-    """Return the text block that shows what a Python block printed.
-
-    It is the next block. One that printed nothing has none, unless a text block follows at once.
-    """
-    at = found.index(fence) + 1
-    if at == len(found) or found[at].info != "text":
+def output_of(text: str, found: list[Fence], fence: Fence) -> Fence | None:
+    """Return the text block right after a Python block, which shows what that printed, if there is one."""
+    following = next((block for block in found if block.first > fence.last), None)
+    if following is None or following.info != "text":
         return None
-    between = text.splitlines()[fence.last : found[at].first - 1]
-    return found[at] if printed or not any(line.strip() for line in between) else None
+    return None if "".join(text.splitlines()[fence.last : following.first - 1]).strip() else following
 
 
 def differences(chapter: str, course: Course) -> list[Difference]:

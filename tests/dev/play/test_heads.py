@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tools.book_maker.values import head_measurements as heads
-from tools.book_maker.values.head_measurements import Reading, measured, measured_evenly
+from tools.book_maker.values.head_measurements import Reading
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +22,7 @@ def test_a_head_that_only_does_one_thing_is_measured_so_and_even_attention_like_
     before, first, induction = np.eye(LENGTH, k=-1), np.zeros((LENGTH, LENGTH)), np.eye(LENGTH)
     before[0, 0] = first[:, 0] = 1  # the first token has only itself
     induction[3], induction[4] = np.eye(LENGTH)[1], np.eye(LENGTH)[2]  # after the copies of 5 and 6
-    shares = measured(reading(before, np.eye(LENGTH), first))
+    shares = reading(before, np.eye(LENGTH), first).shares
     for name, expected in {
         "the token before": [1, 0, 1 / (LENGTH - 1)],  # the second token's is the first
         "itself": [0, 1, 0],
@@ -30,11 +30,11 @@ def test_a_head_that_only_does_one_thing_is_measured_so_and_even_attention_like_
         "the last eight": [1, 1, 1],
     }.items():
         assert shares[name][0] == pytest.approx(expected)
-    copies = measured(reading(induction, np.eye(LENGTH), ids=IDS[:1]))
+    copies = reading(induction, np.eye(LENGTH), ids=IDS[:1]).shares
     assert copies["the token after an earlier copy"][0] == pytest.approx([1, 0])
     assert copies["an earlier copy of itself"][0] == pytest.approx([0, 0])
     evenly = reading(reading(before).even)
-    assert {name: share[0, 0] for name, share in measured(evenly).items()} == pytest.approx(measured_evenly(evenly))
+    assert {name: share[0, 0] for name, share in evenly.shares.items()} == pytest.approx(evenly.even_shares)
 
 
 def test_the_passage_is_read_in_full_windows_and_a_favorite_token_gets_what_the_table_says():
@@ -48,3 +48,7 @@ def test_the_passage_is_read_in_full_windows_and_a_favorite_token_gets_what_the_
     assert here.sum() == times
     assert share == pytest.approx(weight / (passage.even * here[:, None]).sum(), rel=1e-4)
     assert share > 1
+
+
+def test_the_first_token_looks_more_important_in_a_short_text_as_the_page_says():
+    assert heads.first_token(heads.sentence())[0] > 3 * heads.first_token(heads.passage())[0]

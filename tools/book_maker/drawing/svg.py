@@ -259,17 +259,9 @@ class Drawing:
             return (x + along, y + out) if side == "below" else (x + out, y + along)
 
         level = depth / 2
-        way = [
-            (0, 0),
-            (0, level),
-            (quarter, level),
-            (half - quarter, level),
-            (half, level),
-            (half, depth),
-            (half + quarter, level),
-        ]
-        way += [(length - quarter, level), (length, level), (length, 0)]
-        p = [_points([at(*place)]) for place in way]
+        places = [(0, 0), (0, level), (quarter, level), (half - quarter, level), (half, level), (half, depth)]
+        places += [(half + quarter, level), (length - quarter, level), (length, level), (length, 0)]
+        p = [_points([at(*place)]) for place in places]
         curve = f"M{p[0]} Q{p[1]} {p[2]} L{p[3]} Q{p[4]} {p[5]} Q{p[4]} {p[6]} L{p[7]} Q{p[8]} {p[9]}"
         middle = at(half, depth)
         self._add(f'<path class="line line-plain" d="{curve}"/>', at(0, 0), at(length, 0), middle)

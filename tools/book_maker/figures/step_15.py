@@ -1,12 +1,11 @@
 """The figures of step 15: a ragged batch, the pages of its cache, and what the server was measured to do."""
 
-import json
 from itertools import pairwise
 
 import numpy as np
 
-from checker.course.paths import ROOT
 from tools.book_maker.drawing.svg import Drawing
+from tools.book_maker.values.book_values import serving
 
 NAMES = "ABC"
 KINDS = ("query", "key", "value")  # one color a request
@@ -58,8 +57,8 @@ def pages(draw: Drawing) -> None:
 
 def throughput(draw: Drawing) -> None:
     """The more clients ask at once, the more tokens a second there are; beside each server the number of clients."""
-    measured, y = json.loads((ROOT / "tools" / "benchmarks" / "figures" / "serve.json").read_text()), 0.0
-    for model, servers in measured["tokens a second"].items():
+    y = 0.0
+    for model, servers in serving["tokens a second"].items():
         largest = max(rate for rates in servers.values() for rate in rates.values())
         draw.text(4, y + 14, f"{model}: tokens a second", "start", bold=True)
         y += 28

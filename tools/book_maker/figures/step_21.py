@@ -1,14 +1,11 @@
 """Figures of step 21: tiles and the diagonal, an online softmax on paper, a register tile, a roofline."""
 
-import json
 from typing import Any
 
 import numpy as np
 
-from checker.course.paths import ROOT
 from tools.book_maker.drawing.svg import Axis, Drawing
-
-FIGURES = ROOT / "tools" / "benchmarks" / "figures" / "kernels.json"
+from tools.book_maker.values.book_values import kernels
 
 SCORES = (1.0, 3.0, 2.0, 5.0, 4.0)  # five numbers, as in the chapter, in blocks of 2, 2 and 1
 BLOCK = 2
@@ -112,10 +109,9 @@ def _points(parts: dict[str, Any], recorded: dict[str, Any]) -> list[tuple[float
 
 def roofline(draw: Drawing) -> None:
     """What bounds a program: below both lines lies what a linear layer, and attention, reach."""
-    results = json.loads(FIGURES.read_text())
     # The first processor whose figures were measured as they are today; if there is none, simply the first.
-    name = next((name for name, result in results.items() if "note" not in result), next(iter(results)))
-    result = results[name]
+    name = next((name for name, result in kernels.items() if "note" not in result), next(iter(kernels)))
+    result = kernels[name]
     ground = {row["what"]: row["figure"] for row in result["parts"]["ground"]["rows"]}
     product = max(figure for what, figure in ground.items() if what.endswith("GFLOP/s"))
     readers = [ground, *result["parts"]["linear"]["rows"]]  # a linear layer for one row is one, too

@@ -5,7 +5,7 @@ counted from 0, as ``./run attention`` and the weights' names count them.
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -38,6 +38,17 @@ class Reading:
         """The weights of a head that looks equally at everything it may see: the yardstick."""
         length = self.ids.shape[-1]
         return np.tril(np.ones((length, length))) / np.arange(1, length + 1)[:, None]
+
+    @cached_property
+    def shares(self) -> dict[str, np.ndarray]:  # kind of key -> [layer, head]
+        """How much attention every head gives to each kind of key that there is in this text."""
+        return {name: _share(self.weights, place) for name, place in _places(self.ids).items() if place.any()}
+
+    @cached_property
+    def even_shares(self) -> dict[str, float]:
+        """The same for a head that looks at everything equally."""
+        alike = np.broadcast_to(self.even, (len(self.ids), *self.even.shape))
+        return {name: float(_share(alike, place)) for name, place in _places(self.ids).items() if place.any()}
 
 
 def read(text: str, window: int | None = None) -> Reading:
@@ -92,46 +103,23 @@ def _share(weights: np.ndarray, place: np.ndarray) -> np.ndarray:  # [window, â€
     """Return the mean share of its attention that a query gives to a kind of key, if it sees such a key."""
     there = place.any(axis=-1)
     middle = (slice(None), *[None] * (weights.ndim - 3))
-    given = (weights * place[middle]).sum(axis=-1)
-    return given.sum(axis=(0, -1)) / there.sum()
+    taken = (weights * place[middle]).sum(axis=-1)
+    return taken.sum(axis=(0, -1)) / there.sum()
 
 
-def measured(found: Reading) -> dict[str, np.ndarray]:  # kind of key -> [layer, head]
-    """Return how much attention every head gives to each kind of key in a text."""
-    return {name: _share(found.weights, place) for name, place in _places(found.ids).items() if place.any()}
-
-
-def measured_evenly(found: Reading) -> dict[str, float]:
-    """Return the same for a head that looks at everything equally."""
-    alike = np.broadcast_to(found.even, (len(found.ids), *found.even.shape))
-    return {name: float(_share(alike, place)) for name, place in _places(found.ids).items() if place.any()}
-
-
-@cache
 def shares() -> dict[str, np.ndarray]:  # kind of key -> [layer, head]
     """Return what is measured of the heads in the passage."""
-    return measured(passage())
+    return passage().shares
 
 
-@cache
 def even_shares() -> dict[str, float]:
     """Return the same for a head that looks at everything equally."""
-    return measured_evenly(passage())
+    return passage().even_shares
 
 
-def first_token(found: Reading) -> tuple[float, float]:
-    """Return the highest share that a head gives to the first token, and that of even attention.
-
-    Raises:
-        ValueError: the sentence and the passage no longer support the page's claim that a short text misleads.
-    """
-
-    def of(one: Reading) -> tuple[float, float]:
-        return float(measured(one)["the first token"].max()), measured_evenly(one)["the first token"]
-
-    if of(sentence())[0] < 3 * of(passage())[0]:
-        raise ValueError("heads.md says that the first token looks more important in a short text; rewrite that")
-    return of(found)
+def first_token(text: Reading) -> tuple[float, float]:
+    """Return the highest share that a head gives to the first token, and that of even attention."""
+    return float(text.shares["the first token"].max()), text.even_shares["the first token"]
 
 
 def by_layer(name: str) -> str:
@@ -142,8 +130,9 @@ def by_layer(name: str) -> str:
 
 def row(name: str) -> str:
     """Return one row of the page's table: even attention, the mean of all heads, the highest and its head."""
-    found = shares()[name]
-    return f"{even_shares()[name]:.1%} | {found.mean():.1%} | {found.max():.1%} | {strongest(name)}"
+    of_heads = shares()[name]
+    even, highest = even_shares()[name], named(int(of_heads.argmax()))
+    return f"{even:.1%} | {of_heads.mean():.1%} | {of_heads.max():.1%} | {highest}"
 
 
 def taste(place: int) -> str:
@@ -157,37 +146,25 @@ def how_many(name: str, above: float) -> str:
     return str(int((shares()[name] > above).sum()) or "none")
 
 
-def strongest(name: str) -> str:
-    """Return the head that gives the most to a kind of key: ``layer 3, head 4``."""
-    return named(int(shares()[name].argmax()))
-
-
 def favorites(rows: int) -> list[tuple[str, str, int, float]]:
     """Return the heads with the clearest taste: head, token, how often that occurs, and the multiple of the even share.
 
     For every head, it is the token that the head gives the most to, compared with even attention, among those that
     occur in the passage at least ``OFTEN`` times.
     """
-    found = passage()
-    kinds, counts = np.unique(found.ids, return_counts=True)
-    common = kinds[counts >= OFTEN]
-    is_kind = (found.ids[None] == common[:, None, None]).astype(float)  # [kind, window, key]
-    given = np.einsum("wlhqk,nwk->lhn", found.weights, is_kind)
-    alike = np.einsum("qk,nwk->n", found.even, is_kind)
-    times = (given / alike).reshape(-1, len(common))
-    best = np.argsort(-times.max(axis=-1))[:rows]
-    texts = dict(zip(found.ids.ravel().tolist(), [text for part in found.tokens for text in part], strict=True))
+    text = passage()
+    kinds, counts = np.unique(text.ids, return_counts=True)
+    kinds, counts = kinds[counts >= OFTEN], counts[counts >= OFTEN]
+    is_kind = (text.ids[None] == kinds[:, None, None]).astype(float)  # [kind, window, key]
+    taken = np.einsum("wlhqk,nwk->lhn", text.weights, is_kind)
+    alike = np.einsum("qk,nwk->n", text.even, is_kind)
+    times = (taken / alike).reshape(-1, len(kinds))  # [layer and head, kind]
+    words = dict(zip(text.ids.ravel().tolist(), [word for window in text.tokens for word in window], strict=True))
     table = []
-    for head in best:
+    for head in np.argsort(-times.max(axis=-1))[:rows].tolist():
         kind = int(times[head].argmax())
-        table.append(
-            (
-                named(int(head)),
-                visible(texts[int(common[kind])]),
-                int(counts[kinds == common[kind]][0]),
-                float(times[head, kind]),
-            )
-        )
+        word = visible(words[int(kinds[kind])])
+        table.append((named(head), word, int(counts[kind]), float(times[head, kind])))
     return table
 
 
@@ -210,10 +187,10 @@ def column() -> str:
 
     What a token takes from itself does not count, nor does a token that fewer than ``ASKERS`` others can see.
     """
-    found = sentence()
-    layer, head = divmod(decided(), found.weights.shape[2])
-    others = np.tril(np.ones_like(found.even), k=-1)
-    given, alike = (
-        (weights * others)[1:, :-ASKERS].sum(axis=0) for weights in (found.weights[0, layer, head], found.even)
+    text = sentence()
+    layer, head = divmod(decided(), text.weights.shape[2])
+    others = np.tril(np.ones_like(text.even), k=-1)
+    taken, alike = (
+        (weights * others)[1:, :-ASKERS].sum(axis=0) for weights in (text.weights[0, layer, head], text.even)
     )
-    return visible(found.tokens[0][int((given / alike).argmax())])
+    return visible(text.tokens[0][int((taken / alike).argmax())])

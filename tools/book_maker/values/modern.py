@@ -9,8 +9,6 @@ from max.experimental import functional as F
 
 from tools.modern.building import STEPS, VARIANTS, load
 
-__all__ = ["INNER", "KV_HEADS", "VARIANTS", "cache_bytes", "change", "parameters", "untouched"]
-
 
 def _config(*names: str, **sizes: int) -> Any:
     """Return GPT-2 small's configuration, with what variants add to it."""

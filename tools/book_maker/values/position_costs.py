@@ -1,16 +1,17 @@
 """Measure what wrong positions cost the small model, in bits per token, on the passage of the page on heads."""
 
+import math
 from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
-from max.experimental.tensor import Tensor
 
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import lazily, prepare, tensor
 from play.ablation.held_out import chapters
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_13 import load_pretrained
+from solutions.warmup_08 import softmax_cross_entropy
 from tools.book_maker.values.head_measurements import CHAPTER, WINDOW
 
 FAR = 100  # one place for all tokens, other than the first
@@ -45,15 +46,8 @@ def bits_per_token(model: MaxGPT2LMHeadModel, windows: np.ndarray, positions: np
         positions: ``[seq]``, the rows of ``wpe`` to add.
     """
     transformer = model.transformer
-
-    def logits_of(ids: Tensor, places: Tensor) -> Tensor:
-        hidden_states = transformer.wte(ids) + transformer.wpe(places)
-        return model.lm_head(transformer.ln_f(transformer.h(hidden_states)))
-
     with lazily():
-        logits = logits_of(tensor(windows), tensor(positions))
+        hidden_states = transformer.wte(tensor(windows)) + transformer.wpe(tensor(positions))
+        logits = model.lm_head(transformer.ln_f(transformer.h(hidden_states)))
     scores = np.from_dlpack(logits)[:, :-1].astype(np.float64)
-    highest = scores.max(axis=-1, keepdims=True)
-    log_sums = highest[..., 0] + np.log(np.exp(scores - highest).sum(axis=-1))
-    wanted = np.take_along_axis(scores, windows[:, 1:, None], axis=-1)[..., 0]
-    return float((log_sums - wanted).mean() / np.log(2))
+    return softmax_cross_entropy(scores, windows[:, 1:]) / math.log(2)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from checker.course.paths import ROOT, SMALL_MODEL, relative_path
-from play.training.plan import History, Plan, in_words
+from checker.course.paths import ROOT, SMALL_MODEL
+from play.training.curve import as_points
+from play.training.plan import History, Plan
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import parameters
 
@@ -29,9 +30,9 @@ default_parameters = parameters(
 command = " ".join(
     ["./run train"]
     + [
-        f"--{one.name} {getattr(plan, one.name)}"
-        for one in fields(Plan)
-        if one.name != "texts" and getattr(plan, one.name) != one.default
+        f"--{option.name} {value}"
+        for option in fields(Plan)
+        if (value := getattr(plan, option.name)) != option.default and option.name != "texts"
     ]
 )
 
@@ -42,21 +43,6 @@ guessing = math.log(facts["vocab"])
 tokens_per_step = plan.accumulate * plan.batch * (plan.positions - 1)
 tokens_per_second = plan.steps * tokens_per_step / history.seconds
 
-#: How long the steps took.
-took = in_words(history.seconds)
-
-
-def at(step: int) -> dict[str, Any]:
-    """Return the evaluation after a step.
-
-    Raises:
-        ValueError: there was none.
-    """
-    for evaluation in history.evaluations:
-        if evaluation["step"] == step:
-            return evaluation
-    raise ValueError(f"{relative_path(FILE)} has no evaluation after step {step}; ./run train makes {plan}")
-
 
 def largest_jump() -> int:
     """Return the step whose loss rose most from the one before."""
@@ -64,21 +50,14 @@ def largest_jump() -> int:
     return max(range(1, len(losses)), key=lambda at: losses[at] - losses[at - 1]) + 1
 
 
-def recent_loss(step: int) -> float:
-    """Return the mean training loss since the evaluation before the one after a step."""
-    steps = [evaluation["step"] for evaluation in history.evaluations]
-    before = steps[steps.index(step) - 1]
-    return sum(history.losses[before:step]) / (step - before)
-
-
 def table(rows: int = 8) -> str:
     """Return some evaluations, the first and the last among them, as the rows of a table."""
-    places = sorted({round(part * (len(history.evaluations) - 1) / (rows - 1)) for part in range(rows)})
+    evaluations = as_points(RECORDED)["evaluations"]
+    places = sorted({round(part * (len(evaluations) - 1) / (rows - 1)) for part in range(rows)})
     lines = ["| step | loss | validation | bits per byte |", "|--:|--:|--:|--:|"]
-    for place in places:
-        step, loss, bits = (history.evaluations[place][name] for name in ("step", "loss", "bits_per_byte"))
-        recent = f"{recent_loss(step):.3f}" if step else ""
-        lines.append(f"| {step:,} | {recent} | {loss:.3f} | {bits:.3f} |")
+    for step, loss, validation, bits in (evaluations[place].values() for place in places):
+        recent = "" if loss is None else f"{loss:.3f}"
+        lines.append(f"| {step:,} | {recent} | {validation:.3f} | {bits:.3f} |")
     return "\n".join(lines)
 
 

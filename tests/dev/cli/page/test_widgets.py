@@ -283,15 +283,13 @@ def test_tiles_have_the_numbers_of_the_chapter_and_are_counted_as_the_mask_has_t
 
 def test_the_loss_of_every_evaluation_is_shown(open_widget):
     widget = open_widget("training")
-    assert rows(widget) == [
-        [
-            f"{one['step']:,}",
-            f"{training.recent_loss(one['step']):.3f}" if one["step"] else "",
-            f"{one['loss']:.3f}",
-            f"{one['bits_per_byte']:.3f}",
-        ]
-        for one in training.history.evaluations
-    ]
+    history, before, expected = training.history, 0, []
+    for evaluation in history.evaluations:
+        step, loss, bits = (evaluation[name] for name in ("step", "loss", "bits_per_byte"))
+        recent = f"{np.mean(history.losses[before:step]):.3f}" if step else ""
+        expected.append([f"{step:,}", recent, f"{loss:.3f}", f"{bits:.3f}"])
+        before = step
+    assert rows(widget) == expected
     slide(widget, Evaluation=11)
     (sample,) = (one for one in training.history.samples if one["step"] == 500)
     assert widget.locator("pre").inner_text() == f"after step 500:\n{sample['text']}".rstrip()
