@@ -1,13 +1,11 @@
 """The book: what its chapters must have, and that everything it shows is still so."""
 
-import contextlib
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from functools import cache
 
@@ -25,16 +23,11 @@ from tools.book_maker.transcripts import differences
 from tools.book_maker.values import worked_examples
 from tools.course_copy import Course
 
-FIRST, LAST = ("introduction", "setup"), ("heads", "ablations", "modern", "sizes", "speed")  # chapters around the steps
-BEFORE = {"step_02": ("max",), "step_21": ("training", "mojo")}  # and before the first step that needs them
-APPENDIX = (
-    "cheat_sheet",
-    "notation",
-    "glossary",
-    "troubleshooting",
-    "classroom",
-    "errors_elsewhere",
-    "further_reading",
+FIRST = ("introduction", "setup")  # before the steps
+BEFORE = {"step_02": ("max",), "step_21": ("training", "mojo")}  # before the first step that needs them
+LAST = (
+    *("heads", "ablations", "modern", "sizes", "speed"),
+    *("cheat_sheet", "notation", "glossary", "troubleshooting", "classroom", "errors_elsewhere", "further_reading"),
 )
 HEADINGS = [
     *("The idea", "By hand", "You know this as", "Write it", "Hints", "When it fails", "Why this way?", "Exercises"),
@@ -58,7 +51,7 @@ def headings(chapter, level):
 def test_the_summary_lists_every_chapter_by_its_title_and_in_order():
     listed = re.findall(r"^(?:- )?\[(.*)\]\((.*)\.md\)$", (SRC / "SUMMARY.md").read_text(), re.MULTILINE)
     steps = [name for step in all_steps() for name in (*BEFORE.get(step.name, ()), step.name)]
-    assert [name for _, name in listed] == [*FIRST, *steps, *LAST, *APPENDIX]
+    assert [name for _, name in listed] == [*FIRST, *steps, *LAST]
     assert {name for _, name in listed} == {path.stem for path in chapters()}
     for title, name in listed:
         assert headings(f"{name}.md", 1) == [title]
@@ -115,12 +108,12 @@ def test_a_measured_number_is_never_typed(chapter):
 
 
 def test_every_figure_is_shown():
-    shown = figure_names()
-    for module in (ROOT / "tools" / "book_maker" / "figures").glob("[a-z]*.py"):
-        drawn = re.findall(r"^def ([a-z]\w*)\(draw: Drawing\) -> None:", module.read_text(), re.MULTILINE)
-        assert {f"{module.stem}.{name}" for name in drawn} == {
-            name for name in shown if name.startswith(f"{module.stem}.")
-        }
+    drawn = {
+        f"{module.stem}.{name}"
+        for module in (ROOT / "tools" / "book_maker" / "figures").glob("[a-z]*.py")
+        for name in re.findall(r"^def ([a-z]\w*)\(draw: Drawing\) -> None:", module.read_text(), re.MULTILINE)
+    }
+    assert drawn == set(figure_names())
 
 
 def test_the_worked_examples_that_are_drawn_are_those_that_are_checked():
@@ -134,19 +127,12 @@ def test_the_book_is_served_on_this_machine(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     command = [sys.executable, "-m", "cli.tasks", "book-watch", "--port", port, "--dest-dir", str(tmp_path / "html")]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, cwd=ROOT, start_new_session=True, **quiet) as server:
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True, **streams) as server:
+        assert any("Serving on" in line for line in server.stdout)
         try:
-            deadline = time.monotonic() + 120
-            while time.monotonic() < deadline and server.poll() is None:
-                with (
-                    contextlib.suppress(OSError),
-                    urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as page,
-                ):
-                    assert "Build GPT-2 in MAX" in page.read().decode()
-                    return
-                time.sleep(0.5)
-            pytest.fail("the book was not served within two minutes")
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as page:
+                assert "Build GPT-2 in MAX" in page.read().decode()
         finally:
             os.killpg(server.pid, signal.SIGTERM)
 
@@ -158,13 +144,9 @@ def copy(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.third
-@pytest.mark.parametrize(
-    "chapter",
-    [
-        pytest.param(path.name, marks=[pytest.mark.nightly] * (path.name == "ablations.md"))  # measures for minutes
-        for path in chapters()
-    ],
-)
-def test_what_a_chapter_shows_is_what_is_printed_now(chapter, copy):
+@every_chapter
+def test_what_a_chapter_shows_is_what_is_printed_now(chapter, copy, pytestconfig):
+    if chapter == "ablations.md" and not pytestconfig.option.nightly:
+        pytest.skip("measures for minutes; ./run nightly runs it")
     different = differences(chapter, copy)
     assert not different, "\n\n".join(map(str, different)) + f"\n\nIf that is right: ./run book-update {chapter[:-3]}"

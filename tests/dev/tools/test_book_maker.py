@@ -30,10 +30,6 @@ def expanded(text, chapter="chapter.md"):
     return made
 
 
-def words(made):
-    return html.unescape(re.sub("<[^>]*>", "", made))
-
-
 # ---------------------------------------------------------------- directives
 
 
@@ -67,8 +63,7 @@ def test_a_directive_becomes_what_it_stands_for(text, contains):
 
 
 def test_in_its_own_chapter_a_skeleton_is_a_panel_with_the_commands_to_type():
-    made = expanded("{{skeleton 07}}\n\n{{skeleton 08}}\n", "step_07.md")
-    panel, _, after = made.partition("</section>")
+    panel, _, after = expanded("{{skeleton 07}}\n\n{{skeleton 08}}\n", "step_07.md").partition("</section>")
     assert panel.startswith('<section class="panel" data-step="step_07">\n\n')
     assert re.findall(r"`\./run (.*?)`", panel) == ["s07", "watch s07", "hint s07", "book"]
     assert "<section" not in after
@@ -79,18 +74,13 @@ def test_a_transcript_sets_its_commands_off_and_colors_its_verdicts():
     printer = Printer(["_attn"])
     printer.console.file = io.StringIO()
     for verdict in STYLES:
-        printer.row(
-            verdict, "_attn", "It says so, at such length that a terminal would have had to break the line. " * 2
-        )
-    printed = printer.console.file.getvalue()
-    assert len(printed.splitlines()) == len(STYLES), "what goes into a pipe is not wrapped"
-    shown = f"$ ./run s07\n{printed}\nlayer  head  itself\n0      0     19%\na < b\n"
+        printer.row(verdict, "_attn", "What goes into a pipe is not wrapped, where a terminal breaks the line. " * 3)
+    shown = f"$ ./run s07\n{printer.console.file.getvalue()}\nlayer  head  itself\n0      0     19%\na < b\n"
     made = expanded(f"<!-- learner: 07 solved -->\n```console\n{shown}```\n")
-    assert words(made).strip() == shown.strip()
+    assert html.unescape(re.sub("<[^>]*>", "", made)).strip() == shown.strip()
     assert '<span class="prompt">$ </span><span class="command">./run s07</span>' in made
     for verdict, style in STYLES.items():
-        classes = " ".join(f"terminal-{part}" for part in style.split())
-        assert f'  <span class="{classes}">{verdict}</span>' in made
+        assert f'  <span class="{" ".join(f"terminal-{part}" for part in style.split())}">{verdict}</span>' in made
     assert made.count('class="table"') == 2
     assert made.count('class="sentence"') == len(STYLES)
 
@@ -134,24 +124,19 @@ def test_a_block_that_is_never_closed_is_a_fault():
 
 
 @pytest.mark.slow
-def test_faults_and_missing_chapters_stop_the_build(tmp_path):
-    def build(summary):
-        (tmp_path / "SUMMARY.md").write_text(f"# Summary\n\n{summary}\n")
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-        environment = os.environ | {"PATH": path, "MDBOOK_BOOK__SRC": str(tmp_path)}
-        command = ["mdbook", "build", "book", "--dest-dir", str(tmp_path / "html")]
-        run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-        assert run.returncode != 0
-        assert not (tmp_path / "html").exists()
-        return run.stderr
-
-    (tmp_path / "one.md").write_text("# One\n\n{{skeleton 99}}\n\n{{= nothing}}\n")
-    told = build("- [One](one.md)")
-    assert "book/src/one.md:3: " in told
-    assert "book/src/one.md:5: " in told
-    (tmp_path / "one.md").write_text("# One\n")
-    build("- [One](one.md)\n- [Two](two.md)")
-    assert not (tmp_path / "two.md").exists()
+@pytest.mark.parametrize("chapter", ["{{skeleton 99}}\n\n{{= nothing}}", None], ids=["faults", "missing"])
+def test_faults_and_missing_chapters_stop_the_build(chapter, tmp_path):
+    (tmp_path / "SUMMARY.md").write_text("# Summary\n\n- [One](one.md)\n")
+    if chapter:
+        (tmp_path / "one.md").write_text(f"# One\n\n{chapter}\n")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = os.environ | {"PATH": path, "MDBOOK_BOOK__SRC": str(tmp_path)}
+    command = ["mdbook", "build", "book", "--dest-dir", str(tmp_path / "html")]
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert run.returncode != 0
+    assert not (tmp_path / "html").exists()
+    assert re.findall(r"book/src/one\.md:(\d): ", run.stderr) == (["3", "5"] if chapter else [])
+    assert (tmp_path / "one.md").exists() is bool(chapter)
 
 
 def test_nothing_in_a_formula_is_taken_for_markdown_and_signs_stand_where_they_should():
@@ -192,25 +177,31 @@ $ echo one \\
 print(1)
 ```
 
+```text
+old
+```
+
+```python
+print(2)
+```
+
 Prose.
 
 ```text
-old
+not printed
 ```
 """
 
 
 def test_a_chapter_is_read_and_rewritten():
-    console, python, text = fences("chapter.md", CHAPTER)
+    console, python, text, other, _ = blocks = fences("chapter.md", CHAPTER)
     assert order_before(CHAPTER.splitlines(), console) == "07 mistake: There is no causal mask"
     assert order_before(CHAPTER.splitlines(), python) == ""
     assert commands("chapter.md", console) == [(["$ ./run s07"], ["old"]), (["$ echo one \\", "  two"], [])]
-    assert output_of(CHAPTER, [console, python, text], python, printed=True) == text
-    assert output_of(CHAPTER, [console, python, text], python, printed=False) is None
-    changed = rewritten(CHAPTER, [Difference("chapter.md", text, ("1",))])
-    assert changed == CHAPTER.replace("```text\nold", "```text\n1")
-    missing = rewritten(CHAPTER, [Difference("chapter.md", python, ("1",), insert=True)])
-    assert "print(1)\n```\n\n```text\n1\n```\n\nProse.\n" in missing
+    assert [output_of(CHAPTER, blocks, block) for block in (python, other)] == [text, None]
+    different = [Difference("chapter.md", text, ("1",)), Difference("chapter.md", other, ("2",), insert=True)]
+    wanted = CHAPTER.replace("```text\nold", "```text\n1").replace("(2)\n```", "(2)\n```\n\n```text\n2\n```")
+    assert rewritten(CHAPTER, different) == wanted
 
 
 def test_the_learners_files_are_set_as_ordered(course):

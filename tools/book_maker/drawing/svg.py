@@ -45,12 +45,7 @@ Point = tuple[float, float]
 
 def number(value: float, spec: str = ".2f") -> str:
     """Return a number as a figure prints it: with a true minus sign, infinity as a sign, never a negative zero."""
-    if math.isinf(value):
-        return MINUS + INFINITY if value < 0 else INFINITY
-    printed = format(value, spec)
-    if printed.startswith("-") and not any(digit in printed for digit in "123456789"):
-        printed = printed[1:]
-    return printed.replace("-", MINUS)
+    return format(value, f"z{spec}").replace("inf", INFINITY).replace("-", MINUS)
 
 
 def text_width(line: str, size: Size = "normal", *, mono: bool = False) -> float:
@@ -175,11 +170,8 @@ class Drawing:
             left = x - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
             start = f'<text class="{classes}" text-anchor="{anchor}" x="{_n(x)}" y="{_n(base)}">'
             if line.strip():
-                self._add(
-                    f"{start}{escape(line, quote=False)}</text>",
-                    (left, base - 0.8 * SIZES[size]),
-                    (left + wide, base + 3),
-                )
+                corners = (left, base - 0.8 * SIZES[size]), (left + wide, base + 3)
+                self._add(f"{start}{escape(line, quote=False)}</text>", *corners)
                 self._least_letter = min(self._least_letter, SIZES[size])
 
     def heading(self, x: float, y: float, words: str, anchor: Anchor = "middle", kind: str = "plain") -> None:
@@ -318,9 +310,7 @@ class Drawing:
             self._rectangle(f"cell {fill}", left, top, width, height)
             if printed := str(value) if words else number(value, spec) if spec is not None else "":
                 if text_width(printed, "small", mono=True) > width:
-                    raise ValueError(
-                        f"{printed!r} does not fit into a cell {width:g} wide; make it wider or round more"
-                    )
+                    raise ValueError(f"{printed!r} does not fit into a cell {width:g} wide; widen it or round more")
                 ink = "muted" if hidden[row, column] else _readable(str(kinds[row, column]))
                 self.text(left + width / 2, top + height / 2, printed, mono=True, kind=ink)
         for row, label in enumerate(_labels(rows, grid.shape[0], "rows")):

@@ -3,8 +3,14 @@
 from functools import cache
 
 import numpy as np
+from max.experimental import functional as F
 
 from checker.course.paths import SMALL_MODEL
+from checker.max_adapter.runtime import listeners, prepare, tensor
+from checker.session.printer import telling_of_compiling
+from play.tokens import load_tokenizer
+from solutions.solution_12 import next_token_probabilities
+from solutions.solution_13 import load_pretrained
 from tools.book_maker.drawing.svg import Drawing
 
 PROMPT = "Call me"
@@ -29,13 +35,6 @@ def loop(draw: Drawing) -> None:
 @cache
 def _logits() -> np.ndarray:  # -> [vocab]
     """Return what the small model gives for the token after the prompt."""
-    from max.experimental import functional as F
-
-    from checker.max_adapter.runtime import listeners, prepare, tensor
-    from checker.session.printer import telling_of_compiling
-    from play.tokens import load_tokenizer
-    from solutions.solution_13 import load_pretrained
-
     prepare()
     ids = load_tokenizer(SMALL_MODEL).encode(PROMPT).ids
     with F.lazy():
@@ -46,9 +45,6 @@ def _logits() -> np.ndarray:  # -> [vocab]
 
 def likeliest(count: int, temperature: float = 1.0) -> list[tuple[str, float]]:
     """Return the tokens that the small model finds likeliest after the prompt, with their probabilities."""
-    from play.tokens import load_tokenizer
-    from solutions.solution_12 import next_token_probabilities
-
     tokenizer, logits = load_tokenizer(SMALL_MODEL), _logits()
     probabilities = next_token_probabilities(logits[None], temperature=temperature)[0]
     return [(tokenizer.decode([int(token)]), float(probabilities[token])) for token in logits.argsort()[::-1][:count]]

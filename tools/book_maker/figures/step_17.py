@@ -17,26 +17,18 @@ VOCAB = 4
 def shapes(draw: Drawing) -> None:
     """One product forward, and two of the same size backward: each sums over the axis that its factors share."""
     products = {
-        "forward": (("x", "tokens", "in", "plain"), ("Wᵀ", "in", "out", "plain"), ("y", "tokens", "out", "plain")),
-        "backward, to x": (
-            ("∇y", "tokens", "out", "accent"),
-            ("W", "out", "in", "plain"),
-            ("∇x", "tokens", "in", "accent"),
-        ),
-        "backward, to W": (
-            ("∇yᵀ", "out", "tokens", "accent"),
-            ("x", "tokens", "in", "plain"),
-            ("∇W", "out", "in", "accent"),
-        ),
+        "forward": (("x", "tokens", "in"), ("Wᵀ", "in", "out"), ("y", "tokens", "out")),
+        "backward, to x": (("∇y", "tokens", "out"), ("W", "out", "in"), ("∇x", "tokens", "in")),
+        "backward, to W": (("∇yᵀ", "out", "tokens"), ("x", "tokens", "in"), ("∇W", "out", "in")),
     }
     top = 0.0
     for name, factors in products.items():
-        high, x = max(LENGTHS[rows] for _, rows, _, _ in factors), 0.0
+        high, x = max(LENGTHS[rows] for _, rows, _ in factors), 0.0
         middle = top + high / 2
         draw.text(0, top - 14, name, "start", bold=True)
-        for (factor, rows, columns, kind), sign in zip(factors, ("@", "=", ""), strict=True):
+        for (factor, rows, columns), sign in zip(factors, ("@", "=", ""), strict=True):
             height, width = LENGTHS[rows], LENGTHS[columns]
-            label = f"{factor}\n[{rows}, {columns}]"
+            label, kind = f"{factor}\n[{rows}, {columns}]", "accent" if factor.startswith("∇") else "plain"
             draw.box(x, middle - height / 2, width, height, label, kind, size="small", round=0)
             x += width + SIGN
             draw.text(x - SIGN / 2, middle, sign, size="normal", mono=True)

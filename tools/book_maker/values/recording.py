@@ -60,33 +60,17 @@ def training() -> dict[str, Any]:
 
 def tiles() -> dict[str, Any]:
     """Return what the pictures of step 21 begin with: what the chapter's figures show."""
-    return {
-        "scores": step_21.SCORES,
-        "block": step_21.BLOCK,
-        "length": step_21.LENGTH,
-        "queries": step_21.QUERIES,
-        "keys": step_21.KEYS,
-    }
+    return {name.lower(): getattr(step_21, name) for name in ("SCORES", "BLOCK", "LENGTH", "QUERIES", "KEYS")}
 
 
 RECORDED: dict[str, Callable[[], dict[str, Any]]] = {
-    "attention": attention,
-    "sampling": sampling,
-    "cache": cache,
-    "tiles": tiles,
-    "training": training,
+    function.__name__: function for function in (attention, sampling, cache, tiles, training)
 }
 
 
 def file_of(name: str) -> Path:
     """Return the file of what was recorded for a picture."""
     return WIDGETS / f"{name}.data.js"
-
-
-def as_script(name: str, recorded: dict[str, Any]) -> str:
-    """Return what was recorded as a script."""
-    data = json.dumps(recorded, ensure_ascii=False, separators=(",", ":"))
-    return f"widgets.record({json.dumps(name)}, {data});\n"
 
 
 def read(name: str) -> dict[str, Any]:
@@ -98,4 +82,5 @@ def record(names: list[str]) -> None:
     """Run the model for some pictures, and write what they show."""
     prepare()
     for name in names:
-        file_of(name).write_text(as_script(name, RECORDED[name]()), encoding="utf-8")
+        data = json.dumps(RECORDED[name](), ensure_ascii=False, separators=(",", ":"))
+        file_of(name).write_text(f"widgets.record({json.dumps(name)}, {data});\n", encoding="utf-8")
