@@ -13,7 +13,7 @@ import sys
 from checker.course.paths import SMALL_MODEL
 
 
-def stage() -> None:
+def write() -> None:
     """Compile the small model with its cache and without; under the caller's hook, only its graphs are taken."""
     from checker.max_adapter.graphs import StagedError
     from play.engine import Writer
@@ -23,27 +23,20 @@ def stage() -> None:
             Writer(cache=cache)
 
 
-def serve_once() -> None:
+async def serve() -> None:
     """Start the process that runs the served model, and end it when it is ready."""
     from play.serving.max.server import Served
     from play.serving.options import Options
 
-    async def start_and_end() -> None:
-        async with Served(Options(SMALL_MODEL), keys=None).model():
-            pass
-
-    asyncio.run(start_and_end())
-
-
-def main() -> None:
-    """Carry out what the command line says."""
-    if sys.argv[1] == "serving":
-        return serve_once()
-    from checker.max_adapter import graphs, runtime
-
-    runtime.prepare()
-    graphs.compile_set("play", stage)
+    async with Served(Options(SMALL_MODEL), keys=None).model():
+        pass
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1] == "serving":
+        asyncio.run(serve())
+    else:
+        from checker.max_adapter import graphs, runtime
+
+        runtime.prepare()
+        graphs.compile_set("play", write)

@@ -8,36 +8,27 @@ request takes places, and its validation says how many. This knows no name of MA
 from __future__ import annotations
 
 import asyncio
-import functools
 import json
 from typing import Any
 
-from prometheus_client import CONTENT_TYPE_LATEST, Counter, Gauge, disable_created_metrics, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, Gauge, generate_latest
 from starlette.applications import Starlette
-from starlette.authentication import AuthenticationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
-from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from play.serving.keys import Keys
 from play.serving.options import BODY_SECONDS, LARGEST_BODY
-from play.serving.records import CURRENT, PROBES, Record, Recording
-from play.serving.service import Service, error, retry_after
-from play.serving.validation import InvalidRequest, ModelLimits, validated
+from play.serving.records import CLIENT_LEFT, CURRENT, PATHS, PROBES, Recording
+from play.serving.service import Service, refusal
+from play.serving.validation import ModelLimits, validated
 
-#: MAX's server has other paths, and some of them change its state.
-PATHS = {"/v1/completions": "POST", "/v1/models": "GET", "/version": "GET"}
-
-disable_created_metrics()  # a series for each counter, which nobody reads
-REQUESTS = Counter("gpt2_requests", "Requests that have ended, by path and status.", ["path", "status"])
-READY = Gauge("gpt2_ready", "1 if requests are taken.")
 RUNNING = Gauge("gpt2_texts_running", "Texts in the batch.")
 WAITING = Gauge("gpt2_texts_waiting", "Texts that wait for a place in the batch.")
-RESTARTS = Gauge("gpt2_model_restarts", "How often the model was started again.")
 
 
 def front(service: Service, limits: ModelLimits, keys: Keys | None) -> Starlette:
@@ -48,18 +39,15 @@ def front(service: Service, limits: ModelLimits, keys: Keys | None) -> Starlette
         limits: what the model can answer.
         keys: one of which a request needs, if there are any.
     """
-    READY.set_function(lambda: service.obstacle() is None)
     RUNNING.set_function(lambda: service.running)
     WAITING.set_function(lambda: service.taken - service.running)
-    RESTARTS.set_function(lambda: service.restarts)
 
     async def health(request: Request) -> Response:
         return JSONResponse({"status": "alive"})
 
     async def ready(request: Request) -> Response:
-        if obstacle := service.obstacle() or service.stuck():
-            why, seconds = obstacle
-            return JSONResponse({"status": "not ready", "why": why}, 503, retry_after(seconds))
+        if why := service.obstacle():
+            raise HTTPException(503, why)
         return JSONResponse({"status": "ready"})
 
     async def metrics(request: Request) -> Response:
@@ -71,30 +59,31 @@ def front(service: Service, limits: ModelLimits, keys: Keys | None) -> Starlette
         prompt = content["prompt"]
         several = isinstance(prompt, list) and not isinstance(prompt[0], int)
         CURRENT.get().texts = len(prompt) if several else 1
-        return functools.partial(_pass_on, service, json.dumps(content).encode())
+        unread = [json.dumps(content).encode()]
 
-    middleware = [Middleware(Recording, [_count, Record.log])]
-    if keys is not None:
-        middleware.append(Middleware(AuthenticationMiddleware, keys, _no_key))
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            async def receive_body_first() -> Message:
+                return {"type": "http.request", "body": unread.pop()} if unread else await receive()
+
+            await service(scope, receive_body_first, send)
+
+        return answer
+
     endpoints: dict[str, Any] = {"/health": health, "/ready": ready, "/metrics": metrics, "/v1/completions": complete}
-    handlers: Any = {HTTPException: _refused, InvalidRequest: _invalid, ClientDisconnect: _gone}
-    app = Starlette(
-        routes=[
-            Route(path, endpoints.get(path, service), methods=[PATHS.get(path, "GET")]) for path in (*PATHS, *PROBES)
-        ],
-        middleware=middleware,
-        exception_handlers=handlers,
-    )
-    app.router.redirect_slashes = False
-    return app
+    routes = [Route(path, endpoints.get(path, service), methods=[PATHS.get(path, "GET")]) for path in (*PATHS, *PROBES)]
+    middleware = [Middleware(Recording)]
+    if keys is not None:
+        asked = {"www-authenticate": "Bearer"}
+        middleware.append(Middleware(AuthenticationMiddleware, keys, lambda _, why: refusal(401, str(why), asked)))
+    handlers: Any = {HTTPException: _refused}
+    return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
 
 
 async def read_body(request: Request) -> bytes:
     """Return the body of a request.
 
     Raises:
-        HTTPException: it is too large, or does not come in time.
-        ClientDisconnect: the client has gone.
+        HTTPException: it is too large, or does not come in time, or the client has gone.
     """
     body = bytearray()
     try:
@@ -106,42 +95,15 @@ async def read_body(request: Request) -> bytes:
     except TimeoutError:
         late = f"the body did not come within {BODY_SECONDS:g} s"
         raise HTTPException(408, late, {"connection": "close"}) from None
+    except ClientDisconnect:
+        raise HTTPException(CLIENT_LEFT, "nobody is left to read this") from None
     return bytes(body)
 
 
-async def _pass_on(service: Service, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-    """Give the same request another body, and have it answered."""
-    unread = [body]
-
-    async def receive_body_first() -> Message:
-        return {"type": "http.request", "body": unread.pop()} if unread else await receive()
-
-    dropped = (b"content-length", b"transfer-encoding", b"expect")
-    headers = [(name, value) for name, value in scope["headers"] if name not in dropped]
-    headers.append((b"content-length", str(len(body)).encode()))
-    await service({**scope, "headers": headers}, receive_body_first, send)
-
-
-def _count(record: Record) -> None:
-    REQUESTS.labels(record.path if record.path in PATHS else "other", str(record.outcome)).inc()
-
-
-def _no_key(connection: HTTPConnection, problem: AuthenticationError) -> Response:
-    return JSONResponse(error(401, str(problem)), 401, {"www-authenticate": "Bearer"})
-
-
 def _refused(request: Request, problem: HTTPException) -> Response:
-    path, detail, headers = request.url.path, problem.detail, problem.headers or {}
-    if problem.status_code == 404:
+    path, status, detail = request.url.path, problem.status_code, problem.detail
+    if type(problem) is HTTPException and status == 404:  # Starlette's own; another model is invalid
         detail = f"nothing is served at {path[:80]}; the paths are {', '.join([*PATHS, *PROBES])}"
-    elif problem.status_code == 405:
+    elif status == 405:
         detail = f"{path} takes {PATHS.get(path, 'GET')}, not {request.method}"
-    return JSONResponse(error(problem.status_code, detail), problem.status_code, headers)
-
-
-def _invalid(request: Request, problem: InvalidRequest) -> Response:
-    return JSONResponse(error(problem.status, str(problem)), problem.status)
-
-
-def _gone(request: Request, problem: ClientDisconnect) -> Response:
-    return Response(status_code=400)  # nobody is left to read it
+    return refusal(status, detail, problem.headers)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 from pathlib import Path
 
 from starlette.authentication import AuthCredentials, AuthenticationBackend, AuthenticationError, SimpleUser
@@ -18,6 +17,7 @@ from starlette.requests import HTTPConnection
 from play.serving.options import CannotServe, Options
 from play.serving.records import PROBES
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")  # where only this machine can ask
 WANTED = "the key is missing or is not one of this server's; send it as the header `Authorization: Bearer KEY`"
 
 
@@ -35,21 +35,13 @@ class Keys(AuthenticationBackend):
         """
         try:
             lines = [line.strip() for line in self.path.read_bytes().splitlines()]
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "it has no such name"
-            raise CannotServe(f"the file of --api-key cannot be read ({why}); it has one key per line") from None
+        except OSError as error:
+            why = f"the file of --api-key cannot be read ({error.strerror}); it has one key per line"
+            raise CannotServe(why) from None
         keys = [line for line in lines if line and not line.startswith(b"#")]
         if not keys:
             raise CannotServe("the file of --api-key has no key; write one per line")
         return [hashlib.sha256(key).digest() for key in keys]
-
-    def fits(self, key: bytes) -> bool:
-        """Return whether this is one of the keys that the file has at this moment."""
-        try:
-            matches = [hmac.compare_digest(hashlib.sha256(key).digest(), digest) for digest in self.digests()]
-        except CannotServe:
-            return False
-        return any(matches)  # after all comparisons
 
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, SimpleUser] | None:
         """Let a request with a key pass.
@@ -57,32 +49,30 @@ class Keys(AuthenticationBackend):
         Raises:
             AuthenticationError: it has none.
         """
-        if conn.scope["path"] not in PROBES:
-            scheme, _, key = ",".join(conn.headers.getlist("authorization")).partition(" ")
-            if scheme.lower() != "bearer" or not self.fits(key.strip().encode("latin-1")):
-                raise AuthenticationError(WANTED)
+        if conn.scope["path"] in PROBES:
+            return None
+        scheme, _, key = ",".join(conn.headers.getlist("authorization")).partition(" ")
+        digest = hashlib.sha256(key.strip().encode("latin-1")).digest()
+        try:
+            matches = [hmac.compare_digest(digest, other) for other in self.digests()]
+        except CannotServe:
+            matches = []
+        if scheme.lower() != "bearer" or not any(matches):  # after all comparisons
+            raise AuthenticationError(WANTED)
         return None
 
 
-def keys_of(options: Options, no_key: bool) -> Keys | None:
+def keys_of(options: Options) -> Keys | None:
     """Return the keys that requests need. Without them only this machine may ask, unless anybody who can reach it may.
 
     Raises:
         CannotServe: there are no keys where there must be some.
     """
-    if options.api_key and no_key:
+    if options.api_key and options.no_key:
         raise CannotServe("--api-key and --no-key exclude each other; leave one out")
-    if not (options.api_key or no_key or is_loopback(options.host)):
+    if not (options.api_key or options.no_key or options.host in LOOPBACK):
         raise CannotServe(
             f"--host {options.host} lets other machines ask; give --api-key FILE, a file with one key per line, "
             "or say --no-key if something in front of this server decides who may ask"
         )
     return Keys(options.api_key) if options.api_key else None
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach an address; of names, this is known of ``localhost`` alone."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from checker.course.installed import needed_version
 from checker.course.steps import QUANTIZATION
 from play.own_steps import use_mine
 
-#: Environment variables, for the processes that MAX and Ray start: whose modules run, if not the reference's; whether
-#: linear layers run by the kernel of ``play/kernels``; the format that matrices are rounded to.
-MODULES, KERNELS, QUANTIZE = "GPT2_MODULES", "GPT2_KERNELS", "GPT2_QUANTIZE"
+#: The environment variable that tells the processes of MAX and Ray what :func:`of_the_model` returns there, as JSON.
+OF_THE_MODEL = "GPT2_SERVED"
 
 #: At most, of a text that waits, in all processes of a server; ``tests/dev/play/test_serve.py`` measures it.
 WAITING_MB = 0.25
 LARGEST_BODY = 1 << 20  # bytes; a full context of tokens has a few thousand
 BODY_SECONDS = 30.0  # in which all of it must have come
+
+
+Tell = Callable[[str], None]  # says how far along the server is
 
 
 class CannotServe(Exception):
@@ -43,6 +48,19 @@ class Options:
     log_json: bool = False
     verbose: bool = False
     api_key: Path | None = None  # a file of keys, one of which a request needs
+    no_key: bool = False  # let other machines ask without a key
+    replicas: int = 1  # how many servers share the requests; more than one run in Ray Serve
+    mine: bool = False  # serve the learner's steps
+    fill_in: bool = False  # take the reference's step where there is none of the learner's
+    anyway: bool = False  # also run a step that a check refused
+    kernels: bool = False  # run linear layers by the kernels of play/kernels
+    quantize: str | None = None  # the format that matrices are rounded to, as in step 22; the texts may change
+
+
+def of_the_model() -> dict[str, Any]:
+    """Return the options of the server that started this process, as far as they concern the model."""
+    options: dict[str, Any] = json.loads(os.environ.get(OF_THE_MODEL, "{}"))
+    return options
 
 
 def check_version() -> None:
@@ -65,7 +83,7 @@ def check_version() -> None:
 
 @functools.cache
 def choose_modules() -> list[str]:
-    """Let solutions mean the learner's steps if the environment says so; return what to tell the user about that.
+    """Let solutions mean the learner's steps if that was chosen; return what to tell the user about that.
 
     Call it in every process of the server, before any solution is imported.
 
@@ -73,6 +91,6 @@ def choose_modules() -> list[str]:
         NotWritten: steps are not complete, and the reference may not stand in.
         CheckFailed: the last check of a step failed, and it may not run anyway.
     """
-    chosen = os.environ.get(MODULES, "").split()
-    more = [QUANTIZATION] if QUANTIZE in os.environ else []
-    return use_mine(fill_in="fill-in" in chosen, anyway="anyway" in chosen, more=more) if chosen else []
+    options = of_the_model()
+    more = [QUANTIZATION] if options.get("quantize") else []
+    return use_mine(fill_in=options["fill_in"], anyway=options["anyway"], more=more) if options.get("mine") else []

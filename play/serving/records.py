@@ -1,4 +1,4 @@
-"""A record of every request, under an id that the client may choose; the log and the metrics are made of these."""
+"""A record of every request, under an id that the client may choose; log and count are made of it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from prometheus_client import Counter, disable_created_metrics
 from pythonjsonlogger.json import JsonFormatter
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+#: MAX's server has other paths, and some of them change its state.
+PATHS = {"/v1/completions": "POST", "/v1/models": "GET", "/version": "GET"}
 PROBES = ("/health", "/ready", "/metrics")  # they need no key, and would fill the log
 ID = "x-request-id"
 VALID_ID = re.compile(r"[\w.:=+/-]{1,128}", re.ASCII)  # nothing that could end a line of a log, or a header
 CLIENT_LEFT = 499  # as nginx counts a request whose client went away first
 LAST_EVENT = b"data: [DONE]"  # of a stream; a client that has it may hang up
-LONGEST_PATH = 200  # characters of it in the log
 LOGGER = logging.getLogger("play.serving")  # writes nothing until `log_as_json`
+
+disable_created_metrics()  # a series for each counter, which nobody reads
+REQUESTS = Counter("gpt2_requests", "Requests that have ended, by path and status.", ["path", "status"])
 
 
 @dataclass
@@ -39,21 +43,19 @@ class Record:
     texts: int = 0  # how many the request asks for
     prompt_tokens: int = 0
     generated_tokens: int = 0
-    first_token_seconds: float | None = None
     ended: str = ""  # why the request was ended before its time
     error: int = 0  # the status that this has; a stream has begun with another one
-    model_id: str = ""  # the id that MAX gave it, which MAX's own log has
 
     @property
     def outcome(self) -> int:
         """The status by which the request is counted, whatever its answer began with."""
         return self.error or (self.status if self.complete else CLIENT_LEFT)
 
-    def log(self) -> None:
-        """Log the request, which has ended. Nothing of its text, and no key, is in it."""
-        fields = {**vars(self), "path": self.path[:LONGEST_PATH], "seconds": round(self.seconds, 4)}
-        extra = {name: value for name, value in fields.items() if value not in (None, "") and name != "began"}
-        LOGGER.info("request", extra=extra)
+    def end(self) -> None:
+        """Count and log the request, which has ended. Nothing of its text, and no key, is in the log."""
+        self.seconds = round(time.monotonic() - self.began, 4)
+        REQUESTS.labels(self.path if self.path in PATHS else "other", str(self.outcome)).inc()
+        LOGGER.info("request", extra={name: value for name, value in vars(self).items() if name != "began"})
 
 
 #: The record of the request that is being answered; in the tasks that MAX starts for it, too.
@@ -61,28 +63,27 @@ CURRENT: ContextVar[Record] = ContextVar("record")
 
 
 class Recording:
-    """Keeps a record of each request, gives the answer the request's id, and hands the record on at the end.
+    """Keeps a record of each request, and gives the answer the request's id.
 
     Args:
         app: what answers.
-        listeners: called with each record, once there is nothing to add.
     """
 
-    def __init__(self, app: ASGIApp, listeners: list[Callable[[Record], None]]) -> None:
-        self.app, self.listeners = app, listeners
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http" or scope["path"] in PROBES:
             return await self.app(scope, receive, send)
-        sent = Headers(scope=scope).get(ID, "")
-        record = Record(sent if VALID_ID.fullmatch(sent) else uuid.uuid4().hex, scope["method"], scope["path"])
+        wanted = Headers(scope=scope).get(ID, "")
+        record = Record(wanted if VALID_ID.fullmatch(wanted) else uuid.uuid4().hex, scope["method"], scope["path"])
         CURRENT.set(record)  # for this task alone: each request has its own
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                record.status, record.model_id = message["status"], headers.get(ID, "")
+                record.status = message["status"]
                 record.stream = headers.get("content-type", "").startswith("text/event-stream")
                 headers[ID] = record.id
             else:  # before it is sent: the client may hang up at once
@@ -96,9 +97,7 @@ class Recording:
             record.error = 0 if record.complete else 500  # so the server answers, or cuts off what has begun
             raise
         finally:
-            record.seconds = time.monotonic() - record.began
-            for listener in self.listeners:
-                listener(record)
+            record.end()
 
 
 def log_as_json() -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
+from starlette.exceptions import HTTPException
 
 LONGEST_VALUE = 80  # characters of a value that a message repeats
 MOST_CHOICES = 128  # texts that one request may ask for
@@ -21,22 +21,19 @@ MOST_STOPS = 16  # MAX looks for each of them after every token
 LONGEST_STOP = 128  # characters; a text keeps its stops while it waits, and many may wait
 MOST_STOP_TOKENS = 128
 SEED_OF_ZERO = 1 << 62  # MAX takes seed 0 for no seed at all
-NOT_OFFERED = {"echo": False, "logprobs": None, "suffix": None, "best_of": 1, "logit_bias": None}
-WITHOUT_EFFECT = {  # MAX takes any other value and ignores it: its sampler is compiled without them, min_p on a CPU
-    "frequency_penalty": 0,
-    "presence_penalty": 0,
-    "repetition_penalty": 1,
-    "min_tokens": 0,
-    "min_p": 0,
+ONLY = {  # what these fields may be; MAX ignores most others, since its sampler is compiled without them
+    **dict.fromkeys(("logprobs", "suffix", "logit_bias")),
+    **dict.fromkeys(("frequency_penalty", "presence_penalty", "min_tokens", "min_p"), 0),
+    **dict.fromkeys(("repetition_penalty", "best_of"), 1),
+    "echo": False,
 }
 
 
-class InvalidRequest(Exception):
+class InvalidRequest(HTTPException):
     """A request that MAX never sees: the status of the answer, and what to do."""
 
     def __init__(self, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.status = status
+        super().__init__(status, message)
 
 
 @dataclass(frozen=True)
@@ -47,8 +44,7 @@ class ModelLimits:
     n_positions: int
     vocab_size: int
     encode: Callable[[str], list[int]]  # text -> token ids
-    most_choices: int = MOST_CHOICES  # texts of one request: no more than the server takes at once
-    longest_prompt: float = math.inf  # characters that can fit into the context, as long as tokens can be
+    most_choices: int = MOST_CHOICES  # texts of one request
 
 
 def _as_list(prompt: object) -> object:
@@ -68,14 +64,15 @@ def _number(kind: Any, least: float, most: float) -> tuple[Any, str]:
     return Annotated[kind | None, Field(ge=least, le=most)], words
 
 
-def _only(value: float) -> tuple[Any, str]:
+def _only(value: Any) -> tuple[Any, str]:
+    if value is None or value is False:
+        return Literal[value, None], "left out; it is not offered here"
     return Annotated[float | None, Field(ge=value, le=value)], f"{value} or left out; nothing else is offered here"
 
 
 Stop = Annotated[str, Field(min_length=1, max_length=LONGEST_STOP)]
 Stops = Stop | Annotated[list[Stop], Field(max_length=MOST_STOPS)] | None
 StopTokens = Annotated[list[int], Field(max_length=MOST_STOP_TOKENS)] | None
-STREAM_OPTIONS = '{"include_usage": true}, or left out, and only with "stream": true'
 
 
 @functools.cache
@@ -83,19 +80,18 @@ def completion_request(limits: ModelLimits) -> type[BaseModel]:
     """Make the type of a request to this model; each field's description says what it may be."""
     fields = {
         "model": (Literal[limits.name], f"{json.dumps(limits.name)}, which is served here"),
-        **{name: (Literal[value, None], "left out; it is not offered here") for name, value in NOT_OFFERED.items()},
-        **{name: _only(value) for name, value in WITHOUT_EFFECT.items()},
+        **{name: _only(value) for name, value in ONLY.items()},
         "prompt": (Prompts, PROMPTS),
         "max_tokens": _number(int, 1, limits.n_positions),
         "temperature": _number(float, 0, 2),
         "top_p": (Annotated[float | None, Field(gt=0, le=1)], "a number above 0, up to 1"),
         "top_k": _number(int, -1, limits.vocab_size),
         "seed": _number(int, 0, 2**63 - 1),
-        "n": _number(int, 1, min(MOST_CHOICES, limits.most_choices)),
+        "n": _number(int, 1, limits.most_choices),
         "stop": (Stops, f"a text, or a list of at most {MOST_STOPS} texts, each of 1 to {LONGEST_STOP} characters"),
         "stop_token_ids": (StopTokens, f"a list of at most {MOST_STOP_TOKENS} token ids"),
         "stream": (bool | None, "true or false"),
-        "stream_options": (dict[Literal["include_usage"], bool] | None, STREAM_OPTIONS),
+        "stream_options": (dict[Literal["include_usage"], bool] | None, '{"include_usage": true}, or left out'),
         "ignore_eos": (bool | None, "true or false"),
         "return_token_ids": (bool | None, "true or false"),
         "user": (str | None, "a text; nothing is done with it"),
@@ -118,25 +114,20 @@ def validated(body: bytes, limits: ModelLimits) -> dict[str, Any]:
         raise _in_words(invalid, kind) from invalid
     for prompt in request["prompt"]:
         _check_length(prompt, request.get("max_tokens") or 1, limits)
-    if request.get("stream_options") and not request.get("stream"):
-        raise InvalidRequest(f"stream_options must be {STREAM_OPTIONS}")
     for token in request.get("stop_token_ids", ()):
         _check_token(token, limits)
-    for name in ("user", *WITHOUT_EFFECT):
+    for name in ("user", *ONLY):
         request.pop(name, None)
-    return _every_choice(request, min(MOST_CHOICES, limits.most_choices))
+    return _every_choice(request, limits.most_choices)
 
 
 def _in_words(invalid: ValidationError, kind: type[BaseModel]) -> InvalidRequest:
     error = invalid.errors(include_url=False)[0]
-    if "recursion limit" in error["msg"]:
-        return InvalidRequest("the body nests lists or objects too deeply; a request needs a list of lists at most")
     if not error["loc"]:
         return InvalidRequest(f'the body must be a JSON object, {{"prompt": …}}: {error["msg"]}')
     name, value = str(error["loc"][0]), json.dumps(error["input"])[:LONGEST_VALUE]
     if error["type"] == "extra_forbidden":
-        served = (field for field in kind.model_fields if field not in {*NOT_OFFERED, *WITHOUT_EFFECT})
-        known = f"the fields that are served are {', '.join(served)}"
+        known = f"the fields that are served are {', '.join(field for field in kind.model_fields if field not in ONLY)}"
         return InvalidRequest(f"{name[:LONGEST_VALUE]} must be left out; {known}")
     message = f"{name} = {value} must be {kind.model_fields[name].description}"
     return InvalidRequest(message, 404 if name == "model" else 400)
@@ -149,11 +140,6 @@ def _check_token(token: int, limits: ModelLimits) -> None:
 
 def _check_length(prompt: str | list[int], wanted: int, limits: ModelLimits) -> None:
     """Refuse a prompt that leaves no room in the context for its continuation, or a token with no row in the table."""
-    if isinstance(prompt, str) and len(prompt) > limits.longest_prompt:  # a megabyte would take a second to encode
-        raise InvalidRequest(
-            f"the prompt has {len(prompt)} characters; the model's context has {limits.n_positions} tokens, "
-            f"which are at most {limits.longest_prompt} characters. Shorten the prompt"
-        )
     ids = limits.encode(prompt) if isinstance(prompt, str) else prompt
     for token in ids:
         _check_token(token, limits)
@@ -173,8 +159,6 @@ def _every_choice(request: dict[str, Any], most: int) -> dict[str, Any]:
         raise InvalidRequest(f"{asked} are more than {most}; split the request")
     if len(choices) > 1 and request.get("stream"):
         raise InvalidRequest("one request streams one text; send a request for each")
-    if request.get("seed") is not None:
-        if count > 1:
-            raise InvalidRequest(f"n = {count} with one seed gives {count} identical texts; send one request per seed")
+    if "seed" in request:
         request["seed"] = request["seed"] or SEED_OF_ZERO
     return request | {"prompt": choices if len(choices) > 1 else choices[0]}

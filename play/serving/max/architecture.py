@@ -5,9 +5,8 @@ MAX loads this file in the server and in the process that runs the model (``--cu
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -38,12 +37,13 @@ from max.pipelines.modeling.types import PipelineTask
 
 from checker.max_adapter.paged_cache import MaxPagedCache
 from checker.max_adapter.runtime import let_threads_sleep
+from play.engine import load_quantized
 from play.kernels.modules import with_linear
 from play.kernels.operations import loaded
-from play.serving.options import KERNELS, QUANTIZE
+from play.serving.options import of_the_model
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config
+from solutions.solution_13 import load_pretrained, read_config
 from solutions.solution_15 import ServedGPT2, cache_sizes
 
 
@@ -53,10 +53,6 @@ class ServedByMax(ServedGPT2):
     def __init__(self, config: GPT2Config, params: KVCacheParamInterface) -> None:
         super().__init__(config)
         self.params = params
-
-    def compute_with(self, model: MaxGPT2LMHeadModel) -> None:
-        """Take the modules of another model, whose matrices are rounded."""
-        self.transformer, self.lm_head = model.transformer, model.lm_head
 
     def forward(  # type: ignore[override]
         self, tokens: Tensor, logits_wanted: Tensor, row_offsets: Tensor, *cache: Tensor
@@ -129,41 +125,35 @@ class ServedConfig(ArchConfigWithStoredKVParams, ArchConfigWithKVCache):
 
 
 class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
-    """The model as MAX builds, fills with step 13's weights and compiles it; or with matrices rounded as in step 22."""
+    """The model as MAX builds, fills and compiles it: step 13's, or one with matrices rounded as in step 22."""
 
     model_config_cls = ServedConfig
     batch_processor_cls = Batcher
 
-    def _load_state_dict(self) -> dict[str, Any]:
-        if self.rounded:
-            return dict(self.rounded.parameters)
-        return convert_checkpoint(read_checkpoint(Path(self.pipeline_config.model.model_path)))
-
     @cached_property
-    def rounded(self) -> MaxGPT2LMHeadModel | None:
-        """The model with rounded matrices, if they are wanted."""
-        from play.engine import load_quantized
+    def source(self) -> MaxGPT2LMHeadModel:
+        """The model whose modules and weights are served."""
+        folder, format = Path(self.pipeline_config.model.model_path), of_the_model().get("quantize")
+        return load_quantized(folder, format) if format else load_pretrained(folder)
 
-        format = os.environ.get(QUANTIZE)
-        return load_quantized(Path(self.pipeline_config.model.model_path), format) if format else None
+    def _load_state_dict(self) -> dict[str, Any]:
+        return dict(self.source.parameters)
 
     def _create_model_config(self, state_dict: dict[str, Any]) -> ServedConfig:
         return ServedConfig.initialize(self.pipeline_config, max_seq_len=self.max_seq_len)
 
     def _instantiate_module(self, model_config: ServedConfig) -> ServedByMax:
-        model = ServedByMax(model_config.gpt2, self.kv_params)
-        if KERNELS in os.environ:
-            with_linear(model)
-        if self.rounded:
-            model.compute_with(self.rounded)
-        model.to(self.devices[0])
-        return model
+        served = ServedByMax(model_config.gpt2, self.kv_params)
+        served.transformer, served.lm_head = self.source.transformer, self.source.lm_head
+        if of_the_model().get("kernels"):
+            with_linear(served)
+        served.to(self.devices[0])
+        return served
 
     def load_model(self) -> Callable[..., ModuleV3Outputs]:
         """Build and compile the model; with the kernels in reach, if it calls them."""
-        with suppress(AttributeError):  # in a MAX that has no such place
-            let_threads_sleep(print)
-        with loaded() if KERNELS in os.environ else nullcontext():
+        let_threads_sleep(print)
+        with loaded() if of_the_model().get("kernels") else nullcontext():
             compiled: Callable[..., ModuleV3Outputs] = super().load_model()
         return compiled
 

@@ -7,27 +7,32 @@ gets ready, and after the process has ended.
 
 from __future__ import annotations
 
+import functools
+import multiprocessing
 import os
+import signal
 import socket
-import time
+import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import uvloop
 from max.driver import DeviceSpec, accelerator_count
-from rich.console import Console
+from max.serve.config import Settings
+from max.serve.telemetry.metrics import MaxMeasurement, MetricClient
+from max.serve.telemetry.process_controller import ProcessMetricClient
 from starlette.types import ASGIApp
 
 from checker.course.paths import ROOT
 from play.serving.front import front
 from play.serving.keys import Keys
-from play.serving.life import GIVEN_UP, listener, live
-from play.serving.max.telemetry import Meter
-from play.serving.options import CannotServe, Options
+from play.serving.life import GIVEN_UP, SIGNALS, live
+from play.serving.options import CannotServe, Options, Tell
+from play.serving.records import CURRENT
 from play.serving.service import ModelEnded, Service
-from play.serving.validation import ModelLimits
+from play.serving.validation import MOST_CHOICES, ModelLimits
 from play.tokens import load_tokenizer
 from solutions.solution_13 import checkpoint_files, checkpoint_folder, read_config
 
@@ -39,6 +44,55 @@ ENVIRONMENT = {  # of this process and of those that MAX starts
     "MAX_SERVE_METRIC_RECORDING_METHOD": "PROCESS",  # with which the model's process measures, too
     "TOKENIZERS_PARALLELISM": "false",
 }
+
+
+class Meter(MetricClient):
+    """What MAX hands its measurements to, which are its own figures: those at ``/metrics``, and those of requests.
+
+    That of the server's process commits them at once; the process that runs the model sends them there through a queue.
+    """
+
+    def __init__(self) -> None:
+        self.queue: Any = multiprocessing.get_context("spawn").Queue()
+        threading.Thread(target=self._commit_batches, daemon=True).start()
+
+    def _commit_batches(self) -> None:
+        while True:
+            for measurement in self.queue.get():
+                measurement.commit()
+
+    def send_measurement(self, metric: MaxMeasurement) -> None:
+        """Take one measurement, and note in the record of its request how many tokens went in and came out."""
+        metric.commit()
+        record, name = CURRENT.get(None), metric.instrument_name
+        if record and name == "maxserve.num_input_tokens":
+            record.prompt_tokens += int(metric.value)
+        elif record and name == "maxserve.num_output_tokens":
+            record.generated_tokens += int(metric.value)
+
+    def cross_process_factory(self, settings: Settings) -> Callable[[], AbstractAsyncContextManager[MetricClient]]:
+        """Return what makes the client of the process that runs the model."""
+        return functools.partial(_client_of_the_model, self.queue)
+
+
+@asynccontextmanager
+async def _client_of_the_model(queue: Any) -> AsyncIterator[MetricClient]:
+    """Make the client. MAX does this first in that process, so this also ties its end to that of the server.
+
+    It ends with the server alone. A signal may go to all processes of a group, as systemd and a terminal send it, and
+    requests go on meanwhile.
+    """
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_server, daemon=True).start()
+    yield ProcessMetricClient(queue)
+
+
+def _end_with_the_server() -> None:
+    server = multiprocessing.parent_process()
+    assert server, "MAX starts this process by multiprocessing"
+    server.join()
+    os._exit(1)
 
 
 class Served:
@@ -56,21 +110,15 @@ class Served:
     def __init__(self, options: Options, keys: Keys | None) -> None:
         if options.device == "gpu" and not accelerator_count():
             raise CannotServe("there is no GPU that MAX can use here; leave --device out to serve from the CPU")
+        self.options, self.settings = options, prepare_server(options)
         self.folder = checkpoint_folder(options.model)
         self.name = self.folder.resolve().name if Path(options.model).is_dir() else str(options.model)
         config, tokenizer = read_config(self.folder), load_tokenizer(self.folder)
+        most = min(MOST_CHOICES, options.batch + options.queue)
         limits = ModelLimits(
-            self.name,
-            config.n_positions,
-            config.vocab_size,
-            lambda text: tokenizer.encode(text).ids,
-            most_choices=options.batch + options.queue,
-            # a character of a token stands for a byte of the text
-            longest_prompt=config.n_positions * max(map(len, tokenizer.get_vocab())),
+            self.name, config.n_positions, config.vocab_size, lambda text: tokenizer.encode(text).ids, most
         )
-        meter = Meter()
-        self.options, self.settings = options, prepare_server(options, meter)
-        self.service = Service(options.batch, options.queue, options.time_limit, lambda: meter.last_batch)
+        self.service = Service(options.batch, options.queue, options.time_limit)
         self.front = front(self.service, limits, keys)
         self.pipeline = self._pipeline()
 
@@ -94,9 +142,7 @@ class Served:
         PIPELINE_REGISTRY._import_custom_architectures([ARCHITECTURE])
         config = PipelineConfig.from_args(arguments)
         made = PIPELINE_REGISTRY.retrieve_factory(config, task=PipelineTask.TEXT_GENERATION)
-        return ServingTokenGeneratorSettings(
-            model_factory=made.factory, pipeline_config=config, tokenizer=made.tokenizer, memory_plan=made.memory_plan
-        )
+        return ServingTokenGeneratorSettings(made.factory, config, made.tokenizer, memory_plan=made.memory_plan)
 
     @asynccontextmanager
     async def model(self) -> AsyncIterator[ASGIApp]:
@@ -112,11 +158,11 @@ class Served:
         try:
             async with api_server.lifespan(app, self.settings, self.pipeline, app.state.zmq_endpoint_base):
                 yield app
-        except SubprocessExit as ended:
+        except (SubprocessExit, RuntimeError, ExceptionGroup) as ended:  # the others if it was not ready yet
             raise ModelEnded(str(ended)) from None
 
 
-def prepare_server(options: Options, meter: Meter) -> Any:
+def prepare_server(options: Options) -> Any:
     """Change, in this process, what MAX's server has no argument for, and return its settings; call it once.
 
     It sets the environment that MAX's settings and processes read, gives our client to what MAX measures, and leaves
@@ -125,14 +171,10 @@ def prepare_server(options: Options, meter: Meter) -> Any:
     for variable, value in ENVIRONMENT.items():
         os.environ.setdefault(variable, value)
     from max.serve import api_server, process_control
-    from max.serve.config import Settings
     from max.serve.telemetry.common import configure_logging, configure_metrics
 
-    @asynccontextmanager
-    async def metering(_: object) -> AsyncIterator[Meter]:
-        yield meter
-
-    api_server.start_telemetry_consumer = metering  # type: ignore[assignment]
+    meter: Any = nullcontext(Meter())
+    api_server.start_telemetry_consumer = lambda settings: meter
     process_control._SIGTERM_GRACE = 0.0
     settings = Settings(
         MAX_SERVE_HOST=options.host,
@@ -145,14 +187,13 @@ def prepare_server(options: Options, meter: Meter) -> Any:
     return settings
 
 
-def serve(options: Options, keys: Keys | None, tell: Callable[[str], None]) -> int:
+def serve(options: Options, keys: Keys | None, tell: Tell) -> int:
     """Serve until a signal ends it, ``tell`` how far along it is, and return the exit status.
 
     Raises:
         CannotServe: the port is taken or is not a port, the host is not this machine's, or there is no such device.
         ValueError: the checkpoint cannot be found or read.
     """
-    started = time.perf_counter()
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     try:
         taken = socket.create_server((options.host, options.port), family=family)
@@ -161,19 +202,11 @@ def serve(options: Options, keys: Keys | None, tell: Callable[[str], None]) -> i
         raise CannotServe(f"{why}; choose another --port or --host") from error
     with taken:
         served = Served(options, keys)
-        service = served.service
+        host, port = options.host if family == socket.AF_INET else f"[{options.host}]", taken.getsockname()[1]
         tell(f"MAX gets {served.name} ready; if it has not compiled this model before, that takes a few minutes")
-
-        def ready() -> None:
-            waiting.stop()
-            host, port = options.host if family == socket.AF_INET else f"[{options.host}]", taken.getsockname()[1]
-            after = "again" if service.restarts else f"after {time.perf_counter() - started:.0f} s"
-            tell(f"ready {after} at http://{host}:{port}/v1, where the model is called {served.name}; Ctrl-C ends it")
-
-        keeping = service.keep(served.model, options.restart, tell, ready)
-        listening = listener(served.front, served.settings.http_keepalive_timeout_s)
-        with Console(stderr=True).status("Getting ready") as waiting:  # seen in a terminal alone
-            status = uvloop.run(live(service, keeping, listening, taken, options.grace, tell))
+        ready = f"ready at http://{host}:{port}/v1, where the model is called {served.name}; Ctrl-C ends it"
+        keeping = served.service.keep(served.model, options.restart, tell, ready)
+        status = uvloop.run(live(served.service, keeping, served.front, taken, options.grace, tell))
     if status == GIVEN_UP:
         tell("the process that runs the model ended; the reason is above. `./run s15` checks the model itself")
     return status

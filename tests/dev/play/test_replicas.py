@@ -42,7 +42,7 @@ class Replicas(Server):
         return min(named, key=psutil.Process.create_time)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def replicas(tmp_path_factory):
     file = tmp_path_factory.mktemp("secrets") / "keys"
     file.write_text(KEY)
@@ -52,7 +52,6 @@ def replicas(tmp_path_factory):
 
 def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(replicas):
     server = replicas
-    server.until_ready(2)
     text = server.text("Call me")
     assert "".join(part.choices[0].text for part in server.complete("Call me", stream=True)) == text
     raw = server.client.completions.with_raw_response
@@ -71,9 +70,6 @@ def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(replic
     server.oldest("ray::ServeReplica").kill()
     server.until_ready(3)
     assert server.text("Call me") == text
-    server.oldest("multiprocessing.spawn").kill()  # its replica says that it is not well, and is replaced, too
-    server.until_ready(4)
-    assert [server.text("Call me") for _ in range(6)] == [text] * 6
 
     streams = [server.stream() for _ in range(2)]
     server.process.send_signal(signal.SIGTERM)
