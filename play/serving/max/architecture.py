@@ -152,7 +152,7 @@ class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
 
     def load_model(self) -> Callable[..., ModuleV3Outputs]:
         """Build and compile the model; with the kernels in reach, if it calls them."""
-        let_threads_sleep(print)
+        let_threads_sleep()
         with loaded() if of_the_model().get("kernels") else nullcontext():
             compiled: Callable[..., ModuleV3Outputs] = super().load_model()
         return compiled
