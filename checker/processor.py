@@ -46,9 +46,9 @@ GENERATIONS: dict[str, dict[int, list[tuple[str, Container[int]]]]] = {
 def processor_name(cpuinfo: Path = CPUINFO) -> str:
     """Return the name of the processor and its generation, as far as the system tells them: ``AMD EPYC (Zen 4)``."""
     pairs = (line.partition(":") for line in _first_core(cpuinfo))
-    told = {name.strip(): value.strip() for name, _, value in pairs}
-    name = told.get("model name") or platform.processor() or platform.machine()
-    generation = _generation(told)
+    facts = {name.strip(): value.strip() for name, _, value in pairs}
+    name = facts.get("model name") or platform.processor() or platform.machine()
+    generation = _generation(facts)
     return f"{name} ({generation})" if generation else name
 
 
@@ -68,9 +68,9 @@ def _first_core(cpuinfo: Path) -> list[str]:
     return (cpuinfo.read_text() if cpuinfo.is_file() else "").partition("\n\n")[0].splitlines()
 
 
-def _generation(told: dict[str, str]) -> str | None:
-    family, model = told.get("cpu family", ""), told.get("model", "")
+def _generation(facts: dict[str, str]) -> str | None:
+    family, model = facts.get("cpu family", ""), facts.get("model", "")
     if not (family.isdigit() and model.isdigit()):
         return None
-    known = GENERATIONS.get(told.get("vendor_id", ""), {}).get(int(family), [])
+    known = GENERATIONS.get(facts.get("vendor_id", ""), {}).get(int(family), [])
     return next((name for name, models in known if int(model) in models), None)

@@ -43,5 +43,5 @@ def in_words(error: ImportError) -> str:
     why = why_not_usable()
     if why:
         return why
-    said = " ".join(f"{type(error).__name__}: {error}".split())
-    return f"MAX {installed_version()} is installed, but it cannot be imported ({said}). {INSTALL_AGAIN}"
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"MAX {installed_version()} is installed, but it cannot be imported ({words}). {INSTALL_AGAIN}"

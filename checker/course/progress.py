@@ -17,6 +17,7 @@ from checker.course.paths import ROOT, replacing
 from checker.course.steps import Step
 
 FILE = ROOT / ".course" / "progress.json"
+FORMER_NAMES = {"pass": "yes", "fail": "no"}  # of what earlier versions kept
 
 
 def digest(*parts: str | bytes) -> str:
@@ -49,14 +50,15 @@ def read() -> dict[str, dict[str, Any]]:
         whether it was ``compiled`` too. ``fail``: by step, the digest of the code that failed last.
     """
     try:
-        kept = json.loads(FILE.read_text())
-        hints = {str(step): int(seen) for step, seen in kept["hints"].items()}
+        record = json.loads(FILE.read_text())
+        passes, failures = (record.get(new, record.get(old, {})) for new, old in FORMER_NAMES.items())
+        hints = {str(step): int(seen) for step, seen in record["hints"].items()}
         passed = {
             str(step): {"code": str(last["code"]), "check": str(last["check"]), "compiled": bool(last["compiled"])}
-            for step, last in (kept["pass"] if "pass" in kept else kept["yes"]).items()  # as earlier versions named it
+            for step, last in passes.items()
             if "code" in last
         }
-        failed = {str(step): str(code) for step, code in kept.get("fail", kept.get("no", {})).items()}
+        failed = {str(step): str(code) for step, code in failures.items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {"hints": {}, "pass": {}, "fail": {}}
     return {"hints": hints, "pass": passed, "fail": failed}
@@ -72,28 +74,28 @@ def changing() -> Iterator[dict[str, dict[str, Any]]]:
     FILE.parent.mkdir(exist_ok=True)
     with (FILE.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        kept = read()
-        yield kept
+        record = read()
+        yield record
         with replacing(FILE) as new:
-            new.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+            new.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
 
 
 def note_pass(step: Step, source: str, *, compiled: bool) -> None:
     """Keep that this ``source`` passed, and whether it did so once MAX had compiled it."""
-    with changing() as kept:
+    with changing() as record:
         passed = {"code": digest_of_code(step, source), "check": digest_of_check(step)}
-        before = kept["pass"].get(step.name, {})
+        before = record["pass"].get(step.name, {})
         was_compiled = bool(before.get("compiled")) and {**before, **passed} == before
-        kept["pass"][step.name] = {**passed, "compiled": compiled or was_compiled}
-        kept["fail"].pop(step.name, None)
+        record["pass"][step.name] = {**passed, "compiled": compiled or was_compiled}
+        record["fail"].pop(step.name, None)
 
 
 def note_failure(step: Step, source: str) -> None:
     """Keep that this ``source`` failed."""
-    with changing() as kept:
-        code = kept["fail"][step.name] = digest_of_code(step, source)
-        if kept["pass"].get(step.name, {}).get("code") == code:
-            del kept["pass"][step.name]  # it has since been compiled, or its check has changed
+    with changing() as record:
+        code = record["fail"][step.name] = digest_of_code(step, source)
+        if record["pass"].get(step.name, {}).get("code") == code:
+            del record["pass"][step.name]  # it has since been compiled, or its check has changed
 
 
 def last_pass(step: Step) -> dict[str, Any] | None:
@@ -108,12 +110,12 @@ def hints_seen(step: Step) -> int:
 
 def note_hints(step: Step, seen: int) -> None:
     """Keep how many hints of a step were shown."""
-    with changing() as kept:
-        kept["hints"][step.name] = seen
+    with changing() as record:
+        record["hints"][step.name] = seen
 
 
 def forget(step: Step) -> None:
     """Start a step over: no hint seen, no verdict."""
-    with changing() as kept:
-        for part in kept.values():
+    with changing() as record:
+        for part in record.values():
             part.pop(step.name, None)

@@ -51,7 +51,7 @@ def is_begun(step: Step, path: Path | None = None) -> bool:
         verdict = read_statically(step, path or step.learner_file)
     except Unreadable:
         return True
-    return verdict.can_be_tried or any(one.started or one.line is None for one in verdict.to_write)
+    return verdict.can_be_tried or any(each.started or each.line is None for each in verdict.to_write)
 
 
 def keep(path: Path) -> Path:

@@ -39,8 +39,8 @@ def standing(step: Step) -> Standing:
         return Standing(step, "in progress", f"in progress ({error.short})")
     if text == skeleton(solution, step.language):
         return Standing(step, "untouched", "untouched")
-    kept = progress.read()
-    passed = kept["pass"].get(step.name)
+    record = progress.read()
+    passed = record["pass"].get(step.name)
     before = "changed since its pass" if passed else "in progress"
     state = "changed" if passed else "in progress"
     try:
@@ -54,7 +54,7 @@ def standing(step: Step) -> Standing:
             return Standing(step, "changed", "done, but its check has changed since")
         return Standing(step, "done", "done" if passed["compiled"] else "pass, not compiled")
     blanks, to_write = len(blanks_of(step)), len(missing)
-    refused = kept["fail"].get(step.name) == progress.digest_of_code(step, text)
+    refused = record["fail"].get(step.name) == progress.digest_of_code(step, text)
     checked = "last check: fail" if refused else "not checked" if passed or not to_write else ""
     written = f"{blanks - to_write} of {blanks} blanks" if to_write or not passed else ""
     details = ", ".join(filter(None, [written, checked]))

@@ -34,12 +34,12 @@ class StaticVerdict:
     @property
     def labels_to_write(self) -> list[str]:
         """The names of the blanks that are still to write."""
-        return [one.blank.label for one in self.to_write]
+        return [missing.blank.label for missing in self.to_write]
 
     @property
     def labels_gone(self) -> list[str]:
         """The names of the blanks whose functions are not in the file at all."""
-        return [one.blank.label for one in self.to_write if one.line is None]
+        return [missing.blank.label for missing in self.to_write if missing.line is None]
 
 
 def read_text(path: Path) -> str:
@@ -84,10 +84,10 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Sta
     return StaticVerdict(source, step.language.stop, len(blanks_of(step)), tuple(missing))
 
 
-def what_to_do(one: Unwritten, stop: str) -> str:
+def what_to_do(missing: Unwritten, stop: str) -> str:
     """Return what to do about a blank that is still to write, if a skeleton stops at the statement ``stop``."""
-    if one.line is None:
-        return f"there is no {one.blank.function} in the file any more; ./run skeletons shows what belongs there"
-    if one.started:
-        return f"line {one.line} still says {stop}: delete that line"
-    return f"line {one.line}: {one.blank.words}"
+    if missing.line is None:
+        return f"there is no {missing.blank.function} in the file any more; ./run skeletons shows what belongs there"
+    if missing.started:
+        return f"line {missing.line} still says {stop}: delete that line"
+    return f"line {missing.line}: {missing.blank.words}"

@@ -170,6 +170,6 @@ def claims_of(step: Step) -> dict[str, str]:
     claims = {}
     for node in _statements(step):
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            markers = {ast.unparse(one).removeprefix("pytest.mark.") for one in node.decorator_list}
+            markers = {ast.unparse(decorator).removeprefix("pytest.mark.") for decorator in node.decorator_list}
             claims[node.name] = next((kind for kind in ("drawn", "compiled") if kind in markers), "numbers")
     return claims

@@ -70,45 +70,45 @@ class Diagnosis:
             for name, edits in mistakes.items()
         }
 
-    def explain(self, said: Outcomes, source: str, path: str) -> list[Explained]:
+    def explain(self, outcomes: Outcomes, source: str, path: str) -> list[Explained]:
         """Return the cause of each failure of a file, with the function to fix first at the front.
 
         Args:
-            said: what the claims said of it.
+            outcomes: what the claims said of it.
             source: the file.
             path: where it is.
         """
         if self.step.language is not PYTHON:
-            return self._explain_in_order(said)
-        refused = _failed(said)
+            return self._explain_in_order(outcomes)
+        refused = _failed(outcomes)
         alone = Alone(self, source, path)
         wrong: dict[str, dict[str, Outcome]] = {}
-        for claim, outcome in said.items():
+        for claim, outcome in outcomes.items():
             if outcome.verdict != PASS and outcome.about not in alone.missing:
                 wrong.setdefault(outcome.about, {})[claim] = outcome
         possible = [name for name in self.answers if not self.lies_in[name] & alone.missing]
-        known = next(iter(that_agree(said, self.answers, possible)), "")
+        known = next(iter(that_agree(outcomes, self.answers, possible)), "")
         self.blamed = {label: own for label, seen in wrong.items() if (own := _failed(seen))}
         lies_in = self.lies_in.get(known, set())
         if known and len(lies_in & wrong.keys()) != 1:
             return _all_from(refused, known)
 
-        found = {label: wrong[label] for label in lies_in}
+        judged = {label: wrong[label] for label in lies_in}
         questions = {label: claims for label, claims in wrong.items() if label not in lies_in}
-        found |= alone.judge(questions, wrong.keys() | alone.missing)
+        judged |= alone.judge(questions, wrong.keys() | alone.missing)
         if alone.doubtful:  # a function whose own claims hold may be behind it
             others = self.functions.keys() - wrong.keys() - alone.missing
-            found |= alone.judge(dict.fromkeys(others, alone.doubtful), self.functions.keys())
-        blamed = {label: own for label, seen in found.items() if (own := _failed(seen))}
+            judged |= alone.judge(dict.fromkeys(others, alone.doubtful), self.functions.keys())
+        blamed = {label: own for label, seen in judged.items() if (own := _failed(seen))}
         self.blamed = blamed or self.blamed
         if not blamed:
             return _all_from(refused, "Each function is right alone, but together they are not.")
 
-        order = list(dict.fromkeys(outcome.about for outcome in said.values()))
+        order = list(dict.fromkeys(outcome.about for outcome in outcomes.values()))
         explained = []
         for label in sorted(blamed, key=[*order, *blamed].index):
-            own = {claim: outcome for claim, outcome in said.items() if outcome.about == label}
-            mistake = known if label in lies_in else self._mistake_of(label, found[label], own, alone)
+            own = {claim: outcome for claim, outcome in outcomes.items() if outcome.about == label}
+            mistake = known if label in lies_in else self._mistake_of(label, judged[label], own, alone)
             for claim, outcome in blamed[label].items():
                 if self.drawn and not outcome.location:
                     fixed = fixed_numbers(source, self.solution, self.functions[label], path)
@@ -121,18 +121,18 @@ class Diagnosis:
                 explained.append(_waits(claim, outcome.about, waited_for))
         return explained
 
-    def _explain_in_order(self, said: Outcomes) -> list[Explained]:
+    def _explain_in_order(self, outcomes: Outcomes) -> list[Explained]:
         """Return what each failure of a kernel comes from, without compiling another: the first function that is wrong.
 
         Every function of a kernel calls those before it and none after it, so one that comes later has to wait.
         """
-        refused = _failed(said)
+        refused = _failed(outcomes)
         wrong = {outcome.about for outcome in refused.values()}
         first = next(label for label in self.functions if label in wrong)
         self.blamed = {first: {claim: outcome for claim, outcome in refused.items() if outcome.about == first}}
-        own = {claim: outcome for claim, outcome in said.items() if outcome.about == first}
+        own = {claim: outcome for claim, outcome in outcomes.items() if outcome.about == first}
         possible = [name for name in self.answers if self.lies_in[name] == {first}]
-        known = that_agree(said, self.answers, possible) or that_agree(own, self.answers, possible)
+        known = that_agree(outcomes, self.answers, possible) or that_agree(own, self.answers, possible)
         return [
             _explained(claim, first, known[0] if known else "", outcome)
             if outcome.about == first
@@ -140,20 +140,20 @@ class Diagnosis:
             for claim, outcome in refused.items()
         ]
 
-    def _mistake_of(self, label: str, found: Outcomes, own: Outcomes, alone: Alone) -> str:
+    def _mistake_of(self, label: str, judged: Outcomes, own: Outcomes, alone: Alone) -> str:
         """Return the known mistake that one function makes, or nothing.
 
         Args:
             label: the function.
-            found: what the claims that failed say of it alone.
+            judged: what the claims that failed say of it alone.
             own: what the claims about it said of the whole file.
             alone: tries more claims if these do not decide.
         """
         possible = [name for name in self.answers if self.lies_in[name] <= {label}]
-        candidates = that_agree({**own, **found}, self.answers, possible)
+        candidates = that_agree({**own, **judged}, self.answers, possible)
         ask = telling_apart(candidates, self.answers)
         if not candidates:  # what held of the whole file may not hold alone
-            candidates, ask = that_agree(found, self.answers, possible), list(own.keys() - found.keys())
+            candidates, ask = that_agree(judged, self.answers, possible), list(own.keys() - judged.keys())
         if candidates and ask:
             seen = alone.try_({label: self.functions.keys() - {label}}, {label: ask}).get(label, {})
             candidates = that_agree(seen, self.answers, candidates)
@@ -198,18 +198,18 @@ class Alone:
             wrong: the labels of the functions that cannot be relied on.
         """
         labels = self.diagnosis.functions.keys()
-        found = {label: dict(claims) for label, claims in questions.items()}
+        judged = {label: dict(claims) for label, claims in questions.items()}
         beside_right = {label: (labels & set(wrong)) - {label} for label in questions}
         for label, outcomes in self.try_(beside_right, questions).items():
-            found[label] |= {claim: outcome for claim, outcome in outcomes.items() if self._fits(outcome)}
-        failed = {label: own for label, outcomes in found.items() if (own := _failed(outcomes))}
+            judged[label] |= {claim: outcome for claim, outcome in outcomes.items() if self._fits(outcome)}
+        failed = {label: own for label, outcomes in judged.items() if (own := _failed(outcomes))}
         beside_none = {label: labels - {label} for label in failed if labels - {label} != beside_right[label]}
         for label, outcomes in self.try_(beside_none, failed).items():
             for claim, outcome in outcomes.items():
-                if self._fits(outcome) and not agrees(outcome, found[label][claim]):
-                    self.doubtful[claim] = found[label][claim]
-                    found[label][claim] = outcome
-        return found
+                if self._fits(outcome) and not agrees(outcome, judged[label][claim]):
+                    self.doubtful[claim] = judged[label][claim]
+                    judged[label][claim] = outcome
+        return judged
 
     def called_by(self, label: str, wrong: Collection[str]) -> list[str]:
         """Return those of the ``wrong`` functions that one calls; if it is seen to call none, all but itself."""
@@ -261,7 +261,7 @@ def _all_from(refused: Outcomes, sentence: str) -> list[Explained]:
     (first, outcome), *others = refused.items()
     return [
         _explained(first, outcome.about, sentence, outcome),
-        *(_waits(claim, one.about, [outcome.about]) for claim, one in others if one.about != outcome.about),
+        *(_waits(claim, other.about, [outcome.about]) for claim, other in others if other.about != outcome.about),
     ]
 
 

@@ -99,15 +99,15 @@ Outcomes = Mapping[str, Outcome]  # claim -> outcome
 Answers = Mapping[str, Outcomes]  # mistake -> claim -> outcome
 
 
-def agrees(one: Outcome | None, other: Outcome | None) -> bool:
+def agrees(outcome: Outcome | None, other: Outcome | None) -> bool:
     """Return whether two outcomes of a claim are the same."""
-    return one is not None and other is not None and one.verdict == other.verdict and one.observed == other.observed
+    return bool(outcome and other) and (outcome.verdict, outcome.observed) == (other.verdict, other.observed)
 
 
-def that_agree(said: Outcomes, answers: Answers, mistakes: Collection[str]) -> list[str]:
-    """Return the mistakes that give the same answer as was ``said``, for every claim that was decided."""
-    decided = [claim for claim, outcome in said.items() if outcome.verdict != "waits"]
-    return [name for name in mistakes if all(agrees(answers[name].get(claim), said[claim]) for claim in decided)]
+def that_agree(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> list[str]:
+    """Return the mistakes that have the same ``outcomes``, for every claim that was decided."""
+    decided = [claim for claim, outcome in outcomes.items() if outcome.verdict != "waits"]
+    return [name for name in mistakes if all(agrees(answers[name].get(claim), outcomes[claim]) for claim in decided)]
 
 
 def telling_apart(mistakes: Collection[str], answers: Answers) -> list[str]:

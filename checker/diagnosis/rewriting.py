@@ -93,17 +93,17 @@ def match(pattern: Any, node: Any, bound: Bound | None = None) -> Bound | None:
 def _match_calls(pattern: ast.Call, node: ast.Call, bound: Bound) -> bool:
     any_function = _is_letter(pattern.func)
     function, arguments, keywords = _parts(pattern, any_function)
-    called, given, given_keywords = _parts(node, any_function)
+    called, passed, passed_keywords = _parts(node, any_function)
     rest = keywords.pop(None, None)
-    missing = keywords.keys() - given_keywords.keys()
-    if not any_function and len(missing) == 1 and len(given) == len(arguments) + 1:
-        given_keywords[missing.pop()] = given.pop()
-    named = [given_keywords.pop(name, None) for name in keywords]
+    missing = keywords.keys() - passed_keywords.keys()
+    if not any_function and len(missing) == 1 and len(passed) == len(arguments) + 1:
+        passed_keywords[missing.pop()] = passed.pop()
+    named = [passed_keywords.pop(name, None) for name in keywords]
     if isinstance(rest, ast.Name):
-        bound[rest.id] = [ast.keyword(name, value) for name, value in given_keywords.items()]
-    return (not given_keywords or rest is not None) and all(
+        bound[rest.id] = [ast.keyword(name, value) for name, value in passed_keywords.items()]
+    return (not passed_keywords or rest is not None) and all(
         match(*pair, bound) is not None
-        for pair in [(function, called), (arguments, given), ([*keywords.values()], named)]
+        for pair in [(function, called), (arguments, passed), ([*keywords.values()], named)]
     )
 
 

@@ -53,6 +53,7 @@ REFUSED_BY_THE_COMPILER = {
 COUNTER = re.compile(r" \{counter = \d+ : i64\}$")
 
 _only_traced = ContextVar("_only_traced", default=False)
+_staged: ContextVar[list[Graph] | None] = ContextVar("_staged", default=None)  # while they are collected
 
 
 def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
@@ -136,8 +137,11 @@ def install() -> None:
     def compile_or_find(session: InferenceSession, model: Any, **options: Any) -> Any:
         if not isinstance(model, Graph):
             return compile_any(session, model, **options)
-        if kept := _holding(name := fingerprint(model)):
-            return Part(model, name, kept, cache(lambda: compile_any(session, model, **options)))
+        if (staged := _staged.get()) is not None:
+            staged.append(model)
+            raise StagedError  # ends the claim that staged it
+        if together := _holding(name := fingerprint(model)):
+            return Part(model, name, together, cache(lambda: compile_any(session, model, **options)))
         if not _only_traced.get():
             return compile_any(session, model, **options)
         if refused := refused_by_the_compiler(model):
@@ -179,15 +183,15 @@ def _kept(of: str) -> Together | None:
     index = _index(of)
     try:
         read = json.loads(index.read_text()) if index else {}
-        kept = Together(of, Path(read["file"]), frozenset(read["graphs"]), read["weights"])
+        together = Together(of, Path(read["file"]), frozenset(read["graphs"]), read["weights"])
     except (OSError, ValueError, KeyError):
         return None
-    return kept if kept.file.is_file() else None
+    return together if together.file.is_file() else None
 
 
 def _holding(name: str) -> Together | None:
     """Return the set on this machine that has a graph, if there is one."""
-    return next((kept for kept in map(_kept, SETS) if kept and name in kept.names), None)
+    return next((together for together in map(_kept, SETS) if together and name in together.names), None)
 
 
 def forget(of: str) -> None:
@@ -199,8 +203,8 @@ def forget(of: str) -> None:
 
 def compile_set(of: str, stage: Callable[[], None]) -> None:
     """Compile together what ``stage`` would have compiled, unless this machine has it already or keeps nothing."""
-    staged, index, kept = staged_by(stage), _index(of), _kept(of)
-    if index and not (kept and kept.names >= set(map(fingerprint, staged))):
+    staged, index, together = staged_by(stage), _index(of), _kept(of)
+    if index and not (together and together.names >= set(map(fingerprint, staged))):
         compile_together(staged, index)
 
 
@@ -246,15 +250,9 @@ def _weights(operation: Any) -> Iterator[Any]:
 def staged_by(stage: Callable[[], None]) -> list[Graph]:
     """Return the graphs that ``stage`` would have compiled, without compiling any: it meets a StagedError for each."""
     staged: list[Graph] = []
-    compile_any = InferenceSession.compile_reusing_mefs
-
-    def note(session: InferenceSession, model: Any, **_: Any) -> Any:
-        staged.append(model)
-        raise StagedError  # ends the claim that staged it
-
-    InferenceSession.compile_reusing_mefs = note  # type: ignore[method-assign, assignment]
+    before = _staged.set(staged)
     try:
         stage()
     finally:
-        InferenceSession.compile_reusing_mefs = compile_any  # type: ignore[method-assign]
+        _staged.reset(before)
     return staged

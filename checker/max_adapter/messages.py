@@ -71,9 +71,8 @@ ADVICE = {
 
 FUNCTIONS = (
     "abs|acos|add|argmax|argmin|argsort|broadcast_to|cast|chunk|clamp|concat|cos|cumsum|div|erf|exp|flatten|floor|"
-    "gather|gelu|layer_norm|log|logsoftmax|matmul|max|mean|min|mul|outer|pow|relu|repeat_interleave|round|rsqrt|"
-    "sigmoid|silu|sin|"
-    "softmax|split|sqrt|squeeze|stack|sub|sum|tanh|tile|top_k|unsqueeze|where"
+    "full_like|gather|gelu|layer_norm|log|logsoftmax|matmul|max|mean|min|mul|outer|pow|relu|repeat_interleave|round|rsqrt|"
+    "sigmoid|silu|sin|softmax|split|sqrt|squeeze|stack|sub|sum|tanh|tile|top_k|unsqueeze|where|zeros_like"
 )
 
 #: What step 16 writes instead of PyTorch's losses, one for each token and their mean, of ``x`` and targets ``t``.
@@ -88,10 +87,10 @@ ADDED_BY_TOKEN = ADDED.format("rows_of(g)", "i.reshape([-1, 1])")
 EINSUMS = ("bto,bti->oi", "bso,bsi->oi", "btj,bti->ji", "...o,...i->oi", "...j,...i->ji", "no,ni->oi")
 #: What steps 07 and 18 write instead of an einsum over heads, by how it names the axes.
 PRODUCTS_OF_HEADS = {
-    f"{lead}{one},{lead}{other}->{lead}{made}": product
+    f"{lead}{first},{lead}{second}->{lead}{result}": product
     for lead in ("bh", "...")
     for q, k, d in ("qkd", "ijd")
-    for one, other, made, product in (
+    for first, second, result, product in (
         (q + k, k + d, q + d, "x @ y"),
         (q + d, k + d, q + k, "x @ y.transpose(-2, -1)"),
         (q + k, q + d, k + d, "x.transpose(-2, -1) @ y"),
@@ -273,12 +272,9 @@ REWRITES = {
         "x.triu(diagonal=1 + n) => F.band_part(x, None, n, exclude=True)",
         "x.triu(diagonal=1) => F.band_part(x, None, 0, exclude=True)",
         "x.tril() => F.band_part(x, None, 0)",
-        "torch.full_like(*a, **k) => F.full_like(*a, **k)",
-        "torch.zeros_like(x) => F.zeros_like(x)",
-        "torch.full(*a, **k) => Tensor.full(*a, **k)",
+        *(f"torch.{name}(*a, **k) => Tensor.{name}(*a, **k)" for name in ("full", "arange")),
         "torch.tensor(*a, **k) => Tensor(*a, **k)",
         *(f"torch.{name}(*a) => Tensor.{name}([*a])" for name in ("ones", "zeros")),
-        "torch.arange(*a, **k) => Tensor.arange(*a, **k)",
         *(f"F.{name}(*a, **k) => F.{name}(*a, **k)" for name in FUNCTIONS.split("|")),
         "nn.Linear(*a, **k) => Linear(*a, **k)",
         "nn.Embedding(n, d) => Embedding(n, dim=d)",
@@ -302,8 +298,8 @@ def rewrites_for(message: str, rewrites: Mapping[str, Sequence[str]] = REWRITES)
     """Return the rules that rewrite what has failed with a message."""
     rules = []
     for pattern, candidates in rewrites.items():
-        if found := re.search(pattern, message):
-            name = (found.groups() or ("",))[0] or ""
+        if match := re.search(pattern, message):
+            name = (match.groups() or ("",))[0] or ""
             if pattern == MISSING and name not in LIBRARIES:
                 candidates = [rule for rule in candidates if re.search(rf"\b{name}\b", rule.partition(" => ")[0])]
             rules += [rule.replace("{0}", name) for rule in candidates]
@@ -312,8 +308,8 @@ def rewrites_for(message: str, rewrites: Mapping[str, Sequence[str]] = REWRITES)
 
 def row_looked_up(message: str) -> tuple[int, int] | None:
     """Return the row that was looked up and the number of rows there are, if that is what a message is about."""
-    found = re.search(r"gather index (-?\d+) is out of bounds for axis \d+ with size (\d+)", message)
-    return (int(found[1]), int(found[2])) if found else None
+    match = re.search(r"gather index (-?\d+) is out of bounds for axis \d+ with size (\d+)", message)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def what_was_said(error: BaseException) -> str:

@@ -33,11 +33,7 @@ Tell = Callable[[str, float | None], None]  # what is compiled, and None or the 
 
 
 class CompilationError(Exception):
-    """Mojo's compiler refuses a text; ``said`` is all that it says."""
-
-    def __init__(self, said: str) -> None:
-        super().__init__(said)
-        self.said = said
+    """Mojo's compiler refuses a text; the words are all that it says."""
 
 
 def shared_library(texts: Mapping[str, str], main: str, what: str, tell: Tell = lambda what, seconds: None) -> Path:
@@ -137,7 +133,7 @@ def compiled(step: Step, source: str, tell: Tell = lambda what, seconds: None) -
     try:
         return shared_library(texts, LIBRARY, THE_KERNEL, tell)
     except CompilationError as error:
-        sentence, location = in_words(error.said, source, f"{step.name}.mojo")
+        sentence, location = in_words(str(error), source, f"{step.name}.mojo")
         raise Unreadable(sentence, "does not compile", location=location) from error
 
 

@@ -200,10 +200,10 @@ class Session:
         if isinstance(event, events.Late):
             return self.state.no_verdict(f"timed out after {event.seconds:g} s", hangs, event.location)
         if self.crash:
-            line, said = self.crash
+            line, reason = self.crash
             lines = self.source.splitlines()
             location = Location(line, lines[line - 1].strip()) if line <= len(lines) else None
-            return self.state.no_verdict(f"{self.step.language.name} stopped ({said})", "", location)
+            return self.state.no_verdict(f"{self.step.language.name} stopped ({reason})", "", location)
         return self.state.no_verdict("the process ended", ends)
 
     def _end_stage(self, stage: str) -> None:

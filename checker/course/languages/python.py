@@ -12,17 +12,17 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 def functions(tree: ast.Module) -> dict[str, FunctionNode]:
     """Return every function of a module by qualified name, outermost first."""
-    found: dict[str, FunctionNode] = {}
+    nodes: dict[str, FunctionNode] = {}
 
     def visit(node: ast.AST, prefix: str) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, FunctionNode | ast.ClassDef):
                 if isinstance(child, FunctionNode):
-                    found[prefix + child.name] = child
+                    nodes[prefix + child.name] = child
                 visit(child, f"{prefix}{child.name}.")
 
     visit(tree, "")
-    return found
+    return nodes
 
 
 def calls(tree: ast.Module) -> dict[str, set[str]]:
@@ -30,22 +30,22 @@ def calls(tree: ast.Module) -> dict[str, set[str]]:
 
     Names decide: who mentions a class may call all of its methods, and a method needs the object that was made first.
     """
-    found = functions(tree)
-    called = {name: _mentioned(name, node, found) for name, node in found.items()}
-    for through in found:
-        for name in found:
+    nodes = functions(tree)
+    called = {name: _mentioned(name, node, nodes) for name, node in nodes.items()}
+    for through in nodes:
+        for name in nodes:
             if through in called[name]:
                 called[name] |= called[through]
     return called
 
 
-def _mentioned(caller: str, node: FunctionNode, found: Iterable[str]) -> set[str]:
+def _mentioned(caller: str, node: FunctionNode, nodes: Iterable[str]) -> set[str]:
     """Return the functions among ``found`` that one function calls itself."""
     own_class = caller.rpartition(".")[0]
-    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    attributes = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    attributes = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
     mentioned = set()
-    for name in found:
+    for name in nodes:
         owner, _, last = name.rpartition(".")
         makes = owner == own_class and last in ("__init__", "__post_init__")
         if (owner in names or last in attributes or makes) if owner else last in names:
@@ -104,7 +104,7 @@ class Python:
 
 
 def _function(node: FunctionNode) -> Function:
-    first = min(one.lineno for one in (node, *node.decorator_list))
+    first = min(each.lineno for each in (node, *node.decorator_list))
     return Function(first, node.lineno, node.end_lineno or node.lineno, ast.dump(node))
 
 

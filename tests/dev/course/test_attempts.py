@@ -1,35 +1,12 @@
 """The mistakes and alternatives of a step are read from their own file, and only when something is to be named."""
 
-import pytest
-
-from checker.course.attempts import Attempts, load_attempts
 from checker.course.paths import ROOT
-from checker.course.steps import all_steps, find_step
-
-
-@pytest.fixture
-def written(tmp_path, monkeypatch):
-    """The attempts of step 07, from the text that is put in place of the file."""
-
-    def load(text):
-        path = tmp_path / "tests" / "attempts" / "step_07.py"
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
-        monkeypatch.setattr("checker.course.steps.TESTS", tmp_path / "tests")
-        return load_attempts(find_step("07"))
-
-    return load
+from checker.course.steps import all_steps
 
 
 def test_every_step_has_its_file_and_there_is_no_other():
     files = {path.name for path in (ROOT / "tests" / "attempts").glob("*.py")}
     assert files == {step.attempts_file.name for step in all_steps()}
-
-
-def test_the_tables_are_those_of_the_file(written):
-    text = "OLD = 'a'\nMISTAKES = {'Wrong.': {OLD: 'b'}}\nALTERNATIVES = {'right': {OLD: 'c'}}\n"
-    text += "HABITS = {'as ever': {OLD: 'd'}}\n"
-    assert written(text) == Attempts({"Wrong.": {"a": "b"}}, {"right": {"a": "c"}}, {"as ever": {"a": "d"}}, {}, {})
 
 
 def test_a_right_answer_is_graded_without_them(course):

@@ -1,12 +1,9 @@
 """What is read of a file in Mojo without its compiler: its functions, what is still to write, what it means."""
 
-import ast
-
 import pytest
 
 from checker.course.blanks import skeleton, unwritten
 from checker.course.languages.mojo import MOJO
-from checker.course.languages.python import calls
 
 SOLUTION = '''"""Step 98: a kernel, of a kind.
 
@@ -90,28 +87,3 @@ def test_comments_and_spaces_mean_nothing(change, same):
 def test_half_a_file_is_read_as_far_as_it_goes(source):
     MOJO.meaning(source)
     assert len(unwritten(source, SOLUTION, MOJO)) == 3
-
-
-CALLING = """
-def one(x): return x
-def two(x): return [one(item) for item in x.four]
-def three(x): return sorted(x, key=two)
-class Box:
-    def __init__(self): self.size = one(1)
-    def forward(self): return self._inner()
-    def _inner(self): return 2
-def four(): return Box()
-"""
-
-
-def test_who_calls_whom_itself_or_through_others():
-    box = {"Box.__init__", "Box.forward", "Box._inner"}
-    assert calls(ast.parse(CALLING)) == {
-        "one": set(),
-        "two": {"one"},
-        "three": {"one", "two"},
-        "Box.__init__": {"one"},
-        "Box.forward": {"Box._inner", "Box.__init__", "one"},
-        "Box._inner": {"Box.__init__", "one"},
-        "four": {"one", *box},
-    }

@@ -4,10 +4,7 @@ import re
 
 import pytest
 
-from checker.course.attempts import edited
 from checker.course.steps import find_step
-from checker.diagnosis.explanation import Diagnosis
-from checker.diagnosis.mistakes import Outcome
 
 pytestmark = pytest.mark.slow
 
@@ -87,26 +84,3 @@ def test_what_calls_a_function_that_is_gone_waits_for_it(course):
     assert "NameError" not in run.stdout
     assert "fail" not in {kind for kind, _ in rows(run.stdout)}
     assert "Right so far. Still to write: attention_scores." in said(run)
-
-
-@pytest.mark.parametrize(
-    ("beside", "tried"),
-    [("", []), ("UNUSED = 1\n", ["simple_self_attention"])],
-)
-def test_what_would_be_the_solution_itself_is_not_run(beside, tried):
-    """With attention_scores mended the file is the solution, and simple_self_attention waits for it."""
-    step = find_step("w01")
-    source = edited(step.solution_file.read_text(), {"return query @": "return -query @"}) + beside
-    said = {
-        "one": Outcome("fail", observed="a number no mistake gives", about="attention_scores"),
-        "two": Outcome("fail", observed="another", about="simple_self_attention"),
-    }
-    asked: list[str] = []
-
-    def try_(codes, claims):
-        asked.extend(codes)
-        return {label: {claim: Outcome("pass") for claim in claims[label]} for label in codes}
-
-    explained = {one.claim: one.verdict for one in Diagnosis(step, try_).explain(said, source, "warmup_01.py")}
-    assert explained == {"one": "fail", "two": "waits"}
-    assert [label for label in asked if label != "attention_scores"] == tried

@@ -51,12 +51,3 @@ def test_a_habit_is_answered_with_what_to_write(fix, habit):
 def test_every_advice_is_given_to_some_habit():
     given = " ".join(map(words_for, HABITS.values()))
     assert [advice for advice in ADVICE.values() if advice not in given] == []
-
-
-def softmax(scores):
-    return scores
-
-
-def test_a_function_of_ones_own_answers_with_its_signature():
-    """The library's word for the argument would be refused as well."""
-    assert "The signature is softmax(scores)." in words_for(lambda: softmax(X, dim=-1))

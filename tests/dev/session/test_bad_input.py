@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import jsonschema
 import pytest
@@ -157,17 +158,27 @@ def test_a_pass_is_a_pass_even_if_it_cannot_be_kept(course, full):
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_with_a_sentence(course):
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_ctrl_c_ends_with_a_sentence(course, options):
     course.write("s07", edits={"        weights = F.softmax(scores)": "        while True: pass"})
     pipe = subprocess.PIPE
     # MAX, where a test before has run it in this process, has put a Python of its choice into the real environment.
     with ended(
         subprocess.Popen(
-            [sys.executable, "-m", "cli", "s07"], cwd=course.root, env=os.environ, stdout=pipe, stderr=pipe, text=True
+            [sys.executable, "-m", "cli", "s07", *options],
+            cwd=course.root,
+            env=os.environ,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
         )
     ) as check:
-        assert next((line for line in check.stdout if "_merge_heads" in line), None), check.communicate()
+        if options:
+            time.sleep(10)
+        else:
+            assert next((line for line in check.stdout if "_merge_heads" in line), None), check.communicate()
         check.send_signal(signal.SIGINT)
         said, errors = check.communicate(timeout=60)
     assert (check.returncode, errors) == (130, "")
     assert "Interrupted: there is no verdict." in said
+    assert not options or json.loads(said)["verdict"] == "interrupted"

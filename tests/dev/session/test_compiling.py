@@ -97,18 +97,22 @@ def test_watch_goes_on_while_max_compiles(course, in_ones_own_way, kept):
         terminal.close()
 
 
-def test_a_save_of_the_same_step_ends_its_compilation(course, in_ones_own_way, kept):
+def test_a_save_of_the_same_step_ends_its_compilation_and_quitting_all(course, in_ones_own_way, kept):
     course.write("s03", edits=in_ones_own_way)
     terminal = Terminal(course.root, "-m", "cli", "watch", "s03")
-    try:
-        terminal.expect("q quit")
-        compiling = workers_below(terminal.pid)
-        course.write("s03", edits={ONE_LINE: "return x"})
-        assert "  fail      forward" in terminal.expect("q quit")
-        assert len(compiling - workers_below(terminal.pid)) == 2  # it, and the one that was ready
-        assert not kept()["compiled"]
-    finally:
-        terminal.close()
+    terminal.expect("q quit")
+    compiling = workers_below(terminal.pid)
+    assert any(os.getpriority(os.PRIO_PROCESS, pid) > 0 for pid in compiling)
+    course.write("s03", edits={ONE_LINE: "return x"})
+    assert "  fail      forward" in terminal.expect("q quit")
+    left = workers_below(terminal.pid)
+    assert len(compiling - left) == 2  # it, and the one that was ready
+    assert not kept()["compiled"]
+    terminal.send("q")
+    terminal.rest()
+    for pid in compiling | left:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, signal.SIG_DFL)
 
 
 def test_a_compiler_that_gives_up_takes_no_yes_back():
@@ -119,19 +123,6 @@ def test_a_compiler_that_gives_up_takes_no_yes_back():
     }
     assert said[False].startswith("s03 is not compiled; its pass is kept.")
     assert said[True].startswith("s03 is no longer done: once compiled, it is wrong.")
-
-
-def test_quitting_ends_what_is_compiled(course, in_ones_own_way):
-    course.write("s03", edits=in_ones_own_way)
-    terminal = Terminal(course.root, "-m", "cli", "watch", "s03")
-    terminal.expect("q quit")
-    compiling = workers_below(terminal.pid)
-    assert any(os.getpriority(os.PRIO_PROCESS, pid) > 0 for pid in compiling)
-    terminal.send("q")
-    terminal.rest()
-    for pid in compiling:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, signal.SIG_DFL)
 
 
 def workers_below(pid):

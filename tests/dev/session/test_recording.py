@@ -2,10 +2,6 @@
 
 import json
 import re
-import signal
-import subprocess
-import sys
-import time
 
 import jsonschema
 import pytest
@@ -58,17 +54,3 @@ def test_an_error_has_its_line(course):
     assert verdict["printed"] == ["<b>"]
     assert verdict["explanations"][0]["line"] == course.line_of("w05", "1 / 0")
     assert verdict["rows"][0]["sentence"] == "The file can be imported."
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_in_an_object_too(course):
-    course.write("w05", find_step("w05").solution_file.read_text() + "\nprint('now', flush=True)\nwhile True: pass\n")
-    running = subprocess.Popen(
-        [sys.executable, "-m", "cli", "w05", "--json"], cwd=course.root, stdout=subprocess.PIPE, text=True
-    )
-    time.sleep(3)
-    running.send_signal(signal.SIGINT)
-    said, _ = running.communicate(timeout=20)
-    verdict = json.loads(said)
-    jsonschema.validate(verdict, SCHEMA)
-    assert (verdict["verdict"], running.returncode) == ("interrupted", 130)

@@ -46,11 +46,6 @@ MESSAGES = {
         {"LayerNorm(hidden_size, eps=config.layer_norm_epsilon)": "LayerNorm(hidden_size, config.layer_norm_epsilon)"},
         ["forward waits until __init__ works", "The signature is LayerNorm(dim, *, eps=1e-05)."],
     ),
-    "what cannot be built": (
-        "s07",
-        {"3 * self.embed_dim)\n": "3 * self.embed_dim, bias=False)\n"},
-        ["forward waits until __init__ works"],
-    ),
     "a blank that others fail in": (
         "s12",
         {"if temperature < 0:": "if temprature < 0:"},
@@ -83,12 +78,6 @@ MESSAGES = {
         {"query.shape[-2], 0,": "query.shape[-3], 0,"},
         ["_attn: ValueError: Add: Input lhs (shape [2, 3, 7, 7]) dimension at axis 3 (value 7)"],
     ),
-    "another library's word": (
-        "s07",
-        {"F.softmax(scores)": "F.softmax(scores, dim=-1)"},
-        ["unexpected keyword argument 'dim'. MAX's word for it is axis."],
-    ),
-    "another library's function": ("s07", {"F.softmax(scores)": "F.triu(scores)"}, ["MAX has F.band_part"]),
     "a row out of bounds, which MAX tells without the line": (
         "s10",
         {"self.wpe(positions)": "self.wpe(input_ids)"},
@@ -149,17 +138,12 @@ def test_an_unknown_step_lists_those_there_are(course):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "value"), [("PYTEST_ADDOPTS", "--collect-only --junitxml=told.xml"), ("PYTEST_PLUGINS", "no_such_plugin")]
+    ("name", "value"), [("PYTEST_ADDOPTS", "--collect-only"), ("PYTEST_PLUGINS", "no_such_plugin")]
 )
-def test_what_a_user_tells_pytest_changes_no_verdict(course, monkeypatch, tmp_path, name, value):
-    """And the folders of other sessions stay: a check that removed them, after its last claim, seemed to hang."""
-    monkeypatch.setenv("PYTEST_DEBUG_TEMPROOT", str(tmp_path / "shared"))
-    (tmp_path / "shared").mkdir()
+def test_what_a_user_tells_pytest_changes_no_verdict(course, monkeypatch, name, value):
     course.write("w01")
     monkeypatch.setenv(name, value)
     assert course.check("w01").returncode == 0
-    assert not (course.root / "told.xml").exists()
-    assert not any((tmp_path / "shared").iterdir())
 
 
 @pytest.mark.slow
