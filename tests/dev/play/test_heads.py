@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tools.book_maker.values import head_measurements as heads
 from tools.book_maker.values.head_measurements import Reading
 
 pytestmark = pytest.mark.slow
@@ -35,20 +34,3 @@ def test_a_head_that_only_does_one_thing_is_measured_so_and_even_attention_like_
     assert copies["an earlier copy of itself"][0] == pytest.approx([0, 0])
     evenly = reading(reading(before).even)
     assert {name: share[0, 0] for name, share in evenly.shares.items()} == pytest.approx(evenly.even_shares)
-
-
-def test_the_passage_is_read_in_full_windows_and_a_favorite_token_gets_what_the_table_says():
-    passage = heads.passage()
-    assert passage.ids.shape[1] == heads.WINDOW
-    assert passage.weights.shape[0] == len(passage.ids) == len(passage.tokens) > 1
-    (head, token, times, share), *_ = heads.favorites(1)
-    layer, number = (int(word.rstrip(",")) for word in head.split()[1::2])
-    here = np.array([[heads.visible(text) == token for text in row] for row in passage.tokens])
-    weight = (passage.weights[:, layer, number] * here[:, None]).sum()
-    assert here.sum() == times
-    assert share == pytest.approx(weight / (passage.even * here[:, None]).sum(), rel=1e-4)
-    assert share > 1
-
-
-def test_the_first_token_looks_more_important_in_a_short_text_as_the_page_says():
-    assert heads.first_token(heads.sentence())[0] > 3 * heads.first_token(heads.passage())[0]

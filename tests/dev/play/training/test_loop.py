@@ -13,7 +13,7 @@ import pytest
 from play.training import loop
 from play.training.checkpoint import CannotSave, Folder
 from play.training.graphs import Trainer
-from play.training.loop import Diverged, Session, resuming
+from play.training.loop import Diverged, Session
 from play.training.memory import shared
 from play.training.plan import History, Plan
 from play.training.train import train
@@ -128,9 +128,8 @@ def test_a_training_learns_and_says_so(begin, tokenizer, capsys, monkeypatch):
     assert session.run() is True
     assert saved_steps == list(range(41)), "also between evaluations, where the clock asks for it"
     printed, history = capsys.readouterr().out, session.history
-    first, header, *_ = printed.splitlines()
-    assert first.startswith(f"Before the first step the loss is {math.log(270):.2f}; guessing among 270 tokens costs")
-    assert header.split() == ["step", "loss", "validation", "bits", "per", "byte", "tokens/s", "left"]
+    guessing = f"Before the first step the loss is {math.log(270):.2f}; guessing among 270 tokens costs"
+    assert printed.startswith(guessing)
     evaluations = history.evaluations[1:]
     assert [int(row[0]) for row in rows(printed)] == [each["step"] for each in evaluations] == list(range(2, 41, 2))
     for row, each in zip(rows(printed), evaluations, strict=True):
@@ -138,14 +137,12 @@ def test_a_training_learns_and_says_so(begin, tokenizer, capsys, monkeypatch):
         expected = [recent, each["loss"], each["bits_per_byte"]]
         assert [float(cell) for cell in row[1:]] == pytest.approx(expected, abs=6e-4)
     assert history.evaluations[-1]["loss"] < 4 < history.evaluations[0]["loss"]
-    assert (len(history.losses), printed.count("0 s\n") >= 1, history.seconds > 0) == (40, True, True)
     assert [sample["step"] for sample in history.samples] == [10, 20, 30, 40]
     assert all(sample["text"].startswith("The") and sample["text"] in printed for sample in history.samples)
     loss, count = session.trainer.loss(session.validation)
     text = tokenizer.decode(token_ids(tokenizer, TEXTS)[1:60].tolist())
-    assert (count, history.evaluations[-1]["bits_per_byte"]) == (
-        59, pytest.approx(loss * 59 / math.log(2) / len(text.encode())),
-    )  # fmt: skip
+    bits = loss * 59 / math.log(2) / len(text.encode())
+    assert (count, history.evaluations[-1]["bits_per_byte"]) == (59, pytest.approx(bits))
 
 
 @pytest.mark.parametrize("cut", [1, 3, 5])
@@ -173,19 +170,15 @@ def test_what_was_interrupted_goes_on_bit_for_bit(begin, capsys, cut):
 
 def test_the_best_weights_are_kept(begin, monkeypatch):
     """Here the loss is lowest after step 3, whatever the weights are."""
-    session, weights = begin(), {}
+    session, weights = begin(), []
+    table = session.trainer.weights.arrays[WTE]
     monkeypatch.setattr(Trainer, "loss", lambda trainer, batches: (5.0 + abs(trainer.state.step - 3), 59))
-    save = session.save
-
-    def note(**options):
-        weights[session.trainer.state.step] = session.trainer.weights.arrays[WTE].copy()
-        save(**options)
-
-    session.save = note
+    update = session.trainer.update
+    session.trainer.update = lambda *inputs: (update(*inputs), weights.append(table.copy()))[0]
     session.run()
     assert session.history.best["step"] == 3
     for place, step in ((session.folder.path / "best", 3), (session.folder.path, 6)):
-        np.testing.assert_array_equal(read_checkpoint(place)[WTE], weights[step])
+        np.testing.assert_array_equal(read_checkpoint(place)[WTE], weights[step - 1])
 
 
 # ---------------------------------------------------------------- what goes wrong
@@ -195,21 +188,16 @@ def spoil_weights(session):
     session.trainer.weights.arrays[WTE][0, 0] = math.nan
 
 
-DIVERGE = {  # the part of the trainer, what it does after step 3, and what is said
-    "the loss": ("accumulate", lambda session, result: (np.float32(math.nan), result[1]), "the loss of step 4 is nan"),
-    "the gradients": ("update", lambda session, norm: np.float32(math.inf), "step 4 has loss .* and norm inf"),
-    "the weights": (
-        "update",
-        lambda session, norm: spoil_weights(session) or norm,
-        "after step 4 some weights are not",
-    ),
-}
-
-
-@pytest.mark.parametrize(("part", "result_after", "message"), DIVERGE.values(), ids=DIVERGE)
-def test_numbers_that_are_not_finite_are_said_and_the_last_save_stays(begin, part, result_after, message):
+@pytest.mark.parametrize(
+    ("part", "late", "result_after", "message"),
+    [  # a part of the trainer, the step that is counted when it goes wrong, and what is said
+        ("accumulate", 3, lambda session, result: (np.float32(math.nan), result[1]), "the loss of step 4 is nan"),
+        ("update", 4, lambda session, norm: np.float32(math.inf), "step 4 has loss .* and norm inf"),
+        ("update", 4, lambda session, norm: spoil_weights(session) or norm, "after step 4 some weights are not"),
+    ],
+)
+def test_numbers_that_are_not_finite_are_said_and_the_last_save_stays(begin, part, late, result_after, message):
     session = begin()
-    late = 4 if part == "update" else 3  # the step is counted before the update
 
     def after(result):
         return result_after(session, result) if session.trainer.state.step == late else result
@@ -217,13 +205,11 @@ def test_numbers_that_are_not_finite_are_said_and_the_last_save_stays(begin, par
     spoil(session, part, after=after)
     with pytest.raises(Diverged, match=message) as raised:
         session.run()
-    assert f"{session.folder.path} holds step 3. Begin again in another --out" in str(raised.value)
-    assert "with a lower --rate than 0.5" in str(raised.value)
+    again = f"{session.folder.path} holds step 3. Begin again in another --out with a lower --rate than 0.5"
+    assert again in str(raised.value)
     saved, _ = session.folder.load()
     assert saved.step == 3
     assert all(np.isfinite(array).all() for array in saved.weights.values())
-    session.folder = Folder(session.folder.path / "nowhere")
-    assert "can hold. Begin again with a lower --rate" in str(session.diverged("it is too high"))
 
 
 def test_a_full_disk_is_said_with_what_is_left(begin, monkeypatch):
@@ -254,31 +240,19 @@ def test_a_second_interrupt_ends_at_once_and_the_first_handlers_come_back(begin)
     assert session.folder.load()[0].step == 0
 
 
-def test_a_request_to_end_comes_while_it_saves(begin, monkeypatch):
-    session, calls, fsync = begin(), [], os.fsync
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            os, "fsync", lambda opened: (calls.append(opened), len(calls) == 9 and send(signal.SIGTERM), fsync(opened))
-        )
-        assert session.run() is False
-    assert arrays(session.folder)[0] == session.trainer.state.step < 6
-    assert not list(session.folder.path.rglob("*.unfinished"))
-    assert begin().run() is True
-
-
 def test_what_is_not_resumed_is_said_and_what_the_last_save_lacks_is_written(begin, trainer):
     done, mine = begin(), begin("mine", code="steps")
     begin().run()
-    path, command = done.folder.path, f"./run train --resume {mine.folder.path} --mine"
+    path = done.folder.path
     files = {file: file.read_bytes() for file in path.iterdir() if file.is_file()}
     (path / "model.safetensors").write_bytes(b"older")
     (path / "loss.html").unlink()
     with pytest.raises(ValueError, match="is done: it has had all 6 steps"):
         train(lambda sentence: None, resume=path)
     assert {file: file.read_bytes() for file in path.iterdir() if file.is_file()} == files
-    with pytest.raises(ValueError, match=re.escape(f"was begun with your own steps; continue with `{command}`")):
+    again = re.escape(f"continue with `./run train --resume {mine.folder.path} --mine`")
+    with pytest.raises(ValueError, match=f"was begun with your own steps; {again}"):
         train(lambda sentence: None, resume=mine.folder.path)
-    assert resuming(mine.folder, mine.history) == command
     weights = mine.folder.load()[0].weights
     for others in ({}, {**weights, "more": np.zeros(3)}, {**weights, WTE: np.zeros([3, 6])}):
         with pytest.raises(ValueError, match="do not fit the model of its plan"):
