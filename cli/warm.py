@@ -159,7 +159,7 @@ def all_work(*, checks_only: bool) -> list[Work]:
     return UNSERVED
 
 
-def compile_missing(works: Sequence[Work] = UNSERVED) -> None:
+def compile_missing(works: Sequence[Work]) -> None:
     """Compile what this machine does not have yet of ``works``: seconds if it has all."""
     printer = Printer()
     printer.line(BEGINNING)

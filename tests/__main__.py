@@ -29,7 +29,7 @@ def enter_dev() -> None:
 def main() -> int:
     """Run the tests that the arguments choose; return the exit status."""
     try:
-        if {"--all", "--nightly"} & set(sys.argv):
+        if {"--all", "--rest", "--nightly"} & set(sys.argv):
             enter_dev()
     except CannotRun as error:
         print(f"run: {error}", file=sys.stderr)

@@ -3,6 +3,7 @@
 ``./run test`` leaves out every test that is marked ``slow``, and does not even import a file whose ``pytestmark`` says
 so: what such a file imports need not be installed. ``./run test --all`` runs them, ``./run nightly`` also those marked
 ``nightly``. Where there are many cases of one kind, ``sample`` and the marker ``third`` choose some by ``--seed``.
+``--rest`` leaves out what a run without ``--all`` does as well, for whoever has just made one.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("course")
     group.addoption("--all", action="store_true", help="also run what is slow or needs the environment dev")
     group.addoption("--nightly", action="store_true", help="run everything, however long it takes")
+    group.addoption("--rest", action="store_true", help="of --all, run only what ./run test leaves out")
     today = datetime.datetime.now(datetime.UTC).toordinal()
     group.addoption("--seed", type=int, default=today, help="of what is drawn by lot; by default, the day's own")
 
@@ -42,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make the markers known."""
     for name, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
-    config.option.all = config.option.all or config.option.nightly
+    config.option.all |= config.option.nightly or config.option.rest
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -55,12 +57,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config, option = session.config, session.config.option
     if not getattr(option, "numprocesses", None) or hasattr(config, "workerinput") or option.collectonly:
         return
-    from cli.warm import FIRST, TO_TRACE, UNSERVED, compile_missing
+    from cli.warm import FIRST, TO_TRACE, all_work, compile_missing
 
     for program in ("cli", "checker", "play", "tools"):  # into bytecode, for every copy of the course
         compileall.compile_dir(config.rootpath / program, quiet=1)
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword and not option.markexpr:
-        compile_missing(UNSERVED if option.all else TO_TRACE)
+        compile_missing(all_work(checks_only=False) if option.all else TO_TRACE)
     else:
         compile_missing([FIRST])
 
@@ -92,12 +94,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         cases[function] = cases.get(function, -1) + 1
         of_another_day = item.get_closest_marker("third") and (cases[function] + option.seed) % 3
         by_night = item.get_closest_marker("nightly") or (option.all and compiles_long(item))
-        if (not option.nightly and (by_night or of_another_day)) or (slow and not option.all):
+        done = option.rest and not (slow or does_more_with_all(item))
+        if (not option.nightly and (by_night or of_another_day)) or (slow and not option.all) or done:
             left_out.append(item)
         elif is_slow(item.path) and config.pluginmanager.hasplugin("xdist"):
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
+
+
+def does_more_with_all(item: pytest.Item) -> bool:
+    """Return whether a test that is not slow goes further with ``--all``: it compiles, or draws more cases."""
+    return item.get_closest_marker("compiled") is not None or "sample" in item.fixturenames  # type: ignore[attr-defined]
 
 
 def compiles_long(item: pytest.Item) -> bool:
