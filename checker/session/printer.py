@@ -86,12 +86,10 @@ class View:
 class Printer(View):
     """Writes lines, such as the parts of a check as they become known, and a progress line while MAX compiles."""
 
-    def __init__(
-        self, labels: Iterable[str] = (), widest: int = WIDTH, *, stderr: bool = False, quiet: bool = False
-    ) -> None:
+    def __init__(self, labels: Iterable[str] = (), *, stderr: bool = False, quiet: bool = False) -> None:
         super().__init__()
         self.console = Console(highlight=False, markup=False, emoji=False, stderr=stderr, quiet=quiet)
-        self.console.width = min(self.console.width, widest) if self.console.is_terminal else UNBROKEN
+        self.console.width = min(self.console.width, WIDTH) if self.console.is_terminal else UNBROKEN
         self.label_width = max(map(len, labels), default=12)
         self.status: Status | None = None
         self.told_why = False

@@ -14,6 +14,7 @@ import json
 import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -209,10 +210,7 @@ class Book:
         except Unreadable as error:
             raise files.Rejected(str(error)) from error
         return {
-            "pairs": [
-                {"name": pair.name, "line": pair.line, "rows": compare.aligned(pair.yours, pair.theirs)}
-                for pair in compare.pairs(step, source, whole=False)
-            ],
+            "differences": [asdict(difference) for difference in compare.differences(step, source)],
             "count": len(blanks_of(step)),
             "additions": compare.additions(step, source),
         }
@@ -269,7 +267,7 @@ def as_answer(file: files.File) -> Answer:
 
 def beside(file: files.File, text: str) -> Answer:
     """Return a file, and its lines beside those of another text."""
-    return {**as_answer(file), "rows": compare.aligned(file.text.splitlines(), text.splitlines())}
+    return {**as_answer(file), "rows": compare.rows_of(file.text.splitlines(), text.splitlines())}
 
 
 def described(step: Step, known: str | None) -> Answer:

@@ -188,7 +188,7 @@ export class Panel {
             make('p', {},
                 button('Keep what is in the editor', () => this.decide(true)),
                 button('Take what is on disk', () => this.decide(false))),
-            comparison(['on disk', 'in the editor'], file.rows));
+            comparison('on disk', 'in the editor', file.rows));
         this.notice.replaceChildren(this.chooser);
         this.say('');
     }
@@ -264,14 +264,15 @@ export class Panel {
 
     async compare(isSure = false) {
         if (!await this.save()) return;
-        const { ask: question, pairs, count, additions } = await post(`${this.path}/compare`, { sure: isSure });
+        const { ask: question, differences, count, additions } =
+            await post(`${this.path}/compare`, { sure: isSure });
         if (question) return this.confirm(question, 'Show it', () => this.compare(true));
         this.help.replaceChildren(
-            ...pairs.flatMap(({ name, line, rows }) => [
-                make('h3', {}, make('code', {}, name), line ? `, from line ${line}` : ' is not in your file'),
-                comparison(['yours', 'solution'], rows),
+            ...differences.flatMap(({ name, line, rows }) => [
+                make('h3', {}, make('code', {}, name), line ? `, line ${line}` : ' is not in your file'),
+                comparison('yours', 'solution', rows),
             ]),
-            make('p', {}, `${count - pairs.length} of ${count} blanks are written as in the solution.`),
+            make('p', {}, `${count - differences.length} of ${count} blanks are written as in the solution.`),
             additions.length ? make('p', {}, `Your file also has ${additions.join(', ')}.`) : '');
     }
 
@@ -326,26 +327,15 @@ async function* records(body) {
     }
 }
 
-/** Show where two texts differ: the lines of the one above those of the other, and the equal lines next to them. */
-function comparison([left, right], rows) {
-    const differs = rows.map(([, mark]) => mark != ' ');
-    const row = (kind, who, line) => make('tr', { class: kind },
-        who ? make('th', { scope: 'row' }, who) : make('td'), make('td', {}, make('code', {}, line)));
-    const made = [];
-    for (let at = 0, end; at < rows.length; at = end) {
-        end = at + 1;
-        while (end < rows.length && differs[end] == differs[at]) end++;
-        const part = rows.slice(at, end);
-        if (differs[at]) {
-            made.push(...part.filter(([yours]) => yours !== null).map(([yours]) => row('left', left, yours)),
-                ...part.filter(([, , theirs]) => theirs !== null).map(([, , theirs]) => row('right', right, theirs)));
-        } else {
-            if (at) made.push(row('', 'both', part[0][0]));
-            if (part.length > 2) made.push(row('', '', '…'));
-            if (end < rows.length && (!at || part.length > 1)) made.push(row('', 'both', part.at(-1)[0]));
-        }
-    }
+/** Show where two texts differ: the lines of the one, those of the other, and the equal lines next to them. */
+function comparison(left, right, rows) {
+    const kinds = { '-': ['left', left], '+': ['right', right] };
+    const lines = rows.map(([mark, line]) => {
+        const [kind, who] = kinds[mark] ?? ['', mark == ' ' ? 'both' : ''];
+        return make('tr', { class: kind },
+            who ? make('th', { scope: 'row' }, who) : make('td'), make('td', {}, make('code', {}, line)));
+    });
     const label = `Where they differ: ${left} and ${right}`;
     return make('div', { class: 'table-wrapper', tabindex: 0, role: 'region', 'aria-label': label },
-        make('table', { class: 'comparison' }, make('tbody', {}, ...made)));
+        make('table', { class: 'comparison' }, make('tbody', {}, ...lines)));
 }

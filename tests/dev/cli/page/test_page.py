@@ -135,7 +135,7 @@ def test_a_save_over_another_version_changes_nothing_and_shows_both(site, file):
         status, answer = site.ask(path, {"text": "mine = 1\n", "replaces": version}, method)
         assert (status, file.read_text()) == (412, "theirs = 1\n")
     status, answer = save(site, "mine = 1\n", version)
-    assert json.loads(answer)["rows"] == [["theirs = 1", "|", "mine = 1"]]
+    assert json.loads(answer)["rows"] == [["-", "theirs = 1"], ["+", "mine = 1"]]
     version = site.get(STEP)["version"]
     assert json.loads(answer)["version"] == version
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -214,10 +214,10 @@ def test_hints_come_one_by_one_and_the_last_is_asked_for(site, file):
 
 def test_compare_is_asked_for_until_the_step_is_done_and_reset_keeps_the_file(site, file):
     assert set(site.get(f"{STEP}/compare", {})) == {"ask"}
-    assert site.get(f"{STEP}/compare", {"sure": True})["pairs"]
+    assert site.get(f"{STEP}/compare", {"sure": True})["differences"]
     site.course.write("w05")
     site.check("warmup_05")
-    assert site.get(f"{STEP}/compare", {})["pairs"] == []
+    assert site.get(f"{STEP}/compare", {})["differences"] == []
     answer = site.get(f"{STEP}/reset", {"replaces": site.get(STEP)["version"]})
     assert (site.course.root / answer["kept"]).read_text() == SOLUTION
     assert file.read_text() == answer["text"] == expected(find_step("w05"))
