@@ -128,7 +128,7 @@ class Book:
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
         """End every check at the end, and the process of the model."""
         yield
-        await run_in_threadpool(self.model.close)
+        await self.model.close()
         await run_in_threadpool(self.checks.close)
 
     async def standings(self, request: Request) -> Response:
@@ -137,8 +137,7 @@ class Book:
 
     async def ask(self, request: Request) -> Response:
         """Answer what an interactive figure asks the model."""
-        question = await _body(request)
-        return JSONResponse(await run_in_threadpool(self.model.ask, request.path_params["what"], question))
+        return JSONResponse(await self.model.ask(request.path_params["what"], await _body(request)))
 
     # ------------------------------------------------------------ a step
 

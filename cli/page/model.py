@@ -7,15 +7,17 @@ too long or when nobody has asked for a while, since it takes some 300 MB.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
 import signal
-import subprocess
 import sys
-import threading
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from typing import Any
+
+from starlette.concurrency import run_in_threadpool
 
 from checker.course.paths import ROOT
 from checker.course.progress import digest
@@ -27,10 +29,8 @@ from play.training.plan import FIGURES, OUT
 COMMAND = (sys.executable, "-m", "play.widgets")
 SECONDS = (120.0, 60.0)  # for the first answer, since MAX is imported, and for another, since it may have to compile
 IDLE_SECONDS = 600.0  # without a question, after which the process ends
-WAIT_SECONDS = 10.0  # for the answer to another question
-MOST_ASKED = 32_000  # bytes of a question; a pipe takes as many even if nobody reads it
 MOST_BYTES = 8_000_000  # of an answer
-ASKED = ("attention", "sampling", "cache")
+FIGURES_THAT_ASK = ("attention", "sampling", "cache")
 
 Answer = dict[str, Any]
 
@@ -43,7 +43,7 @@ class Model:
     """The model that the page asks.
 
     Args:
-        command: starts the process, but for the descriptor that it writes to and the names of steps.
+        command: starts the process, but for the names of the learner's steps that it runs.
         seconds: how long the first answer may take, and another.
         idle_seconds: how long the process stays without a question.
     """
@@ -55,65 +55,69 @@ class Model:
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self.command, self.seconds, self.idle_seconds = command, seconds, idle_seconds
-        self.process: _Process | None = None
-        self.rest: threading.Timer | None = None
-        self.turn = threading.Lock()
-        self.is_closed = False
+        self.process: Process | None = None
+        self.state = ""  # identifies the texts of the steps that the process runs
+        self.rest: asyncio.TimerHandle | None = None
+        self.turn = asyncio.Lock()
 
-    def ask(self, what: str, question: Answer) -> Answer:
+    async def ask(self, what: str, question: Answer) -> Answer:
         """Answer a question, and say which ``steps`` of the learner's have computed it.
 
         Raises:
-            NoAnswer: too many ask at once, the model refuses the text, or it takes too long.
+            NoAnswer: the model refuses the text, takes too long, or ends.
         """
         if what == "training":
-            return training()
-        if what not in ASKED:
+            return await run_in_threadpool(training)
+        if what not in FIGURES_THAT_ASK:
             raise NoAnswer("there is no such figure")
-        if not self.turn.acquire(timeout=WAIT_SECONDS):
-            raise NoAnswer("the model is reading other texts; ask again in a moment")
-        try:
+        async with self.turn:
             if self.rest:
                 self.rest.cancel()
-            steps = done()
-            answer = self._started(steps).ask({**question, "what": what})
-            self.rest = threading.Timer(self.idle_seconds, self._end_if_idle)
-            self.rest.daemon = True
-            self.rest.start()
-        finally:
-            self.turn.release()
+            steps = await run_in_threadpool(done)
+            answer = await self._ask(steps, {**question, "what": what})
+            self.rest = asyncio.get_running_loop().call_later(self.idle_seconds, self._end)
         if "error" in answer:
             raise NoAnswer(str(answer["error"]))
         return {**answer, "steps": [step.name for step in steps]}
 
-    def _started(self, steps: list[Step]) -> _Process:
-        """Return the process for these steps, the one that runs or a new one."""
-        state = digest(*(f"{step.name} {step.learner_file.read_text()}" for step in steps))
-        if self.is_closed:
-            raise NoAnswer("the server has ended")
-        if self.process and not (self.process.state == state and self.process.is_alive):
-            self.process.close()
-            self.process = None
-        if not self.process:
-            self.process = _Process(self.command, [step.name for step in steps], state, self.seconds)
-        return self.process
+    async def _ask(self, steps: list[Step], question: Answer) -> Answer:
+        """Return what the process for these steps answers, the one that runs or a new one."""
+        state, seconds = digest(*(f"{step.name} {step.learner_file.read_text()}" for step in steps)), self.seconds[1]
+        if not self.process or self.process.returncode is not None or self.state != state:
+            await self.close()
+            self.process = await asyncio.create_subprocess_exec(
+                *self.command,
+                *(step.name for step in steps),
+                cwd=ROOT,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=DEVNULL,
+                limit=MOST_BYTES,
+                start_new_session=True,
+            )
+            self.state, seconds = state, self.seconds[0]
+        assert self.process.stdin
+        assert self.process.stdout
+        try:
+            async with asyncio.timeout(seconds):
+                self.process.stdin.write(json.dumps(question).encode() + b"\n")
+                await self.process.stdin.drain()
+                return _parsed(await self.process.stdout.readline())
+        except (OSError, TypeError, ValueError) as error:  # too late, not there, or something else than an answer
+            await self.close()
+            raise NoAnswer("your steps gave no answer in time; `./run generate --mine` says more") from error
 
-    def _end_if_idle(self) -> None:
-        """End the process, unless a question has come just now."""
-        with self.turn:
-            if self.process and threading.current_thread() is self.rest:
-                self.process.close()
-
-    def close(self) -> None:
-        """End the process, in the middle of an answer too."""
-        self.is_closed = True
-        if self.rest:
-            self.rest.cancel()
+    def _end(self) -> None:
+        """End the process and whatever it has started; an answer that somebody waits for does not come."""
         if self.process:
-            self.process.end()
-        with self.turn:
-            if self.process:
-                self.process.close()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    async def close(self) -> None:
+        """End the process, and wait until it has ended."""
+        self._end()
+        if self.process:
+            await self.process.wait()
 
 
 def done() -> list[Step]:
@@ -140,77 +144,10 @@ def _parsed(text: bytes) -> Answer:
     """Return an object of JSON, in which every number is one, as browsers want it.
 
     Raises:
-        ValueError: it is none.
+        TypeError, ValueError: it is none.
     """
 
     def reject(name: str) -> None:
         raise ValueError(f"{name} is no number")
 
-    parsed = json.loads(text, parse_constant=reject)
-    if not isinstance(parsed, dict):
-        raise ValueError("this is no object")
-    return parsed
-
-
-class _Process:
-    """A process that answers questions with the learner's files of some steps, whose texts ``state`` identifies."""
-
-    def __init__(self, command: Sequence[str], names: list[str], state: str, seconds: tuple[float, float]) -> None:
-        self.state = state
-        self.seconds, self.seconds_later = seconds
-        reader, writer = os.pipe()
-        self.process = subprocess.Popen(
-            [*command, str(writer), *names],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[writer],
-            start_new_session=True,
-        )
-        os.close(writer)
-        self.answers = os.fdopen(reader, "rb")
-
-    @property
-    def is_alive(self) -> bool:
-        return not self.answers.closed and self.process.poll() is None
-
-    def ask(self, question: Answer) -> Answer:
-        """Send a question, and return the answer.
-
-        Raises:
-            NoAnswer: it takes too long, or the process ends or says something else; it is gone then.
-        """
-        line = json.dumps(question).encode() + b"\n"
-        if len(line) > MOST_ASKED:
-            raise NoAnswer("the text is too long")
-        assert self.process.stdin is not None
-        deadline = threading.Timer(self.seconds, self.end)
-        deadline.start()
-        try:
-            with contextlib.suppress(BrokenPipeError):
-                self.process.stdin.write(line)
-                self.process.stdin.flush()
-            answer = _parsed(self.answers.readline(MOST_BYTES))
-        except ValueError as error:
-            self.close()
-            raise NoAnswer("your steps gave no answer in time; `./run generate --mine` says more") from error
-        finally:
-            deadline.cancel()
-        self.seconds = self.seconds_later
-        return answer
-
-    def end(self) -> None:
-        """End the process and whatever it has started, while another thread may wait for its answer."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-
-    def close(self) -> None:
-        """End the process, and close what leads to it; a second call does nothing."""
-        if not self.answers.closed:
-            self.end()
-            self.process.wait()
-            self.answers.close()
-            assert self.process.stdin is not None
-            with contextlib.suppress(BrokenPipeError):
-                self.process.stdin.close()
+    return dict(json.loads(text, parse_constant=reject))

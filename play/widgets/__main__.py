@@ -1,8 +1,8 @@
 """Answer what the book's page asks the model, in a process of its own: a learner's steps may hang, print and exit.
 
-``python -m play.widgets FD [STEP …]`` runs the learner's files of the steps that are named, and the solutions of all
-others. Each line of its standard input is a question, ``{"what": "attention", "text": …}``, and each answer is a line
-for the file descriptor FD: what was asked for, or an ``error``.
+``python -m play.widgets [STEP …]`` runs the learner's files of the steps that are named, and the solutions of all
+others. Each line of its standard input is a question, ``{"what": "attention", "text": …}``, and each line of its
+standard output an answer: what was asked for, or an ``error``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from checker.interrupts import end_with_the_parent
 from play.own_steps import use_steps
 
 
-def main(descriptor: int, names: list[str]) -> None:
+def main(names: list[str]) -> None:
     """Answer until there is nothing more to answer."""
+    descriptor = os.dup(1)
+    os.dup2(2, 1)  # what a step prints is no answer
     end_with_the_parent(descriptor)
     use_steps([step for step in all_steps() if step.name in names])
     from checker.max_adapter.runtime import prepare
@@ -42,4 +44,4 @@ def answer(do: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:])
+    main(sys.argv[1:])
