@@ -5,10 +5,8 @@ This process does not import MAX, which may be missing or broken. Another proces
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -21,13 +19,17 @@ from checker.course.installed import installed_version, why_not_usable
 from checker.course.languages.python import PYTHON
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps, uses_max
+from cli.processes import Ended, run_module
 
 NEEDED_GB = {"memory": 4.0, "disk": 2.0}
 CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does
 CONTRACT_SECONDS = 120.0
 PROBE_SECONDS = 300.0  # the accelerator's kernels may have to be compiled
 CANNOT_IMPORT = 2  # the exit status of the contract if there is no MAX to look at
-NO_MAX = "not asked, since MAX cannot be imported"
+
+
+class NotAsked(Exception):
+    """MAX cannot be imported, which the line of MAX says."""
 
 
 def doctor() -> int:
@@ -37,6 +39,8 @@ def doctor() -> int:
     for name, find in FACTS.items():
         try:
             fact = find()
+        except NotAsked:
+            fact = "not asked, since MAX cannot be imported"
         except Exception as error:
             fact = f"no: {error}"
         print(f"{name:<12} {fact}", flush=True)
@@ -48,33 +52,6 @@ def doctor() -> int:
     return 1 if problems else 0
 
 
-def ask(module: str, *arguments: str, seconds: float) -> tuple[int | None, str]:
-    """Run a module of ours in a process of its own; return its exit status and what it printed.
-
-    There is no status if it did not end within ``seconds``; it is then killed, with everything that it started.
-    """
-    with subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            output, _ = process.communicate(timeout=seconds)
-            return process.returncode, output.strip()
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return None, ""
-
-
-def last_line(output: str) -> str:
-    """Return the last line of what a process printed."""
-    return output.splitlines()[-1] if output else "it printed nothing"
-
-
 def python() -> str:
     """Return the interpreter in use."""
     version = platform.python_version()
@@ -83,55 +60,68 @@ def python() -> str:
 
 
 @cache
-def ask_contract() -> tuple[int | None, str]:
+def ask_contract() -> Ended:
     """Return what the contract with MAX says, from a process that imports MAX."""
-    return ask("checker.max_adapter.contract", seconds=CONTRACT_SECONDS)
+    return run_module("checker.max_adapter.contract", seconds=CONTRACT_SECONDS)
 
 
 def max_version() -> str:
     """Return the installed MAX, if it is the one that the course is written for and can be imported."""
-    if why := why_not_usable():
-        return f"no: {why}"
-    status, output = ask_contract()
-    return f"no: {output}" if status == CANNOT_IMPORT else installed_version()
+    why = why_not_usable() or (ask_contract().output.strip() if ask_contract().status == CANNOT_IMPORT else "")
+    return f"no: {why}" if why else installed_version()
+
+
+def ask_max(module: str, *arguments: str, seconds: float) -> Ended:
+    """Run a module that imports MAX.
+
+    Raises:
+        NotAsked: MAX cannot be imported.
+    """
+    if ask_contract().status == CANNOT_IMPORT:
+        raise NotAsked
+    return run_module(module, *arguments, seconds=seconds)
 
 
 def contract() -> str:
     """Return whether the names of MAX that the course relies on are as it expects; checks may be slower if not."""
-    status, output = ask_contract()
-    if status == CANNOT_IMPORT:
-        return NO_MAX
-    if status is None:
+    answer = ask_contract()
+    if answer.status == CANNOT_IMPORT:
+        raise NotAsked
+    if answer.status is None:
         return f"no: MAX could not be asked within {CONTRACT_SECONDS:.0f} s; is the machine busy? Run this again"
-    if status and "Traceback" in output:
-        return f"no: MAX ended the process that asked it: {last_line(output)}"
-    return output.replace("\n", f"\n{'':<12} ")
+    if answer.status and "Traceback" in answer.errors:
+        return f"no: MAX ended the process that asked it: {answer.last_line}"
+    return answer.output.strip().replace("\n", f"\n{'':<12} ")
 
 
 def gpu() -> str:
     """Return the accelerator, if an operation ran on it and was right."""
-    if ask_contract()[0] == CANNOT_IMPORT:
-        return NO_MAX
-    status, output = ask("checker.max_adapter.contract", "gpu", seconds=PROBE_SECONDS)
-    if status is None:
+    answer = ask_max("checker.max_adapter.contract", "gpu", seconds=PROBE_SECONDS)
+    if answer.status is None:
         return f"found, but an addition on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU"
-    if status == 0:
-        return f"{last_line(output)}: an addition on it gives the right sum"
+    if answer.status == 0:
+        return f"{answer.output.strip()}: an addition on it gives the right sum"
     none = "none that MAX can use; checks run on the CPU"
-    return none if "there is no device" in output else f"no: {last_line(output)}"
+    return none if "there is no device" in answer.output else f"no: {answer.last_line}"
+
+
+def metal() -> str:
+    """Return whether Apple's Metal compiler is there, which MAX needs on a Mac's GPU."""
+    line = ["xcrun", "-sdk", "macosx", "metal", "--version"]
+    if subprocess.run(line, capture_output=True, check=False).returncode == 0:
+        return "found"
+    return "not found; only the GPU needs it: xcodebuild -downloadComponent MetalToolchain"
 
 
 def kernels() -> str:
     """Return whether the kernels that the checks need are compiled already: the later steps load them all."""
-    if ask_contract()[0] == CANNOT_IMPORT:
-        return NO_MAX
     step = next(step for step in reversed(all_steps()) if uses_max(step) and step.language is PYTHON)
     start = time.monotonic()
-    status, output = ask("cli", step.task, "--solution", "--no-compile", seconds=CACHED_SECONDS)
-    if status is None:
+    answer = ask_max("cli", step.task, "--solution", "--no-compile", seconds=CACHED_SECONDS)
+    if answer.status is None:
         return "not compiled yet; `./run warm` does it in a few minutes, else the first check of a step does"
-    if status:
-        return f"no: the check of {step.name} fails on its own solution ({last_line(output)}); please report this"
+    if answer.status:
+        return f"no: the check of {step.name} fails on its own solution ({answer.last_line}); please report this"
     return f"compiled: the check of {step.name} takes {time.monotonic() - start:.1f} s"
 
 
@@ -160,5 +150,6 @@ FACTS: dict[str, Callable[[], str]] = {
     "memory": lambda: free("memory", psutil.virtual_memory().available, "compiling needs about"),
     "disk": lambda: free("disk", shutil.disk_usage(ROOT).free, "packages and kernels need"),
     "gpu": gpu,
+    **({"metal": metal} if sys.platform == "darwin" else {}),
     "kernels": kernels,
 }

@@ -6,11 +6,9 @@ files does not change the grade of the next. A check is no sandbox (``SECURITY.m
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -33,6 +31,7 @@ from checker.session.printer import STYLES, Printer
 from checker.session.records import Record
 from cli.doctor import commit
 from cli.problems import Problem, as_lines, not_obeyed, problems_of
+from cli.processes import run_module
 
 NOT_BEGUN = "not begun"  # beside a pass and a failure
 VERSION = 2  # of the object, which grades.schema.json describes
@@ -106,10 +105,11 @@ def grade(checkout: Path, options: Options) -> int:
     if options.form == "json":
         print(json.dumps(as_object(checkout, left_out, grades), indent=1))
     for line in as_lines(
-        chain.from_iterable(one.problems for one in grades), editor=options.form == "problems", github=is_github
+        chain.from_iterable(grade.problems for grade in grades), editor=options.form == "problems", github=is_github
     ):
         print(line)
-    return int(any(one.verdict == FAIL or (options.steps and one.verdict == NOT_BEGUN) for one in grades))
+    failing = {FAIL, NOT_BEGUN} if options.steps else {FAIL}
+    return int(any(grade.verdict in failing for grade in grades))
 
 
 def grade_by(course: Path) -> int:
@@ -171,38 +171,23 @@ def grade_step(step: Step, text: str | Unreadable | None, options: Options) -> G
         if not is_begun(step, file):
             return Grade(step, NOT_BEGUN)
         copy_course(Path(name))
-        started = time.monotonic()
-        verdict, failure = check(step, Path(name), options)
-        seconds = round(time.monotonic() - started, 1)
-    if verdict is None:
+        return check(step, Path(name), options)
+
+
+def check(step: Step, place: Path, options: Options) -> Grade:
+    """Return the grade that the check of a step gives in a copy of the course."""
+    line, variables = [step.task, "--json", *options.of_a_check], os.environ | {"PYTHONPATH": str(place)}
+    started = time.monotonic()
+    run = run_module("cli", *line, seconds=options.limit, folder=place, environment=variables)
+    seconds = round(time.monotonic() - started, 1)
+    try:
+        verdict = json.loads(run.output)
+    except ValueError:
+        failure = f"the check ended without one, with exit status {run.status} ({run.last_line})."
+        if run.status is None:
+            failure = f"the check took longer than {options.limit:g} seconds."
         return Grade(step, FAIL, f"No verdict: {failure}", seconds)
-    return Grade(step, verdict["verdict"], why_not(verdict), seconds, verdict)
-
-
-def check(step: Step, place: Path, options: Options) -> tuple[Record | None, str]:
-    """Run the check of a step in a copy of the course; return its verdict, or why there is none."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "cli", step.task, "--json", *options.of_a_check],
-        cwd=place,
-        env=os.environ | {"PYTHONPATH": str(place)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            output, errors = process.communicate(timeout=options.limit)
-            verdict = json.loads(output)
-            return (verdict, "") if verdict["verdict"] in (PASS, FAIL) else (None, "the check was interrupted.")
-        except subprocess.TimeoutExpired:
-            return None, f"the check took longer than {options.limit:g} seconds."
-        except ValueError:
-            last = f" ({errors.splitlines()[-1]})" if errors.strip() else ""
-            return None, f"the check ended without one, with exit status {process.returncode}{last}."
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+    return Grade(step, PASS if verdict["verdict"] == PASS else FAIL, why_not(verdict), seconds, verdict)
 
 
 def why_not(verdict: Record) -> str:

@@ -63,18 +63,6 @@ def hints_of(step: Step) -> list[Tier]:
     ]
 
 
-def ask_before_the_last(what: str) -> bool:
-    """Ask a person at a terminal whether to show the last hint; without a terminal, refuse.
-
-    Raises:
-        NoHints: there is nobody to ask.
-    """
-    answer = asked(f"{what} Show it?")
-    if answer is None:
-        raise NoHints(f"{what} Add --yes to see it.")
-    return answer
-
-
 def next_tier(step: Step) -> Tier | None:
     """Return the hint that follows those that were seen; None if all were.
 
@@ -93,43 +81,45 @@ def note_seen(step: Step, number: int) -> None:
     progress.note_hints(step, max(number, progress.hints_seen(step)))
 
 
-def tell_next(step: Step, printer: Printer, may_tell_all: Callable[[str], bool]) -> None:
-    """Print the next hint.
+def ask_before_the_last(what: str) -> bool:
+    """Ask a person at a terminal whether to show the last hint; without a terminal, refuse.
+
+    Raises:
+        NoHints: there is nobody to ask.
+    """
+    answer = asked(f"{what} Show it?")
+    if answer is None:
+        raise NoHints(f"{what} Add --yes to see it.")
+    return answer
+
+
+def tell(step: Step, printer: Printer, may_tell_all: Callable[[str], bool], *, every: bool = False) -> None:
+    """Print the next hint, or ``every`` hint from the first.
 
     Args:
         step: whose hints.
         printer: where to.
-        may_tell_all: called before the last hint, with a sentence that says what the hint gives away.
+        may_tell_all: called before the last hint unless it was seen, with a sentence that says what it gives away.
+        every: print them all.
 
     Raises:
         NoHints: raised by ``hints_of`` or by ``may_tell_all``.
     """
-    tier = next_tier(step)
-    if tier is None:
+    following = next_tier(step)
+    if not following and not every:
         printer.line(
             f"You have seen all {len(hints_of(step))} hints of {step.task}: `./run hint {step.task} --all` shows them "
             f"again, `./run compare {step.task} --anyway` the solution."
         )
-    elif not tier.warning or may_tell_all(tier.warning):
-        _tell(step, tier, printer)
-
-
-def tell_all(step: Step, printer: Printer, may_tell_all: Callable[[str], bool]) -> None:
-    """Print every hint; before the last, unless it was seen, ask as ``tell_next`` does."""
-    for tier in hints_of(step):
-        if tier.warning and tier.number > progress.hints_seen(step) and not may_tell_all(tier.warning):
+    for tier in hints_of(step) if every else filter(None, [following]):
+        if following and tier.warning and not may_tell_all(tier.warning):
             return
-        _tell(step, tier, printer)
-
-
-def _tell(step: Step, tier: Tier, printer: Printer) -> None:
-    """Print a hint, and record that it was seen."""
-    printer.line(f"Hint {tier.number} of {tier.count}: {tier.title}")
-    with printer.console.use_theme(PLAIN):  # and backticks stay, since they tell code from prose without color
-        printer.draw(Markdown(CODE.sub(r"`` `\1` ``", tier.body), code_theme="ansi_dark"))
-    printer.line()
-    try:
-        note_seen(step, tier.number)
-    except OSError as error:
-        file = relative_path(progress.FILE)
-        printer.line(f"(The next call shows this one again: {file} cannot be written, {error.strerror}.)")
+        printer.line(f"Hint {tier.number} of {tier.count}: {tier.title}")
+        with printer.console.use_theme(PLAIN):  # and backticks stay, since they tell code from prose without color
+            printer.draw(Markdown(CODE.sub(r"`` `\1` ``", tier.body), code_theme="ansi_dark"))
+        printer.line()
+        try:
+            note_seen(step, tier.number)
+        except OSError as error:
+            file = relative_path(progress.FILE)
+            printer.line(f"(The next call shows this one again: {file} cannot be written, {error.strerror}.)")

@@ -150,9 +150,9 @@ def hint(step: Step, everything: bool, yes: bool) -> None:
     from checker.session.printer import Printer
     from cli import hint
 
-    tell = hint.tell_all if everything else hint.tell_next
+    may_tell_all = (lambda what: True) if yes else hint.ask_before_the_last
     with refusing(hint.NoHints):
-        tell(step, Printer(), (lambda what: True) if yes else hint.ask_before_the_last)
+        hint.tell(step, Printer(), may_tell_all, every=everything)
 
 
 @main.command()

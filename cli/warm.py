@@ -11,10 +11,8 @@ If steps are named, only those are checked, and their graphs are compiled one by
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -22,6 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+import psutil
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from checker.course.paths import ROOT, relative_path
@@ -29,6 +28,7 @@ from checker.course.steps import Step, all_steps
 from checker.events import PASS, TRACED, Claimed, Died, Job, Late, MaxUnusable
 from checker.session.child import run
 from checker.session.printer import Printer
+from cli.processes import run_module
 from play.serving.options import CannotServe, check_version
 
 QUIET_SECONDS = 120.0  # for one claim on a solution, while the machine compiles
@@ -68,8 +68,6 @@ class Warming:
 
     def __init__(self, printer: Printer, jobs: int, total: int) -> None:
         self.printer, self.jobs, self.seconds = printer, jobs, dict[str, float]()
-        self.processes: list[subprocess.Popen[bytes]] = []
-        self.starting, self.is_over = threading.Lock(), False  # none starts once it is over
         columns = BarColumn(30), TextColumn("{task.percentage:3.0f}%"), TimeElapsedColumn()
         console = printer.console
         self.bar = Progress(
@@ -80,14 +78,17 @@ class Warming:
     def compile(self, works: Sequence[Work]) -> None:
         """Carry out works, the first one alone, and say what failed."""
         for together in (works[:1], works[1:]):
-            todo = {work.what: partial(self._run, work) for work in together}
+            todo = {work.what: partial(compile_one, work) for work in together}
             for what, output in self.do_all(todo, {work.what: work.share for work in together}):
                 if output:
                     self.printer.line(f"  {what}: this failed, so MAX compiles them when they are needed. Its output:")
                     self.printer.line(output)
 
     def do_all(self, todo: Mapping[str, Callable[[], str]], shares: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-        """Call functions in threads; yield their names and what they return, as they end."""
+        """Call functions in threads; yield their names and what they return, as they end.
+
+        If it is closed before, as by Ctrl-C, what they have started is killed.
+        """
         self.bar.update(self.task, description=", ".join(todo) if shares else "the checks of the solutions")
         pool, started = ThreadPoolExecutor(self.jobs), dict[str, float]()
 
@@ -105,34 +106,23 @@ class Warming:
                 yield what, future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            with self.starting:
-                self.is_over = self.is_over or not all(future.done() for future in futures)
-            for process in self.processes:
-                if self.is_over and process.poll() is None:
-                    with suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
-
-    def _run(self, work: Work) -> str:
-        """Carry out some work in a process group of its own; return its output if it fails."""
-        with self.starting:
-            if self.is_over:
-                return ""
-            process = subprocess.Popen(
-                [sys.executable, "-m", *work.command],
-                cwd=ROOT,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            self.processes.append(process)
-        output, _ = process.communicate()
-        return output.decode(errors="replace") if process.returncode else ""
+            while not all(future.done() for future in futures):
+                for process in psutil.Process().children(recursive=True):
+                    with suppress(psutil.NoSuchProcess):
+                        process.kill()
+                time.sleep(0.01)
 
     def report(self) -> None:
         """Print how long each part took, the longest first."""
         self.printer.line("\nseconds  what")
         for what, seconds in sorted(self.seconds.items(), key=lambda part: -part[1]):
             self.printer.line(f"{seconds:7.1f}  {what}")
+
+
+def compile_one(work: Work) -> str:
+    """Carry out some work; return its output if it fails."""
+    run = run_module(*work.command)
+    return run.output + run.errors if run.status else ""
 
 
 def check(step: Step, *, compiled: bool) -> str:

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from checker.course.installed import needed_version
 from checker.course.paths import ROOT
 from checker.course.steps import Step, all_steps, uses_max
 from cli import grading
+from cli.processes import Ended, run_module
 from tools import environments
 
 FIRST_SECONDS = 900.0  # for the first check that runs MAX, which compiles the recorded kernels
@@ -49,10 +49,10 @@ def try_max(version: str, *, steps: list[Step] | None = None) -> int:
         print(f"try-max: {error}", file=sys.stderr)
         return 2
     course = copy_of_the_course(folder / "course", version)
-    status, output = run(folder, course, "checker.max_adapter.contract", limit=EACH_SECONDS)
-    print(f"The contract, with MAX {version}:\n\n{output.strip()}\n")
+    contract = run(folder, course, "checker.max_adapter.contract", limit=EACH_SECONDS)
+    print(f"The contract, with MAX {version}:\n\n{contract.output.strip() or contract.last_line}\n")
     print("| step | answer | seconds | why |\n|---|---|---|---|")
-    all_pass, limit = status == 0, FIRST_SECONDS
+    all_pass, limit = contract.status == 0, FIRST_SECONDS
     for step in steps or all_steps():
         started = time.monotonic()
         answer, why = check(folder, course, step, limit)
@@ -105,35 +105,20 @@ def copy_of_the_course(place: Path, version: str) -> Path:
 
 def check(folder: Path, course: Path, step: Step, limit: float) -> tuple[str, str]:
     """Check a solution; return pass, fail or "not reached", and why it is not a pass."""
-    status, output = run(folder, course, "cli", step.task, "--solution", "--no-compile", "--json", limit=limit)
-    if status is None:
+    ended = run(folder, course, "cli", step.task, "--solution", "--no-compile", "--json", limit=limit)
+    if ended.status is None:
         return "not reached", f"no answer within {limit:.0f} s"
     try:
-        why = grading.why_not(json.loads(output))
+        why = grading.why_not(json.loads(ended.output))
     except ValueError:  # no verdict
-        why = output.strip().rpartition("\n")[2]
-    return "fail" if status else "pass", " ".join(why.split()).replace("|", "\\|")
+        why = ended.last_line
+    return "fail" if ended.status else "pass", " ".join(why.split()).replace("|", "\\|")
 
 
-def run(folder: Path, course: Path, module: str, *arguments: str, limit: float) -> tuple[int | None, str]:
-    """Run a module of the copy in the environment, with a cache of its own; return its exit status and what it wrote.
-
-    After ``limit`` seconds it is ended with all that it started, and there is no status.
-    """
+def run(folder: Path, course: Path, module: str, *arguments: str, limit: float) -> Ended:
+    """Run a module of the copy in the environment, with a cache of its own."""
     # A process that has imported MAX says in MODULAR_… where its MAX is, and in PYTHONPATH which modules it uses.
     others = {name: value for name, value in os.environ.items() if not name.startswith(("MODULAR_", "PYTHONPATH"))}
-    with subprocess.Popen(
-        [environments.python_of(folder), "-m", module, *arguments],
-        cwd=course,
-        env=others | {"XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            output, _ = process.communicate(timeout=limit)
-            return process.returncode, output
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return None, ""
+    variables = others | {"XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1"}
+    python = environments.python_of(folder)
+    return run_module(module, *arguments, seconds=limit, python=python, folder=course, environment=variables)

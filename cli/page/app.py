@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import json
 import secrets
-import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from functools import partial
@@ -37,10 +36,11 @@ from checker.course.languages import Unreadable
 from checker.course.paths import relative_path
 from checker.course.standing import next_to_do, standing
 from checker.course.steps import Step, all_steps
-from checker.session.records import Record
+from checker.session.records import Record, Records, verdict_record
+from checker.session.session import Options, Session
 from cli import compare, hint, reset
+from cli.checking import Check, ReadyChild
 from cli.page import files
-from cli.page.checks import Checks
 from cli.page.model import Model, NoAnswer
 
 ASSETS = Path(__file__).with_name("assets")
@@ -91,8 +91,8 @@ class Book:
 
     def __init__(self, html: Path, key: str, hosts: list[str]) -> None:
         self.html, self.key, self.hosts = html, key, hosts
-        self.checks = Checks()
-        self.model = Model()
+        self.model, self.ready_child = Model(), ReadyChild()
+        self.newest: Check | None = None
 
     def app(self) -> Starlette:
         """Return what answers requests."""
@@ -110,6 +110,7 @@ class Book:
             backend=KeyHolders(self.key),
             on_error=lambda conn, error: JSONResponse({"error": str(error)}, 401),
         )
+        reasons = (HTTPException, files.Rejected, hint.NoHints, NoAnswer, OSError, UnicodeEncodeError)
         return Starlette(
             routes=[
                 Mount("/api", routes=api, middleware=[keyed]),
@@ -117,19 +118,19 @@ class Book:
                 Mount("/", Pages(directory=self.html, html=True)),
             ],
             middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=self.hosts)],
-            exception_handlers={
-                **dict.fromkeys((HTTPException, files.Rejected, hint.NoHints, NoAnswer, OSError), _rejected),
-                files.Conflict: _conflict,
-            },
+            exception_handlers={**dict.fromkeys(reasons, _rejected), files.Conflict: _conflict},
             lifespan=self.lifespan,
         )
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        """End every check at the end, and the process of the model."""
+        """End the check at the end, and the process of the model."""
         yield
         await self.model.close()
-        await run_in_threadpool(self.checks.close)
+        if self.newest:
+            self.newest.end()
+            self.newest.join()
+        self.ready_child.close()
 
     async def standings(self, request: Request) -> Response:
         """Answer how far each step is, and which to go on with."""
@@ -142,12 +143,16 @@ class Book:
     # ------------------------------------------------------------ a step
 
     async def file(self, request: Request) -> Response:
-        """Answer with the learner's file; without its text if it is the version that the page knows."""
-        return JSONResponse(await run_in_threadpool(described, _step(request), request.query_params.get("known")))
+        """Answer with the learner's file and how far it is; without its text if the page knows this version."""
+        step = _step(request)
+        file = files.read(step)
+        answer = {"file": relative_path(step.learner_file), "version": file.version, "words": standing(step).words}
+        is_known = file.version == request.query_params.get("known")
+        return JSONResponse(answer if is_known else {**answer, "text": file.text})
 
     async def save(self, request: Request) -> Response:
         """Save the learner's file in place of the version that the page began from."""
-        return Response(status_code=204, headers=await _save(request, await _body(request)))
+        return Response(status_code=204, headers=_save(request, await _body(request)))
 
     async def check(self, request: Request) -> Response:
         """Save the text that comes with it, check the file on disk, and answer with records; leaving ends it."""
@@ -155,15 +160,25 @@ class Book:
         show = asked.get("show", "")
         if show and show not in (blank.label for blank in blanks_of(step)):
             raise HTTPException(400, f"there is no function {show!r} to show")
-        saved = await _save(request, asked) if "text" in asked else None
+        saved = _save(request, asked) if "text" in asked else None
         loop, records = asyncio.get_running_loop(), asyncio.Queue[Record]()
 
         def tell(record: Record) -> None:
             with contextlib.suppress(RuntimeError):  # the server has ended
                 loop.call_soon_threadsafe(records.put_nowait, record)
 
-        running = self.checks.begin(tell)
-        threading.Thread(target=self.checks.run, args=(running, step, show), daemon=True).start()
+        def hear(check: Check) -> None:
+            if check.is_ended:
+                tell({"event": "ended"})
+            elif check.is_over:
+                check.session.conclude()
+                tell({"event": "verdict", **verdict_record(check.session)})
+
+        if self.newest:
+            self.newest.end()
+        view = Records(tell)
+        view.again, view.stopping = "check again", "another check"
+        check = self.newest = Check(Session(step, view, Options(show=show)), self.ready_child, hear)
 
         async def lines() -> AsyncIterator[bytes]:
             try:
@@ -172,17 +187,18 @@ class Book:
                     record = await records.get()
                     yield json.dumps(record).encode() + b"\n"
             finally:
-                running.leave()
+                if not check.may_go_on:  # else it goes on for the pass that compiling completes
+                    check.end()
 
         return StreamingResponse(lines(), media_type="application/x-ndjson", headers=saved)
 
     async def answer(self, do: Callable[[Step, Answer], Answer], request: Request) -> Response:
-        """Answer with what a function returns that may wait."""
-        return JSONResponse(await run_in_threadpool(do, _step(request), await _body(request)))
+        """Answer with what a function returns."""
+        return JSONResponse(do(_step(request), await _body(request)))
 
     def ready(self, step: Step, asked: Answer) -> Answer:
         """Have a child get ready for the next check."""
-        self.checks.prepare(step)
+        self.ready_child.prepare(step)
         return {}
 
     def beside(self, step: Step, asked: Answer) -> Answer:
@@ -216,14 +232,10 @@ class Book:
 
     def reset(self, step: Step, asked: Answer) -> Answer:
         """Put the skeleton in place of the version that the page has; say under which name it is kept."""
-        kept: list[Path] = []
-
-        def begin_again() -> None:
-            kept.extend(filter(None, [reset.begin_again(step)]))
-            progress.forget(step)
-
-        now = files.changing(step, str(asked.get("replaces")), begin_again)
-        return {**as_answer(now), "kept": relative_path(kept[0]) if kept else ""}
+        files.expect(step, str(asked.get("replaces")))
+        copy = reset.begin_again(step)
+        progress.forget(step)
+        return {**asdict(files.read(step)), "kept": relative_path(copy) if copy else ""}
 
 
 def _step(request: Request) -> Step:
@@ -242,38 +254,23 @@ async def _body(request: Request) -> Answer:
         if len(data) > MOST_BYTES:
             raise HTTPException(413, f"a body has {MOST_BYTES:,} bytes at most")
     try:
-        asked = json.loads(data or b"{}")
-    except ValueError:
-        asked = None
-    if not isinstance(asked, dict):
-        raise HTTPException(400, "the body must be a JSON object")
-    return asked
+        return dict(json.loads(data or b"{}"))
+    except (TypeError, ValueError) as error:
+        raise HTTPException(400, "the body must be a JSON object") from error
 
 
-async def _save(request: Request, asked: Answer) -> dict[str, str]:
+def _save(request: Request, asked: Answer) -> dict[str, str]:
     """Save a text in place of the version that the page began from; return the header with its own version."""
     text, replaces = asked.get("text"), asked.get("replaces")
     if not isinstance(text, str) or not isinstance(replaces, str):
         raise HTTPException(400, "a save needs a text, and the version that it replaces")
     request.state.text = text  # should there be a conflict
-    return {FILE_VERSION: (await run_in_threadpool(files.save, _step(request), text, replaces)).version}
-
-
-def as_answer(file: files.File) -> Answer:
-    """Return a file as the page gets it."""
-    return {"text": file.text, "version": file.version}
+    return {FILE_VERSION: files.save(_step(request), text, replaces)}
 
 
 def beside(file: files.File, text: str) -> Answer:
     """Return a file, and its lines beside those of another text."""
-    return {**as_answer(file), "rows": compare.rows_of(file.text.splitlines(), text.splitlines())}
-
-
-def described(step: Step, known: str | None) -> Answer:
-    """Return a learner's file and how far it is; without its text if ``known`` is its version."""
-    file = files.read(step)
-    answer = {"file": relative_path(step.learner_file), "version": file.version, "words": standing(step).words}
-    return answer if file.version == known else {**answer, "text": file.text}
+    return {**asdict(file), "rows": compare.rows_of(file.text.splitlines(), text.splitlines())}
 
 
 def standings() -> Answer:
@@ -299,5 +296,5 @@ async def _rejected(request: Request, error: Exception) -> Response:
 
 async def _conflict(request: Request, error: Exception) -> Response:
     """Answer with the file as it is now, beside what the page wanted to save."""
-    now = await run_in_threadpool(files.read, _step(request))
+    now = files.read(_step(request))
     return JSONResponse(beside(now, getattr(request.state, "text", now.text)), 412)

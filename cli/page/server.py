@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import socket
 import tempfile
 import webbrowser
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -47,7 +46,7 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
         html = building.build(say)
         port, key = bound.getsockname()[1], secrets.token_urlsafe(32)
         link = f"http://127.0.0.1:{port}/#key={key}"
-        hosts = ["127.0.0.1", "localhost", *map(_host, trusted), *forwarded(port, os.environ)]
+        hosts = ["127.0.0.1", "localhost", *map(_host, trusted), *_forwarded(port)]
         config = uvicorn.Config(
             Book(html, key, hosts).app(),
             log_level="warning",
@@ -74,9 +73,9 @@ def _host(origin: str) -> str:
     return urlsplit(origin if "//" in origin else f"//{origin}").hostname or origin
 
 
-def forwarded(port: int, environment: Mapping[str, str]) -> list[str]:
+def _forwarded(port: int) -> list[str]:
     """Return the name that GitHub's Codespaces gives a port of this machine; nothing elsewhere."""
-    name, domain = environment.get("CODESPACE_NAME"), environment.get("GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN")
+    name, domain = map(os.environ.get, ("CODESPACE_NAME", "GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN"))
     return [f"{name}-{port}.{domain}"] if name and domain else []
 
 
@@ -96,12 +95,7 @@ def _listening(port: int | None) -> socket.socket:
 def _redirecting(link: str) -> Iterator[Path]:
     """Make a file that leads a browser to a link, for this user alone: a command line is seen by everyone."""
     (ROOT / ".course").mkdir(exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="open-", dir=ROOT / ".course"))  # nobody else may enter it
-    try:
-        file = folder / "book.html"
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
-            opened.write(f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(link)}">\n')
-            opened.write(f'<title>The book</title><a href="{escape(link)}">Open the book</a>\n')
+    with tempfile.TemporaryDirectory(prefix="open-", dir=ROOT / ".course") as folder:  # nobody else may enter it
+        file = Path(folder, "book.html")
+        file.write_text(f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(link)}">\n')
         yield file
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

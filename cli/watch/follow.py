@@ -1,9 +1,9 @@
 """Check a step at every save.
 
-The verdict on the numbers need not wait for MAX to be imported: the grading child was started before the save and has
-already imported it (``session.child``). Every check gets a new child. A save during a check restarts it. When the file
-of another step is saved, that step is followed. After a pass the key n goes on to the next step that is not done;
-without a terminal, which has no keys, ``watch`` goes on by itself.
+The verdict on the numbers need not wait for MAX to be imported: the child was started before the save and has already
+imported it (``cli.checking``). A save during a check restarts it. When the file of another step is saved, that step is
+followed. After a pass the key n goes on to the next step that is not done, while MAX compiles the last one; without a
+terminal, which has no keys, ``watch`` goes on by itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import contextlib
 import queue
 import time
 from collections.abc import Callable
-from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 
@@ -20,33 +19,23 @@ from checker.course.blanks import blanks_of
 from checker.course.paths import relative_path
 from checker.course.standing import first_to_do, standing
 from checker.course.steps import Step, all_steps, find_step
-from checker.events import DRAWN, StageEnded
 from checker.interrupts import exit_on_termination
-from checker.session.printer import Printer
+from checker.session.printer import Printer, View
 from checker.session.session import Options, Session
 from checker.session.verdict import INTERRUPTED, PASSED
 from cli import hint
+from cli.checking import Check, ReadyChild
 from cli.compare import WARNING, compare
 from cli.reset import CannotReset, reset
 from cli.status import list_all
-from cli.watch.background import Compilation
-from cli.watch.inputs import Compiled, Inputs, Pressed, Saved, keys_of_terminal, saves_in, take
-from cli.watch.ready import ReadyChild
+from cli.watch.inputs import Inputs, Pressed, Saved, keys_of_terminal, saves_in, take
 
 LOOK_SECONDS = 1.0  # between looks at the file itself, in case the system reports no change (network drives)
 REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
 KEYS = "h hint, s show numbers, c compare, x reset, n next, p previous, l list, r check again, q quit"
 
-#: A file as it was found: when it was changed, and its content. None if there is none.
+#: When a file was changed, and its content. None if there is none.
 Look = tuple[int, bytes] | None
-
-
-class Next(Enum):
-    """The next move, after something has happened."""
-
-    WAIT = auto()
-    CHECK = auto()
-    QUIT = auto()
 
 
 class NothingToWatch(Exception):
@@ -66,78 +55,66 @@ class Watch:
 
     Args:
         step: the first step.
-        inputs: saves, keys, and what was compiled.
+        inputs: saves, keys, and checks.
         ready: the child of the next check.
         has_keys: whether there is a terminal.
     """
 
     def __init__(self, step: Step, inputs: Inputs, ready: ReadyChild, *, has_keys: bool) -> None:
-        self.step = step
-        self.inputs = inputs
-        self.ready = ready
-        self.has_keys = has_keys
+        self.step, self.inputs, self.ready, self.has_keys = step, inputs, ready, has_keys
         self.printer = Printer()
         self.seen: Look = None  # the file of the last check
-        self.looked = 0.0
-        self.showing = ""  # the function whose numbers the next check shows
+        self.running: Check | None = None  # the check whose verdict is awaited
+        self.compiling: dict[Step, Check] = {}  # those that have passed, and go on in the background
         self.to_show = ""  # the function whose numbers the key s would show
-        self.offered: Callable[[], Next] | None = None  # what the key y would do
-        self.picking: str | None = None  # what has been typed of a step's name after an l
-        self.compilations: dict[Step, Compilation] = {}
+        self.offered: Callable[[], None] | None = None  # what the key y would do
+        self.typed: str | None = None  # what has been typed of a step's name after an l
+        self.is_over = False
+        self.is_last = False  # without keys: it is over when nothing is being compiled any more
+        self.keys: dict[str, Callable[[], None]] = {
+            "h": self.hint,
+            "s": self.show_numbers,
+            "c": self.offer_compare,
+            "x": self.offer_reset,
+            "n": lambda: self.go_to(self.step_after(), "No other step is left to do."),
+            "p": lambda: self.go_to(self.step_before(), "This is the first."),
+            "l": self.list,
+            "r": self.check,
+            "q": self.quit,
+        }
 
     def follow(self) -> int:
         """Check at every save until the learner quits or, without keys, nothing is left; return the exit status."""
-        following = Next.CHECK
-        while following is not Next.QUIT:
-            result = self.check()
-            following = result if isinstance(result, Next) else self.after(result)
+        self.check()
+        while not (self.is_over or (self.is_last and not self.compiling)):
+            match take(self.inputs, LOOK_SECONDS):
+                case Pressed(key):
+                    self.press(key)
+                case Saved(names):
+                    self.follow_save(names)
+                case Check() as check:
+                    self.hear(check)
+                case None:
+                    self.follow_save(frozenset())
         return 0
 
-    def check(self) -> int | Next:
-        """Check the file as it is now; return the exit status of its verdict, or the move that interrupted it.
+    # ------------------------------------------------------------ checks
 
-        After an s, it also shows the numbers that were asked for.
-        """
-        step, started = self.step, time.perf_counter()
-        options, self.showing, self.to_show = Options(show=self.showing), "", ""
-        self.cancel(step)
-        self.seen = self.settled()
-        self.printer = Printer(blank.label for blank in blanks_of(step))
+    def check(self, show: str = "") -> None:
+        """Check the file as it is now, and nothing else any more; ``show`` the numbers of a function."""
+        started = time.perf_counter()
+        for before in (self.running, self.compiling.pop(self.step, None)):
+            if before:  # a pass stays, not compiled
+                before.end()
+                before.join()
+        self.seen, self.to_show, self.is_last = self.settled(), "", False
+        self.printer.close()
+        self.printer = Printer(blank.label for blank in blanks_of(self.step))
         self.printer.again = "save"
         if self.has_keys:
             self.printer.console.clear()
-        session = Session(step, self.printer, options, started)
-        if session.job:
-            child = self.ready.take(step)
-            events = child.run(session.job)
-            try:
-                for event in events:
-                    session.hear(event)
-                    if event == StageEnded(DRAWN):  # from now on this child only compiles
-                        self.ready.prepare(step)
-                    if session.may_go_on:
-                        self.compilations[step] = Compilation(session, child, events, self.inputs)
-                        return PASSED
-                    if (following := self.react(checking=True)) is not Next.WAIT:
-                        return following
-            finally:
-                self.printer.close()
-                if step not in self.compilations:
-                    child.stop()
-        self.ready.prepare(step)
-        verdict = session.conclude()
-        self.to_show = next((why.about for why in verdict.explanations if why.numbers), "")
-        return verdict.status
-
-    def cancel(self, step: Step) -> None:
-        """Stop what runs in the background for a step; its pass stays, not compiled."""
-        if compilation := self.compilations.pop(step, None):
-            compilation.cancel()
-
-    def close(self) -> None:
-        """Stop everything that runs in the background."""
-        for step in list(self.compilations):
-            self.cancel(step)
+        session = Session(self.step, self.printer, Options(show=show), started)
+        self.running = Check(session, self.ready, self.note)
 
     def settled(self) -> Look:
         """Return the file, after giving an editor that is replacing it time to finish."""
@@ -146,29 +123,75 @@ class Watch:
             time.sleep(0.01)
         return now
 
-    def after(self, verdict: int) -> Next:
-        """Say what can be done now, and wait until a key or a save asks for something."""
+    def note(self, check: Check) -> None:
+        """Take in what a check has come to, in its thread."""
+        if check.may_go_on:
+            check.session.view.close()
+            check.session.view = View()  # what it goes on to say comes in one line
+        self.inputs.put(check)
+
+    def hear(self, check: Check) -> None:
+        """Print the verdict of the check that was awaited, or the result of one that went on in the background."""
+        step = check.session.step
+        if check is self.running:
+            self.running = None
+            if check.may_go_on:
+                self.compiling[step] = check
+                return self.go_on(has_passed=True)
+            verdict = check.session.conclude()
+            self.to_show = next((why.about for why in verdict.explanations if why.numbers), "")
+            self.go_on(has_passed=verdict.status == PASSED)
+        elif check is self.compiling.get(step):
+            del self.compiling[step]
+            self.printer.line(f"\n{in_one_line(check.session)}")
+
+    def go_on(self, *, has_passed: bool) -> None:
+        """Say what can be done now; without keys, go on to the next step by itself."""
         coming = self.step_after()
-        if verdict == PASSED and coming and not self.has_keys:
+        if has_passed and coming and not self.has_keys:
             self.printer.line(f"\nOn to {relative_path(coming.learner_file)}.\n")
-            return self.go_to(coming, "")
-        if verdict == PASSED:
+            return self.go_to(coming)
+        if has_passed:
             on = f"Press n for {coming.task}, {coming.title}." if coming else "No other step is left to do."
             self.printer.line(f"\n{self.step.task} is done. {on}")
-        ends = verdict == PASSED and not self.has_keys  # once everything in the background has ended
-        if not ends:
+        self.is_last = has_passed and not self.has_keys
+        if not self.is_last:
             self.say_keys()
-        following = Next.WAIT
-        while following is Next.WAIT:
-            if ends and not self.compilations:
-                return Next.QUIT
-            following = self.react(checking=False, seconds=LOOK_SECONDS)
-        return following
 
     def say_keys(self) -> None:
         """Say what is watched, and which keys there are."""
         self.printer.line(f"\nWatching {relative_path(self.step.learner_file)}: save it to check it again.")
         self.printer.line(KEYS if self.has_keys else "Ctrl-C ends this.")
+
+    def close(self) -> None:
+        """End all checks."""
+        checks = [*self.compiling.values(), *filter(None, [self.running])]
+        for check in checks:
+            check.end()
+        for check in checks:
+            check.join()
+        self.printer.close()
+
+    # ------------------------------------------------------------ steps
+
+    def follow_save(self, names: frozenset[str]) -> None:
+        """Check again if the file was saved, or check another step whose file is the only one among ``names``."""
+        now = look(self.step.learner_file)
+        has_other_text = now is not None and (self.seen is None or now[1] != self.seen[1])
+        if has_other_text if self.running else now != self.seen:
+            if self.running and not self.has_keys:
+                self.printer.line("\nSaved again: this check is abandoned.\n")
+            return self.check()
+        saved = [step for step in all_steps() if step.learner_file.name in names and step != self.step]
+        if len(saved) == 1 and standing(saved[0]).state not in ("untouched", "missing"):  # it was not reset
+            self.go_to(saved[0])
+
+    def go_to(self, step: Step | None, otherwise: str = "") -> None:
+        """Go to another step, or say why there is none."""
+        if step is None:
+            return self.printer.line(f"\n{otherwise}")
+        self.step = step
+        self.check()
 
     def step_after(self) -> Step | None:
         """Return the next step that is not done; without keys, only a later one."""
@@ -176,141 +199,93 @@ class Watch:
         at = steps.index(self.step)
         return first_to_do(steps[at + 1 :] + (steps[:at] if self.has_keys else []))
 
-    # ------------------------------------------------------------ saves
-
-    def react(self, *, checking: bool, seconds: float = 0) -> Next:
-        """Act on the saves and keys that have come, or on the first that comes within ``seconds``."""
-        while came := take(self.inputs, seconds):
-            match came:
-                case Pressed(key):
-                    following = self.press(key)
-                case Saved(names):
-                    following = self.follow_save(names, checking)
-                case Compiled():
-                    following = self.say_compiled(came)
-            if following is not Next.WAIT:
-                return following
-            seconds = 0
-        if time.monotonic() - self.looked > LOOK_SECONDS:
-            return self.follow_save(frozenset(), checking)
-        return Next.WAIT
-
-    def say_compiled(self, compiled: Compiled) -> Next:
-        """Print the result of a check that ran in the background, unless it was canceled just then."""
-        compilation = self.compilations.get(compiled.step)
-        if compilation and compilation.session is compiled.session:
-            del self.compilations[compiled.step]
-            self.printer.line(f"\n{compiled.line}")
-        return Next.WAIT
-
-    def follow_save(self, names: frozenset[str], checking: bool) -> Next:
-        """Check again if the file was saved, or check another step whose file is the only one among ``names``."""
-        self.looked = time.monotonic()
-        now = look(self.step.learner_file)
-        has_other_text = now is not None and (self.seen is None or now[1] != self.seen[1])
-        if has_other_text if checking else now != self.seen:
-            if checking and not self.has_keys:
-                self.printer.line("\nSaved again: this check is abandoned.\n")
-            return Next.CHECK
-        saved = [step for step in all_steps() if step.learner_file.name in names and step != self.step]
-        if len(saved) == 1 and standing(saved[0]).state not in ("untouched", "missing"):  # it was not reset
-            return self.go_to(saved[0], "")
-        return Next.WAIT
+    def step_before(self) -> Step | None:
+        """Return the step before this one."""
+        steps = all_steps()
+        at = steps.index(self.step)
+        return steps[at - 1] if at else None
 
     # ------------------------------------------------------------ keys
 
-    def press(self, key: str) -> Next:
+    def press(self, key: str) -> None:
         """Do what a key asks for."""
-        if self.picking is not None and (following := self.pick(key)):
-            return following
+        if self.typed is not None and self.type_name(key):
+            return
         offered, self.offered = self.offered, None
-        steps = all_steps()
-        at = steps.index(self.step)
-        match key:
-            case "y" if offered:
-                return offered()
-            case "h":
-                self.hint()
-            case "s" if self.to_show:
-                self.showing = self.to_show
-                return Next.CHECK
-            case "s":
-                self.printer.line("\nThe last check has no wrong numbers to show.")
-            case "c":
-                return self.offer_compare()
-            case "x":
-                file = relative_path(self.step.learner_file)
-                return self.offer(
-                    f"This makes {file} the skeleton again; what is there now is kept beside it.", self.reset
-                )
-            case "l":
-                self.printer.line()
-                list_all(self.printer, self.step)
-                self.printer.line("\nType a step, 07 or w01, and Enter to go there.")
-                self.picking = ""
-                self.say_keys()
-            case "n":
-                return self.go_to(self.step_after(), "No other step is left to do.")
-            case "p":
-                return self.go_to(steps[at - 1] if at else None, "This is the first.")
-            case "r":
-                return Next.CHECK
-            case "q":
-                return Next.QUIT
-            case _ if key.strip():
-                self.printer.line(f"\nUnknown key. The keys are {KEYS}")
-        return Next.WAIT
+        if key == "y" and offered:
+            offered()
+        elif key in self.keys:
+            self.keys[key]()
+        elif key.strip():
+            self.printer.line(f"\nUnknown key. The keys are {KEYS}")
 
-    def pick(self, key: str) -> Next | None:
-        """Take in a key of a step's name; return None if it is not part of one, and keeps its usual meaning."""
-        typed = self.picking or ""
+    def quit(self) -> None:
+        """End the watch."""
+        self.is_over = True
+
+    def list(self) -> None:
+        """List all steps, and let the learner type the name of one."""
+        self.printer.line()
+        list_all(self.printer, self.step)
+        self.printer.line("\nType a step, 07 or w01, and Enter to go there.")
+        self.typed = ""
+        self.say_keys()
+
+    def type_name(self, key: str) -> bool:
+        """Take in a key of a step's name, or the end of it; return whether it was one."""
+        typed = self.typed or ""
         if key.isdigit() or (key in "sw" and not typed):
-            self.picking = typed + key
+            self.typed = typed + key
             self.printer.console.print(key, end="")
-            return Next.WAIT
-        self.picking = None
+            return True
+        self.typed = None
         if not key.isspace() or not typed:
-            return None
+            return False
         try:
-            return self.go_to(find_step(typed), "")
+            self.go_to(find_step(typed))
         except ValueError as error:
             self.printer.line(f"\n{error}")
-            return Next.WAIT
+        return True
 
-    def go_to(self, step: Step | None, otherwise: str) -> Next:
-        """Go to another step, or say why there is none."""
-        if step is None:
-            self.printer.line(f"\n{otherwise}")
-            return Next.WAIT
-        self.step = step
-        return Next.CHECK
-
-    def offer(self, what: str, then: Callable[[], Next]) -> Next:
+    def offer(self, what: str, then: Callable[[], None]) -> None:
         """Say what a y would do, and do it if y is the next key."""
         self.printer.line(f"\n{what} Press y to do so.")
         self.offered = then
-        return Next.WAIT
 
-    def offer_compare(self) -> Next:
+    def show_numbers(self) -> None:
+        """Check again, and show the numbers of the function that was wrong."""
+        if self.to_show:
+            self.check(self.to_show)
+        else:
+            self.printer.line("\nThe last check has no wrong numbers to show.")
+
+    def offer_compare(self) -> None:
         """Show the file beside the solution; if it has not passed, offer that first."""
-        return self.compare() if standing(self.step).state == "done" else self.offer(WARNING, self.compare)
+        if standing(self.step).state == "done":
+            self.compare()
+        else:
+            self.offer(WARNING, self.compare)
 
-    def compare(self) -> Next:
+    def compare(self) -> None:
         """Show the file beside the solution."""
         self.printer.line()
         compare(self.step, whole=False, anyway=True)
         self.say_keys()
-        return Next.WAIT
 
-    def reset(self) -> Next:
+    def offer_reset(self) -> None:
+        """Offer to start the step over."""
+        file = relative_path(self.step.learner_file)
+        self.offer(f"This makes {file} the skeleton again; what is there now is kept beside it.", self.reset)
+
+    def reset(self) -> None:
         """Start the step over."""
         try:
             reset([self.step], sure=True)
         except CannotReset as error:
             self.printer.line(f"{error}.")
-        return Next.CHECK
+        self.check()
 
-    def hint(self, *, last: bool = False) -> Next:
+    def hint(self, *, last: bool = False) -> None:
         """Give the next hint; offer the last one first."""
 
         def may_tell_all(what: str) -> bool:
@@ -320,10 +295,20 @@ class Watch:
 
         self.printer.line()
         try:
-            hint.tell_next(self.step, self.printer, may_tell_all)
+            hint.tell(self.step, self.printer, may_tell_all)
         except hint.NoHints as error:
             self.printer.line(f"{error}.")
-        return Next.WAIT
+
+
+def in_one_line(session: Session) -> str:
+    """Return the result of compiling, in one line."""
+    task, verdict = session.step.task, session.conclude()
+    if verdict.status == PASSED:
+        return f"{task} is compiled too, and gives the same numbers ({session.seconds():.1f} s)."
+    why = " ".join(explanation.sentence for explanation in verdict.explanations)
+    if session.state.has_failed:
+        return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
+    return f"{task} is not compiled; its pass is kept. {why}"
 
 
 def watch(step: Step | None) -> int:

@@ -1,4 +1,4 @@
-"""The inputs of ``watch``: files that are saved, keys that are pressed, modules that are compiled, in one queue."""
+"""The inputs of ``watch``: files that are saved, keys that are pressed, checks that have come to something."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from pathlib import Path
 
 import watchfiles
 
-from checker.course.steps import Step
-from checker.session.session import Session
+from cli.checking import Check
 
 GATHER_MS = 20  # a save is reported once nothing has changed for this long: editors write in several steps
 LONGEST_GATHER_MS = 200
@@ -40,16 +39,7 @@ class Pressed:
     key: str
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """A check that went on in the background is over; ``line`` says the result, and ``session`` is that check."""
-
-    step: Step
-    session: Session
-    line: str
-
-
-Input = Saved | Pressed | Compiled
+Input = Saved | Pressed | Check
 Inputs = queue.SimpleQueue[Input]
 
 
@@ -68,31 +58,20 @@ def saves_in(folder: Path, inputs: Inputs) -> Iterator[None]:
     The folder is watched, not a file: many editors replace a file by another of its name.
     """
     stop = threading.Event()
-    thread = threading.Thread(target=_follow, args=(folder, inputs, stop), daemon=True)
+    how = {"watch_filter": None, "debounce": LONGEST_GATHER_MS, "step": GATHER_MS, "recursive": False}
+
+    def follow() -> None:
+        with contextlib.suppress(OSError, RuntimeError):  # the system has no watches left; ``watch`` looks itself, too
+            for changes in watchfiles.watch(folder, stop_event=stop, **how):
+                inputs.put(Saved(frozenset(Path(path).name for _, path in changes)))
+
+    thread = threading.Thread(target=follow, daemon=True)
     thread.start()
     try:
         yield
     finally:
         stop.set()
         thread.join(timeout=1)
-
-
-def _follow(folder: Path, inputs: Inputs, stop: threading.Event) -> None:
-    # If the system has no notifications left to give (its limit of watches is reached), look regularly.
-    for polling in (None, True):
-        with contextlib.suppress(OSError, RuntimeError):
-            for changes in watchfiles.watch(
-                folder,
-                watch_filter=None,
-                debounce=LONGEST_GATHER_MS,
-                step=GATHER_MS,
-                stop_event=stop,
-                force_polling=polling,
-                recursive=False,
-            ):
-                inputs.put(Saved(frozenset(Path(path).name for _, path in changes)))
-        if stop.is_set():
-            return
 
 
 @contextlib.contextmanager
@@ -111,21 +90,19 @@ def keys_of_terminal(inputs: Inputs) -> Iterator[bool]:
     def take_terminal(*_: object) -> None:
         tty.setcbreak(terminal)
 
+    def read_keys() -> None:
+        with contextlib.suppress(OSError):
+            while keys := os.read(terminal, 1024).decode(errors="replace"):
+                for key in ESCAPE.sub("", keys):
+                    inputs.put(Pressed(key))
+        inputs.put(Pressed("q"))  # the terminal is gone
+
     take_terminal()
     resumed = signal.signal(signal.SIGCONT, take_terminal)  # after Ctrl-Z and fg, a shell has changed its settings
-    threading.Thread(target=_read_keys, args=(terminal, inputs), daemon=True).start()
+    threading.Thread(target=read_keys, daemon=True).start()
     try:
         yield True
     finally:
         signal.signal(signal.SIGCONT, resumed)
         with contextlib.suppress(termios.error):
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-
-
-def _read_keys(terminal: int, inputs: Inputs) -> None:
-    """Read keys until the terminal is gone, which counts as a ``q``."""
-    with contextlib.suppress(OSError):
-        while keys := os.read(terminal, 1024).decode(errors="replace"):
-            for key in ESCAPE.sub("", keys):
-                inputs.put(Pressed(key))
-    inputs.put(Pressed("q"))

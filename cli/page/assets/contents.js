@@ -6,20 +6,18 @@ const WORDS = { done: 'done', changed: 'changed', 'in progress': 'begun', missin
 
 export async function showStandings() {
     const { steps, done, next } = await get('standings');
+    document.querySelectorAll('#mdbook-sidebar .standing, .landing .where').forEach(old => old.remove());
     for (const { name, state, refused } of steps) {
-        const words = refused ? 'last check: no' : WORDS[state];
-        for (const link of document.querySelectorAll(`#mdbook-sidebar a[href$="${name}.html"]`)) {
-            link.querySelector('.standing')?.remove();
-            if (words) link.append(make('span', { class: 'standing', 'data-state': refused ? 'fail' : state }, words));
-        }
+        const words = refused ? 'last check: fail' : WORDS[state];
+        const mark = { class: 'standing', 'data-state': refused ? 'fail' : state };
+        if (words) document.querySelector(`#mdbook-sidebar a[href$="${name}.html"]`)?.append(make('span', mark, words));
     }
-    const landing = document.querySelector('.landing .begin');
-    if (!landing || steps.every(({ state }) => state == 'untouched')) return;
-    landing.querySelector('.where')?.remove();
+    const list = document.querySelector('.landing .begin ul');
+    if (!list || steps.every(({ state }) => state == 'untouched')) return;
     const where = make('p', { class: 'where' }, `${done} of ${steps.length} done. `);
     if (next) {
         const name = next.name.replace('warmup_', 'warm-up ').replace('_', ' ');
         where.append(make('a', { href: `${next.name}.html#write-it` }, `Go on with ${name}: ${next.title}`));
     }
-    landing.querySelector('ul').before(where);
+    list.before(where);
 }

@@ -91,9 +91,9 @@ export function makeEditor(box, label, hears) {
             field.setSelectionRange(selectionStart, selectionStart);
             draw();
         },
-        /** Mark lines, each with its sentence. */
-        mark(rows) {
-            marks.replaceChildren(...rows.map(({ line, sentence }) => {
+        /** Mark lines, each with its sentences. */
+        mark(sentences) {
+            marks.replaceChildren(...Object.entries(sentences).map(([line, sentence]) => {
                 const made = make('div', { title: sentence });
                 made.style.top = `${line - 1}lh`;
                 return made;

@@ -14,10 +14,10 @@ export class Panel {
         this.section = section;
         this.path = `steps/${section.dataset.step}`;
         this.draftName = `book-draft:${section.dataset.step}`;
-        this.undoName = `book-undo:${section.dataset.step}`;
         this.turn = Promise.resolve(); // the last of the requests that may change the file
         this.hasDraft = false; // the draft that the browser keeps is this tab's
         this.conflict = null; // the file as it is on disk, while a reader has to choose
+        this.undo = null; // the text before a reset, and the version that the reset has made
     }
 
     async open() {
@@ -32,7 +32,6 @@ export class Panel {
             this.changed();
             if (draft.began != file.version) await this.safely(() => this.askWhich());
         }
-        this.offerUndo();
         this.section.classList.add('open');
         new IntersectionObserver(([seen], watching) => {
             if (!seen.isIntersecting) return;
@@ -101,6 +100,7 @@ export class Panel {
     accept({ text, version }) {
         this.saved = text;
         this.version = version;
+        this.undoButton.hidden = this.undo?.version != version;
     }
 
     /** Say whether the text is saved, and have the browser keep what is not. */
@@ -131,7 +131,6 @@ export class Panel {
             if (version) { // it was saved
                 this.accept({ text, version });
                 this.changed();
-                this.forgetUndo();
             }
             return answer;
         } catch (error) {
@@ -217,7 +216,7 @@ export class Panel {
             return this.send(`${this.path}/check`, { show }, { signal });
         });
         this.verdict.begin(); // after asking, since drawing takes time
-        this.editor.mark([]);
+        this.editor.mark({});
         this.showButton.hidden = true;
         this.say('Checking.');
         try {
@@ -284,31 +283,20 @@ export class Panel {
                 const answer = await this.inTurn(() => this.send(`${this.path}/reset`));
                 if (!answer) return;
                 const now = await answer.json();
+                this.undo = { text: before, version: now.version };
                 this.accept(now);
                 this.editor.put(now.text);
-                this.editor.mark([]);
+                this.editor.mark({});
                 this.verdict.clear();
                 this.help.replaceChildren();
-                sessionStorage.setItem(this.undoName, JSON.stringify({ text: before, version: now.version }));
-                this.offerUndo();
                 this.changed();
                 this.say(now.kept ? `Your file is kept as ${now.kept}.` : 'This is the skeleton.');
                 await showStandings();
             });
     }
 
-    offerUndo() {
-        const undo = JSON.parse(sessionStorage.getItem(this.undoName) ?? 'null');
-        this.undoButton.hidden = undo?.version != this.version;
-    }
-
-    forgetUndo() {
-        sessionStorage.removeItem(this.undoName);
-        this.undoButton.hidden = true;
-    }
-
     async undoReset() {
-        this.editor.put(JSON.parse(sessionStorage.getItem(this.undoName)).text);
+        this.editor.put(this.undo.text);
         await this.save();
         this.editor.focus();
     }

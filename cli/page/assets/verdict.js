@@ -1,8 +1,6 @@
 // The verdict, line by line as it comes. Whatever a learner's code prints is shown as text.
 import { make } from '/page/dom.js';
 
-const TOGETHER = 200; // milliseconds that a row may wait for others
-
 export class Verdict {
     constructor(box, goTo) {
         this.box = box;
@@ -11,47 +9,24 @@ export class Verdict {
     }
 
     clear() {
-        this.box.replaceChildren();
-        this.box.style.minHeight = '';
         delete this.box.dataset.verdict;
-        this.marks = []; // lines to mark, each with its sentence, from the top
+        this.marks = {}; // lines to mark, each with its sentences
         this.toShow = ''; // the function whose numbers can be shown
         this.words = ''; // the verdict in short
-        this.last = null;
-        this.waiting = [];
-        clearTimeout(this.drawing);
-        this.drawing = null;
+        this.log = make('div', { role: 'log', 'aria-label': 'Verdict' });
+        this.progress = make('p', { class: 'progress', hidden: true });
+        this.box.replaceChildren(this.log, this.progress);
     }
 
     begin() {
         const height = this.box.offsetHeight;
         this.clear();
         this.box.style.minHeight = `${height}px`; // what follows need not move, and be drawn again, row by row
-        this.log = make('div', { role: 'log', 'aria-label': 'Verdict' });
-        this.progress = make('p', { class: 'progress', hidden: true });
-        this.box.append(this.log, this.progress);
     }
 
-    /** Take a record; rows after the first are drawn a few at a time, since drawing slows the check down. */
-    hear(record) {
-        if (record.event == 'row' && this.log.hasChildNodes()) {
-            this.waiting.push(record);
-            this.drawing ??= setTimeout(() => this.draw(), TOGETHER);
-        } else {
-            this.draw();
-            this.tell(record);
-        }
-    }
-
-    /** Draw what waits. */
-    draw() {
-        clearTimeout(this.drawing);
-        this.drawing = null;
-        this.waiting.splice(0).forEach(record => this.tell(record));
-    }
-
-    tell({ event, ...told }) {
-        this[event]?.(told);
+    /** Take a record: each kind of event has a method. */
+    hear({ event, ...record }) {
+        this[event]?.(record);
     }
 
     row({ verdict, about, sentence, line }) {
@@ -65,7 +40,7 @@ export class Verdict {
 
     explanation({ about, sentence, where, line, numbers }) {
         this.mark(line, sentence);
-        if (numbers && !this.toShow) this.toShow = about;
+        if (numbers) this.toShow ||= about;
         this.log.append(make('p', { class: 'why' },
             about ? make('strong', {}, `${about}: `) : '', ...coded(sentence), ' ', this.link(line)));
         if (where.length) this.log.append(make('pre', {}, make('code', {}, where.join('\n'))));
@@ -107,17 +82,13 @@ export class Verdict {
 
     /** Return the element that records of one kind go into as long as no other comes. */
     into(tag, kind) {
-        if (this.log.lastElementChild?.className == kind) return this.log.lastElementChild;
-        const made = make(tag, { class: kind, tabindex: tag == 'pre' && 0 });
-        this.log.append(made);
-        return made;
+        if (this.log.lastElementChild?.className != kind)
+            this.log.append(make(tag, { class: kind, tabindex: tag == 'pre' && 0 }));
+        return this.log.lastElementChild;
     }
 
     mark(line, sentence) {
-        if (!line) return;
-        const known = this.marks.find(one => one.line == line);
-        if (known) known.sentence += ` ${sentence}`;
-        else this.marks = [...this.marks, { line, sentence }].sort((a, b) => a.line - b.line);
+        if (line) this.marks[line] = [this.marks[line], sentence].filter(Boolean).join(' ');
     }
 
     link(line) {

@@ -77,7 +77,7 @@ def test_whatever_a_checkout_holds_every_step_has_its_own_grade(checkout):
         "w05": "",
         "w06": "The file is missing.",
         "w07": "",
-        "w08": "No verdict: the check ended without one, with exit status -9.",
+        "w08": "No verdict: the check ended without one, with exit status -9",
         "s01": "This is a folder, not a file.",
         "s07": "",
     }

@@ -37,7 +37,7 @@ def test_what_is_running_ends_with_it():
         return set(psutil.Process().children(recursive=True))
 
     before, warming = children(), Warming(Printer(), 2, 2)
-    running = warming.do_all({work.what: lambda work=work: warming._run(work) for work in (ENDLESS, FAILING)}, {})
+    running = warming.do_all({work.what: lambda work=work: warm.compile_one(work) for work in (ENDLESS, FAILING)}, {})
     assert next(running)[0] == FAILING.what
     while not children() > before:
         time.sleep(0.05)

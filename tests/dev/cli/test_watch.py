@@ -1,7 +1,6 @@
 """``watch`` in a terminal: it checks at every save, whatever the editor or the learner's file does."""
 
 import os
-import queue
 import re
 import signal
 import subprocess
@@ -14,7 +13,6 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
-from cli.watch import inputs
 from cli.watch.follow import KEYS
 from tests.dev.terminal import Terminal, ended
 
@@ -182,22 +180,6 @@ print(*sorted(name for name in sys.modules if name.startswith(("solutions.", "gr
 """
     for task, seen in (("w03", ""), ("s07", "solutions.solution_01")):
         assert course.python("-c", script, task).stdout.splitlines()[-1:] == [seen]
-
-
-def test_where_the_system_has_no_watches_left(tmp_path, monkeypatch):
-    watch = inputs.watchfiles.watch
-
-    def rejected(*arguments, force_polling, **options):
-        if not force_polling:
-            raise OSError("OS file watch limit reached.")
-        yield from watch(*arguments, force_polling=True, **options)
-
-    monkeypatch.setattr(inputs.watchfiles, "watch", rejected)
-    came, deadline = queue.SimpleQueue(), time.monotonic() + 20
-    with inputs.saves_in(tmp_path, came):
-        while (saved := inputs.take(came, seconds=0.5)) is None and time.monotonic() < deadline:
-            (tmp_path / "step_07.py").write_text(str(time.monotonic()))
-    assert "step_07.py" in saved.names
 
 
 # ---------------------------------------------------------------- keys

@@ -7,6 +7,7 @@ import pytest
 
 from checker.course.installed import needed_version
 from checker.course.steps import find_step
+from cli.processes import Ended
 from tools import try_max
 
 
@@ -23,8 +24,14 @@ def test_the_copy_asks_for_the_other_version(tmp_path):
 def test_a_step_passes_fails_or_is_not_reached(tmp_path, monkeypatch):
     why = {"about": "causal_mask", "sentence": "A | B", "line": 3}
     failed = {"verdict": "fail", "file": "solutions/solution_02.py", "rows": [], "explanations": [why], "said": []}
+    errors = "Traceback\nImportError: no MAX"
     ends = iter(
-        [(0, '{"verdict": "pass"}'), (1, json.dumps(failed)), (2, "Traceback\nImportError: no MAX"), (None, "")]
+        [
+            Ended(0, '{"verdict": "pass"}', ""),
+            Ended(1, json.dumps(failed), ""),
+            Ended(2, "", errors),
+            Ended(None, "", ""),
+        ]
     )
     monkeypatch.setattr(try_max, "run", lambda *arguments, **options: next(ends))
     answers = [try_max.check(tmp_path, tmp_path, find_step("s02"), 3) for _ in range(4)]

@@ -11,7 +11,7 @@ import pytest
 from checker.course.steps import find_step
 from checker.events import FAIL
 from checker.session.verdict import CheckState, Verdict
-from cli.watch.background import in_one_line
+from cli.watch.follow import in_one_line
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow
