@@ -230,14 +230,11 @@ def skeletons(only_check: bool) -> int:
 
 @main.command()
 @click.argument("steps", type=StepName(), nargs=-1, help="07, s07 or w01; all when none is named")
-@click.option("--jobs", type=click.IntRange(1), show_default="processors", help="How many at once.")
-@click.option("--checks", "checks_only", is_flag=True, help="Only what the checks need, not the finished model.")
-@click.option("--report", is_flag=True, help="List at the end how long each part took.")
-def warm(steps: tuple[Step, ...], jobs: int | None, checks_only: bool, report: bool) -> int:
+def warm(steps: tuple[Step, ...]) -> int:
     """Compile everything that the checks and the finished model need, once, so that nothing waits later."""
     from cli.warm import warm
 
-    return warm(list(steps), jobs, checks_only=checks_only, report=report)
+    return warm(steps)
 
 
 @main.command()

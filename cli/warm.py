@@ -11,8 +11,6 @@ If steps are named, only those are checked, and their graphs are compiled one by
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -23,7 +21,7 @@ from functools import partial
 import psutil
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from checker.course.paths import ROOT, relative_path
+from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
 from checker.events import PASS, TRACED, Claimed, Died, Job, Late, MaxUnusable
 from checker.session.child import run
@@ -54,22 +52,20 @@ WRITING = Work("the model that writes", ("play.staging", "writing"), 65)
 SERVING = Work("the model that is served", ("play.staging", "serving"), 75)
 TO_TRACE = [FIRST, KERNELS, LATER]  # enough for checks that end with their pass
 UNSERVED = [FIRST, GRAPHS, WRITING, KERNELS, LATER]  # all but the server's; after the first, the longest first
-BEGINNING = "MAX compiles what is missing, and keeps it; the first time takes a few minutes."
 
 
 class Warming:
     """A warm-up, with a bar in a terminal, and a line for everything that is done.
 
     Args:
-        printer: prints the lines.
-        jobs: how many things are done at once.
         total: the shares of all that is to be done.
     """
 
-    def __init__(self, printer: Printer, jobs: int, total: int) -> None:
-        self.printer, self.jobs, self.seconds = printer, jobs, dict[str, float]()
+    def __init__(self, total: int) -> None:
+        self.printer = Printer()
+        self.printer.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
         columns = BarColumn(30), TextColumn("{task.percentage:3.0f}%"), TimeElapsedColumn()
-        console = printer.console
+        console = self.printer.console
         self.bar = Progress(
             *columns, TextColumn("{task.description}"), console=console, disable=not console.is_terminal, transient=True
         )
@@ -79,31 +75,38 @@ class Warming:
         """Carry out works, the first one alone, and say what failed."""
         for together in (works[:1], works[1:]):
             todo = {work.what: partial(compile_one, work) for work in together}
-            for what, output in self.do_all(todo, {work.what: work.share for work in together}):
+            shares = {work.what: work.share for work in together}
+            for what, output in self.do_all(todo, ", ".join(todo), shares):
                 if output:
                     self.printer.line(f"  {what}: this failed, so MAX compiles them when they are needed. Its output:")
                     self.printer.line(output)
 
-    def do_all(self, todo: Mapping[str, Callable[[], str]], shares: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    def do_all(
+        self, todo: Mapping[str, Callable[[], str]], about: str, shares: Mapping[str, int]
+    ) -> Iterator[tuple[str, str]]:
         """Call functions in threads; yield their names and what they return, as they end.
 
         If it is closed before, as by Ctrl-C, what they have started is killed.
+
+        Args:
+            todo: the functions by their names.
+            about: what the bar says.
+            shares: how much each is of the whole, if it is not 1.
         """
-        self.bar.update(self.task, description=", ".join(todo) if shares else "the checks of the solutions")
-        pool, started = ThreadPoolExecutor(self.jobs), dict[str, float]()
+        self.bar.update(self.task, description=about)
+        pool = ThreadPoolExecutor(os.cpu_count())
 
-        def do(what: str) -> str:
-            started[what] = time.perf_counter()
-            return todo[what]()
+        def timed(function: Callable[[], str]) -> tuple[str, float]:
+            start = time.perf_counter()
+            return function(), time.perf_counter() - start
 
-        futures = {pool.submit(do, what): what for what in todo}
+        futures = {pool.submit(timed, function): what for what, function in todo.items()}
         try:
             for future in as_completed(futures):
-                what = futures[future]
-                self.seconds[what] = time.perf_counter() - started[what]
+                what, (output, seconds) = futures[future], future.result()
                 self.bar.advance(self.task, shares.get(what, 1))
-                self.printer.line(f"  {what} ({self.seconds[what]:.0f} s)")
-                yield what, future.result()
+                self.printer.line(f"  {what} ({seconds:.0f} s)")
+                yield what, output
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             while not all(future.done() for future in futures):
@@ -111,12 +114,6 @@ class Warming:
                     with suppress(psutil.NoSuchProcess):
                         process.kill()
                 time.sleep(0.01)
-
-    def report(self) -> None:
-        """Print how long each part took, the longest first."""
-        self.printer.line("\nseconds  what")
-        for what, seconds in sorted(self.seconds.items(), key=lambda part: -part[1]):
-            self.printer.line(f"{seconds:7.1f}  {what}")
 
 
 def compile_one(work: Work) -> str:
@@ -139,10 +136,8 @@ def check(step: Step, *, compiled: bool) -> str:
     return "\n".join(f"  {step.task}: {reason}" for reason in reasons)
 
 
-def all_work(*, checks_only: bool) -> list[Work]:
+def all_work() -> list[Work]:
     """Return what is to be compiled: one alone, then the others together; the server's only if it is installed."""
-    if checks_only:
-        return [FIRST, GRAPHS, KERNELS, LATER]
     with suppress(CannotServe):
         check_version()
         return [FIRST, GRAPHS, SERVING, *UNSERVED[2:]]
@@ -151,39 +146,26 @@ def all_work(*, checks_only: bool) -> list[Work]:
 
 def compile_missing(works: Sequence[Work]) -> None:
     """Compile what this machine does not have yet of ``works``: seconds if it has all."""
-    printer = Printer()
-    printer.line(BEGINNING)
-    warming = Warming(printer, os.cpu_count() or 1, sum(work.share for work in works))
+    warming = Warming(sum(work.share for work in works))
     with warming.bar:
         warming.compile(works)
 
 
-def warm(named: list[Step], jobs: int | None = None, *, checks_only: bool = False, report: bool = False) -> int:
-    """Warm up the named steps, or everything; return the exit status, 1 if a solution fails.
-
-    Args:
-        named: the steps, or none for everything.
-        jobs: how many at once; by default, as many as there are processors.
-        checks_only: leave out what only the finished model needs.
-        report: print at the end how long each part took, the longest first.
-    """
-    steps, works = named or all_steps(), [] if named else all_work(checks_only=checks_only)
-    printer, failed = Printer(), False
-    printer.line(BEGINNING)
-    printer.line("Ctrl-C stops it; the next run continues from there.")
-    warming = Warming(printer, jobs or os.cpu_count() or 1, sum(work.share for work in works) + len(steps))
+def warm(named: Sequence[Step]) -> int:
+    """Warm up the named steps, or everything; return the exit status, 1 if a solution fails."""
+    steps, works = named or all_steps(), [] if named else all_work()
+    warming, failed = Warming(sum(work.share for work in works) + len(steps)), False
+    warming.printer.line("Ctrl-C stops it; the next run continues from there.")
     with warming.bar:
         warming.compile(works)
         checks = {
             relative_path(step.solution_file): partial(check, step, compiled=bool(named) or not step.compiles_long)
             for step in steps
         }
-        for _, reasons in warming.do_all(checks, {}):
+        for _, reasons in warming.do_all(checks, "the checks of the solutions", {}):
             if reasons:
                 failed = True
-                printer.line(reasons)
-    if report:
-        warming.report()
+                warming.printer.line(reasons)
     if failed and GRAPHS in works:  # in case they are to blame
-        subprocess.run([sys.executable, "-m", GRAPHS.command[0], "forget"], cwd=ROOT, check=False)
+        run_module(GRAPHS.command[0], "forget")
     return int(failed)
