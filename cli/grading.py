@@ -6,6 +6,7 @@ files does not change the grade of the next. A check is no sandbox (``SECURITY.m
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -17,7 +18,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 from checker.course.languages import Unreadable
@@ -46,19 +46,19 @@ class CannotGrade(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """Which steps are graded, how, and what is printed: the table, JSON instead of it, or lines for problems too."""
+    """Which steps are graded, how, and what is printed: the table, ``json`` instead, or lines for its problems too."""
 
     steps: Sequence[Step] = ()
-    compile_: bool = True
+    no_compile: bool = False
     seed: int | None = None
     limit: float = 1800.0  # seconds of a check
-    form: str = ""  # json, problems, github or nothing
+    form: str | None = None  # json, problems or github
 
     @property
     def of_a_check(self) -> list[str]:
         """The options of each check."""
         seed = [] if self.seed is None else ["--seed", str(self.seed)]
-        return [*seed, *([] if self.compile_ else ["--no-compile"])]
+        return [*seed, *(["--no-compile"] if self.no_compile else [])]
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,8 @@ def grade(checkout: Path, options: Options) -> int:
         CannotGrade: there is nothing to grade.
     """
     exit_on_termination()
-    printer, is_github = Printer(quiet=options.form == "json"), options.form == "github"
-    with not_obeyed(is_github):
-        (texts, left_out), grades = take(checkout), list[Grade]()
+    (texts, left_out), grades, printer = take(checkout), list[Grade](), Printer(quiet=options.form == "json")
+    with not_obeyed() if options.form == "github" else contextlib.nullcontext():
         by = "" if checkout == ROOT else f", graded by the course in {ROOT} ({commit()})"
         printer.styled(f"The steps of {'this clone' if checkout == ROOT else checkout}{by}.")
         if left_out:
@@ -104,9 +103,7 @@ def grade(checkout: Path, options: Options) -> int:
         printer.line(f"\n{counts[PASS]} of {len(grades)} {PASS}, {counts[FAIL]} {FAIL}, {counts[NOT_BEGUN]} not begun.")
     if options.form == "json":
         print(json.dumps(as_object(checkout, left_out, grades), indent=1))
-    for line in as_lines(
-        chain.from_iterable(grade.problems for grade in grades), editor=options.form == "problems", github=is_github
-    ):
+    for line in as_lines((problem for grade in grades for problem in grade.problems), options.form):
         print(line)
     failing = {FAIL, NOT_BEGUN} if options.steps else {FAIL}
     return int(any(grade.verdict in failing for grade in grades))

@@ -58,10 +58,10 @@ def check_of(step: Step) -> click.Command:
     return click.Command(step.task, callback=partial(check, step), params=CHECK_OPTIONS, help=about)
 
 
-REPORT_OPTIONS: list[click.Parameter] = [
-    click.Option(["--json", "as_json"], is_flag=True, help="Print the verdict as one JSON object, for other programs."),
-    click.Option(["--problems"], is_flag=True, help="Then print each failure as FILE:LINE: error: WHY, for an editor."),
-    click.Option(["--github"], is_flag=True, help="Then print each failure as an annotation, for GitHub's workflows."),
+FORM = [  # of a report; the last one counts
+    click.Option(["--json", "form"], flag_value="json", help="Print the verdict as one JSON object, for programs."),
+    click.Option(["--problems", "form"], flag_value="problems", help="Then print FILE:LINE: error: WHY, for editors."),
+    click.Option(["--github", "form"], flag_value="github", help="Then print annotations, for GitHub's workflows."),
 ]
 CHECK_OPTIONS: list[click.Parameter] = [
     click.Option(["--solution"], is_flag=True, help="Grade the reference solution instead of your file."),
@@ -69,23 +69,12 @@ CHECK_OPTIONS: list[click.Parameter] = [
     click.Option(["--device"], type=DEVICE, help="Compile for this device alone."),
     click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside the right ones."),
     click.Option(["--seed"], type=int, help="Draw the second configuration from this number again."),
-    *REPORT_OPTIONS,
+    *FORM,
 ]
 
 
-def check(
-    step: Step,
-    solution: bool,
-    no_compile: bool,
-    device: str | None,
-    show: str,
-    seed: int | None,
-    as_json: bool,
-    problems: bool,
-    github: bool,
-) -> int:
+def check(step: Step, *, no_compile: bool, form: str | None, **options: Any) -> int:
     """Grade a step and print the verdict; only a pass is 0."""
-    import json
     from contextlib import nullcontext
 
     from checker.course.blanks import blanks_of
@@ -94,31 +83,23 @@ def check(
     from checker.session.session import Options, Session
 
     labels = [blank.label for blank in blanks_of(step)]
-    if show and show not in labels:
-        raise Refusal(f"{step.task}: there is no function {show} to show; choose from {', '.join(labels)}")
-    one_form(json=as_json, problems=problems, github=github)
-    options = Options(solution, not no_compile, device, show, seed)
-    if problems or github:
-        from cli.problems import as_lines, not_obeyed, problems_of
-    with not_obeyed() if github else nullcontext(), click.get_current_context().obj or Child() as child:
-        session = Session(step, View() if as_json else Printer(labels), options)
-        status = session.run(child).status
-    if as_json or problems or github:
+    if options["show"] not in ("", *labels):
+        raise Refusal(f"{step.task}: there is no function {options['show']} to show; choose from {', '.join(labels)}")
+    if form:
+        import json
+
         from checker.session.records import verdict_record
-    if as_json:
+        from cli.problems import as_lines, not_obeyed, problems_of
+    with not_obeyed() if form == "github" else nullcontext(), click.get_current_context().obj or Child() as child:
+        view = View() if form == "json" else Printer(labels)
+        session = Session(step, view, Options(compile=not no_compile, **options))
+        status = session.run(child).status
+    if form == "json":
         click.echo(json.dumps(verdict_record(session), indent=1))
-    if problems or github:
-        for line in as_lines(problems_of(verdict_record(session)), editor=problems, github=github):
+    elif form:
+        for line in as_lines(problems_of(verdict_record(session)), form):
             click.echo(line)
     return status
-
-
-def one_form(**wanted: bool) -> str:
-    """Return the form of a report that is wanted, or nothing; refuse a call that wants more than one."""
-    forms = [name for name, is_wanted in wanted.items() if is_wanted]
-    if len(forms) > 1:
-        raise click.UsageError(f"--{' and --'.join(forms)} exclude each other: choose one")
-    return "".join(forms)
 
 
 @main.command("step", params=[*CHECK_OPTIONS])
@@ -191,32 +172,21 @@ def compare(step: Step, whole: bool, anyway: bool) -> int:
     return compare(step, whole=whole, anyway=anyway)
 
 
-@main.command("grade", params=[*REPORT_OPTIONS])
+@main.command("grade", params=[*FORM])
 @click.argument("checkout", type=FOLDER, required=False, help="a clone with the steps; else this one")
 @click.option("--course", type=FOLDER, metavar="FOLDER", help="A clone of the course that grades instead of this one.")
 @click.option("--steps", type=Several(StepName()), metavar="STEPS", help="Only these, such as 07,w05; each must pass.")
 @click.option("--no-compile", is_flag=True, help="Stop each check after the numbers.")
 @click.option("--seed", type=int, help="Draw every second configuration from this number.")
 @click.option("--limit", type=click.FloatRange(1), default=1800.0, metavar="SECONDS", help="End a check after so long.")
-def grade_all(
-    checkout: Path | None,
-    course: Path | None,
-    steps: list[Step] | None,
-    no_compile: bool,
-    seed: int | None,
-    limit: float,
-    as_json: bool,
-    problems: bool,
-    github: bool,
-) -> int:
+def grade_all(checkout: Path | None, course: Path | None, steps: list[Step] | None, **options: Any) -> int:
     """Grade every step of a checkout, of which only steps/ is taken: ./run grade ../submission"""
     from cli.grading import CannotGrade, Options, grade, grade_by
 
-    form = one_form(json=as_json, problems=problems, github=github)
     with refusing(CannotGrade):
         if course and course != ROOT:
             return grade_by(course)
-        return grade(checkout or ROOT, Options(steps or (), not no_compile, seed, limit, form))
+        return grade(checkout or ROOT, Options(steps or (), **options))
 
 
 @main.command()

@@ -25,15 +25,13 @@ class Problem:
         """The function and the sentence."""
         return f"{self.about}: {self.sentence}" if self.about else self.sentence
 
-    @property
     def for_editors(self) -> str:
-        """The problem in the form that GNU's tools have, on one line, without what a terminal would obey."""
+        """Return the problem in the form that GNU's tools have, on one line, without what a terminal would obey."""
         words = "".join(letter for letter in " ".join(self.words.split()) if letter.isprintable())
         return f"{self.file}:{self.line}: error: {words}"
 
-    @property
     def for_github(self) -> str:
-        """The problem as a command of a GitHub workflow, which shows it at its line."""
+        """Return the problem as a command of a GitHub workflow, which shows it at its line."""
         file, title = (
             _escaped(text).replace(":", "%3A").replace(",", "%2C") for text in (self.file, self.about or self.file)
         )
@@ -49,25 +47,24 @@ def problems_of(verdict: Record) -> list[Problem]:
     ]
     if explained or any(row["verdict"] in (TODO, WAITS) for row in verdict["rows"]):
         return explained
-    return [Problem(verdict["file"], 1, "", said) for said in verdict["said"][:1]]  # the file cannot be read
+    return [Problem(verdict["file"], 1, "", why) for why in verdict["said"][:1]]  # the file cannot be read
 
 
-def as_lines(problems: Iterable[Problem], *, editor: bool, github: bool) -> list[str]:
-    """Return the lines that were asked for."""
-    return [problem.for_editors if editor else problem.for_github for problem in problems if editor or github]
+def as_lines(problems: Iterable[Problem], form: str | None) -> list[str]:
+    """Return the lines for an editor (``problems``) or for GitHub (``github``); no other form has any."""
+    ways = {"problems": Problem.for_editors, "github": Problem.for_github}
+    return [ways[form](problem) for problem in problems] if form in ways else []
 
 
 @contextlib.contextmanager
-def not_obeyed(github: bool = True) -> Iterator[None]:
+def not_obeyed() -> Iterator[None]:
     """While this is open, have GitHub obey nothing that is printed: a learner's code may print commands."""
     token = secrets.token_hex(16)
-    if github:
-        print(f"::stop-commands::{token}", flush=True)
+    print(f"::stop-commands::{token}", flush=True)
     try:
         yield
     finally:
-        if github:
-            print(f"::{token}::", flush=True)
+        print(f"::{token}::", flush=True)
 
 
 def _escaped(text: str) -> str:

@@ -117,7 +117,6 @@ def test_calls_that_cannot_be_carried_out(checkout, tmp_path):
     for arguments, why in (
         ((checkout / "max",), "is not a folder; name a checkout"),
         ((checkout, "--course", str(tmp_path)), "is not a clone of this course"),
-        ((checkout, "--json", "--github"), "--json and --github exclude each other"),
     ):
         done = grade(*arguments)
         assert (done.returncode, done.stdout) == (2, "")

@@ -46,13 +46,13 @@ def unescaped(text, further=""):
 
 
 def test_an_annotation_is_one_line_and_github_reads_it_as_it_was():
-    line = HARD.for_github
+    line = HARD.for_github()
     assert len(line.splitlines()) == 1
     assert obeyed([line]) == [({"file": HARD.file, "line": "7", "title": HARD.about}, HARD.sentence)]
 
 
 def test_a_problem_is_one_line_without_what_a_terminal_obeys():
-    line = Problem("steps/step_07.py", 3, "f", "a\n\x1b[31mb\t c").for_editors
+    line = Problem("steps/step_07.py", 3, "f", "a\n\x1b[31mb\t c").for_editors()
     assert line == "steps/step_07.py:3: error: f: a [31mb c"
 
 
