@@ -34,7 +34,6 @@ MARGIN = 5
 KINDS = ("plain", "query", "key", "value", "accent", "good", "bad", "masked", "muted")
 LEAST_LETTER = 11
 SIZES = {"small": 13, "normal": 15, "large": 18}
-HEAT_LEVELS = 10
 MINUS, INFINITY = "\N{MINUS SIGN}", "\N{INFINITY}"
 
 Size = Literal["small", "normal", "large"]
@@ -299,15 +298,17 @@ class Drawing:
             hidden = hidden | np.isneginf(grid)
             limit = limit or float(np.abs(grid[np.isfinite(grid)]).max(initial=0)) or 1.0
         for (row, column), value in np.ndenumerate(grid):
+            attributes = ""
             if hidden[row, column]:
-                fill = "cell-masked"
+                fill = "fill-masked"
             elif words or kind is not None:
                 fill = f"fill-{_kind(str(kinds[row, column]))}"
             else:
+                fill = "heat" if value >= 0 else "cool"
                 share = min(1.0, abs(value) / limit) if limit else 0.0
-                fill = f"{'heat' if value >= 0 else 'cool'}-{round(share * (HEAT_LEVELS - 1))}"
+                attributes = f' fill-opacity="{_n(0.03 + 0.97 * share)}"'
             left, top = x + column * width, y + row * height
-            self._rectangle(f"cell {fill}", left, top, width, height)
+            self._rectangle(f"cell {fill}", left, top, width, height, attributes)
             if printed := str(value) if words else number(value, spec) if spec is not None else "":
                 if text_width(printed, "small", mono=True) > width:
                     raise ValueError(f"{printed!r} does not fit into a cell {width:g} wide; widen it or round more")
@@ -386,9 +387,9 @@ class Drawing:
         self.text(left, top - 14, y.label)
         return plot
 
-    def _rectangle(self, classes: str, x: float, y: float, width: float, height: float, corner: str = "") -> None:
+    def _rectangle(self, classes: str, x: float, y: float, width: float, height: float, attributes: str = "") -> None:
         size = f'x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"'
-        self._add(f'<rect class="{classes}" {size}{corner}/>', (x, y), (x + width, y + height))
+        self._add(f'<rect class="{classes}" {size}{attributes}/>', (x, y), (x + width, y + height))
 
     def _add(self, element: str, *corners: Point) -> None:
         self._elements.append(element)
