@@ -205,7 +205,8 @@ def try_max(version: str, steps: tuple[Step, ...]) -> int:
     """
     from tools.try_max import try_max
 
-    return try_max(version, steps=list(steps))
+    with refusing(RuntimeError):
+        return try_max(version, steps or all_steps())
 
 
 @main.command()

@@ -1,7 +1,7 @@
 """Build an environment with another MAX, and say which checks it passes.
 
-The environment ``.venv-max-VERSION`` is kept between runs, with the kernels that were compiled in it. The checks run
-in a copy of the course whose ``pyproject.toml`` asks for that version, so nothing in the checkout is touched.
+The environment ``.venv-max-VERSION`` is kept between runs, with the kernels that were compiled in it. The solutions are
+graded in a copy of the course whose ``pyproject.toml`` asks for that version, so nothing in the checkout is touched.
 """
 
 from __future__ import annotations
@@ -13,53 +13,47 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from checker.course.installed import needed_version
 from checker.course.paths import ROOT
-from checker.course.steps import Step, all_steps, uses_max
+from checker.course.steps import Step, all_steps
 from cli import grading
-from cli.processes import Ended, run_module
 from tools import environments
 
-FIRST_SECONDS = 900.0  # for the first check that runs MAX, which compiles the recorded kernels
-EACH_SECONDS = 300.0
 NEXT = "next"
 OF_MAX = re.compile(r"(max|mojo)\b")  # the packages that belong to a version of MAX
 
 
-def try_max(version: str, *, steps: list[Step] | None = None) -> int:
-    """Check every solution with MAX ``version``, and print the answers as a table in Markdown.
+def try_max(version: str, steps: Sequence[Step]) -> int:
+    """Grade solutions with MAX ``version``, and print the grades.
 
     Args:
         version: as on PyPI, ``26.6.0``; or ``next``, the newest that pip finds.
-        steps: those to check; all if none are named.
+        steps: those to grade.
 
     Returns:
-        The exit status: 0 if every check passes and the contract holds, or there is no next version; 1 if not;
-        2 if there is no environment.
+        The exit status: 0 if every check passes and the contract holds, or there is no next version; 1 if not.
+
+    Raises:
+        CannotPrepare: there is no environment.
     """
-    try:
-        if version == NEXT and (version := newest()) == needed_version():
-            print(f"MAX {version} is the newest: there is no next one to try.")
-            return 0
-        folder = environment(version)
-    except environments.CannotPrepare as error:
-        print(f"try-max: {error}", file=sys.stderr)
-        return 2
+    if version == NEXT and (version := newest()) == needed_version():
+        print(f"MAX {version} is the newest: there is no next one to try.")
+        return 0
+    folder = environment(version)
     course = copy_of_the_course(folder / "course", version)
-    contract = run(folder, course, "checker.max_adapter.contract", limit=EACH_SECONDS)
-    print(f"The contract, with MAX {version}:\n\n{contract.output.strip() or contract.last_line}\n")
-    print("| step | answer | seconds | why |\n|---|---|---|---|")
-    all_pass, limit = contract.status == 0, FIRST_SECONDS
-    for step in steps or all_steps():
-        started = time.monotonic()
-        answer, why = check(folder, course, step, limit)
-        print(f"| {step.task} | {answer} | {time.monotonic() - started:.0f} | {why} |", flush=True)
-        all_pass &= answer == "pass"
-        limit = EACH_SECONDS if uses_max(step) else limit
-    return 0 if all_pass else 1
+    # A process that has imported MAX says in MODULAR_… where its MAX is, and in PYTHONPATH which modules it uses.
+    others = {name: value for name, value in os.environ.items() if not name.startswith(("MODULAR_", "PYTHONPATH"))}
+    others |= {"XDG_CACHE_HOME": str(folder / "cache")}
+    grade = ["cli", "grade", "--no-compile", "--steps", ",".join(step.task for step in steps)]
+    print(f"The contract, with MAX {version}, and the grades of the solutions:", flush=True)
+    ends = [
+        subprocess.run([environments.python_of(folder), "-m", *line], cwd=course, env=others, check=False).returncode
+        for line in (["checker.max_adapter.contract"], grade)
+    ]
+    return int(any(ends))
 
 
 def newest() -> str:
@@ -94,31 +88,14 @@ def environment(version: str) -> Path:
 
 
 def copy_of_the_course(place: Path, version: str) -> Path:
-    """Copy what a check needs to ``place``, asking for MAX ``version``."""
+    """Copy the course to ``place``, solved, and asking for MAX ``version``."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     grading.copy_course(place)
+    for step in all_steps():
+        learners = place / step.learner_file.relative_to(ROOT)
+        learners.parent.mkdir(exist_ok=True)
+        shutil.copy(step.solution_file, learners)
     project = place / "pyproject.toml"
     project.write_text(project.read_text().replace(f"=={needed_version()}", f"=={version}"))
     return place
-
-
-def check(folder: Path, course: Path, step: Step, limit: float) -> tuple[str, str]:
-    """Check a solution; return pass, fail or "not reached", and why it is not a pass."""
-    ended = run(folder, course, "cli", step.task, "--solution", "--no-compile", "--json", limit=limit)
-    if ended.status is None:
-        return "not reached", f"no answer within {limit:.0f} s"
-    try:
-        why = grading.why_not(json.loads(ended.output))
-    except ValueError:  # no verdict
-        why = ended.last_line
-    return "fail" if ended.status else "pass", " ".join(why.split()).replace("|", "\\|")
-
-
-def run(folder: Path, course: Path, module: str, *arguments: str, limit: float) -> Ended:
-    """Run a module of the copy in the environment, with a cache of its own."""
-    # A process that has imported MAX says in MODULAR_… where its MAX is, and in PYTHONPATH which modules it uses.
-    others = {name: value for name, value in os.environ.items() if not name.startswith(("MODULAR_", "PYTHONPATH"))}
-    variables = others | {"XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1"}
-    python = environments.python_of(folder)
-    return run_module(module, *arguments, seconds=limit, python=python, folder=course, environment=variables)
