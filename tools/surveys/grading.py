@@ -22,9 +22,8 @@ from checker.course.attempts import edited, load_attempts
 from checker.course.languages import Unreadable
 from checker.course.steps import Step
 from checker.diagnosis.exceptions import error_in_words
-from checker.diagnosis.mistakes import Outcome, read_answers, write_answers
+from checker.diagnosis.mistakes import read_answers, write_answers
 from checker.events import DRAWN, FAIL, NUMBERS, Busy, Claimed, Compiling, Ended, FromChild, Started, encode
-from checker.interrupts import end_with_the_parent
 from tools.surveys.survey import Surveyed, SurveyJob
 
 
@@ -34,10 +33,10 @@ class Survey:
     def __init__(self, job: SurveyJob, pipe: int) -> None:
         self.job, self.pipe, self.step = job, pipe, Step(job.step)
         solution = (self.step.solution_file if job.compiled_kernels else self.step.model_file).read_text()
-        self.sources = {name: edited(solution, edits) for name, edits in job.subjects.items()}
-        self.names = list(self.sources)
+        self.names = list(job.subjects)
         random.Random(job.seed).shuffle(self.names)
         self.paths = {name: f"subject_{number}" for number, name in enumerate(self.names)}
+        self.sources = {name: edited(solution, job.subjects[name]) for name in self.names}
         self.modules: dict[str, ModuleType] = {}
         self.surveyed = {name: Surveyed(name) for name in self.names}
 
@@ -46,28 +45,19 @@ class Survey:
         if not isinstance(event, Claimed):
             os.write(self.pipe, encode(event))
 
-    def busy(self) -> None:
-        """Report that there is no need to worry."""
-        self.tell(Busy())
-
-    def compiling(self, what: str, seconds: float | None) -> None:
-        """Report what is being compiled."""
-        self.tell(Compiling(what, seconds))
-
     def load(self) -> Mapping[str, ModuleType]:
         """Load all subjects."""
-        for name in self.names:
+        for name, path in self.paths.items():
             self.tell(Started("It is loaded.", name))
             try:
-                module, path = f"graded.{self.step.name}_{self.paths[name]}", self.paths[name]
+                module, source = f"graded.{self.step.name}_{path}", self.sources[name]
                 if self.job.compiled_kernels:
-                    self.modules[name] = load_step(self.step, module, self.sources[name], path)
+                    self.modules[name] = load_step(self.step, module, source, path)
                 else:
-                    self.modules[name] = load_source(module, self.sources[name], path)
-            except Unreadable as error:
-                self.surveyed[name].happened = f"it cannot be loaded: {error}"
+                    self.modules[name] = load_source(module, source, path)
             except BaseException as error:
-                self.surveyed[name].happened = f"it cannot be loaded: {error_in_words(error)}"
+                words = str(error) if isinstance(error, Unreadable) else error_in_words(error)
+                self.surveyed[name].happened = f"it cannot be loaded: {words}"
         return self.modules
 
     def grade(self) -> list[Surveyed]:
@@ -82,28 +72,26 @@ class Survey:
         seeds = range(self.job.seed, self.job.seed + self.job.draws)
         right = {name: self.modules[name] for name in self.names if all_pass(graded.get(name, {}))}
         drawn = observe(Request(self.step, right, lambda: right, DRAWN, seeds, tell=self.tell))
-        for name in self.names:
+        for name, surveyed in self.surveyed.items():
             outcomes = graded.get(name, {}) | drawn.get(name, {})
-            self.keep(self.surveyed[name], outcomes)
-            if any(outcome.verdict == FAIL for outcome in outcomes.values()):
+            surveyed.verdicts = {claim: outcome.verdict for claim, outcome in outcomes.items()}
+            surveyed.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
+            if FAIL in surveyed.verdicts.values():
                 explaining = diagnosis_of(self.step, self.busy, seeds) if name in right else diagnosis
                 for explained in explaining.explain(outcomes, self.sources[name], self.paths[name]):
-                    self.surveyed[name].take(explained)
+                    surveyed.take(explained)
         return list(self.surveyed.values())
 
-    def keep(self, surveyed: Surveyed, outcomes: Mapping[str, Outcome]) -> None:
-        """Keep what the claims say of a subject."""
-        for claim, outcome in outcomes.items():
-            surveyed.verdicts[claim] = outcome.verdict
-            surveyed.reasons[claim] = outcome.sentence
+    def busy(self) -> None:
+        """Report that there is no need to worry."""
+        self.tell(Busy())
 
 
 def main() -> None:
     """Carry out one job."""
     job = SurveyJob(**json.loads(sys.stdin.read()))
     survey = Survey(job, int(sys.argv[1]))
-    end_with_the_parent(survey.pipe)
-    runtime = import_max(survey.step, survey.compiling)
+    runtime = import_max(survey.step, lambda what, seconds: survey.tell(Compiling(what, seconds)))
     survey.busy()
     results = survey.grade(), sorted(runtime.kernels.used) if runtime else []
     Path(job.results).write_bytes(pickle.dumps(results))

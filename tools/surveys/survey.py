@@ -12,7 +12,7 @@ import json
 import pickle
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -111,12 +111,8 @@ def survey(
     draws: int = 1,
     record: bool = False,
     compiled_kernels: bool = False,
-    quiet_seconds: float = QUIET_SECONDS,
-) -> Iterator[Surveyed]:
+) -> list[Surveyed]:
     """Grade edited versions of a step's solution, all in one child.
-
-    If a subject ends the child, or keeps it silent for too long, that is noted as its problem, and another child grades
-    the rest.
 
     Args:
         step: whose solution.
@@ -126,32 +122,25 @@ def survey(
         draws: how many configurations are drawn for right answers.
         record: keep what the known mistakes answer; they are all among the subjects.
         compiled_kernels: the edits are of a kernel itself, which is compiled, instead of its model in NumPy.
-        quiet_seconds: how long one claim may take.
 
     Raises:
-        RuntimeError: the child ended while it was grading none of them.
+        RuntimeError: the child ended, or was silent for too long; the message names the subject that it was grading.
     """
-    left, graded, used = dict(subjects), list[Surveyed](), list[str]()
-    while left and not graded:
-        running = ""
-        with tempfile.TemporaryDirectory() as folder, Child(program="tools.surveys.grading") as child:
-            results = Path(folder) / "results"
-            job = SurveyJob(step.name, left, seed, draws, record, compiled_kernels, str(results))
-            for event in child.run(job, quiet_seconds):
-                match event:
-                    case Started():
-                        running = event.subject
-                    case Late() | Died() if running:
-                        yield Surveyed(running, f"it ended the survey: {event}")
-                        del left[running]
-                    case Late() | Died():
-                        raise RuntimeError(f"the survey of {step.name} ended early: {event}")
-                    case Ended():
-                        graded, used = pickle.loads(results.read_bytes())
-                    case _:
-                        tell(event)
+    running = "nothing yet"
+    with tempfile.TemporaryDirectory() as folder, Child(program="tools.surveys.grading") as child:
+        results = Path(folder) / "results"
+        for event in child.run(
+            SurveyJob(step.name, subjects, seed, draws, record, compiled_kernels, str(results)), QUIET_SECONDS
+        ):
+            if isinstance(event, Started):
+                running = event.subject
+            elif isinstance(event, Late | Died):
+                raise RuntimeError(f"the survey of {step.name} ended at {running}: {event}")
+            elif not isinstance(event, Ended):
+                tell(event)
+        graded, used = pickle.loads(results.read_bytes())
     tell(KernelsUsed(used))
-    yield from graded
+    return graded
 
 
 def record(steps: Iterable[Step]) -> int:
@@ -162,18 +151,13 @@ def record(steps: Iterable[Step]) -> int:
     known = {"book", "habits", *(step.name for step in all_steps())}
     used = {name: kernels for name, kernels in json.loads(RECORD.read_text()).items() if name in known}
     wrong = 0
-
     for step in steps:
-
-        def note(event: Event | KernelsUsed, name: str = step.name) -> None:
-            if isinstance(event, KernelsUsed):
-                used[name] = event.used
-
-        mistakes = load_attempts(step).mistakes
-        for subject in survey(step, subjects_of(step), note, record=True):
-            if problem := subject.problem({subject.name} & mistakes.keys()):
+        events: list[Event | KernelsUsed] = []
+        for subject in survey(step, subjects_of(step), events.append, record=True):
+            if problem := subject.problem({subject.name} & load_attempts(step).mistakes.keys()):
                 wrong += 1
                 print(f"{step.name}: {subject.name} was {problem}", file=sys.stderr)
-        print(f"{relative_path(step.check_file)}: {len(used.get(step.name, []))} kernels", flush=True)
+        used[step.name] = next(event.used for event in events if isinstance(event, KernelsUsed))
+        print(f"{relative_path(step.check_file)}: {len(used[step.name])} kernels", flush=True)
     RECORD.write_text(json.dumps({name: used[name] for name in sorted(used)}, indent=1) + "\n")
     return 1 if wrong else 0
