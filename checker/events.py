@@ -72,20 +72,22 @@ class StageEnded:
 
 
 @dataclass(frozen=True)
-class Explained:
-    """Why a claim fails: the function that is to blame, the known mistake if it is one, and what to tell of it.
+class Explanation:
+    """One or two sentences on a failure: the function to blame, and the place in the file to show.
 
-    ``verdict`` is ``waits`` if the function that the claim is about is right, and only another one is not.
-    ``numbers`` says that there are wrong numbers, which ``--show`` shows.
+    The child says why a ``claim`` fails, and which known ``mistake`` it is, if it is one. ``verdict`` is ``waits`` if
+    the function that the claim is about is right, and only another one is not. ``numbers`` says that there are wrong
+    numbers, which ``--show`` shows. The parent adds the ``line`` to look at.
     """
 
-    claim: str
-    about: str
-    verdict: str
     sentence: str
-    mistake: str = ""
+    about: str = ""
     location: Location | None = None
     numbers: bool = False
+    line: int | None = None
+    claim: str = ""
+    verdict: str = FAIL
+    mistake: str = ""
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ class Died:
 
 
 FromChild = (
-    Started | Claimed | StageEnded | Explained | Shown | Unloadable | MaxUnusable | Ended | Compiling | Busy
+    Started | Claimed | StageEnded | Explanation | Shown | Unloadable | MaxUnusable | Ended | Compiling | Busy
     | Hanging
 )  # fmt: skip
 Event = FromChild | Printed | Tick | Late | Died

@@ -28,7 +28,7 @@ from checker.diagnosis.mistakes import (
     telling_apart,
     that_agree,
 )
-from checker.events import FAIL, PASS, WAITS, Explained
+from checker.events import FAIL, PASS, WAITS, Explanation
 
 #: Runs some modules, given as code by name, and then the claims that are asked for on each.
 Try = Callable[[Mapping[str, CodeType], Mapping[str, Collection[str]] | None], Mapping[str, Outcomes]]
@@ -70,7 +70,7 @@ class Diagnosis:
             for name, edits in mistakes.items()
         }
 
-    def explain(self, outcomes: Outcomes, source: str, path: str) -> list[Explained]:
+    def explain(self, outcomes: Outcomes, source: str, path: str) -> list[Explanation]:
         """Return the cause of each failure of a file, with the function to fix first at the front.
 
         Args:
@@ -121,7 +121,7 @@ class Diagnosis:
                 explained.append(_waits(claim, outcome.about, waited_for))
         return explained
 
-    def _explain_in_order(self, outcomes: Outcomes) -> list[Explained]:
+    def _explain_in_order(self, outcomes: Outcomes) -> list[Explanation]:
         """Return what each failure of a kernel comes from, without compiling another: the first function that is wrong.
 
         Every function of a kernel calls those before it and none after it, so one that comes later has to wait.
@@ -256,7 +256,7 @@ def _failed(outcomes: Outcomes) -> dict[str, Outcome]:
     return {claim: outcome for claim, outcome in outcomes.items() if outcome.verdict == FAIL}
 
 
-def _all_from(refused: Outcomes, sentence: str) -> list[Explained]:
+def _all_from(refused: Outcomes, sentence: str) -> list[Explanation]:
     """Return the explanation of a file in which one cause, in no single function, is behind every failure."""
     (first, outcome), *others = refused.items()
     return [
@@ -265,13 +265,13 @@ def _all_from(refused: Outcomes, sentence: str) -> list[Explained]:
     ]
 
 
-def _explained(claim: str, about: str, mistake: str, outcome: Outcome) -> Explained:
+def _explained(claim: str, about: str, mistake: str, outcome: Outcome) -> Explanation:
     """Return why a claim fails: the mistake's name, and what was measured; an error's words would say it once more."""
     parts = [mistake, outcome.sentence] if outcome.measured else [mistake or outcome.sentence]
-    numbers = outcome.compared is not None
-    return Explained(claim, about, FAIL, " ".join(filter(None, parts)), mistake, outcome.location, numbers)
+    sentence, numbers = " ".join(filter(None, parts)), outcome.compared is not None
+    return Explanation(sentence, about, outcome.location, numbers, claim=claim, mistake=mistake)
 
 
-def _waits(claim: str, about: str, labels: Collection[str]) -> Explained:
+def _waits(claim: str, about: str, labels: Collection[str]) -> Explanation:
     works = "work" if len(labels) > 1 else "works"
-    return Explained(claim, about, WAITS, f"waits until {' and '.join(labels)} {works}")
+    return Explanation(f"waits until {' and '.join(labels)} {works}", about, claim=claim, verdict=WAITS)

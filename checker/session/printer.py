@@ -14,8 +14,8 @@ from rich.status import Status
 from rich.text import Text
 
 from checker import interrupts
-from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Compiling, Printed, Tick
-from checker.session.verdict import Explanation, Numbers, Row, Sentence
+from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Compiling, Explanation, Printed, Tick
+from checker.session.verdict import Numbers, Row, Sentence
 
 STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most

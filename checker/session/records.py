@@ -12,9 +12,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from checker.course.paths import relative_path
-from checker.events import FAIL, PASS, Printed
+from checker.events import FAIL, PASS, Explanation, Printed
 from checker.session.printer import Item, View
-from checker.session.verdict import INTERRUPTED, PASSED, Explanation, Numbers, Row, Sentence
+from checker.session.verdict import INTERRUPTED, PASSED, Numbers, Row, Sentence
 
 if TYPE_CHECKING:
     from checker.session.session import Session

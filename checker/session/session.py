@@ -13,7 +13,7 @@ from checker.course.languages import Location, Unreadable
 from checker.course.paths import relative_path
 from checker.course.static import read_statically, what_to_do
 from checker.course.steps import Step, claims_of, uses_max
-from checker.events import COMPILED, DRAWN, FAIL, PASS, TODO, TRACED, TRACING, WAITS, Claimed, Event, Job
+from checker.events import COMPILED, DRAWN, FAIL, PASS, TODO, TRACED, TRACING, WAITS, Claimed, Event, Explanation, Job
 from checker.session.child import Child
 from checker.session.printer import Item, View
 from checker.session.verdict import (
@@ -21,7 +21,6 @@ from checker.session.verdict import (
     INTERRUPTED,
     PASSED,
     CheckState,
-    Explanation,
     Numbers,
     Row,
     Sentence,
@@ -169,7 +168,7 @@ class Session:
             case events.StageEnded():
                 state.stages.add(event.stage)
                 self._end_stage(event.stage)
-            case events.Explained():
+            case Explanation():
                 claim = replace(state.claims[event.claim], verdict=event.verdict, reason=event.sentence)
                 state.claims[event.claim] = replace(claim, location=event.location)
                 state.explained.append(event)

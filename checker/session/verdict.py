@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from checker.course.languages import Location
-from checker.events import DRAWN, FAIL, PASS, TRACED, TRACING, WAITS, Claimed, Explained
+from checker.events import DRAWN, FAIL, PASS, TRACED, TRACING, WAITS, Claimed, Explanation
 
 PASSED, FAILED, INTERRUPTED = 0, 1, 130  # exit statuses
 
@@ -18,17 +18,6 @@ class Row:
     verdict: str
     about: str
     sentence: str
-    line: int | None = None
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """One or two sentences on a failure: the function that they are about, and the place in the file to show."""
-
-    sentence: str
-    about: str = ""
-    location: Location | None = None
-    numbers: bool = False  # there are numbers to show
     line: int | None = None
 
 
@@ -73,7 +62,7 @@ class CheckState:
     claims: dict[str, Claimed] = field(default_factory=dict)
     outcomes: dict[str, str] = field(default_factory=dict)
     stages: set[str] = field(default_factory=set)
-    explained: list[Explained] = field(default_factory=list)
+    explained: list[Explanation] = field(default_factory=list)
     stopped: Explanation | None = None
     ended: bool = False
     running: str = ""
@@ -104,11 +93,10 @@ def explain(state: CheckState) -> list[Explanation]:
     failed = [each for each in state.explained if each.verdict == FAIL]
     if not failed:  # compiled claims, or the child ended before it could explain
         claims = (each for each in state.claims.values() if each.verdict == FAIL)
-        failed = [Explained(each.claim, each.about, FAIL, each.reason, location=each.location) for each in claims]
+        failed = [Explanation(each.reason, each.about, each.location) for each in claims]
     explanations: dict[tuple[str, str], Explanation] = {}
     for each in failed:
-        explanation = Explanation(each.sentence, each.about, each.location, each.numbers)
-        explanations.setdefault((each.about, each.mistake or each.sentence), explanation)
+        explanations.setdefault((each.about, each.mistake or each.sentence), each)
     return list(explanations.values())
 
 

@@ -22,7 +22,7 @@ from checker.course.languages.python import PYTHON
 from checker.course.paths import RECORDED_KERNELS as RECORD
 from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
-from checker.events import PASS, Died, Ended, Event, Explained, Late, Started
+from checker.events import PASS, Died, Ended, Event, Explanation, Late, Started
 from checker.session.child import Child
 
 QUIET_SECONDS = 120.0  # for one claim: this is not a learner's code, and the machine may be busy
@@ -63,7 +63,7 @@ class Surveyed:
     locations: dict[str, Location | None] = field(default_factory=dict)
     named: list[str] = field(default_factory=list)  # the known mistakes that it makes, by its explanation
 
-    def take(self, explained: Explained) -> None:
+    def take(self, explained: Explanation) -> None:
         """Take in why a claim fails."""
         self.verdicts[explained.claim] = explained.verdict
         self.reasons[explained.claim] = explained.sentence
