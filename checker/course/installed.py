@@ -31,17 +31,13 @@ def installed_version() -> str:
 def why_not_usable() -> str:
     """Return why the installed MAX cannot be used and what to do about it; nothing if it can."""
     installed, needed = installed_version(), needed_version()
-    if not installed:
-        return f"MAX is not installed, and {needed} is needed. {INSTALL_AGAIN}"
-    if installed != needed:
-        return f"MAX {installed} is installed, and {needed} is needed. {INSTALL_AGAIN}"
-    return ""
+    what = f"MAX {installed} is installed" if installed else "MAX is not installed"
+    return "" if installed == needed else f"{what}, and {needed} is needed. {INSTALL_AGAIN}"
 
 
 def in_words(error: ImportError) -> str:
     """Return what to say when MAX could not be imported, and what to do now."""
-    why = why_not_usable()
-    if why:
+    if why := why_not_usable():
         return why
     words = " ".join(f"{type(error).__name__}: {error}".split())
     return f"MAX {installed_version()} is installed, but it cannot be imported ({words}). {INSTALL_AGAIN}"

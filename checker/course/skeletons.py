@@ -56,17 +56,12 @@ def is_begun(step: Step, path: Path | None = None) -> bool:
 
 def keep(path: Path) -> Path:
     """Copy a learner's file beside itself, under an unused name that contains the time; return the copy's path."""
-    content, now = path.read_bytes(), time.strftime("%Y%m%d-%H%M%S")
-    for number in itertools.count(1):
-        copy = path.with_name(f"{path.stem}.kept-{now}{f'-{number}' if number > 1 else ''}{path.suffix}")
-        try:
-            with copy.open("xb") as file:
-                file.write(content)
-        except FileExistsError:
-            continue
-        shutil.copystat(path, copy)
-        break
-    return copy
+    now = time.strftime("%Y%m%d-%H%M%S")
+    names = (
+        f"{path.stem}.kept-{now}{f'-{number}' if number > 1 else ''}{path.suffix}" for number in itertools.count(1)
+    )
+    copy = next(copy for name in names if not (copy := path.with_name(name)).exists())
+    return Path(shutil.copy2(path, copy))
 
 
 def write_all() -> int:

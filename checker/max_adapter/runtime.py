@@ -23,7 +23,6 @@ import typing
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -83,13 +82,9 @@ def let_threads_sleep() -> None:
     if sys.platform != "linux":
         return
     prctl = ctypes.CDLL(None).prctl
-    first = True
 
     def first_with_slack(model: Model, arguments: Any) -> Any:
-        nonlocal first
-        if not first:
-            return execute(model, arguments)
-        first = False
+        setattr(Model, "_execute_device_tensors", execute)  # noqa: B010
         prctl(SET_TIMER_SLACK, ctypes.c_ulong(SLACK), 0, 0, 0)
         try:
             return execute(model, arguments)
@@ -100,36 +95,28 @@ def let_threads_sleep() -> None:
 
 
 def interpret() -> None:
-    """Run eager operations through MAX's interpreter; its default also compiles each in background processes."""
+    """Run eager operations through MAX's interpreter; its default also compiles each in background processes.
+
+    What the interpreter refuses (a bfloat16 cast, say) is compiled, and that is said.
+    """
     from max.experimental import executor
 
-    executor.set_default_executor(
-        InterpretOrCompile(executor.InterpreterExecutor(), executor.UnsupportedGraphError, executor.CompilingExecutor())
-    )
+    interpreter, compiler = executor.InterpreterExecutor(), executor.CompilingExecutor()
 
-
-@dataclass(frozen=True)
-class InterpretOrCompile:
-    """An executor that runs MAX's interpreter, and compiles what it refuses (a bfloat16 cast, say), and says so."""
-
-    interpreter: Any
-    refusal: type[Exception]
-    compiler: Any
-
-    def execute(self, graph: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Run a graph on its inputs."""
-        try:
-            return self.interpreter.execute(graph, inputs)
-        except self.refusal as refused:
-            words = str(refused)
+    class InterpretOrCompile:
+        def execute(self, graph: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+            try:
+                return interpreter.execute(graph, inputs)
+            except executor.UnsupportedGraphError as refused:
+                words = str(refused)
             if "ReduceAddOp" in words and "_bool'" in words:  # the compiler fails on it, after half a minute
-                raise TypeError(
-                    "MAX adds up numbers and no booleans; F.where of two plain numbers gives booleans too"
-                ) from None
+                raise TypeError("MAX adds up numbers and no booleans; F.where of two plain numbers gives booleans too")
             small = re.search("b?float16", words)
             what = "an operation for which MAX's interpreter has no kernel, which takes longer"
             with compiling(f"{what} ({small[0]} is right to 3 digits; the check compares 5)" if small else what):
-                return self.compiler.execute(graph, inputs)
+                return compiler.execute(graph, inputs)
+
+    executor.set_default_executor(InterpretOrCompile())
 
 
 @contextmanager

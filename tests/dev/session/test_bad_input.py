@@ -6,11 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import jsonschema
 import pytest
 
 from checker.course.paths import ROOT
+from checker.events import PASS
+from checker.session.verdict import FAILED, PASSED, CheckState, decide
 from tests.dev.terminal import ended
 
 SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
@@ -112,6 +115,13 @@ def assert_fails(course, make, words):
     assert words in " ".join([*sentences, *(row["sentence"] for row in record["rows"])])
     status = course.python("-m", "cli", "status")
     assert (status.returncode, status.stderr) == (0, "")
+
+
+def test_a_pass_needs_every_required_claim_and_the_childs_own_end():
+    state = CheckState(outcomes={"test_one": PASS}, ended=True)
+    assert decide(state, ["test_one"], []).status == PASSED
+    assert decide(state, ["test_one", "test_two"], []).status == FAILED
+    assert decide(replace(state, ended=False), ["test_one"], []).status == FAILED
 
 
 @pytest.mark.parametrize("printing", ["print('x' * 100_000_000)", "print(('x' * 100 + '\\n') * 1_000_000)"])
