@@ -9,6 +9,7 @@ A process that runs a learner's code must end with the one that started it, too.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import signal
@@ -88,10 +89,15 @@ def at_once(say: Callable[[], None]) -> Iterator[None]:
 
 
 def end_with_the_parent(descriptor: int) -> None:
-    """End this process, and all that it has started, once nobody reads what it writes to a pipe.
+    """End this process, and all that it has started, once the other end of a pipe is closed.
 
-    A parent that is killed cannot end it, and MAX may be compiling for minutes.
+    A parent that is killed cannot end it, and MAX may be compiling for minutes. If it is a pipe from which nothing is
+    read any more, Linux itself ends this process, by SIGIO, even in code that holds Python's lock.
     """
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+    if sys.platform == "linux" and flags & os.O_ACCMODE == os.O_RDONLY:
+        fcntl.fcntl(descriptor, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_ASYNC)
 
     def wait() -> None:
         pipe = select.poll()

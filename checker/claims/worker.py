@@ -183,7 +183,6 @@ def prepare_ahead(step: Step, compiling: Compiles) -> None:
 def main() -> None:
     """Run one job and end."""
     pipe, *ahead = sys.argv[1:]
-    interrupts.end_with_the_parent(int(pipe))
 
     def tell(event: FromChild) -> None:
         os.write(int(pipe), encode(event))
@@ -194,10 +193,11 @@ def main() -> None:
     try:
         for name in ahead:
             prepare_ahead(Step(name), compiling)
-        text = sys.stdin.read()
-        sys.stdin.close()
+        text = sys.stdin.readline()
         if not text:
             return  # started ahead, and not needed
+        interrupts.end_with_the_parent(sys.stdin.fileno())
+        sys.stdin.close()
         job = Job(**json.loads(text))
         sys.argv[:] = [job.path]
         step = Step(job.step)

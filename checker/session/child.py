@@ -35,10 +35,10 @@ LOW_PRIORITY = 10  # as `nice` has it
 class Child:
     """A process that carries out one job, and may be started ahead of it.
 
-    Its ``program`` reads a job, a dataclass, from standard input. Started for a ``step``, it imports what that step's
-    check needs (MAX above all) and waits. Every job gets a new process, not a fork of one that has imported MAX: MAX
-    starts threads when it is imported, and the first operation of a fork waits for them forever. If this process is
-    killed, the program ends itself and all that it has started (``interrupts.end_with_the_parent``).
+    Its ``program`` reads a job, a dataclass, as the first line of standard input. Started for a ``step``, it imports
+    what that step's check needs (MAX above all) and waits. Every job gets a new process, not a fork of one that has
+    imported MAX: MAX starts threads when it is imported, and the first operation of a fork waits for them forever. If
+    this process is killed, the program ends with all that it has started (``interrupts.end_with_the_parent``).
     """
 
     def __init__(self, step: Step | None = None, program: str = "checker.claims.worker") -> None:
@@ -64,8 +64,8 @@ class Child:
         """Carry out ``job`` and yield its events; after ``quiet_seconds`` without one, the child is late."""
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # the events report a dead child
-            self.process.stdin.write(json.dumps(asdict(job)).encode())
-            self.process.stdin.close()
+            self.process.stdin.write(json.dumps(asdict(job)).encode() + b"\n")
+            self.process.stdin.flush()  # it stays open for as long as this process lives
         for event in self._listen(quiet_seconds):
             if isinstance(event, Late):
                 self.process.send_signal(signal.SIGVTALRM)

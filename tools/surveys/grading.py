@@ -89,8 +89,9 @@ class Survey:
 
 def main() -> None:
     """Carry out one job."""
-    job = SurveyJob(**json.loads(sys.stdin.read()))
+    job = SurveyJob(**json.loads(sys.stdin.readline()))
     survey = Survey(job, int(sys.argv[1]))
+    end_with_the_parent(sys.stdin.fileno())
     runtime = import_max(survey.step, lambda what, seconds: survey.tell(Compiling(what, seconds)))
     survey.busy()
     results = survey.grade(), sorted(runtime.kernels.used) if runtime else []

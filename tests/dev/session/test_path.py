@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
@@ -41,16 +40,15 @@ def test_a_check_loads_few_modules_and_none_that_it_does_not_need(course, tmp_pa
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=lambda end: end.name)
 def test_a_check_that_is_killed_leaves_no_child(course, end):
-    course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": "while True: pass"})
+    loop = "print('in the loop', flush=True); sum(iter(int, 1))"  # which never lets go of Python's lock
+    course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": loop})
     pipe = subprocess.PIPE
     command = [sys.executable, "-u", "-m", "cli", "w01"]
     with ended(
         subprocess.Popen(command, cwd=course.root, env=os.environ, stdout=pipe, stderr=pipe, text=True)
     ) as check:
-        deadline = time.monotonic() + 30
-        while not (children := psutil.Process(check.pid).children(recursive=True)) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        time.sleep(0.5)  # by now it is in the loop
+        assert next((line for line in check.stdout if "in the loop" in line), None), check.communicate()
+        children = psutil.Process(check.pid).children(recursive=True)
         check.send_signal(end)
         check.wait(timeout=30)
         _, alive = psutil.wait_procs(children, timeout=2)
