@@ -24,6 +24,7 @@ from checker.course.steps import Step
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import read_answers, write_answers
 from checker.events import DRAWN, FAIL, NUMBERS, Busy, Claimed, Compiling, Ended, FromChild, Started, encode
+from checker.interrupts import end_with_the_parent
 from tools.surveys.survey import Surveyed, SurveyJob
 
 
