@@ -82,9 +82,10 @@ def test_the_untouched_skeleton_is_refused_at_once(step: Step, learner):
 
 
 @pytest.mark.slow
+@pytest.mark.third
 @every_step
 def test_the_command_passes_the_solution_and_names_a_mistake(step: Step, learner, pytestconfig):
-    """Through processes, events and printing."""
+    """Through processes, events and printing, which are the same for every step."""
     learner.write(step.task)
     check = learner.check(step.task, "--no-compile")
     assert check.returncode == 0, check.stdout + check.stderr
