@@ -2,8 +2,7 @@
 
 import fcntl
 import os
-import shutil
-import signal
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,16 +17,7 @@ from tools.course_copy import Course
 
 interrupts.restore()  # what the tests start, and send signals to, is to begin as in a terminal
 
-
 NEED_BROWSER = "COURSE_TESTS_NEED_BROWSER"  # not empty: a test of a page fails without a browser
-
-
-@pytest.fixture(autouse=True)
-def _handler_of_ctrl_c() -> Iterator[None]:
-    """Refuse a test that leaves another handler of Ctrl-C: with Python's own, MAX takes a hundred times as long."""
-    before = signal.getsignal(signal.SIGINT)
-    yield
-    assert signal.getsignal(signal.SIGINT) is before or before is signal.default_int_handler
 
 
 @pytest.fixture(scope="module")  # not "session": where Playwright's event loop runs, MAX cannot run its own
@@ -70,19 +60,18 @@ def book(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) 
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.is_dir():
-            build_book(unfinished := tmp_path_factory.mktemp("unfinished") / "book")
+            unfinished = tmp_path_factory.mktemp("unfinished") / "book"
+            command = [sys.executable, "-m", "cli.tasks", "book-build", "--dest-dir", str(unfinished)]
+            run = subprocess.run(command, cwd=ROOT, env=published(), capture_output=True, text=True, check=False)
+            assert run.returncode == 0, run.stdout + run.stderr
+            assert not re.search(r"\bWARN\b", run.stdout + run.stderr), run.stderr
             unfinished.rename(folder)
     return folder
 
 
-def build_book(folder: Path) -> None:
-    """Have mdBook build the book in a folder, told by the publishing workflow's variables where the repository is."""
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "book.yml").read_text())
-    (variables,) = [step["env"] for step in workflow["jobs"]["build"]["steps"] if step.get("run") == "./run book-build"]
+def published() -> dict[str, str]:
+    """Return the environment in which the publishing workflow builds the book, in :data:`REPOSITORY`."""
+    steps = yaml.safe_load((ROOT / ".github" / "workflows" / "book.yml").read_text())["jobs"]["build"]["steps"]
+    (variables,) = [step["env"] for step in steps if step.get("run") == "./run book-build"]
     address = "${{ github.server_url }}/${{ github.repository }}"
-    environment = os.environ | {name: value.replace(address, REPOSITORY) for name, value in variables.items()}
-    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    command = [shutil.which("mdbook", path=environment["PATH"]) or "mdbook", "build", "book", "--dest-dir", str(folder)]
-    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert "WARN" not in run.stdout + run.stderr
+    return os.environ | {name: value.replace(address, REPOSITORY) for name, value in variables.items()}
