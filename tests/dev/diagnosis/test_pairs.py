@@ -33,6 +33,7 @@ def pairs_of(step: Step, seed: int):
 
 
 @pytest.mark.slow
+@pytest.mark.third
 @pytest.mark.parametrize("step", SEVERAL_BLANKS, ids=lambda step: step.name)
 def test_two_mistakes_at_once_are_both_named(step: Step, pytestconfig):
     seed = pytestconfig.option.seed

@@ -21,6 +21,7 @@ def test_a_step_knows_habits(step):
 
 
 @pytest.mark.slow
+@pytest.mark.third
 @every_step
 def test_what_the_check_tells_to_write_leads_to_a_pass(step, pytestconfig):
     option, habits = pytestconfig.option, list(load_attempts(step).habits)
