@@ -14,12 +14,12 @@ FILE = "step_98.mojo"
 SAID = """\
 Failed to initialize Crashpad.  Crash reporting will not be available.
 Imported from /tmp/x/library.mojo:3:
+/tmp/x/library.mojo:7:5: error: invalid call
 /tmp/x/step_98.mojo:2:9: warning: something is deprecated
 /tmp/x/step_98.mojo:3:9: error: use of unknown declaration 'there'
     var z = there
             ^~~~~
 /tmp/x/step_98.mojo:1:5: note: function declared here
-/tmp/x/library.mojo:7:5: error: invalid call
 /tmp/x/bin/mojo: error: failed to parse the provided Mojo source module
 """
 
