@@ -62,7 +62,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     for program in ("cli", "checker", "play", "tools"):  # into bytecode, for every copy of the course
         compileall.compile_dir(config.rootpath / program, quiet=1)
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword and not option.markexpr:
-        compile_missing(all_work(checks_only=False) if option.all else TO_TRACE)
+        compile_missing(all_work() if option.all else TO_TRACE)
     else:
         compile_missing([FIRST])
 
