@@ -18,31 +18,6 @@ def leaf(array):
     return torch.from_numpy(np.array(array)).requires_grad_()
 
 
-@pytest.mark.parametrize("rows", [(1,), (5,), (2, 3)])
-def test_cross_entropy(rows):
-    array, labels = 2 * drawn("logits", *rows, 6), np.resize([5, 0, 3], rows)
-    logits = leaf(array)
-    loss = torch.nn.functional.cross_entropy(logits.flatten(0, -2), torch.from_numpy(labels).flatten())
-    loss.backward()
-    assert gradients.cross_entropy(array, labels) == pytest.approx(loss.item(), abs=EXACT)
-    np.testing.assert_allclose(gradients.cross_entropy_backward(array, labels), logits.grad, rtol=0, atol=EXACT)
-    slopes = gradients.slopes(lambda other: gradients.cross_entropy(other, labels), array)
-    np.testing.assert_allclose(slopes, logits.grad, rtol=0, atol=NEARLY)
-
-
-@pytest.mark.parametrize("lead", [(), (2,), (2, 3)])
-def test_product_and_softmax(lead):
-    grad, one, other = drawn("grad", *lead, 4, 6), drawn("left", *lead, 4, 3), drawn("right", *lead, 3, 6)
-    left, right, scores = leaf(one), leaf(other), leaf(drawn("scores", *lead, 4, 6))
-    (left @ right).backward(torch.from_numpy(np.array(grad)))
-    weights = torch.softmax(scores, dim=-1)
-    weights.backward(torch.from_numpy(np.array(grad)))
-    for found, by in zip(gradients.product_backward(grad, one, other), (left, right), strict=True):
-        np.testing.assert_allclose(found, by.grad, rtol=0, atol=EXACT)
-    found = gradients.softmax_backward(grad, weights.detach().numpy())
-    np.testing.assert_allclose(found, scores.grad, rtol=0, atol=EXACT)
-
-
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_attention(shape):
     arrays = [drawn(name, *shape) for name in ("query", "key", "value")]

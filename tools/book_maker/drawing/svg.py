@@ -118,8 +118,6 @@ class Drawing:
     """
 
     def __init__(self, title: str) -> None:
-        if not title.strip():
-            raise ValueError("a figure needs a title that says in one sentence what there is to see")
         self.title = title
         self._elements: list[str] = []
         self._corners: list[Point] = []  # of everything drawn
