@@ -4,8 +4,7 @@ import ast
 import importlib
 import re
 import textwrap
-from collections.abc import Callable
-from html import escape
+from html import escape, unescape
 
 from checker.course.attempts import load_attempts
 from checker.course.languages.mojo import MOJO
@@ -39,18 +38,12 @@ def block(words: str, chapter: str = "") -> str:
         ValueError: there is no such directive, or it names something that does not exist.
     """
     name, _, rest = words.partition(" ")
-    known: dict[str, Callable[[str], str]] = {
-        "skeleton": lambda step: skeleton(step, chapter),
-        "code": code,
-        "diff": diff,
-        "figure": figure,
-        "mistakes": mistakes,
-        "widget": widget,
-    }
+    if name == "skeleton":
+        return skeleton(rest, chapter)
+    known = {function.__name__: function for function in (code, diff, figure, mistakes, widget)}
     if name not in known:
-        raise ValueError(
-            f"there is no directive {name!r}; choose from {', '.join(known)}, and {{{{= … }}}} for numbers"
-        )
+        names = ", ".join(["skeleton", *known])
+        raise ValueError(f"there is no directive {name!r}; choose from {names}, and {{{{= … }}}} for numbers")
     return known[name](rest.strip())
 
 
@@ -200,16 +193,11 @@ def in_html(words: str) -> str:
     def reject(at: int, reason: str) -> None:
         raise ValueError(f"in the caption: {reason}")
 
-    parts = re.split(r"(`[^`]+`|\$[^$]+\$)", words)
-    made = [
-        f"<code>{escape(part[1:-1], quote=False)}</code>"
-        if part.startswith("`")
-        else formulas.replace(part, reject)
-        if part.startswith("$")
-        else escape(part, quote=False)
-        for part in parts
-    ]
-    return "".join(made)
+    def made(match: re.Match[str]) -> str:
+        part = match[0]
+        return formulas.replace(unescape(part), reject) if part[0] == "$" else f"<code>{part[1:-1]}</code>"
+
+    return re.sub(r"`[^`]+`|\$[^$]+\$", made, escape(words, quote=False))
 
 
 def breakable(row: str) -> str:

@@ -2,7 +2,6 @@
 
 import html
 import io
-import json
 import os
 import re
 import subprocess
@@ -16,9 +15,10 @@ from checker.course.skeletons import expected
 from checker.course.steps import find_step
 from checker.session.printer import STYLES, Printer
 from play.reading.chapters import Fault, fences
-from tools.book_maker import directives, formulas
+from tools.book_maker import directives, formulas, preprocess, transcripts
 from tools.book_maker.drawing import svg
-from tools.book_maker.transcripts import Difference, agrees, commands, order_before, output_of, rewritten, shortened
+from tools.book_maker.transcripts import agrees, shortened
+from tools.book_maker.values import recording
 from tools.course_copy import prepare
 
 NAME = '<span class="whole">GPT-2</span>'  # in which no line ends
@@ -160,18 +160,18 @@ def test_times_are_not_compared_and_lines_may_be_left_out():
 CHAPTER = """\
 # Title
 
-<!-- learner: 07 mistake: There is no
-     causal mask -->
+<!-- learner: 07 fill: __init__,
+     _attn -->
 
 ```console
-$ ./run s07
-old
-$ echo one \\
-  two
+$ grep -c NotImplementedError \\
+  steps/step_07.py
+0
 ```
 
 ```python
-print(1)
+x = 1
+print(x)
 ```
 
 ```text
@@ -179,26 +179,44 @@ old
 ```
 
 ```python
-print(2)
+print(x + 1)
 ```
 
 Prose.
 
 ```text
-not printed
+nothing that is printed
 ```
 """
 
 
-def test_a_chapter_is_read_and_rewritten():
-    console, python, text, other, _ = blocks = fences("chapter.md", CHAPTER)
-    assert order_before(CHAPTER.splitlines(), console) == "07 mistake: There is no causal mask"
-    assert order_before(CHAPTER.splitlines(), python) == ""
-    assert commands("chapter.md", console) == [(["$ ./run s07"], ["old"]), (["$ echo one \\", "  two"], [])]
-    assert [output_of(CHAPTER, blocks, block) for block in (python, other)] == [text, None]
-    different = [Difference("chapter.md", text, ("1",)), Difference("chapter.md", other, ("2",), insert=True)]
-    wanted = CHAPTER.replace("```text\nold", "```text\n1").replace("(2)\n```", "(2)\n```\n\n```text\n2\n```")
-    assert rewritten(CHAPTER, different) == wanted
+@pytest.mark.slow
+def test_a_chapter_is_checked_run_again_and_rewritten(monkeypatch, tmp_path, capsys):
+    for module in (preprocess, transcripts):
+        monkeypatch.setattr(module, "SRC", tmp_path)
+    chapter = tmp_path / "one.md"
+    chapter.write_text(CHAPTER)
+    assert transcripts.update(["one.md"], rewrite=False) == 1
+    assert "one.md:6: the block shows something other" in capsys.readouterr().out
+    assert chapter.read_text() == CHAPTER
+    assert transcripts.update(["one.md"], rewrite=True) == 0
+    wanted = CHAPTER.replace("07.py\n0\n", "07.py\n3\n").replace("\nold\n", "\n1\n")
+    assert chapter.read_text() == wanted.replace("+ 1)\n```", "+ 1)\n```\n\n```text\n2\n```")
+    assert transcripts.update(["one.md"], rewrite=False) == preprocess.check(["one.md"]) == 0
+    chapter.write_text("# Title\n\n{{skeleton 99}}\n\n```python\nx = 1\nx / 0\n```\n")
+    assert transcripts.update(["one.md"], rewrite=True) == preprocess.check(["one.md"]) == 1
+    told = capsys.readouterr().out
+    assert 'one.md", line 7' in told
+    assert "ZeroDivisionError" in told
+    assert "one.md:3: {{skeleton 99}}: there is no step" in told
+
+
+@pytest.mark.slow
+def test_what_an_interactive_figure_shows_is_recorded_as_a_script(monkeypatch, tmp_path):
+    recorded = recording.file_of("tiles").read_text()
+    monkeypatch.setattr(recording, "WIDGETS", tmp_path)
+    recording.record(["tiles"])
+    assert recording.file_of("tiles").read_text() == recorded
 
 
 def test_the_learners_files_are_set_as_ordered(course):
@@ -220,17 +238,6 @@ def test_the_learners_files_are_set_as_ordered(course):
     }.items():
         with pytest.raises(ValueError, match=reason):
             prepare(course, order)
-
-
-def test_commands_and_python_blocks_run_in_the_copy(course):
-    assert course.shell("./run s01").startswith("steps/step_01.py\n")
-    assert course.shell("echo one; echo two >&2") == "one\ntwo\n"
-    job = {"path": "chapter.md", "blocks": [{"line": 3, "source": "x = 1\nprint(x)"}, {"line": 9, "source": "\nx / 0"}]}
-    run = course.python(str(ROOT / "tools" / "book_maker" / "blocks.py"), input=json.dumps(job))
-    first, second = json.loads(run.stdout)
-    assert first == {"printed": "1\n"}
-    assert 'File "chapter.md", line 10' in second["error"]
-    assert "ZeroDivisionError" in second["error"]
 
 
 @pytest.mark.slow
