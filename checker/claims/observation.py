@@ -168,7 +168,10 @@ class Observer:
         if blank := self.known_to_fail(subject, about, failure.value, path):
             return Outcome(WAITS, f"waits until {blank} works", about=about)
         if self.request.stage == DRAWN:
-            outcome = replace(outcome, sentence=f"{drawn_by(item)} {outcome.sentence}")
+            draw = item.funcargs.get("draw")  # type: ignore[attr-defined]
+            others = f"others ({draw.words})" if draw and draw.words else "others"
+            right = f"It is right with the recorded numbers, but not with {others}."
+            outcome = replace(outcome, sentence=f"{right} {outcome.sentence}")
         if self.request.show and outcome.compared:
             from checker.numeric.showing import inputs_of
 
@@ -213,13 +216,6 @@ def claim_of(item: pytest.Item) -> str:
 def kind_of(item: pytest.Item) -> str:
     """Return the kind of a claim."""
     return next((kind for kind in (COMPILED, DRAWN) if item.get_closest_marker(kind)), NUMBERS)
-
-
-def drawn_by(item: pytest.Item) -> str:
-    """Say what a claim about another configuration has drawn."""
-    draw = item.funcargs.get("draw")  # type: ignore[attr-defined]
-    words = draw.words if draw else ""
-    return f"It is right with the recorded numbers, but not with others{f' ({words})' if words else ''}."
 
 
 def sentence_of(item: pytest.Item) -> str:

@@ -141,7 +141,8 @@ def equal(
     if not (isinstance(actual, np.ndarray | np.generic) or hasattr(actual, "__dlpack__")):
         raise Refusal(f"{what} is {article(type(actual).__name__)}, where one tensor is expected.")
     array, dtype = as_array(actual)
-    shape = tuple(map(_whole, actual.shape)) if array is None else array.shape
+    sizes = actual.shape if array is None else array.shape
+    shape = tuple(int(size) if str(size).isdigit() else str(size) for size in sizes)  # a dimension may be symbolic
     if shape != expected.shape:
         sentence = f"{what} has the shape {_named(shape)}, and must have {_named(expected.shape, axes)}."
         raise Refusal(sentence, f"a tensor of {dtype}" if array is None else array)
@@ -185,13 +186,6 @@ def as_array(actual: Any) -> tuple[np.ndarray | None, str]:
 def article(name: str) -> str:
     """Return a name with its article: ``a tuple``, ``an int``."""
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
-
-
-def _whole(size: Any) -> Any:
-    try:
-        return int(size)
-    except TypeError:
-        return str(size)  # a symbolic dimension
 
 
 def _named(shape: Sequence[Any], axes: Sequence[str] = ()) -> str:

@@ -31,16 +31,6 @@ class StaticVerdict:
         """Whether there is anything to run."""
         return len(self.to_write) < self.blanks or not self.blanks
 
-    @property
-    def labels_to_write(self) -> list[str]:
-        """The names of the blanks that are still to write."""
-        return [missing.blank.label for missing in self.to_write]
-
-    @property
-    def labels_gone(self) -> list[str]:
-        """The names of the blanks whose functions are not in the file at all."""
-        return [missing.blank.label for missing in self.to_write if missing.line is None]
-
 
 def read_text(path: Path) -> str:
     """Return the text of a file, without waiting on a pipe or the like in its place.

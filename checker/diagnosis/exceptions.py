@@ -9,7 +9,8 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator
-from types import FrameType, ModuleType, TracebackType
+from types import FrameType, ModuleType
+from typing import cast
 
 from checker.course.languages import Location
 from checker.diagnosis import numpy_messages
@@ -43,7 +44,10 @@ def error_in_words(error: BaseException) -> str:
     if row := messages.row_looked_up(str(error)):
         return f"Row {row[0]} of {_table_in(error) or 'a table'} is looked up, but it has only {row[1]} rows."
     message = _shortened(what_was_said(error)) or "without a message"
-    sentence, signature = f"{type(error).__name__}: {message}", signature_in_words(error)
+    sentence, signature = f"{type(error).__name__}: {message}", ""
+    if called := _called(error):
+        bare = [parameter.replace(annotation=parameter.empty) for parameter in called[1].parameters.values()]
+        signature = f"The signature is {called[0]}{inspect.Signature(bare)}."
     advice = messages.advice_on(message, _library_of(error, message).ADVICE) or signature
     if signature and "axis" not in signature and "unexpected keyword" in message:
         advice = signature  # one of the learner's own functions would refuse the library's word as well
@@ -106,27 +110,12 @@ def _library_of(error: BaseException, message: str) -> ModuleType:
 
     It is NumPy if MAX is absent, or if MAX did not raise it and its words, or the numbers around it, are NumPy's.
     """
-    names = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
-    by_max = any(name.partition(".")[0] == "max" for name in names)
-    is_numpys = NUMPYS.search(message) is not None or _is_amid_arrays(error)
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    by_max = any(frame.f_globals.get("__name__", "").partition(".")[0] == "max" for frame in frames)
+    around = frames[-1].f_locals.values() if frames else ()
+    kinds = {type(value).__module__.partition(".")[0] for value in around}  # a step may use both
+    is_numpys = NUMPYS.search(message) is not None or ("numpy" in kinds and "max" not in kinds)
     return numpy_messages if "max.experimental" not in sys.modules or (not by_max and is_numpys) else messages
-
-
-def _is_amid_arrays(error: BaseException) -> bool:
-    """Return whether the function that raised an error has arrays of NumPy's and no tensors; a step may use both."""
-    *_, (frame, _) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
-    kinds = {type(value).__module__.partition(".")[0] for value in frame.f_locals.values()} if frame else set()
-    return "numpy" in kinds and "max" not in kinds
-
-
-def signature_in_words(error: BaseException) -> str:
-    """Return how to make a call that had wrong arguments: ``The signature is LayerNorm(dim, *, eps=1e-05).``"""
-    called = _called(error)
-    if called is None:
-        return ""
-    name, signature = called
-    bare = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
-    return f"The signature is {name}{inspect.Signature(bare)}."
 
 
 def _called(error: BaseException) -> tuple[str, inspect.Signature] | None:
@@ -160,7 +149,10 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
     innermost = traces[-1] if traces else None
     calls = [trace for trace in traces if not trace.tb_frame.f_code.co_name.startswith("<")]
     rules = rewrites_for(error, wanted)
-    place = _place(innermost) if innermost else None
+    place = None
+    if innermost:
+        positions = [*innermost.tb_frame.f_code.co_positions()][innermost.tb_lasti // 2]
+        place = None if None in positions else cast(Place, positions)
     line, instead = rewritten("".join(linecache.getlines(path)), place, rules) if rules else (0, "")
     if innermost is None:
         return Location(line, instead=instead, instead_line=line) if instead else None
@@ -172,12 +164,6 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
         callers=tuple(line_of(path, number) for number in reversed(callers)),
         arguments=_arguments(calls[0].tb_frame) if calls else "",
     )
-
-
-def _place(trace: TracebackType) -> Place | None:
-    """Return the place of the expression at which a frame failed."""
-    positions = [*trace.tb_frame.f_code.co_positions()][trace.tb_lasti // 2]
-    return None if None in positions else positions  # type: ignore[return-value]
 
 
 def _arguments(frame: FrameType) -> str:

@@ -101,7 +101,8 @@ Answers = Mapping[str, Outcomes]  # mistake -> claim -> outcome
 
 def agrees(outcome: Outcome | None, other: Outcome | None) -> bool:
     """Return whether two outcomes of a claim are the same."""
-    return bool(outcome and other) and (outcome.verdict, outcome.observed) == (other.verdict, other.observed)
+    known = outcome is not None and other is not None
+    return known and (outcome.verdict, outcome.observed) == (other.verdict, other.observed)
 
 
 def that_agree(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> list[str]:

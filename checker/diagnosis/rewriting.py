@@ -151,17 +151,14 @@ def _filled(piece: Any, bound: Bound) -> Any:
     if _is_letter(piece):
         return bound.get(piece.id, piece)
     if isinstance(piece, list):
-        filled = ([_filled(item, bound)] if (several := _several(item, bound)) is None else several for item in piece)
-        return [item for items in filled for item in items]
+        filled: list[Any] = []
+        for item in piece:
+            many = isinstance(item, ast.Starred | ast.keyword) and _is_letter(item.value) and bound.get(item.value.id)
+            filled += many if isinstance(many, list) else [_filled(item, bound)]  # what *a or **k stands for
+        return filled
     if isinstance(piece, ast.AST):
         return type(piece)(**{name: _filled(value, bound) for name, value in ast.iter_fields(piece)})
     return piece
-
-
-def _several(item: Any, bound: Bound) -> list[Any] | None:
-    """Return what ``*a`` or ``**k`` stands for."""
-    many = isinstance(item, ast.Starred | ast.keyword) and _is_letter(item.value) and bound.get(item.value.id)
-    return many if isinstance(many, list) else None
 
 
 def _is_letter(node: object) -> TypeGuard[ast.Name]:

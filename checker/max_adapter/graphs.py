@@ -140,7 +140,8 @@ def install() -> None:
         if (staged := _staged.get()) is not None:
             staged.append(model)
             raise StagedError  # ends the claim that staged it
-        if together := _holding(name := fingerprint(model)):
+        name = fingerprint(model)
+        if together := next((kept for kept in map(_kept, SETS) if kept and name in kept.names), None):
             return Part(model, name, together, cache(lambda: compile_any(session, model, **options)))
         if not _only_traced.get():
             return compile_any(session, model, **options)
@@ -187,11 +188,6 @@ def _kept(of: str) -> Together | None:
     except (OSError, ValueError, KeyError):
         return None
     return together if together.file.is_file() else None
-
-
-def _holding(name: str) -> Together | None:
-    """Return the set on this machine that has a graph, if there is one."""
-    return next((together for together in map(_kept, SETS) if together and name in together.names), None)
 
 
 def forget(of: str) -> None:

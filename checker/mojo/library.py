@@ -114,7 +114,8 @@ def load_kernel(step: Step, name: str, source: str, path: str, tell: Tell) -> Mo
     exec(compile(file.read_text(), str(file), "exec"), binding)
     module = ModuleType(name)
     module.__file__ = path
-    taught = {name: function for name, function in binding.items() if _is_bound(function)}
+    functions = {name: function for name, function in binding.items() if isinstance(function, FunctionType)}
+    taught = {name: each for name, each in functions.items() if each.__code__.co_varnames[:1] == ("library",)}
     waiting = _waiting(step, source, taught)
     for label, function in taught.items():
         stopped = _stopped(waiting[label]) if label in waiting else None
@@ -143,11 +144,6 @@ def operation_folder(step: Step, source: str, folder: Path) -> Path:
     (folder / f"{step.name}.mojo").write_text(source)
     (folder / OPERATION).write_text((step.kernel_folder / OPERATION).read_text())
     return folder
-
-
-def _is_bound(function: object) -> bool:
-    """Return whether something of a binding is a function of the kernel: it takes the library first."""
-    return isinstance(function, FunctionType) and function.__code__.co_varnames[:1] == ("library",)
 
 
 def _stopped(blank: str) -> Callable[..., Any]:

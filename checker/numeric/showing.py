@@ -92,22 +92,18 @@ def inputs_of(claim: Callable[..., Any], trace: TracebackType | None) -> dict[st
         return {}
     tree = ast.parse(textwrap.dedent(inspect.getsource(claim)))
     line = trace.tb_lineno - claim.__code__.co_firstlineno + 1
-    call = _compared(tree, line)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "equal"]
+    call = next((node.args[0] for node in calls if node.lineno <= line <= (node.end_lineno or 0)), None)
     if isinstance(call, ast.Name):
         assignments = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and node.lineno < line]
-        call = next((node.value for node in reversed(assignments) if call.id in ast.unparse(node.targets)), call)
-    inputs = {}
+        made = [node.value for node in assignments if call.id in map(ast.unparse, node.targets)]
+        call = made[-1] if made else call
+    inputs: dict[str, np.ndarray] = {}
     for argument in call.args if isinstance(call, ast.Call) else []:
         value = _value(argument, trace.tb_frame)
         if isinstance(value, np.ndarray) and value.size and len(inputs) < MOST_INPUTS:
             inputs[_name(argument)] = value
     return inputs
-
-
-def _compared(tree: ast.AST, line: int) -> ast.expr | None:
-    """Return the first argument of the call of ``equal`` at a line."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "equal"]
-    return next((node.args[0] for node in calls if node.lineno <= line <= (node.end_lineno or 0)), None)
 
 
 def _value(argument: ast.expr, frame: FrameType) -> object:

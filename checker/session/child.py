@@ -82,7 +82,8 @@ class Child:
             started: whether it has been heard before; at its start it may take longer.
         """
         assert self.process.stdout is not None
-        pipe, output = _Lines(self.reader, decode), _Lines(self.process.stdout.fileno(), _printed, PRINTED_BYTES)
+        descriptor, pipe = self.process.stdout.fileno(), _Lines(self.reader, decode)
+        output = _Lines(descriptor, lambda line: Printed(line.decode(errors="replace")), PRINTED_BYTES)
         heard, printed, compiling = time.monotonic(), 0, False
         with selectors.DefaultSelector() as selector:
             for lines in (pipe, output):
@@ -150,10 +151,6 @@ class _Lines:
         *lines, self.rest = (self.rest + data).split(b"\n")
         self.rest = self.rest[: self.longest]  # else 100 MB without an end of line would be copied again and again
         return [event for line in lines if (event := self.event_of(line[: self.longest]))]
-
-
-def _printed(line: bytes) -> Event:
-    return Printed(line.decode(errors="replace"))
 
 
 def run(job: Job, quiet_seconds: float = QUIET_SECONDS) -> Iterator[Event]:

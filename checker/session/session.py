@@ -139,7 +139,7 @@ class Session:
             self._show(Row(FAIL, "", error.refuted, line))
             self._show(Explanation(str(error), location=error.location, line=line))
             return None
-        self.source, self.to_write = static.source, static.labels_to_write
+        self.source, self.to_write = static.source, [blank.blank.label for blank in static.to_write]
         for blank in static.to_write:
             self._show(Row(TODO, blank.blank.label, what_to_do(blank, static.stop), blank.line))
         if not static.can_be_tried:
@@ -150,7 +150,7 @@ class Session:
         device, show, seed = self.options.device, self.options.show, self.options.seed
         self.seed = random.randrange(MOST_SEEDS) if seed is None else seed
         job = Job(self.step.name, static.source, str(self.file), self.compiles, device=device, show=show)
-        return replace(job, seed=self.seed, gone=static.labels_gone)
+        return replace(job, seed=self.seed, gone=[blank.blank.label for blank in static.to_write if blank.line is None])
 
     # ------------------------------------------------------------ what the child says
 

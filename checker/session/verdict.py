@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from checker.course.languages import Location
@@ -115,7 +115,7 @@ def decide(
         kept = ("The pass without the compiler is kept.",) if state.only_compiling_is_left else ()
         return Verdict(FAILED, (state.stopped,), kept)
     explanations = tuple(explain(state))
-    decisive = without_gpu(state.outcomes) if not gpu_decides else state.outcomes
+    decisive = {claim: each for claim, each in state.outcomes.items() if gpu_decides or not claim.endswith("[gpu]")}
     if FAIL in decisive.values():
         return Verdict(FAILED, explanations)
     if to_write or WAITS in decisive.values():
@@ -129,8 +129,3 @@ def decide(
         return Verdict(FAILED, (Explanation("No verdict: the check did not end. Does the file stop it?"),))
     reserve = ("Only the GPU disagrees, and the CPU decides: a pass, with that caveat.",) if state.has_failed else ()
     return Verdict(PASSED, explanations, reserve)
-
-
-def without_gpu(outcomes: Mapping[str, str]) -> dict[str, str]:
-    """Return the outcomes of all claims but those about the GPU."""
-    return {claim: outcome for claim, outcome in outcomes.items() if not claim.endswith("[gpu]")}

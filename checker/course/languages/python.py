@@ -78,7 +78,11 @@ class Python:
 
     def functions(self, source: str) -> dict[str, Function]:
         """Return every function by qualified name, outermost first."""
-        return {name: _function(node) for name, node in functions(ast.parse(source)).items()}
+        read = {}
+        for name, node in functions(ast.parse(source)).items():
+            first = min(each.lineno for each in (node, *node.decorator_list))
+            read[name] = Function(first, node.lineno, node.end_lineno or node.lineno, ast.dump(node))
+        return read
 
     def stops(self, source: str, name: str) -> tuple[int, int] | None:
         """Return where a function raises NotImplementedError among its own statements, and how many it has."""
@@ -101,11 +105,6 @@ class Python:
     def meaning(self, source: str) -> str:
         """Return the syntax tree as text."""
         return ast.dump(ast.parse(source))
-
-
-def _function(node: FunctionNode) -> Function:
-    first = min(each.lineno for each in (node, *node.decorator_list))
-    return Function(first, node.lineno, node.end_lineno or node.lineno, ast.dump(node))
 
 
 def _location_of(error: SyntaxError) -> Location | None:
