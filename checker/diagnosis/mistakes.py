@@ -101,8 +101,9 @@ Answers = Mapping[str, Outcomes]  # mistake -> claim -> outcome
 
 def agrees(outcome: Outcome | None, other: Outcome | None) -> bool:
     """Return whether two outcomes of a claim are the same."""
-    known = outcome is not None and other is not None
-    return known and (outcome.verdict, outcome.observed) == (other.verdict, other.observed)
+    if outcome is None or other is None:
+        return False
+    return (outcome.verdict, outcome.observed) == (other.verdict, other.observed)
 
 
 def that_agree(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> list[str]:
