@@ -1,4 +1,4 @@
-"""Operations for MAX's graphs: causal attention in two forms, and a linear layer."""
+"""Operations for MAX's graphs: causal attention with a cache, and a linear layer."""
 
 from extensibility import InputTensor, ManagedTensorSlice, OutputTensor, register
 from extensibility import _MutableInputTensor as MutableInputTensor
@@ -6,7 +6,7 @@ from max.gpu.host import DeviceContext
 from max.runtime.asyncrt import parallelism_level
 
 from .linear import linear
-from .heads import Heads, Store, attend
+from .heads import Heads, attend, store
 from .vectors import Floats
 
 
@@ -34,33 +34,6 @@ def merged[depth: Int](output: OutputTensor[dtype=DType.float32, rank=3, ...]) -
     return Heads(output.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), strides[0], depth, strides[1])
 
 
-@register("causal_attention_joined")
-struct JoinedCausalAttention:
-    """[batch, seq, 3 * head * depth], [batch] -> [batch, seq, head * depth]."""
-
-    @staticmethod
-    def execute[
-        target: StaticString, depth: Int
-    ](
-        output: OutputTensor[dtype=DType.float32, rank=3, ...],
-        joined: InputTensor[dtype=DType.float32, rank=3, ...],
-        starts: InputTensor[dtype=DType.int32, rank=1, ...],
-        ctx: DeviceContext,
-    ) raises:
-        attend[depth](
-            third[depth](joined, 0),
-            third[depth](joined, 1),
-            third[depth](joined, 2),
-            starts.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
-            merged[depth](output),
-            output.shape()[0],
-            output.shape()[2] // depth,
-            output.shape()[1],
-            output.shape()[1],
-            parallelism_level(None),
-        )
-
-
 @register("causal_attention_cached")
 struct CachedCausalAttention:
     """[batch, seq, 3 * head * depth], twice [batch, head, slots, depth], [batch], [1] -> [batch, seq, head * depth].
@@ -82,9 +55,8 @@ struct CachedCausalAttention:
         var heads = output.shape()[2] // depth
         var seq = output.shape()[1]
         var before = Int(past.unsafe_ptr().unsafe_load(0))
-        var new = Store[depth](
-            third[depth](joined, 1), third[depth](joined, 2), heads_of(keys), heads_of(values), seq, before
-        )
+        store[depth](third[depth](joined, 1), heads_of(keys), batch, heads, seq, before)
+        store[depth](third[depth](joined, 2), heads_of(values), batch, heads, seq, before)
         attend[depth](
             third[depth](joined, 0),
             heads_of(keys),
@@ -96,7 +68,6 @@ struct CachedCausalAttention:
             seq,
             before + seq,
             parallelism_level(None),
-            new,
         )
 
 

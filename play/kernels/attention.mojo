@@ -194,28 +194,16 @@ def attend_block[depth: Int, lanes: Int](
     store_results[depth, lanes](block=result, highest=highest, total=total, output=output, stride=out_stride, rows=rows)
 
 
-@always_inline
-def attend_row[depth: Int](
-    query: Floats, key: Floats, key_stride: Int, value: Floats, value_stride: Int, start: Int, end: Int, output: Floats
-):  # [depth], twice [end, depth] -> [depth]
-    """Let one query attend to the keys from ``start`` up to ``end``."""
-    comptime width = divisor(depth)
-    comptime half = max(1, width // 2)
-    if end - start <= half:
-        attend_row[depth, half](query, key, key_stride, value, value_stride, start, end, output)
-    else:
-        attend_row[depth, width](query, key, key_stride, value, value_stride, start, end, output)
-
-
 @no_inline
-def attend_row[depth: Int, keys: Int](
-    query: Floats, key: Floats, key_stride: Int, value: Floats, value_stride: Int, start: Int, end: Int, output: Floats
+def attend_row[depth: Int](
+    query: Floats, key: Floats, value: Floats, start: Int, end: Int, output: Floats
 ):  # [depth], twice [end, depth] -> [depth]
-    """Let one query attend to the keys from ``start`` up to ``end``, ``keys`` in a step.
+    """Let one query attend to the keys from ``start`` up to ``end``, as many in a step as a register has lanes.
 
     A lane is a number of the head where keys and values are read, and a key between them.
     """
     comptime width = divisor(depth)
+    comptime keys = width
     comptime parts = depth // width
     comptime Part = SIMD[DType.float32, width]
     comptime Keys = SIMD[DType.float32, keys]
@@ -229,7 +217,7 @@ def attend_row[depth: Int, keys: Int](
     for k in range(start, end, keys):
         var sums = Array[Part, keys](fill=0)
         comptime for j in range(keys):
-            var row = key.unsafe_offset(min(k + j, end - 1) * key_stride)
+            var row = key.unsafe_offset(min(k + j, end - 1) * depth)
             comptime for part in range(parts):
                 sums[j] = row.unsafe_load[width=width](part * width).fma(queries[part], sums[j])
         var visible = iota[DType.int32, keys]().lt(Int32(end - k))
@@ -242,7 +230,7 @@ def attend_row[depth: Int, keys: Int](
         comptime for part in range(parts):
             result[part] *= correction[0]
         comptime for j in range(keys):
-            var row = value.unsafe_offset(min(k + j, end - 1) * value_stride)
+            var row = value.unsafe_offset(min(k + j, end - 1) * depth)
             comptime for part in range(parts):
                 result[part] = row.unsafe_load[width=width](part * width).fma(Part(weights[j]), result[part])
     var factor = 1 / total.reduce_add() if start < end else Float32(0)

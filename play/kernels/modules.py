@@ -14,30 +14,13 @@ from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef, TensorType
 
-from play.kernels.operations import cached_attention, joined_attention, linear, loaded
+from play.kernels.operations import cached_attention, linear, loaded
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_14 import CachedModel, Graph, KVCache
 
-
-class KernelAttention(GPT2MultiHeadAttention):
-    """Step 07's attention; all between its two projections is one operation."""
-
-    def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
-        """Let every token gather from the tokens up to itself."""
-        starts = F.broadcast_to(F.constant(0, DType.int32, device=hidden_states.device), [hidden_states.shape[0]])
-        return self.c_proj(joined_attention(self.c_attn(hidden_states), starts, self.num_heads))
-
-
-def with_kernels(model: MaxGPT2LMHeadModel) -> MaxGPT2LMHeadModel:
-    """Put the kernel of attention into every block of a model, which keeps its weights; return the model."""
-    for block in model.transformer.h:
-        with F.lazy():  # its own weights, which are never made
-            attention = KernelAttention(model.config)
-        attention.c_attn, attention.c_proj = block.attn.c_attn, block.attn.c_proj
-        block.attn = attention
-    return model
+LAST = slice(-1, None)  # the token after which a text goes on
 
 
 class KernelLinear(Module[[Tensor], Tensor]):
@@ -78,37 +61,38 @@ class KernelGPT2(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
     """Step 14's ``CachedGPT2`` with the kernels. It has no weights of its own, but those of step 11's model.
 
     The model's linear layers are the kernel's from then on.
+
+    Args:
+        model: the model.
+        wanted: the new tokens whose logits are wanted.
     """
 
-    def __init__(self, model: MaxGPT2LMHeadModel) -> None:
-        self.model = model
+    def __init__(self, model: MaxGPT2LMHeadModel, wanted: slice) -> None:
+        self.model, self.wanted = model, wanted
         with_linear(model)
 
     def forward(
         self, input_ids: Tensor, position_ids: Tensor, starts: Tensor, past: Tensor, cache: KVCache
-    ) -> Tensor:  # [batch, seq], [batch, seq], [batch], [1] -> [batch, 1, vocab]
-        """Return the logits after the last token, and leave keys and values of the new tokens in the cache."""
+    ) -> Tensor:  # [batch, seq], [batch, seq], [batch], [1] -> [batch, wanted, vocab]
+        """Return the logits after the wanted tokens, and leave keys and values of the new tokens in the cache."""
         transformer = self.model.transformer
         hidden_states = transformer.wte(input_ids) + transformer.wpe(position_ids)
         for block, (keys, values) in zip(transformer.h, cache, strict=True):
             attention = partial(attend, block.attn, keys, values, starts, past)
             hidden_states = pre_norm_residual(hidden_states, block.ln_1, attention)
             hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)
-        return self.model.lm_head(transformer.ln_f(hidden_states[:, -1:]))
+        return self.model.lm_head(transformer.ln_f(hidden_states[:, self.wanted]))
 
 
-def compile_with_kernels(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
-    """Compile the model with a cache and with the kernels: one graph for the prompt and for every token after it.
-
-    The model's linear layers are the kernel's from then on.
-    """
+def compile_with_kernels(model: MaxGPT2LMHeadModel, device: Device, wanted: slice = LAST) -> CachedModel:
+    """Compile the model with a cache and with the kernels: one graph for the prompt and for every token after it."""
     config, ref = model.config, DeviceRef.from_device(device)
     ids = TensorType(DType.int64, ["batch", "seq"], ref)
     starts, past = TensorType(DType.int32, ["batch"], ref), TensorType(DType.int32, [1], ref)
     buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
     cache: Any = [(buffer, buffer)] * config.n_layer
     with loaded():
-        compiled: Any = KernelGPT2(model).compile(ids, ids, starts, past, cache)
+        compiled: Any = KernelGPT2(model, wanted).compile(ids, ids, starts, past, cache)
     return CachedModel(as_step_14(compiled, device), config, device)
 
 

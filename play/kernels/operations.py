@@ -62,28 +62,10 @@ def package(sources: Path = FOLDER) -> Path:
                     f"Mojo's compiler cannot be started ({error}); install MAX again, or leave --kernels away"
                 ) from error
             if made.returncode:
-                said = made.stderr.decode().strip()[-LONGEST:]
-                raise NoKernels(f"the kernels do not compile; leave --kernels away. Mojo says: {said}")
+                errors = made.stderr.decode().strip()[-LONGEST:]
+                raise NoKernels(f"the kernels do not compile; leave --kernels away. Mojo says: {errors}")
             unfinished.replace(file)
     return file
-
-
-def joined_attention(
-    joined: Tensor, starts: Tensor, n_head: int
-) -> Tensor:  # [batch, seq, 3 * embd], [batch] -> [batch, seq, embd]
-    """Let every token attend to those up to itself; heads come out merged.
-
-    Args:
-        joined: what ``c_attn`` returns, which is read where it is.
-        starts: int32, where each row of the batch begins; the keys before are padding, and not looked at. A query
-            that has no key left gets zeros.
-        n_head: number of heads.
-
-    Raises:
-        ValueError: shapes or types do not fit together.
-    """
-    output, depth = _joined(joined, starts, n_head)
-    return _run("causal_attention_joined", [joined, starts], output, depth=depth)
 
 
 def cached_attention(
@@ -92,22 +74,31 @@ def cached_attention(
     """Write the keys and values of new tokens into the buffers of step 14, and attend to all tokens there.
 
     Args:
-        joined: what ``c_attn`` returns.
+        joined: what ``c_attn`` returns, which is read where it is.
         keys: the buffer of a block's keys.
         values: that of its values.
-        starts: as in :func:`joined_attention`.
+        starts: int32, where each row of the batch begins; the keys before are padding, and not looked at. A query
+            that has no key left gets zeros.
         past: int32, how many tokens the buffers hold already.
-        n_head: number of heads.
+        n_head: number of heads; heads come out merged.
 
     Raises:
         ValueError: shapes or types do not fit together.
     """
-    output, depth = _joined(joined, starts, n_head)
+    _require("joined", joined, [None, None, joined.shape[-1]])
+    batch, seq, width = joined.shape
+    embd, rest = divmod(int(width), 3)
+    depth, left = divmod(embd, n_head)
+    if rest or left:
+        raise ValueError(f"joined is {list(joined.shape)}; its last axis must hold 3 times {n_head} heads")
+    _require("starts", starts, [batch], DType.int32)
     for name, buffer in (("keys", keys), ("values", values)):
-        _require(name, buffer, [joined.shape[0], n_head, keys.shape[2], depth])
+        _require(name, buffer, [batch, n_head, keys.shape[2], depth])
     _require("past", past, [1], DType.int32)
     buffers = [keys.__buffervalue__(), values.__buffervalue__()]  # written to, which MAX asks to be said
-    return _run("causal_attention_cached", [joined, *buffers, starts, past], output, inplace=True, depth=depth)
+    output = [TensorType(DType.float32, [batch, seq, embd], device=CPU)]
+    inputs = [joined, *buffers, starts, past]
+    return F.inplace_custom("causal_attention_cached", CPU, inputs, output, parameters={"depth": depth})[0]
 
 
 def linear(
@@ -121,25 +112,8 @@ def linear(
     _require("x", x, [None, None, weight.shape[-1]])
     _require("weight", weight, [weight.shape[0], x.shape[-1]])
     _require("bias", bias, [weight.shape[0]])
-    return _run("linear", [x, weight, bias], [x.shape[0], x.shape[1], weight.shape[0]])
-
-
-def _run(
-    name: str, values: Sequence[Any], output: Sequence[Any], *, inplace: bool = False, **parameters: int
-) -> Tensor:
-    run = F.inplace_custom if inplace else F.custom
-    types = [TensorType(DType.float32, output, device=CPU)]
-    return run(name, CPU, values, types, parameters=parameters or None)[0]
-
-
-def _joined(joined: Tensor, starts: Tensor, n_head: int) -> tuple[list[Any], int]:
-    """Check what ``c_attn`` returned; return the shape of the output, and the numbers of a head."""
-    _require("joined", joined, [None, None, joined.shape[-1]])
-    batch, seq, width = joined.shape
-    if int(width) % (3 * n_head):
-        raise ValueError(f"joined is {list(joined.shape)}; its last axis must hold 3 times {n_head} heads")
-    _require("starts", starts, [batch], DType.int32)
-    return [batch, seq, int(width) // 3], int(width) // (3 * n_head)
+    output = [TensorType(DType.float32, [x.shape[0], x.shape[1], weight.shape[0]], device=CPU)]
+    return F.custom("linear", CPU, [x, weight, bias], output)[0]
 
 
 def _require(name: str, tensor: Tensor, shape: Sequence[Any], dtype: DType = DType.float32) -> None:

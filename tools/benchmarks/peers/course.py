@@ -16,7 +16,7 @@ from max.graph import BufferType, DeviceRef, TensorType
 
 from checker.max_adapter import runtime
 from play.engine import Writer, load_quantized
-from play.kernels.modules import with_kernels, with_linear
+from play.kernels.modules import compile_with_kernels
 from play.kernels.operations import cached_attention, linear, loaded
 from play.training.graphs import compile_trainer
 from solutions.solution_12 import generate_tokens
@@ -47,8 +47,8 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
         return kernel(workload), in_a_row
     ids = workload.token_ids(read_config(checkpoint).vocab_size)
     if workload.part == FORWARD:
-        graph, tokens = whole(checkpoint, workload.how, workload.dtype), runtime.tensor(ids)
-        return lambda: np.from_dlpack(graph(tokens)), lambda logits: logits[:, -1]
+        model = whole(checkpoint, workload.how, workload.dtype)
+        return lambda: model(ids), lambda logits: logits[:, -1]
     if workload.part == STEP:
         step = training_step(checkpoint, ids)
         return step, partial(two_steps, step)
@@ -69,14 +69,18 @@ def with_cache(checkpoint: Path, how: str, dtype: str) -> Any:
 
 @cache
 def whole(checkpoint: Path, how: str, dtype: str) -> Any:
-    """Return the model without a cache, for the logits of all tokens."""
-    ids = TensorType(DType.int64, ["batch", "seq"], REF)
-    if how != KERNELS:
-        return (load_pretrained(checkpoint) if dtype == "float32" else load_quantized(checkpoint, dtype)).compile(ids)
-    model = with_kernels(load_pretrained(checkpoint))
-    with_linear(model)
-    with loaded():
-        return model.compile(ids)
+    """Return the model without what a cache holds, for the logits of all tokens."""
+    if how == KERNELS:
+        model = compile_with_kernels(load_pretrained(checkpoint), CPU(), slice(None))
+
+        def run(ids: np.ndarray) -> np.ndarray:
+            model.cached_ids = ids[:, :0]
+            return model(ids)
+
+        return run
+    types = TensorType(DType.int64, ["batch", "seq"], REF)
+    graph = (load_pretrained(checkpoint) if dtype == "float32" else load_quantized(checkpoint, dtype)).compile(types)
+    return lambda ids: np.from_dlpack(graph(runtime.tensor(ids)))
 
 
 def training_step(checkpoint: Path, ids: np.ndarray) -> Call:
