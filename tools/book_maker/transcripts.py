@@ -10,7 +10,6 @@ import json
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
@@ -28,23 +27,6 @@ COMPILING = re.compile(
 TIMEOUT = 600  # seconds for a chapter's Python blocks, or for one command
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A block that shows something other than what is printed now. ``lines`` are what it has to contain."""
-
-    chapter: str
-    fence: Fence
-    lines: tuple[str, ...]
-    insert: bool = False  # a text block is missing after ``fence``, which printed ``lines``
-
-    def __str__(self) -> str:
-        """Return the difference as a diff, with its place."""
-        shown = [] if self.insert else self.fence.lines
-        diff = "\n".join(unified_diff(shown, self.lines, "in the book", "now", lineterm="", n=2))
-        where = f"book/src/{self.chapter}:{self.fence.first}"
-        return f"{where}: the block shows something other than what is printed now\n{diff}"
-
-
 def agrees(shown: Sequence[str], now: Sequence[str]) -> bool:
     """Return whether a block shows what was printed: times aside, and any lines for a line ``...``."""
     pattern = "".join(
@@ -54,8 +36,11 @@ def agrees(shown: Sequence[str], now: Sequence[str]) -> bool:
     return re.fullmatch(pattern, "".join(f"{SECONDS.sub('#', line.rstrip())}\n" for line in now)) is not None
 
 
-def shortened(shown: Sequence[str], now: Sequence[str]) -> list[str]:
-    """Return what was printed, shortened where the block was: with as many lines at the beginning and at the end."""
+def updated(shown: Sequence[str], now: Sequence[str]) -> list[str]:
+    """Return what a block should show: what it does if that agrees; if lines were left out, again as many stay."""
+    last_line = max((at for at, line in enumerate(shown, 1) if line.strip()), default=0)
+    if agrees(shown[:last_line], now):
+        return list(shown)
     gaps = [at for at, line in enumerate(shown) if line.strip() == LEFT_OUT]
     if len(gaps) != 1 or len(now) < len(shown):
         return list(now)
@@ -91,34 +76,29 @@ def printed_by(course: Course, command: list[str]) -> list[str]:
     return lines
 
 
-def console_difference(chapter: str, text: str, fence: Fence, course: Course) -> Difference | None:
-    """Run a console block again; return the difference, if there is one."""
+def console_lines(chapter: str, text: str, fence: Fence, course: Course) -> list[str]:
+    """Run a console block again; return the lines that it should have."""
     order = order_before(text.splitlines(), fence) or "s01 untouched"
     try:
         prepare(course, order)
     except ValueError as error:
         comment = f"the comment `<!-- learner: {order} -->` cannot be followed"
         raise Fault(chapter, fence.first, f"{comment}: {error}") from None
-    wanted, same = list[str](), True
+    lines = list[str]()
     for command, shown in commands(chapter, fence):
-        while shown and not shown[-1].strip():
-            shown.pop()
-        now = printed_by(course, command)
-        fits = agrees(shown, now)
-        same = same and fits
-        wanted += [*command, *(shown if fits else shortened(shown, now))]
-    return None if same else Difference(chapter, fence, tuple(wanted))
+        lines += [*command, *updated(shown, printed_by(course, command))]
+    return lines
 
 
-def python_differences(chapter: str, text: str, found: list[Fence], course: Course) -> list[Difference]:
-    """Run a chapter's Python blocks again, in one module.
+def python_output(chapter: str, text: str, course: Course) -> dict[Fence, list[str]]:
+    """Run a chapter's Python blocks again, in one module; return what each printed.
 
     Raises:
         Fault: a block fails, or the blocks end without an answer.
     """
     blocks = python_fences(chapter, text)
     if not blocks:
-        return []
+        return {}
     course.reset()
     lines = [{"line": fence.first + 1, "source": fence.text} for fence in blocks]
     program, job = Path(__file__).with_name("blocks.py"), json.dumps({"path": str(SRC / chapter), "blocks": lines})
@@ -127,52 +107,50 @@ def python_differences(chapter: str, text: str, found: list[Fence], course: Cour
         answers = json.loads(run.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         raise Fault(chapter, blocks[0].first, f"the Python blocks ended without an answer:\n{run.stderr}") from None
-    differences = []
     for fence, answer in zip(blocks, answers, strict=False):
         if "error" in answer:
             raise Fault(chapter, fence.first, f"this Python block fails; correct it:\n{answer['error']}")
-        now = [line.rstrip() for line in answer["printed"].replace(str(course.root), "~/gpt2-in-max").splitlines()]
-        shown = output_of(text, found, fence)
-        if not agrees(shown.lines if shown else [], now):
-            wanted = shortened(shown.lines, now) if shown else now
-            differences.append(Difference(chapter, shown or fence, tuple(wanted), insert=shown is None))
-    return differences
+    printed = [answer["printed"].replace(str(course.root), "~/gpt2-in-max").splitlines() for answer in answers]
+    return dict(zip(blocks, printed, strict=True))
 
 
-def output_of(text: str, found: list[Fence], fence: Fence) -> Fence | None:
+def output_after(fence: Fence, text: str, blocks: Sequence[Fence]) -> Fence | None:
     """Return the text block right after a Python block, which shows what that printed, if there is one."""
-    following = next((block for block in found if block.first > fence.last), None)
+    following = next((block for block in blocks if block.first > fence.last), None)
     if following is None or following.info != "text":
         return None
     return None if "".join(text.splitlines()[fence.last : following.first - 1]).strip() else following
 
 
-def differences(chapter: str, course: Course) -> list[Difference]:
-    """Return everything in a chapter that is no longer what is printed, from top to bottom.
+def renewed(chapter: str, text: str, course: Course) -> str:
+    """Run again what a chapter shows; return the chapter with every block as it should be.
 
     Raises:
         Fault: something cannot be run as it is.
     """
-    text = (SRC / chapter).read_text()
-    found = fences(chapter, text)
-    different = python_differences(chapter, text, found, course)
-    for fence in found:
-        if fence.info == "console" and (difference := console_difference(chapter, text, fence, course)):
-            different.append(difference)
-    return sorted(different, key=lambda difference: difference.fence.first)
-
-
-def rewritten(text: str, different: Sequence[Difference]) -> str:
-    """Return the chapter with every block as it should be."""
-    lines = text.splitlines()
-    for difference in sorted(different, key=lambda difference: difference.fence.first, reverse=True):
-        fence = difference.fence
-        new = [f"{fence.indent}{line}".rstrip() for line in difference.lines]
-        if difference.insert:
-            lines[fence.last : fence.last] = ["", f"{fence.indent}```text", *new, f"{fence.indent}```"]
-        else:
-            lines[fence.first : fence.last - 1] = new
+    lines, blocks = text.splitlines(), fences(chapter, text)
+    printed = python_output(chapter, text, course)
+    for fence in reversed(blocks):  # from below, so that the lines above keep their numbers
+        if fence.info == "console":
+            lines[fence.first : fence.last - 1] = indented(console_lines(chapter, text, fence, course), fence)
+        elif fence not in printed:
+            continue
+        elif shown := output_after(fence, text, blocks):
+            lines[shown.first : shown.last - 1] = indented(updated(shown.lines, printed[fence]), shown)
+        elif printed[fence]:
+            lines[fence.last : fence.last] = ["", *indented(["```text", *printed[fence], "```"], fence)]
     return "\n".join(lines) + "\n"
+
+
+def indented(lines: Sequence[str], fence: Fence) -> list[str]:
+    """Return lines as they stand in a block, without blanks at their ends."""
+    return [f"{fence.indent}{line}".rstrip() for line in lines]
+
+
+def changes(chapter: str, text: str, now: str) -> str:
+    """Return what differs in a chapter, and the command that accepts it."""
+    diff = unified_diff(text.splitlines(True), now.splitlines(True), f"book/src/{chapter}", "what is printed now", n=2)
+    return f"{''.join(diff)}\nIf that is right: ./run book-update {chapter.removesuffix('.md')}"
 
 
 def update(names: Sequence[str], *, rewrite: bool) -> int:
@@ -182,22 +160,22 @@ def update(names: Sequence[str], *, rewrite: bool) -> int:
         course = Course(Path(folder) / "course")
         for chapter in names:
             path = SRC / chapter
-            read = path.read_text()
+            text = path.read_text()
             try:
-                different = differences(chapter, course)
+                now = renewed(chapter, text, course)
             except Fault as fault:
                 print(fault)
                 status = 1
                 continue
-            if not different:
+            if now == text:
                 print(f"book/src/{chapter}: everything is as it is printed now")
             elif not rewrite:
-                print(*different, f"If that is right: ./run book-update {chapter[:-3]}", sep="\n\n")
+                print(changes(chapter, text, now))
                 status = 1
-            elif path.read_text() != read:
+            elif path.read_text() != text:
                 print(f"book/src/{chapter} was changed in the meantime and is left as it is; run this again")
                 status = 1
             else:
-                path.write_text(rewritten(read, different))
-                print(f"book/src/{chapter}: {len(different)} blocks rewritten")
+                path.write_text(now)
+                print(f"book/src/{chapter}: rewritten")
     return status

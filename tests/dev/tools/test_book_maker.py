@@ -17,7 +17,7 @@ from checker.session.printer import STYLES, Printer
 from play.reading.chapters import Fault, fences
 from tools.book_maker import directives, formulas, preprocess, transcripts
 from tools.book_maker.drawing import svg
-from tools.book_maker.transcripts import agrees, shortened
+from tools.book_maker.transcripts import agrees, updated
 from tools.book_maker.values import recording
 from tools.course_copy import prepare
 
@@ -153,8 +153,9 @@ def test_times_are_not_compared_and_lines_may_be_left_out():
     assert agrees(["a", "..."], ["a"])
     assert not agrees(["a", "...", "z"], ["a", "b"])
     assert not agrees(["0.9 ms"], ["1.9 ms"])
-    assert shortened(["a", "...", "z"], ["A", "b", "c", "Z"]) == ["A", "...", "Z"]
-    assert shortened(["a"], ["A", "b"]) == ["A", "b"]
+    assert updated(["a", "...", "z"], ["A", "b", "c", "Z"]) == ["A", "...", "Z"]
+    assert updated(["a", ""], ["A", "b"]) == ["A", "b"]
+    assert updated(["1 s", ""], ["2 s"]) == ["1 s", ""]
 
 
 CHAPTER = """\
@@ -197,7 +198,7 @@ def test_a_chapter_is_checked_run_again_and_rewritten(monkeypatch, tmp_path, cap
     chapter = tmp_path / "one.md"
     chapter.write_text(CHAPTER)
     assert transcripts.update(["one.md"], rewrite=False) == 1
-    assert "one.md:6: the block shows something other" in capsys.readouterr().out
+    assert "-0\n+3\n" in capsys.readouterr().out
     assert chapter.read_text() == CHAPTER
     assert transcripts.update(["one.md"], rewrite=True) == 0
     wanted = CHAPTER.replace("07.py\n0\n", "07.py\n3\n").replace("\nold\n", "\n1\n")
