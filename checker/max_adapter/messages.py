@@ -70,9 +70,10 @@ ADVICE = {
 }
 
 FUNCTIONS = (
-    "abs|acos|add|argmax|argmin|argsort|broadcast_to|cast|chunk|clamp|concat|cos|cumsum|div|erf|exp|flatten|floor|"
-    "full_like|gather|gelu|layer_norm|log|logsoftmax|matmul|max|mean|min|mul|outer|pow|relu|repeat_interleave|round|rsqrt|"
-    "sigmoid|silu|sin|softmax|split|sqrt|squeeze|stack|sub|sum|tanh|tile|top_k|unsqueeze|where|zeros_like"
+    "abs|acos|add|argmax|argmin|argsort|broadcast_to|cast|chunk|clamp|concat|cos|cumsum|div|erf|exp|flatten|"
+    "floor|full_like|gather|gelu|layer_norm|log|logsoftmax|matmul|max|mean|min|mul|outer|pow|relu|"
+    "repeat_interleave|round|rsqrt|sigmoid|silu|sin|softmax|split|sqrt|squeeze|stack|sub|sum|tanh|tile|top_k|"
+    "unsqueeze|where|zeros_like"
 )
 
 #: What step 16 writes instead of PyTorch's losses, one for each token and their mean, of ``x`` and targets ``t``.
