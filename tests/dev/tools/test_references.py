@@ -10,7 +10,7 @@ import pytest
 from tokenizers import pre_tokenizers
 
 from checker.course.steps import Step, all_steps
-from checker.numeric.references import Reference, seeded_weights
+from checker.numeric.references import Reference
 from checker.numeric.tolerance import TOLERANCE
 from solutions.warmup_06 import words
 
@@ -58,21 +58,6 @@ def test_nothing_recorded_is_one_or_zero():
                 assert not np.isin(array, [0, 1, -1]).any(), f"{name}: {key}"
 
 
-def test_no_two_axes_of_the_awkward_configuration_are_equal():
-    config = record.AWKWARD
-    sizes = [2, 7, config["n_embd"], config["n_head"], config["n_embd"] // config["n_head"], config["n_layer"]]
-    assert len(set(sizes)) == len(sizes)
-    assert config["n_inner"] != 4 * config["n_embd"]
-
-
-def test_seeded_weights_do_not_depend_on_order_or_company():
-    shapes = {"a.weight": (3, 4), "a.bias": (3,), "b.weight": (3, 4)}
-    weights = seeded_weights(shapes)
-    alone = seeded_weights({"b.weight": (3, 4)})
-    np.testing.assert_array_equal(weights["b.weight"], alone["b.weight"])
-    assert not np.array_equal(weights["a.weight"], weights["b.weight"])
-
-
 def cut(text):
     """The words as Hugging Face cuts them."""
     pieces = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str(text)
@@ -80,21 +65,10 @@ def cut(text):
 
 
 def test_words_are_cut_as_hugging_face_cuts_them_at_every_character():
-    """Only a character that this Python does not know yet may be cut in another way."""
-    unlike = []
-    known = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
+    """At each character that this Python knows, and that is not private."""
+    known = [
+        chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs")
+    ]
     for first in range(0, len(known), 1000):
-        around = {letter: f"a{letter}1{letter}! {letter}'s" for letter in known[first : first + 1000]}
-        text = "\n\n".join(around.values())
-        if words(text) != cut(text):
-            unlike += [letter for letter, each in around.items() if words(each) != cut(each)]
-    assert {unicodedata.category(letter) for letter in unlike} <= {"Cn"}, unlike[:10]
-
-
-AWKWARD_TEXTS = ["", "'", "''s 'S 'll'", " \n \r\n\t x", "\x1c\x85\u00a0\u2028 a", "don\u2019t", "a\x00b"]
-
-
-@pytest.mark.parametrize("text", [*AWKWARD_TEXTS, "e\u0301 नमस्ते ½ ٣ \u200d 👍🏽"])
-def test_words_are_cut_as_hugging_face_cuts_them(text):
-    assert words(text) == cut(text)
-    assert "".join(words(text)) == text
+        text = "\n\n".join(f"a{letter}1{letter}! {letter}'s" for letter in known[first : first + 1000])
+        assert words(text) == cut(text)

@@ -12,13 +12,11 @@ from max.experimental import functional as F
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import tensor
 from play.tokens import load_tokenizer
-from solutions.solution_13 import convert_checkpoint, load_pretrained, read_checkpoint, read_config
+from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config
 from solutions.solution_22 import (
     Stored,
-    format_of,
     load_gguf,
     model_of,
-    numbers_of,
     quantize,
     quantize_weights,
     read_gguf,
@@ -31,7 +29,6 @@ from tools.small_model import quantized
 pytestmark = pytest.mark.slow
 
 FORMATS = ("Q8_0", "Q4_0")
-SURELY_THE_SAME = 8  # tokens; llama.cpp rounds inputs, too, which another token may follow from
 
 
 @pytest.fixture(scope="module")
@@ -55,33 +52,15 @@ def files(tmp_path_factory, config, weights):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_whole_model_has_llama_cpps_bytes(weights, format):
-    """Where a number is halfway between two steps, or a float's last digit from it, either step is right.
-
-    Numbers that were saved as float16 are halfway more often than others. What "halfway" means shifts with the scale,
-    which is stored as float16: by 127 times its last half digit, 0.06 of a step.
-    """
-    kind = gguf.GGMLQuantizationType[format]
-    for name, array in weights.items():
-        if format_of(name, array, format) == format:
-            ours, theirs = quantize(array, format), gguf.quantize(array, kind)
-            assert (ours != theirs).mean() < 1e-3, name
-            of_ours, of_theirs = numbers_of(Stored(ours, format)), gguf.dequantize(theirs, kind)
-            step = np.abs(array).max() / (127 if format == "Q8_0" else 8)
-            assert np.abs(of_ours - of_theirs).max() <= 1.01 * step, name
-            assert np.abs(np.abs(of_ours - array) - np.abs(of_theirs - array)).max() <= 0.07 * step, name
-
-
-@pytest.mark.parametrize("format", FORMATS)
 def test_what_is_saved_is_read_again(files, config, weights, format):
     read, stored = read_gguf(files / f"{format}.gguf")
     sizes = vars(config) | {"n_inner": 4 * config.n_embd}
     assert {name: pytest.approx(value) for name, value in vars(read).items()} == sizes
     saved = quantize_weights(weights, format)
     assert stored.keys() == saved.keys() == weights.keys() - {"lm_head.weight"}
-    for name, one in saved.items():
-        assert stored[name].format == one.format
-        np.testing.assert_array_equal(stored[name].data, one.data)
+    for name, weight in saved.items():
+        assert stored[name].format == weight.format
+        np.testing.assert_array_equal(stored[name].data, weight.data)
 
 
 def test_a_head_of_its_own_is_kept_and_a_tied_one_is_not_written_twice(tmp_path, config, weights):
@@ -95,7 +74,7 @@ def test_a_head_of_its_own_is_kept_and_a_tied_one_is_not_written_twice(tmp_path,
 def test_a_cut_file_is_refused_wherever_it_is_cut(files, tmp_path):
     whole, cut = (files / "Q4_0.gguf").read_bytes(), tmp_path / "cut.gguf"
     start = len(whole) - sum(tensor.n_bytes for tensor in gguf.GGUFReader(files / "Q4_0.gguf").tensors) - 40_000
-    for length in {*range(0, 400, 7), *range(400, start, 4_001), *range(start, len(whole), 200_003), len(whole) - 1}:
+    for length in (0, 7, 60, 399, start // 2, start, start + 20_000, len(whole) // 2, len(whole) - 1):
         cut.write_bytes(whole[:length])
         with pytest.raises(ValueError, match=rf"^{re.escape(str(cut))} (is cut short, or is no GGUF file|lacks \S+)$"):
             read_gguf(cut)
@@ -143,29 +122,9 @@ def test_weights_of_another_shape_or_name_are_all_named(config, weights):
         assert said in str(raised.value)
 
 
-def test_formats_and_widths_that_cannot_be_are_refused(weights):
-    for format in ("Q4_K", "q4_0", "int8", ""):
-        with pytest.raises(ValueError, match=rf"^the format '{format}' is not written here; choose from Q8_0, Q4_0$"):
-            quantize_weights(weights, format)
-    shapes = {"transformer.wte.weight": (9, 48), "c_proj.weight": (48, 64)}
-    assert [format_of(name, np.ones(shape), "Q4_0") for name, shape in shapes.items()] == ["F32", "Q4_0"]
-    with pytest.raises(ValueError, match=r"^rows of 48 numbers cannot be cut into blocks of 32$"):
-        quantize(np.ones((9, 48), np.float32), "Q8_0")
-
-
-def test_a_loaded_model_is_as_good_as_its_format(files):
-    """On the first tokens of a text, its logits are those of the float32 model, up to the rounding."""
-    ids = tensor(np.arange(30).reshape(2, 15))
-    logits = {}
-    models = {"F32": load_pretrained(SMALL_MODEL)} | {one: load_gguf(files / f"{one}.gguf") for one in FORMATS}
-    for name, model in models.items():
-        with F.lazy():
-            found = model(ids)
-        logits[name] = np.from_dlpack(found).copy()
-    spread = logits["F32"].std()
-    errors = {name: float(np.abs(logits[name] - logits["F32"]).mean()) / spread for name in FORMATS}
-    assert 0 < errors["Q8_0"] < 0.01
-    assert errors["Q8_0"] < errors["Q4_0"] < 0.15
+def test_a_format_that_is_not_written_is_refused(weights):
+    with pytest.raises(ValueError, match=r"^the format 'Q4_K' is not written here; choose from Q8_0, Q4_0$"):
+        quantize_weights(weights, "Q4_K")
 
 
 LLAMA = """
@@ -177,25 +136,24 @@ const sequence = context.getSequence();
 const given = model.tokenize(process.argv[3]), written = [];
 for await (const token of sequence.evaluate(given, {{ temperature: 0, yieldEogToken: true }})) {{
     written.push(token);
-    if (written.length === 12) break;
+    if (written.length === 8) break; // llama.cpp rounds inputs, too, which another token may follow from
 }}
 console.log(JSON.stringify({{ given, written }}));
 """
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_llama_cpp_reads_the_file_and_writes_the_same_text(files, tmp_path, format):
+def test_llama_cpp_reads_the_file_and_writes_the_same_text(files, tmp_path):
     if not is_ready(LLAMA_CPP):
         pytest.skip("llama.cpp is not installed; ./run bench installs it")
     module = HOME / LLAMA_CPP / "node_modules" / "node-llama-cpp" / "dist" / "index.js"
-    script, file, text = tmp_path / "read.mjs", files / f"{format}.gguf", "Call me Ishmael."
+    script, file, text = tmp_path / "read.mjs", files / "Q4_0.gguf", "Call me Ishmael."
     script.write_text(LLAMA.format(module=json.dumps(module.as_uri())))
     command = [str(executable(LLAMA_CPP)), str(script), str(file), text]
     theirs = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
     ids = load_tokenizer(SMALL_MODEL).encode(text).ids
     assert theirs["given"] == ids
     model = load_gguf(file)
-    for written in theirs["written"][:SURELY_THE_SAME]:
+    for written in theirs["written"]:
         with F.lazy():
             logits = model(tensor(np.array([ids], np.int64)))
         ids.append(int(np.from_dlpack(logits)[0, -1].argmax()))
