@@ -55,7 +55,7 @@ class Plan:
         return [Workload(TEXT, batch, prompt, self.new_tokens) for batch in self.batches for prompt in self.prompts]
 
 
-QUICK = Plan(lengths=(8,), prompts=(8,), batches=(1, 2), new_tokens=4, turn=0.01)  # of a model of one layer
+QUICK = Plan(lengths=(8,), prompts=(8,), batches=(2,), new_tokens=4, turn=0.01)  # of a model of one layer
 
 # ---------------------------------------------------------------- outputs
 

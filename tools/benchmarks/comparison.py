@@ -69,7 +69,7 @@ class Worker:
     """One library, alive in a process of its own, idle until it is asked; its version is empty if it has not begun."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        self.log, pipe = tempfile.TemporaryFile("w+"), subprocess.PIPE  # noqa: SIM115 (it is open as long as the process)
+        self.log, pipe = tempfile.TemporaryFile("w+"), subprocess.PIPE  # noqa: SIM115 (closed by close)
         self.process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=self.log, text=True)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
