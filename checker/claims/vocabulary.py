@@ -17,9 +17,9 @@ from checker.numeric.patterns import (
     HUGGING_FACE,
     Comparison,
     first_difference,
-    first_place,
     largest_difference,
     pattern,
+    place,
 )
 from checker.numeric.tolerance import TOLERANCE, close
 
@@ -153,12 +153,10 @@ def equal(
         if not expected.ndim:
             raise Refusal(f"{what} is {array}, and must be {expected:.5g}.", array, compared=compared)
         wrong = ~np.isfinite(array) & np.isfinite(expected)
-        place = first_place(wrong if wrong.any() else np.isfinite(array) != np.isfinite(expected), axes)
-        raise Refusal(
-            f"{what} has {int(wrong.sum())} of {array.size} values that are NaN or infinite, the first at {place}.",
-            array,
-            compared=compared,
-        )
+        other = wrong if wrong.any() else np.isfinite(array) != np.isfinite(expected)
+        first = place(np.unravel_index(int(other.argmax()), other.shape), axes)
+        odd = f"{int(wrong.sum())} of {array.size} values that are NaN or infinite, the first at {first}"
+        raise Refusal(f"{what} has {odd}.", array, compared=compared)
     if not close(array, expected, tolerance):
         if expected.dtype.kind in "biu":  # how far two ids, positions or bools are apart means nothing
             where = first_difference(array, expected, axes, what)

@@ -44,12 +44,6 @@ def load_attempts(step: Step) -> Attempts:
     return Attempts(*(namespace[table] for table in TABLES))
 
 
-def mistakes_in_python(step: Step) -> Mapping[str, Edits]:
-    """Return the mistakes of a step as edits of ``step.model_file``: of the solution or, of a kernel, of its model."""
-    attempts = load_attempts(step)
-    return attempts.mistakes if step.language is PYTHON else attempts.models
-
-
 def places(solution: str, edits: Edits, language: Language = PYTHON) -> set[str]:
     """Return the functions with a blank that edits change, by their qualified names."""
     changed = set()

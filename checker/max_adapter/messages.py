@@ -315,25 +315,13 @@ def row_looked_up(message: str) -> tuple[int, int] | None:
 
 def what_was_said(error: BaseException) -> str:
     """Return the message of an error in one line, without MAX's internals, and with what it leaves out."""
-    if _is_assertion_of_pad(error):
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    padding = [frame.f_globals.get("__name__", "") for frame in frames if frame.f_code.co_name == "pad"]
+    if isinstance(error, AssertionError) and not str(error) and any(name.startswith("max.") for name in padding):
         return PADDING
-    return without_internals(str(error)) + (OF_BOOLEANS if _is_picked_by_booleans(error) else "")
-
-
-def _is_assertion_of_pad(error: BaseException) -> bool:
-    """Return whether MAX refused the padding, which it does without a message."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    modules = [frame.f_globals.get("__name__", "") for frame in frames if frame.f_code.co_name == "pad"]
-    return isinstance(error, AssertionError) and not str(error) and any(name.startswith("max.") for name in modules)
-
-
-def _is_picked_by_booleans(error: BaseException) -> bool:
-    """Return whether MAX refused an index because it is a tensor of booleans."""
-    if "Slice index value" not in str(error):
-        return False
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    index = frames[-1].f_locals.get("index") if frames else None
-    return str(getattr(getattr(index, "dtype", None), "name", "")) == "bool"
+    index = frames[-1].f_locals.get("index") if frames and "Slice index value" in str(error) else None
+    is_mask = str(getattr(getattr(index, "dtype", None), "name", "")) == "bool"
+    return without_internals(str(error)) + (OF_BOOLEANS if is_mask else "")
 
 
 def without_internals(message: str) -> str:

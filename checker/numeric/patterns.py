@@ -78,11 +78,6 @@ def _listed(indices: np.ndarray) -> str:
     return ", ".join(map(str, indices[:6])) + (", …" if len(indices) > 6 else "")
 
 
-def first_place(wrong: np.ndarray, axes: Sequence[str]) -> str:
-    """Return where the first true element is: ``batch 0, token 3, channel 1``."""
-    return place(np.unravel_index(int(wrong.argmax()), wrong.shape), axes)
-
-
 def place(index: Sequence[np.intp], axes: Sequence[str]) -> str:
     """Return an index in words."""
     return ", ".join(f"{axis} {int(at)}" for axis, at in zip(axes, index, strict=True))

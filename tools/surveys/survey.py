@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from checker.course.attempts import Edits, load_attempts, mistakes_in_python
+from checker.course.attempts import Edits, load_attempts
 from checker.course.languages import Location
 from checker.course.languages.python import PYTHON
 from checker.course.paths import RECORDED_KERNELS as RECORD
@@ -98,8 +98,9 @@ def subjects_of(step: Step) -> dict[str, Edits]:
 
     For a kernel they are its model and the model's mistakes, since a survey compiles nothing.
     """
-    alternatives = load_attempts(step).alternatives if step.language is PYTHON else {}
-    return {THE_SOLUTION: {}, **alternatives, **mistakes_in_python(step)}
+    attempts = load_attempts(step)
+    in_python = {**attempts.alternatives, **attempts.mistakes} if step.language is PYTHON else attempts.models
+    return {THE_SOLUTION: {}, **in_python}
 
 
 def survey(
