@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from tokenizers import Tokenizer
 
-from checker.course.paths import UNFINISHED, replacing
+from checker.course.paths import UNFINISHED
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
 from play.training.curve import as_page
 from play.training.plan import CURVE, FIGURES, History, Plan
@@ -54,10 +54,16 @@ def write(file: Path, data: bytes) -> None:
     Raises:
         OSError: the disk is full, say; the old file is as it was.
     """
-    with replacing(file) as unfinished, open(unfinished, "wb") as opened:
-        opened.write(data)
-        opened.flush()
-        os.fsync(opened.fileno())
+    unfinished = file.with_name(file.name + UNFINISHED)  # always this name: what a kill left there is written over
+    try:
+        with unfinished.open("wb") as opened:
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+        unfinished.replace(file)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
     _sync(file.parent)
 
 

@@ -17,14 +17,8 @@ from cli.warm import KERNELS, WRITING
 
 pytestmark = pytest.mark.slow
 
-PROMPTS = (
-    "Call me", "The whale", "Captain Ahab", "It was", "There she blows!", "In the sea", "Queequeg", "Once more", "A",
-    "The", "Upon the deck", "He said", "What is", "Starbuck", "\"Aye,\" said", "the harpoon", "No man", "God",
-    "Now then,", "CHAPTER",
-)  # fmt: skip
-WRONG = {
-    "logits = model(input_ids)[:, -1]": "logits = -model(input_ids)[:, -1]"
-}  # of s12: the model's graph stays as it is
+#: Of s12: the model's graph stays as it is.
+WRONG = {"logits = model(input_ids)[:, -1]": "logits = -model(input_ids)[:, -1]"}
 
 
 def run(*arguments, status=0, root=ROOT, stdin=None):
@@ -51,24 +45,6 @@ def test_standard_output_is_the_text_alone_and_the_seed_decides():
     assert run("", "--max-new-tokens", "8", "--seed", "1").stdout.strip()
 
 
-NEW_GRAPH = """
-from max.driver import CPU
-from max.dtype import DType
-from max.engine import InferenceSession
-from max.graph import DeviceRef, Graph, TensorType
-
-takes = TensorType(DType.float32, [3], DeviceRef.CPU())
-InferenceSession(devices=[CPU()]).load(Graph("new", lambda x: x * 0.12345 + x, [takes]))
-"""
-
-
-def link_or_copy(source, target):
-    try:
-        os.link(source, target)
-    except OSError:  # another file system
-        shutil.copy2(source, target)
-
-
 def test_nothing_is_left_to_compile_after_warm(tmp_path, monkeypatch):
     """In a copy of all that MAX and the checks keep, where no other test writes."""
     from max import _core
@@ -77,7 +53,7 @@ def test_nothing_is_left_to_compile_after_warm(tmp_path, monkeypatch):
         subprocess.run([sys.executable, "-m", *work.command], cwd=ROOT, check=True)
     folder = tmp_path / "kept"
     with contextlib.suppress(shutil.Error):  # files that another test has just renamed
-        shutil.copytree(Path(_core.engine.max_cache_dir()).parent, folder, copy_function=link_or_copy)
+        shutil.copytree(Path(_core.engine.max_cache_dir()).parent, folder)
     monkeypatch.setenv("MODULAR_CACHE_DIR", str(folder))
 
     def files():
@@ -92,23 +68,16 @@ def test_nothing_is_left_to_compile_after_warm(tmp_path, monkeypatch):
     ):
         run(*arguments, stdin="Call me\n")
         assert files() - before == set(), f"{arguments} compiled something"
-    subprocess.run([sys.executable, "-c", NEW_GRAPH], check=True)
-    assert files() - before, "it would not be noticed whatever is compiled"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--temperature", "-1"), "temperature = -1.0 is impossible; give 0 for the most likely token, or more"),
-        (("--temperature", "nan"), "temperature = nan is impossible"),
         (("--top-k", "-3"), "top_k = -3 leaves no token"),
         (("--model", "no/such-model"), "no/such-model is not a folder here, and could not be downloaded"),
         (("--model", "tests"), "tests has no tokenizer.json"),
-        (
-            ("--quantize", "Q4_0", "--kernels"),
-            "rounded matrices run on the CPU, by MAX; leave --device gpu and --kernels",
-        ),
-        (("--quantize", "Q5_0"), "'Q5_0' is not one of 'q8_0', 'q4_0'"),
+        (("--quantize", "Q4_0", "--kernels"), "rounded matrices run on the CPU, by MAX; leave --device gpu"),
         (("--device", "gpu"), "there is no device 'gpu' that MAX can use here; choose from cpu"),
     ],
 )
@@ -187,19 +156,18 @@ def test_greedy_tokens_are_hugging_faces_with_a_cache_and_without_and_stream_in_
     from solutions.solution_12 import generate_tokens
 
     writer, without_cache = engine.Writer(), engine.Writer(cache=False)
-    pieces = list(writer.write("Call me", engine.Settings(max_new_tokens=20, seed=3)))
-    assert len(pieces) > 10
-    assert not any("\ufffd" in piece for piece in pieces)
+    writer.model, model = lambda ids: np.eye(4096)[None, spelled[[ids.shape[-1] - 1]]], writer.model
+    spelled = np.array(writer.tokenizer.encode("ü🐳 whale").ids)  # each byte of these characters is a token
+    pieces = list(writer.write("", engine.Settings(max_new_tokens=len(spelled), temperature=0)))
+    assert [piece for piece in pieces if piece] == ["ü", "🐳", " whale"]
+    writer.model = model
     theirs = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL, dtype="float32").eval()
     options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 0}
-    for prompt, count, models in [
-        (PROMPTS[0], 200, [writer, without_cache]),
-        *((each, 40, [writer]) for each in PROMPTS[1:]),
-    ]:
+    for prompt in ("Call me", "A", '"Aye," said'):
         ids = writer.encode(prompt)
-        expected = theirs.generate(torch.from_numpy(ids), max_new_tokens=count, **options).numpy()
-        for each in models:
-            np.testing.assert_array_equal(generate_tokens(each.model, ids, count, temperature=0), expected)
+        expected = theirs.generate(torch.from_numpy(ids), max_new_tokens=40, **options).numpy()
+        for each in (writer, without_cache):
+            np.testing.assert_array_equal(generate_tokens(each.model, ids, 40, temperature=0), expected)
     n_positions = writer.config.n_positions
     ids = np.random.RandomState(14).randint(0, writer.config.vocab_size, (2, n_positions - 5), dtype=np.int64)
     beyond, without = (

@@ -7,7 +7,7 @@ import pytest
 
 from checker.course.paths import SMALL_MODEL
 from play.training.plan import Plan
-from play.training.texts import CHAPTERS, DEV, TEST, moby_dick, moby_dick_corpus, read_corpus
+from play.training.texts import CHAPTERS, DEV, TEST, moby_dick_corpus, read_corpus
 from play.training.windows import (
     NOT_COUNTED,
     Blend,
@@ -21,17 +21,12 @@ from play.training.windows import (
 EVALUATION = json.loads((SMALL_MODEL / "evaluation.json").read_text())
 
 
-# ---------------------------------------------------------------- texts and their tokens
-
-
 def test_moby_dick_is_there_and_cut_as_the_model_card_says():
-    chapters, corpus = moby_dick(), moby_dick_corpus()
-    assert list(chapters) == list(range(1, CHAPTERS + 1))
+    corpus = moby_dick_corpus()
     sizes = {part: sum(len(text.encode()) for text in getattr(corpus, part)) for part in ("train", "dev", "test")}
     assert sizes == {part: EVALUATION["bytes"][part] for part in sizes}
     assert (list(DEV), list(TEST)) == (EVALUATION["chapters"]["dev"], EVALUATION["chapters"]["test"])
     assert len({*corpus.train, *corpus.dev, *corpus.test}) == CHAPTERS
-    assert all(text.endswith("\n") and not text.endswith("\n\n") for text in chapters.values())
 
 
 def test_the_last_tenth_of_a_text_is_held_out_and_nothing_of_what_is_learned_besides(tmp_path):
@@ -74,30 +69,24 @@ def test_any_text_can_be_written_and_a_short_one_has_fewer_tokens_than_were_aske
     assert 257 < tokenizer.get_vocab_size() < 300
     for text in ("the whale", "ホエール ü 🐳", " \n\t", ""):
         assert tokenizer.decode(tokenizer.encode(text).ids) == text
-    texts = ["Moby ü 🐳\n", "ein Wal"]
-    batches = validation_windows(token_ids(tokenizer, texts), plan())
-    assert count_bytes(tokenizer, batches) == sum(len(text.encode()) for text in texts)
-
-
-# ---------------------------------------------------------------- windows
+    text = "Moby ü 🐳\n"
+    assert count_bytes(tokenizer, validation_windows(token_ids(tokenizer, [text]), plan())) == len(text.encode())
 
 
 def plan(**numbers):
     return Plan(**(dict(positions=8, batch=3, seed=1) | numbers))
 
 
-@pytest.mark.parametrize("length", [8, 9, 15, 16, 50, 101])
-def test_an_epoch_has_every_window_once_wherever_it_begins(length):
-    windows, first = Windows(np.arange(length), plan()), set()
-    for epoch in range(80):
-        starts = np.sort(windows.epoch(epoch))
-        assert len(starts) == windows.per_epoch >= 1
-        assert (np.diff(starts) == 7).all()
-        assert 0 <= starts[0] <= starts[-1] <= length - 8 < starts[-1] + 7 + 7
-        first.add(int(starts[0]))
-    assert len(first) == min(7, length - 7)
-    with pytest.raises(ValueError, match="has 7 tokens, and a window is --positions 8 tokens; give a longer text"):
-        Windows(np.arange(7), plan())
+def test_an_epoch_has_every_window_once_wherever_it_begins():
+    for length in (8, 9, 15, 16, 101):
+        windows, first = Windows(np.arange(length), plan()), set()
+        for epoch in range(80):
+            starts = np.sort(windows.epoch(epoch))
+            assert len(starts) == windows.per_epoch >= 1
+            assert (np.diff(starts) == 7).all()
+            assert 0 <= starts[0] <= starts[-1] <= length - 8 < starts[-1] + 7 + 7
+            first.add(int(starts[0]))
+        assert len(first) == min(7, length - 7)
 
 
 def test_what_a_step_learns_depends_on_its_number_and_the_seed_alone():
@@ -113,8 +102,8 @@ def test_what_a_step_learns_depends_on_its_number_and_the_seed_alone():
         np.testing.assert_array_equal(read(step, accumulate=2), [*read(2 * step - 1), *read(2 * step)])
 
 
-@pytest.mark.parametrize("share", [0.05, 0.25, 0.3, 0.5])
-@pytest.mark.parametrize("numbers", [dict(steps=2), dict(steps=7, batch=1), dict(steps=100, accumulate=2)], ids=str)
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.5])
+@pytest.mark.parametrize("numbers", [dict(steps=7, batch=1), dict(steps=100, accumulate=2)], ids=str)
 def test_the_share_of_the_text_grows_to_twice_its_mean_and_every_window_comes_once_in_an_epoch(share, numbers):
     """The tokens of the text are below 1000, those of the other above."""
     made = plan(share=share, **numbers)

@@ -4,7 +4,6 @@ The small model is compiled once, and MAX keeps it for the next run of these tes
 """
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -33,8 +32,6 @@ def text(tmp_path_factory):
     return file
 
 
-# ---------------------------------------------------------------- what is refused
-
 FILES = {
     "short.txt": b"Call me Ishmael. Some years ago, never mind how long precisely, having little money.\n",
     "damaged/" + STATE: b"nothing",
@@ -46,24 +43,17 @@ NAN = float("nan")
     ("options", "message"),
     [
         (dict(steps=5, minutes=1.0), "give --steps or --minutes, not both"),
-        *((dict(minutes=minutes), f"--minutes {minutes} is not a time; give a number") for minutes in (0.0, -1.0, NAN)),
+        *((dict(minutes=minutes), f"--minutes {minutes} is not a time; give a number") for minutes in (0.0, NAN)),
         (dict(share=0.3), "--share is that of --text among other texts; give those with --also"),
-        (dict(share=0.7, also=["short.txt"]), "--share 0.7 must be above 0 and at most 0.5"),
         (dict(width=10), "--width 10 is not a multiple of --heads 4"),
         (dict(layers=0), "--layers 0 is too small; give 1 or more"),
         (dict(vocab=256), "--vocab 256 is too small; give 257 (256 bytes"),
-        (dict(seed=-1), "--seed -1 is too small"),
-        (dict(steps=1), "--steps 1 is too small; give 2"),
-        *((dict(rate=rate), f"--rate {rate} is not a learning rate") for rate in (0.0, NAN)),
-        *(
-            (dict(share=share, also=["short.txt"]), f"--share {share} must be above 0 and at most")
-            for share in (0.0, NAN)
-        ),
+        (dict(rate=NAN), "--rate nan is not a learning rate"),
+        (dict(share=0.7, also=["short.txt"]), "--share 0.7 must be above 0 and at most 0.5"),
         (dict(out=ROOT / "checker"), "is not empty; give --out a new folder"),
         (dict(text=["short.txt"]), "a window is --positions 128 tokens; give a longer text"),
         (dict(also=["no.txt"]), "no.txt cannot be read (No such file or directory)"),
         (dict(resume="nowhere"), "holds no training: it has no training.safetensors"),
-        (dict(resume=ROOT / "models" / "moby-dick"), "holds no training"),
         (dict(resume="damaged"), "is damaged, or is not a training file"),
         (
             dict(resume="damaged", out="x", text=["short.txt"], also=["short.txt"], steps=7, width=32, rate=0.1),
@@ -94,20 +84,12 @@ def test_mine_names_the_steps_that_are_not_written(course):
     assert "Traceback" not in done.stderr
 
 
-# ---------------------------------------------------------------- a small training
-
-
 def command(*arguments):
     return [sys.executable, "-u", "-m", "cli", *map(str, arguments)]
 
 
 def run(*arguments, status=0, root=ROOT):
-    surroundings = dict(
-        cwd=root, env=dict(os.environ)
-    )  # without what MAX's compiler puts there (tests/dev/conftest.py)
-    done = subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=1800, check=False, **surroundings
-    )
+    done = subprocess.run(command(*arguments), cwd=root, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == status, done.stderr
     return done
 
@@ -142,7 +124,7 @@ def test_after_ctrl_c_it_goes_on_bit_for_bit_and_with_ones_own_steps_the_same(wh
     folder, at_once = whole
     parts, printed = tmp_path / "parts", ""
     arguments = ["train", "--text", text, *TINY, "--accumulate", 2, "--steps", 60, "--out"]
-    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=dict(os.environ))
+    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     with subprocess.Popen(command(*arguments, parts), **pipes) as process:
         for line in process.stdout:
             printed += line
