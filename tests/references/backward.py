@@ -2,7 +2,7 @@
 
 Every part returns what it computes and a function that goes back through it: given the gradient of the output, that
 notes the gradients of the weights and returns the gradient of the input. No line is shared with the steps.
-``tests/dev/tools/test_gradients.py`` compares all of it with PyTorch's autograd.
+A mistake here would refuse the solutions, which other claims compare with what PyTorch's autograd has recorded.
 """
 
 from __future__ import annotations

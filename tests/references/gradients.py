@@ -2,7 +2,7 @@
 
 Two ways to the same numbers that share no line. The first is the chain rule written out with the derivative of every
 number by every other; the second moves every number up and down and looks at what the forward pass of ``naive``
-returns. ``tests/dev/tools/test_gradients.py`` compares both with PyTorch's autograd.
+returns. The claims compare a file with both, so a mistake in either would refuse the solution.
 """
 
 import math
