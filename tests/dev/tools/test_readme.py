@@ -11,7 +11,7 @@ from checker.course.paths import ROOT
 from checker.course.steps import all_steps, find_step
 from checker.max_adapter.messages import ADVICE
 from play.reading.chapters import SRC
-from tools.book_maker.drawing.terminal import MISTAKE, PICTURE, STEP
+from tools.book_maker.drawing.terminal import MISTAKE, PICTURE, STEP, terminal
 from tools.book_maker.values.book_values import loop
 
 README = (ROOT / "README.md").read_text()
@@ -45,8 +45,10 @@ def test_the_picture_is_what_the_check_prints(course):
     assert alternative.partition("the mistake: ")[2] in printed
 
 
-def test_the_picture_loads_nothing_and_has_colors_for_light_and_for_dark():
-    drawn = PICTURE.read_text()
+@pytest.mark.parametrize(
+    "drawn", [PICTURE.read_text(), terminal("ls", ["\x1b[31mfail\x1b[0m"])], ids=["shown", "drawn"]
+)
+def test_the_picture_loads_nothing_and_has_colors_for_light_and_for_dark(drawn):
     assert re.findall(r"https?://[^\"]*", drawn) == ["http://www.w3.org/2000/svg"]
     assert not re.search(r"@import|@font-face|href|url\((?!#)", drawn)
     rules = drawn[: drawn.index("</style>")].split("@media (prefers-color-scheme: dark)")
