@@ -2,28 +2,20 @@
 
 import json
 import re
-import subprocess
 
 import gguf
 import numpy as np
 import pytest
-from max.experimental import functional as F
 
 from checker.course.paths import SMALL_MODEL
-from checker.max_adapter.runtime import tensor
-from play.tokens import load_tokenizer
 from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config
 from solutions.solution_22 import (
-    Stored,
     load_gguf,
-    model_of,
     quantize,
     quantize_weights,
     read_gguf,
     save_gguf,
 )
-from tools.benchmarks.peers.catalog import LLAMA_CPP
-from tools.benchmarks.preparing import HOME, executable, is_ready
 from tools.small_model import quantized
 
 pytestmark = pytest.mark.slow
@@ -105,59 +97,20 @@ def test_what_is_no_file_of_a_gpt2_is_refused_in_a_sentence(tmp_path, architectu
         load_gguf(file)
 
 
-def test_weights_of_another_shape_or_name_are_all_named(config, weights):
-    stored = quantize_weights(weights, "Q4_0")
-    del stored["transformer.ln_f.bias"]
-    stored["transformer.wpe.weight"] = Stored(np.ones((3, config.n_embd), np.float32), "F32")
-    stored["transformer.h.0.mlp.c_fc.weight"] = Stored(quantize(np.ones((64, 96), np.float32), "Q4_0"), "Q4_0")
-    stored["rope.weight"] = Stored(np.ones(3, np.float32), "F32")
-    with pytest.raises(ValueError, match="the checkpoint does not fit the model") as raised:
-        model_of(config, stored)
-    for said in (
-        "transformer.ln_f.bias is missing",
-        "rope.weight is unknown",
-        f"transformer.wpe.weight is (3, {config.n_embd}), not ({config.n_positions}, {config.n_embd})",
-        f"transformer.h.0.mlp.c_fc.weight is (64, 96), not ({config.n_inner}, {config.n_embd})",
-    ):
-        assert said in str(raised.value)
-
-
 def test_a_format_that_is_not_written_is_refused(weights):
     with pytest.raises(ValueError, match=r"^the format 'Q4_K' is not written here; choose from Q8_0, Q4_0$"):
         quantize_weights(weights, "Q4_K")
 
 
-LLAMA = """
-import {{ getLlama }} from {module};
-const llama = await getLlama({{ gpu: false, build: "never", progressLogs: false, logger: () => {{}} }});
-const model = await llama.loadModel({{ modelPath: process.argv[2] }});
-const context = await model.createContext({{ contextSize: 64, threads: 1 }});
-const sequence = context.getSequence();
-const given = model.tokenize(process.argv[3]), written = [];
-for await (const token of sequence.evaluate(given, {{ temperature: 0, yieldEogToken: true }})) {{
-    written.push(token);
-    if (written.length === 8) break; // llama.cpp rounds inputs, too, which another token may follow from
-}}
-console.log(JSON.stringify({{ given, written }}));
-"""
-
-
-def test_llama_cpp_reads_the_file_and_writes_the_same_text(files, tmp_path):
-    if not is_ready(LLAMA_CPP):
-        pytest.skip("llama.cpp is not installed; ./run bench installs it")
-    module = HOME / LLAMA_CPP / "node_modules" / "node-llama-cpp" / "dist" / "index.js"
-    script, file, text = tmp_path / "read.mjs", files / "Q4_0.gguf", "Call me Ishmael."
-    script.write_text(LLAMA.format(module=json.dumps(module.as_uri())))
-    command = [str(executable(LLAMA_CPP)), str(script), str(file), text]
-    theirs = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
-    ids = load_tokenizer(SMALL_MODEL).encode(text).ids
-    assert theirs["given"] == ids
-    model = load_gguf(file)
-    for written in theirs["written"]:
-        with F.lazy():
-            logits = model(tensor(np.array([ids], np.int64)))
-        ids.append(int(np.from_dlpack(logits)[0, -1].argmax()))
-        assert ids[-1] == written
+def test_the_file_has_the_tokenizer(files):
+    """As llama.cpp wants it: names in the order of their ids, and merges with a space between."""
+    fields, model = (
+        gguf.GGUFReader(files / "Q4_0.gguf").fields,
+        json.loads((SMALL_MODEL / "tokenizer.json").read_text()),
+    )
+    names, merges = (fields[f"tokenizer.ggml.{name}"].contents() for name in ("tokens", "merges"))
+    assert {name: number for number, name in enumerate(names)} == tokenizer["vocab"]
+    assert [merge.split(" ") for merge in merges] == tokenizer["merges"]
 
 
 def test_divergence_and_shares_are_counted_where_a_token_is_predicted():
