@@ -104,10 +104,8 @@ def test_a_format_that_is_not_written_is_refused(weights):
 
 def test_the_file_has_the_tokenizer(files):
     """As llama.cpp wants it: names in the order of their ids, and merges with a space between."""
-    fields, model = (
-        gguf.GGUFReader(files / "Q4_0.gguf").fields,
-        json.loads((SMALL_MODEL / "tokenizer.json").read_text()),
-    )
+    fields = gguf.GGUFReader(files / "Q4_0.gguf").fields
+    tokenizer = json.loads((SMALL_MODEL / "tokenizer.json").read_text())["model"]
     names, merges = (fields[f"tokenizer.ggml.{name}"].contents() for name in ("tokens", "merges"))
     assert {name: number for number, name in enumerate(names)} == tokenizer["vocab"]
     assert [merge.split(" ") for merge in merges] == tokenizer["merges"]
