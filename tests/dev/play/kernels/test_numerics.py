@@ -5,7 +5,6 @@ Mojo compiles them in seconds, for any processor: for this one, by night as for 
 
 import ctypes
 import platform
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ SHAPES = {(12, 64): "GPT-2's heads", (3, 5): "heads that no register divides", (
 CALLS = """
 from heads import Heads, attend, store
 from linear import linear
-from vectors import ROWS, VECTORS, WIDTH, Floats
+from vectors import Floats
 
 def floats(address: Int) -> Floats:
     return Floats(unsafe_from_address=address)
@@ -53,9 +52,6 @@ def run[depth: Int](joined: Int, keys: Int, values: Int, starts: Int, output: In
 def c_linear(x: Int, weight: Int, bias: Int, rows: Int, size: Int, count: Int, output: Int) abi("C"):
     linear(floats(x), floats(weight), floats(bias), rows, size, count, floats(output), 2)
 
-@export("tile")
-def c_tile() abi("C") -> Int:
-    return 10000 * WIDTH + 100 * ROWS + VECTORS
 """ + "".join(
     f"""
 @export("attend_{depth}")
@@ -86,26 +82,17 @@ no_avx2 = pytest.mark.skipif("AVX2" not in instruction_sets(), reason="this proc
     scope="module",
     params=[pytest.param((), id="here"), pytest.param(AVX2, id="AVX2", marks=[no_avx2, pytest.mark.nightly])],
 )
-def library(request, tmp_path_factory):
-    """The exported functions, which take arrays and integers, and the options they were compiled with."""
-    folder = tmp_path_factory.mktemp("kernels")
-    functions = ctypes.CDLL(str(build(folder, "--emit", "shared-lib", *request.param)))
+def call(request, tmp_path_factory):
+    """Calls an exported function by its name with arrays and integers."""
+    built = build(tmp_path_factory.mktemp("kernels"), "--emit", "shared-lib", *request.param)
+    functions = ctypes.CDLL(str(built))
 
     def call(name, *arguments):
         values = (each.ctypes.data if isinstance(each, np.ndarray) else each for each in arguments)
         return getattr(functions, name)(*map(ctypes.c_int64, values))
 
-    return SimpleNamespace(call=call, options=request.param)
+    return call
 
-
-def test_the_tile_fits_the_registers(library):
-    width, rows, vectors = (library.call("tile") // unit % 100 for unit in (10000, 100, 1))
-    registers = 16 if library.options or "AVX-512" not in " ".join(instruction_sets()) else 32
-    assert rows * vectors + vectors + 1 <= registers
-    assert width == 8 or not library.options
-
-
-# ---------------------------------------------------------------- a linear layer
 
 FEW = (1, 2, 3, 4, 5, 6, 7, 8)
 MANY = (9, 15, 16, 17, 33, 48, 49, 80, 96, 97, 144, 145, 200, 300)  # around what blocks of 16 to 144 rows hold
@@ -115,21 +102,18 @@ SIZES += tuple((size, 70) for size in (767, 769, 1536, 1600, 3072))  # more than
 
 @pytest.mark.parametrize("rows", FEW + MANY)
 @pytest.mark.parametrize(("size", "outputs"), SIZES)
-def test_a_linear_layer_of_every_number_of_rows(library, rows, size, outputs):
+def test_a_linear_layer_of_every_number_of_rows(call, rows, size, outputs):
     """The numbers around the output must stay as they are."""
     generator = np.random.default_rng(rows)
     shapes = (rows, size), (outputs, size), (outputs,)
     x, weight, bias = (generator.standard_normal(shape).astype(np.float32) for shape in shapes)
     around = np.full(rows * outputs + 128, np.nan, np.float32)
     output = around[64:-64].reshape(rows, outputs)
-    library.call("linear", x, weight, bias, rows, size, outputs, output)
+    call("linear", x, weight, bias, rows, size, outputs, output)
     expected = x.astype(np.float64) @ weight.astype(np.float64).T + bias
     np.testing.assert_allclose(output, expected, rtol=0, atol=1e-6 * size)
     assert np.isnan(around[:64]).all()
     assert np.isnan(around[-64:]).all()
-
-
-# ---------------------------------------------------------------- attention
 
 
 def merged(heads):  # [batch, head, seq, depth] -> [batch, seq, head * depth]
@@ -147,14 +131,14 @@ def expected_attention(query, key, value, starts):
     return merged(np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0) @ value)
 
 
-def attend(library, arrays, starts, past=0, cache=None):
+def attend(call, arrays, starts, past=0, cache=None):
     """Let tokens attend, whose queries, keys and values lie side by side as ``c_attn`` returns them."""
     batch, heads, seq, depth = arrays[0].shape
     cache = cache or [np.full((batch, heads, seq, depth), np.nan, np.float32) for _ in range(2)]
     joined = np.concatenate([merged(array) for array in arrays], axis=-1)
     output = np.full((batch, seq, heads * depth), np.nan, np.float32)
     sizes = np.array([batch, heads, seq, past, cache[0].shape[2]], np.int64)
-    library.call(f"attend_{depth}", joined, *cache, np.array(starts, np.int32), output, sizes)
+    call(f"attend_{depth}", joined, *cache, np.array(starts, np.int32), output, sizes)
     return output
 
 
@@ -164,44 +148,35 @@ def drawn(batch, shape, seq):
     return [generator.standard_normal((batch, head, seq, depth)).astype(np.float32) for _ in range(3)]
 
 
-def check(library, arrays, starts, atol=2e-6):
-    output = attend(library, arrays, starts)
+def check(call, arrays, starts, atol=2e-6):
+    output = attend(call, arrays, starts)
     np.testing.assert_allclose(output, expected_attention(*arrays, starts), rtol=0, atol=atol)
     return output
 
 
-def test_attention_of_every_length(library):
+def test_attention_of_every_length_and_large_scores_are_no_trouble(call):
     for length in (1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 97, 128, 200, 333, 513, 1024):
-        check(library, drawn(1, (12, 64), length), [0])
+        query, key, value = drawn(1, (12, 64), length)
+        check(call, (query, key, value), [0])
+        check(call, (30 * query, 30 * key, value), [0], atol=5e-3)  # scores of thousands: 4 digits left
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=SHAPES.get)
 @pytest.mark.parametrize("seq", [1, 3, 8, 9, 40, 130])
-def test_a_batch_with_padding_in_which_a_query_that_may_look_at_no_key_gets_zeros(library, shape, seq):
-    output = check(library, drawn(4, shape, seq), [0, seq // 2, seq - 1, seq])
+def test_a_batch_with_padding_in_which_a_query_that_may_look_at_no_key_gets_zeros(call, shape, seq):
+    output = check(call, drawn(4, shape, seq), [0, seq // 2, seq - 1, seq])
     assert not output[3].any()
-
-
-@pytest.mark.parametrize("seq", [6, 40, 100])
-def test_the_future_and_the_padding_change_nothing_and_large_scores_are_no_trouble(library, seq):
-    arrays = query, key, value = drawn(1, (12, 64), seq)
-    check(library, (30 * query, 30 * key, value), [0], atol=2e-3)  # scores of thousands: 4 digits left
-    before = check(library, arrays, [2])
-    for array in arrays[1:]:
-        array[:, :, seq - 1] = 1e4
-        array[:, :, :2] = -1e4
-    np.testing.assert_array_equal(attend(library, arrays, [2])[:, : seq - 1], before[:, : seq - 1])
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=SHAPES.get)
 @pytest.mark.parametrize("starts", [(7,), (0, 5, 60)], ids=["cores that share a head", "a core per head"])
-def test_a_text_in_pieces_is_the_text_at_once(library, shape, starts):
+def test_a_text_in_pieces_is_the_text_at_once(call, shape, starts):
     pieces, past, outputs = (9, 1, 1, 40, 130, 8, 11), 0, []
     (head, depth), length = shape, sum(pieces)
     arrays = drawn(len(starts), shape, length)
     cache = [np.full((len(starts), head, length + 20, depth), np.nan, np.float32) for _ in range(2)]
     for seq in pieces:
-        outputs.append(attend(library, [array[:, :, past : past + seq] for array in arrays], starts, past, cache))
+        outputs.append(attend(call, [array[:, :, past : past + seq] for array in arrays], starts, past, cache))
         past += seq
     expected = expected_attention(*arrays, starts)
     np.testing.assert_allclose(np.concatenate(outputs, axis=1), expected, rtol=0, atol=2e-6)

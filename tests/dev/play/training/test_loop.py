@@ -25,7 +25,6 @@ from solutions.solution_20 import TrainingState, initialize
 TEXTS = ["the whale saw the old ship and the ship saw the white whale\n" * 9]
 PLAN = Plan(layers=1, heads=2, width=6, positions=8, vocab=270, batch=3, accumulate=2, rate=0.5, steps=6)
 WTE = "transformer.wte.weight"
-FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.fixture(scope="module")
@@ -117,9 +116,6 @@ def rows(printed):
     return [line.split()[:4] for line in printed.splitlines() if re.match(r" +\d+ ", line)]
 
 
-# ---------------------------------------------------------------- a training
-
-
 def test_a_training_learns_and_says_so(begin, tokenizer, capsys, monkeypatch):
     monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
     session = begin(plan=replace(PLAN, steps=40, rate=5.0))
@@ -145,7 +141,7 @@ def test_a_training_learns_and_says_so(begin, tokenizer, capsys, monkeypatch):
     assert (count, history.evaluations[-1]["bits_per_byte"]) == (59, pytest.approx(bits))
 
 
-@pytest.mark.parametrize("cut", [1, 3, 5])
+@pytest.mark.parametrize("cut", [1, 4])
 def test_what_was_interrupted_goes_on_bit_for_bit(begin, capsys, cut):
     whole = begin("whole")
     whole.seconds_per_step()  # which --minutes measures, and forgets
@@ -181,9 +177,6 @@ def test_the_best_weights_are_kept(begin, monkeypatch):
         np.testing.assert_array_equal(read_checkpoint(place)[WTE], weights[step - 1])
 
 
-# ---------------------------------------------------------------- what goes wrong
-
-
 def spoil_weights(session):
     session.trainer.weights.arrays[WTE][0, 0] = math.nan
 
@@ -212,21 +205,22 @@ def test_numbers_that_are_not_finite_are_said_and_the_last_save_stays(begin, par
     assert all(np.isfinite(array).all() for array in saved.weights.values())
 
 
-def test_a_full_disk_is_said_with_what_is_left(begin, monkeypatch):
+def test_a_full_disk_is_said_with_what_is_left(begin):
     session = begin()
     save = session.folder.save
 
     def full(saved, best):
         if saved.step == 4:
-            raise FULL
+            raise OSError(errno.ENOSPC, "No space left on device")
         save(saved, best=best)
 
     session.folder.save = full
     with pytest.raises(CannotSave) as raised:
         session.run()
-    path = session.folder.path
-    assert str(raised.value).startswith("step 4 could not be saved (No space left on device), and")
-    assert f"{path} holds step 3. Make room, then continue with `./run train --resume {path}`" in str(raised.value)
+    assert str(raised.value) == (
+        f"step 4 could not be saved (No space left on device), and {session.folder.path} holds step 3. Make room, then "
+        f"continue with `./run train --resume {session.folder.path}`"
+    )
     assert begin().run() is True
 
 
@@ -259,17 +253,15 @@ def test_what_is_not_resumed_is_said_and_what_the_last_save_lacks_is_written(beg
             trainer.go_on(1, others, weights, weights)
 
 
-# ---------------------------------------------------------------- the memory
-
-
+@pytest.mark.slow
 def test_an_update_of_the_wholes_is_that_of_every_weight():
-    """Step 20's own update, operation by operation: the norm, the decay of matrices alone, and all averages."""
+    """The decay of matrices alone, all averages, and the norm: one sum of so many squares would lose a thousandth."""
     from checker.max_adapter.runtime import lazily, prepare
     from play.training.graphs import MAX_NORM
     from solutions.solution_20 import AdamW, Update, scalar
 
     prepare()
-    shapes, rng = {"a": (3, 5), "b": (5,), "c": (5, 3), "d": (7,)}, np.random.default_rng(0)
+    shapes, rng = {"a": (2304, 768), "b": (5,), "c": (5, 3), "d": (100_000,)}, np.random.default_rng(0)
     numbers = [{name: np.abs(rng.standard_normal(shape)) for name, shape in shapes.items()} for _ in range(4)]
 
     def updated(tensors_of):
@@ -277,13 +269,14 @@ def test_an_update_of_the_wholes_is_that_of_every_weight():
         for group, values in zip(groups, numbers, strict=True):
             group.fill(values)
         with lazily():
-            norm = Update(AdamW(), MAX_NORM)(scalar(0.1), scalar(3), scalar(11), *map(tensors_of, groups))
+            norm = Update(AdamW(), MAX_NORM)(scalar(0.1), scalar(3), scalar(1), *map(tensors_of, groups))
         return norm.item(), groups
 
     norm, by_name = updated(lambda group: group.tensors())
     norm_of_wholes, at_once = updated(lambda group: group.whole_tensors())
-    assert norm == pytest.approx(norm_of_wholes, rel=1e-6)
+    expected = np.sqrt(sum((array**2).sum() for array in numbers[1].values()))
+    assert (norm, norm_of_wholes) == (pytest.approx(expected, rel=2e-5), pytest.approx(expected, rel=2e-5))
     for group, other in zip(by_name, at_once, strict=True):
         for name in shapes:
             assert group.arrays[name].ctypes.data % 64 == 0
-            np.testing.assert_allclose(group.arrays[name], other.arrays[name], rtol=1e-6)
+            np.testing.assert_allclose(group.arrays[name], other.arrays[name], rtol=1e-5, atol=1e-6)
