@@ -48,8 +48,10 @@ def processor_name(cpuinfo: Path = CPUINFO) -> str:
     pairs = (line.partition(":") for line in _first_core(cpuinfo))
     facts = {name.strip(): value.strip() for name, _, value in pairs}
     name = facts.get("model name") or platform.processor() or platform.machine()
-    generation = _generation(facts)
-    return f"{name} ({generation})" if generation else name
+    family, model = facts.get("cpu family", ""), facts.get("model", "")
+    families = GENERATIONS.get(facts.get("vendor_id", ""), {})
+    known = families.get(int(family), []) if family.isdigit() and model.isdigit() else []
+    return next((f"{name} ({generation})" for generation, models in known if int(model) in models), name)
 
 
 def instruction_sets(cpuinfo: Path = CPUINFO) -> list[str]:
@@ -66,11 +68,3 @@ def line_of_flags(cpuinfo: Path = CPUINFO) -> str:
 def _first_core(cpuinfo: Path) -> list[str]:
     """Return the lines about the first core."""
     return (cpuinfo.read_text() if cpuinfo.is_file() else "").partition("\n\n")[0].splitlines()
-
-
-def _generation(facts: dict[str, str]) -> str | None:
-    family, model = facts.get("cpu family", ""), facts.get("model", "")
-    if not (family.isdigit() and model.isdigit()):
-        return None
-    known = GENERATIONS.get(facts.get("vendor_id", ""), {}).get(int(family), [])
-    return next((name for name, models in known if int(model) in models), None)

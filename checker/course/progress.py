@@ -51,17 +51,11 @@ def read() -> dict[str, dict[str, Any]]:
     """
     try:
         record = json.loads(FILE.read_text())
-        passes, failures = (record.get(new, record.get(old, {})) for new, old in FORMER_NAMES.items())
-        hints = {str(step): int(seen) for step, seen in record["hints"].items()}
-        passed = {
-            str(step): {"code": str(last["code"]), "check": str(last["check"]), "compiled": bool(last["compiled"])}
-            for step, last in passes.items()
-            if "code" in last
-        }
-        failed = {str(step): str(code) for step, code in failures.items()}
+        passed, failed = (dict(record.get(new, record.get(old, {}))) for new, old in FORMER_NAMES.items())
+        passed = {step: last for step, last in passed.items() if {"code", "check", "compiled"} <= last.keys()}
+        return {"hints": dict(record["hints"]), "pass": passed, "fail": failed}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {"hints": {}, "pass": {}, "fail": {}}
-    return {"hints": hints, "pass": passed, "fail": failed}
 
 
 @contextlib.contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import shutil
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -56,18 +55,15 @@ def is_begun(step: Step, path: Path | None = None) -> bool:
 
 def keep(path: Path) -> Path:
     """Copy a learner's file beside itself, under an unused name that contains the time; return the copy's path."""
-    now = time.strftime("%Y%m%d-%H%M%S")
-    names = (
-        f"{path.stem}.kept-{now}{f'-{number}' if number > 1 else ''}{path.suffix}" for number in itertools.count(1)
-    )
+    stem = f"{path.stem}.kept-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = (f"{stem}{f'-{number}' if number > 1 else ''}{path.suffix}" for number in itertools.count(1))
     copy = next(copy for name in names if not (copy := path.with_name(name)).exists())
     return Path(shutil.copy2(path, copy))
 
 
 def write_all() -> int:
     """Write every skeleton that differs from what its solution makes; return the exit status."""
-    steps = all_steps()
-    for step in steps:
+    for step in all_steps():
         path = step.learner_file
         if is_untouched(step):
             continue
@@ -78,7 +74,7 @@ def write_all() -> int:
             print(f"{relative_path(path)} was changed and is kept as {relative_path(keep(path))}")
         path.write_text(expected(step))
         print(f"{relative_path(path)} written")
-    return _count(steps)
+    return 0
 
 
 def check_all() -> int:
@@ -88,13 +84,5 @@ def check_all() -> int:
     for step in wrong:
         file, solution = relative_path(step.learner_file), relative_path(step.solution_file)
         print(f"{file} is not what `skeletons` makes of {solution}: run ./run skeletons")
-    return 1 if wrong else _count(steps)
-
-
-def _count(steps: list[Step]) -> int:
-    """Print how many blanks there are; return the exit status, 1 if there is no step at all."""
-    if not steps:
-        print("There are no solutions to make skeletons from.", file=sys.stderr)
-        return 1
     print(f"{len(steps)} steps have {sum(len(blanks_of(step)) for step in steps)} blanks")
-    return 0
+    return 1 if wrong else 0
