@@ -25,6 +25,7 @@ from play.tokens import load_tokenizer
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import Weights, convert_checkpoint, read_checkpoint, read_config
 from solutions.solution_22 import BYTES, MULTIPLIED, Stored, model_of, numbers_of, quantize_weights
+from tools.benchmarks.bench import log_probabilities
 from tools.benchmarks.harness import Column, Row, table
 
 Logits = Callable[[np.ndarray], np.ndarray]  # [batch, seq] -> [batch, seq, vocab]
@@ -56,12 +57,6 @@ def logits_of(config: GPT2Config, stored: Mapping[str, Stored]) -> Logits:
     return lambda ids: np.from_dlpack(graph(tensor(ids)))
 
 
-def log_probabilities(logits: np.ndarray) -> np.ndarray:  # [..., vocab] -> [..., vocab]
-    """Return natural logarithms."""
-    shifted = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-
-
 def measured(text: Text, right: Logits, other: Logits) -> tuple[float, float, float]:
     """Return bits per byte of a text under a model, and how its predictions differ from another's.
 
@@ -71,7 +66,8 @@ def measured(text: Text, right: Logits, other: Logits) -> tuple[float, float, fl
     nats = divergence = same = 0.0
     for ids, targets in text.windows:
         counted = targets != NOT_COUNTED
-        expected, actual = (log_probabilities(logits(ids)[counted]) for logits in (right, other))  # [tokens, vocab]
+        both = (logits(ids)[counted].astype(np.float64) for logits in (right, other))
+        expected, actual = map(log_probabilities, both)  # [tokens, vocab]
         nats -= float(np.take_along_axis(actual, targets[counted][:, None], axis=-1).sum())
         divergence += float((np.exp(expected) * (expected - actual)).sum())
         same += float((expected.argmax(axis=-1) == actual.argmax(axis=-1)).sum())

@@ -95,22 +95,15 @@ def test_every_part_of_the_tool_knows_it(with_step):
     assert untouched.returncode == 1
     assert "todo      doubled" in untouched.stdout
 
-    survey = "from checker.course.steps import find_step; from tools.surveys.survey import subjects_of, survey; "
-    survey += "step = find_step('98'); surveyed = list(survey(step, subjects_of(step), record=True)); "
-    survey += "print(sum(each.accepted for each in surveyed), *(each.named for each in surveyed if not each.accepted))"
-    assert course.python("-c", survey).stdout == "2 ['The numbers are squared, not doubled.']\n"
-
-    learner.write_text(SOLUTION.replace("2 * x", "x**2"))
-    spoiled = course.check("s98")
-    assert spoiled.returncode == 1
-    assert "doubled: The numbers are squared, not doubled." in spoiled.stdout
-
-    learner.write_text(SOLUTION.replace("2 * x", "x + x"))
-    assert course.check("s98").returncode == 0
-    assert "s98  done" in course.python("-m", "cli", "status").stdout
-    assert "Twice is `2 *`." in course.python("-m", "cli", "hint", "98", "--yes").stdout
-    assert "return x + x" in course.python("-m", "cli", "compare", "98").stdout
-    assert "s98" in course.python("-m", "cli.tasks").stdout
+    surveyed = course.python("-m", "tools", "kernels", "98")
+    assert (surveyed.returncode, surveyed.stderr) == (0, "")
+    attempts = course.root / "tests" / "attempts" / "step_98.py"
+    attempts.write_text(ATTEMPTS.replace("x**2", "x * 2").replace("x + x", "x + 2"))
+    surveyed = course.python("-m", "tools", "kernels", "98")
+    assert surveyed.returncode == 1
+    assert "step_98: The numbers are squared, not doubled. was a mistake was accepted" in surveyed.stderr
+    assert "step_98: a sum was refused: " in surveyed.stderr
+    attempts.write_text(ATTEMPTS)
 
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     command, page = ["mdbook", "build", "book"], course.root / "book" / "html" / "step_98.html"

@@ -10,7 +10,7 @@ import pytest
 
 from checker.course.paths import ROOT, SMALL_MODEL
 from tools import environments
-from tools.benchmarks import bench, harness, preparing
+from tools.benchmarks import bench, harness, preparing, serving
 from tools.benchmarks.comparison import COURSE, Comparison, Way, WrongOutput, largest_difference, peak_of
 from tools.benchmarks.peers import tables
 from tools.benchmarks.peers.catalog import PEERS, WAYS
@@ -164,6 +164,39 @@ def test_an_environment_is_made_again_when_its_pins_change_or_it_failed(tmp_path
     assert subprocess.run([environments.python_of(folder), "-c", ""], check=False).returncode == 0
     pins.write_text("a==1\n")
     assert not environments.is_ready(folder, pins)
+
+
+# ---------------------------------------------------------------- the server
+
+SERVER = """
+import json, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        assert request["model"] == "moby-dick", request
+        body = json.dumps({"usage": {"completion_tokens": request["max_tokens"]}}).encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body)
+
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[-1])), Handler).serve_forever()
+"""
+
+
+def test_a_server_is_asked_by_each_number_of_clients(monkeypatch, tmp_path, capsys):
+    """A request has three tokens, so the requests of a second are a third of its tokens."""
+    (tmp_path / "server.py").write_text(SERVER)
+    servers = {"max": [sys.executable, str(tmp_path / "server.py")], "transformers": ["false"]}
+    monkeypatch.setattr(serving, "SERVERS", servers)
+    serving.run(["max"], [1, 2], 1, 0.3, 3, False, tmp_path / "figures.json")
+    (rates,) = json.loads((tmp_path / "figures.json").read_text())["tokens a second"]["moby-dick"].values()
+    assert list(rates) == ["1", "2"]
+    cells = " | ".join(f"{rate:.0f} ({rate / 3:.1f})" for rate in rates.values())
+    assert f"| max | {cells} |" in capsys.readouterr().out
+    with pytest.raises(RuntimeError, match="transformers does not answer"):
+        serving.run(["transformers"], [1], 1, 0.1, 3, False, None)
 
 
 # ---------------------------------------------------------------- the whole, with what is installed

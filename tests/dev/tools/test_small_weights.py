@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from checker.course.paths import SMALL_MODEL
+from play.training.texts import Corpus
 from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config
 from solutions.solution_22 import (
     load_gguf,
@@ -16,7 +17,7 @@ from solutions.solution_22 import (
     read_gguf,
     save_gguf,
 )
-from tools.small_model import quantized
+from tools.small_model import evaluate, quantized
 
 pytestmark = pytest.mark.slow
 
@@ -121,3 +122,13 @@ def test_divergence_and_shares_are_counted_where_a_token_is_predicted():
     assert bits == pytest.approx((np.log2(4 / 3) + 1) / 4)
     assert divergence == pytest.approx((0.25 * np.log2(0.5) + 0.75 * np.log2(1.5)) / 2)
     assert same == 0.5
+
+
+def test_the_n_gram_is_a_distribution_over_the_next_byte():
+    """Whatever is not ASCII was not seen, like the tilde."""
+    corpus = Corpus(train=["abracadabra", "alakazam"], dev=["abra"], test=[])
+    for order in (1, 3):
+        model = evaluate.NGram(order, corpus)
+        each = {letter: 2 ** -model.bits([letter]) for letter in map(chr, range(128))}
+        assert sum(each.values()) + 128 * each["~"] == pytest.approx(1)
+        assert each["a"] > 10 * each["~"]
