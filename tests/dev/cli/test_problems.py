@@ -6,7 +6,6 @@ import re
 import pytest
 
 from checker.course.paths import ROOT
-from checker.course.steps import find_step
 from cli.problems import Problem, problems_of
 
 pytestmark = pytest.mark.slow
@@ -21,7 +20,7 @@ HARD = Problem("steps/a,b:c%3A.py", 7, "f:g,h", "100 %\r\n::error::, : %0A ##[er
 
 def obeyed(lines):
     """What GitHub's runner obeys among some lines of output: properties and message of each command."""
-    token, found = None, []
+    token, commands = None, []
     for line in lines:
         command = re.match(r"\s*::([\w-]+)(?: ([^:]*(?::[^:]+)*))?::(.*)$", line) or re.search(
             r"##\[([\w-]+)()\](.*)", line
@@ -34,8 +33,8 @@ def obeyed(lines):
         token = message if name == "stop-commands" else None
         if name in ("error", "add-mask"):
             pairs = dict(pair.split("=", 1) for pair in (properties or "").split(",") if pair)
-            found.append(({key: unescaped(value, ":,") for key, value in pairs.items()}, unescaped(message)))
-    return found
+            commands.append(({key: unescaped(value, ":,") for key, value in pairs.items()}, unescaped(message)))
+    return commands
 
 
 def unescaped(text, further=""):
@@ -45,49 +44,35 @@ def unescaped(text, further=""):
     return text
 
 
-def test_an_annotation_is_one_line_and_github_reads_it_as_it_was():
+def test_a_problem_is_one_line_as_editors_and_github_read_it():
     line = HARD.for_github()
     assert len(line.splitlines()) == 1
     assert obeyed([line]) == [({"file": HARD.file, "line": "7", "title": HARD.about}, HARD.sentence)]
-
-
-def test_a_problem_is_one_line_without_what_a_terminal_obeys():
     line = Problem("steps/step_07.py", 3, "f", "a\n\x1b[31mb\t c").for_editors()
     assert line == "steps/step_07.py:3: error: f: a [31mb c"
 
 
-def test_github_obeys_nothing_that_a_step_prints(course):
-    source = find_step("w05").solution_file.read_text()
-    course.spoil("w05", MISTAKE)
-    wrong = (course.root / "steps" / "warmup_05.py").read_text()
-    course.write("w05", f"{wrong}\nfor line in {EVIL}: print(line)\n")
-    said = course.check("w05", "--github").stdout
-    for evil in EVIL:
-        assert evil in said, "a log shows it"
-    (((where, sentence),)) = obeyed(said.splitlines())
-    assert sentence.startswith(MISTAKE)
-    assert (where["file"], where["line"]) == (
-        "steps/warmup_05.py",
-        str(course.line_of("w05", f"def {where['title']}(")),
-    )
-    course.write("w05", source)
-    assert obeyed(course.check("w05", "--github").stdout.splitlines()) == [], "a pass has no annotation"
-
-
-def test_the_editors_pattern_finds_what_is_printed(course):
+def test_a_mistake_is_at_its_line_in_an_editor_and_on_github_which_obeys_nothing_that_a_step_prints(course):
     (matcher, *others) = MATCHERS
     assert all(other == matcher for other in others)
-    assert matcher["fileLocation"] == ["relative", "${workspaceFolder}"]
-    assert matcher["severity"] == "error"
     pattern = matcher["pattern"]
     course.spoil("w05", MISTAKE)
     done = course.check("step", "warmup_05", "--problems")
     assert done.returncode == 1
-    (one,) = [match for line in done.stdout.splitlines() if (match := re.search(pattern["regexp"], line))]
-    assert (course.root / one[pattern["file"]]).is_file()
-    name = one[pattern["message"]].partition(":")[0]
-    assert one[pattern["message"]].startswith(f"{name}: {MISTAKE}")
-    assert int(one[pattern["line"]]) == course.line_of("w05", f"def {name}(")
+    (problem,) = [match for line in done.stdout.splitlines() if (match := re.search(pattern["regexp"], line))]
+    assert (course.root / problem[pattern["file"]]).is_file()
+    name, _, sentence = problem[pattern["message"]].partition(": ")
+    assert sentence.startswith(MISTAKE)
+    assert int(problem[pattern["line"]]) == course.line_of("w05", f"def {name}(")
+    file = course.root / "steps" / "warmup_05.py"
+    file.write_text(f"{file.read_text()}\nfor line in {EVIL}: print(line)\n")
+    output = course.check("w05", "--github").stdout
+    assert all(evil in output for evil in EVIL), "a log shows it"
+    (annotation,) = obeyed(output.splitlines())
+    where = {"file": "steps/warmup_05.py", "line": problem[pattern["line"]], "title": name}
+    assert annotation == (where, sentence)
+    course.write("w05")
+    assert obeyed(course.check("w05", "--github").stdout.splitlines()) == [], "a pass has no annotation"
 
 
 def verdict(**fields):
