@@ -10,8 +10,6 @@ import contextlib
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import textwrap
 import time
@@ -107,18 +105,6 @@ def grade(checkout: Path, options: Options) -> int:
         print(line)
     failing = {FAIL, NOT_BEGUN} if options.steps else {FAIL}
     return int(any(grade.verdict in failing for grade in grades))
-
-
-def grade_by(course: Path) -> int:
-    """Have another clone of the course carry out this command; return its exit status.
-
-    Raises:
-        CannotGrade: it is no clone of the course.
-    """
-    if not (course / "cli" / "__main__.py").is_file():
-        raise CannotGrade(f"{course} is not a clone of this course")
-    command = [sys.executable, "-P", "-m", "cli", *sys.argv[1:]]  # -P: not the package cli that lies here
-    return subprocess.run(command, env=os.environ | {"PYTHONPATH": str(course)}, check=False).returncode
 
 
 def take(checkout: Path) -> tuple[dict[Step, str | Unreadable], list[str]]:

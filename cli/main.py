@@ -174,18 +174,15 @@ def compare(step: Step, whole: bool, anyway: bool) -> int:
 
 @main.command("grade", params=[*FORM])
 @click.argument("checkout", type=FOLDER, required=False, help="a clone with the steps; else this one")
-@click.option("--course", type=FOLDER, metavar="FOLDER", help="A clone of the course that grades instead of this one.")
 @click.option("--steps", type=Several(StepName()), metavar="STEPS", help="Only these, such as 07,w05; each must pass.")
 @click.option("--no-compile", is_flag=True, help="Stop each check after the numbers.")
 @click.option("--seed", type=int, help="Draw every second configuration from this number.")
 @click.option("--limit", type=click.FloatRange(1), default=1800.0, metavar="SECONDS", help="End a check after so long.")
-def grade_all(checkout: Path | None, course: Path | None, steps: list[Step] | None, **options: Any) -> int:
+def grade_all(checkout: Path | None, steps: list[Step] | None, **options: Any) -> int:
     """Grade every step of a checkout, of which only steps/ is taken: ./run grade ../submission"""
-    from cli.grading import CannotGrade, Options, grade, grade_by
+    from cli.grading import CannotGrade, Options, grade
 
     with refusing(CannotGrade):
-        if course and course != ROOT:
-            return grade_by(course)
         return grade(checkout or ROOT, Options(steps or (), **options))
 
 

@@ -19,16 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.authentication import AuthenticationBackend, AuthenticationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checker.course import progress
 from checker.course.blanks import blanks_of
@@ -68,16 +67,22 @@ class Pages(StaticFiles):
         return HTMLResponse(html, headers={"Content-Security-Policy": POLICY.format(nonce)})
 
 
-class KeyHolders(AuthenticationBackend):
-    """Lets those in who have the key."""
+class KeyHolders:
+    """Lets requests in that have the key.
 
-    def __init__(self, key: str) -> None:
-        self.wanted = f"Bearer {key}".encode()
+    Args:
+        app: answers them.
+        key: the key.
+    """
 
-    async def authenticate(self, conn: HTTPConnection) -> None:
-        """Raise an error unless a request has the key."""
-        if not secrets.compare_digest(conn.headers.get("authorization", "").encode(), self.wanted):
-            raise AuthenticationError("the key is missing or wrong; open the link that `./run book` prints")
+    def __init__(self, app: ASGIApp, key: str) -> None:
+        self.app, self.wanted = app, f"Bearer {key}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or that it has no key."""
+        words = "the key is missing or wrong; open the link that `./run book` prints"
+        has_key = secrets.compare_digest(dict(scope["headers"]).get(b"authorization", b""), self.wanted)
+        await (self.app if has_key else JSONResponse({"error": words}, 401))(scope, receive, send)
 
 
 class Book:
@@ -91,12 +96,12 @@ class Book:
 
     def __init__(self, html: Path, key: str, hosts: list[str]) -> None:
         self.html, self.key, self.hosts = html, key, hosts
-        self.model, self.ready_child = Model(), ReadyChild()
+        self.model, self.ready = Model(), ReadyChild()
         self.newest: Check | None = None
 
     def app(self) -> Starlette:
         """Return what answers requests."""
-        actions = (self.ready, self.beside, self.hint, self.compare, self.reset)
+        actions = (self.beside, self.hint, self.compare, self.reset)
         api = [
             Route("/standings", self.standings),
             Route("/model/{what}", self.ask, methods=["POST"]),
@@ -105,15 +110,10 @@ class Book:
             Route("/steps/{step}/check", self.check, methods=["POST"]),
             *(Route(f"/steps/{{step}}/{do.__name__}", partial(self.answer, do), methods=["POST"]) for do in actions),
         ]
-        keyed = Middleware(
-            AuthenticationMiddleware,
-            backend=KeyHolders(self.key),
-            on_error=lambda conn, error: JSONResponse({"error": str(error)}, 401),
-        )
         reasons = (HTTPException, files.Rejected, hint.NoHints, NoAnswer, OSError, UnicodeEncodeError)
         return Starlette(
             routes=[
-                Mount("/api", routes=api, middleware=[keyed]),
+                Mount("/api", routes=api, middleware=[Middleware(KeyHolders, key=self.key)]),
                 Mount("/page", StaticFiles(directory=ASSETS)),
                 Mount("/", Pages(directory=self.html, html=True)),
             ],
@@ -130,11 +130,19 @@ class Book:
         if self.newest:
             self.newest.end()
             self.newest.join()
-        self.ready_child.close()
+        self.ready.close()
 
     async def standings(self, request: Request) -> Response:
         """Answer how far each step is, and which to go on with."""
-        return JSONResponse(await run_in_threadpool(standings))
+        steps = all_steps()
+        standings = await run_in_threadpool(lambda: [standing(step) for step in steps])
+        following = next_to_do(steps)
+        answer = {
+            "steps": [{"name": now.step.name, "state": now.state, "refused": now.refused} for now in standings],
+            "done": sum(now.state == "done" for now in standings),
+            "next": {"name": following.name, "title": following.title} if following else None,
+        }
+        return JSONResponse(answer)
 
     async def ask(self, request: Request) -> Response:
         """Answer what an interactive figure asks the model."""
@@ -144,11 +152,12 @@ class Book:
 
     async def file(self, request: Request) -> Response:
         """Answer with the learner's file and how far it is; without its text if the page knows this version."""
-        step = _step(request)
+        step, known = _step(request), request.query_params.get("known")
+        if known is None:  # the page was opened, and will ask for a check
+            self.ready.prepare(step)
         file = files.read(step)
         answer = {"file": relative_path(step.learner_file), "version": file.version, "words": standing(step).words}
-        is_known = file.version == request.query_params.get("known")
-        return JSONResponse(answer if is_known else {**answer, "text": file.text})
+        return JSONResponse(answer if file.version == known else {**answer, "text": file.text})
 
     async def save(self, request: Request) -> Response:
         """Save the learner's file in place of the version that the page began from."""
@@ -178,7 +187,7 @@ class Book:
             self.newest.end()
         view = Records(tell)
         view.again, view.stopping = "check again", "another check"
-        check = self.newest = Check(Session(step, view, Options(show=show)), self.ready_child, hear)
+        check = self.newest = Check(Session(step, view, Options(show=show)), self.ready, hear)
 
         async def lines() -> AsyncIterator[bytes]:
             try:
@@ -195,11 +204,6 @@ class Book:
     async def answer(self, do: Callable[[Step, Answer], Answer], request: Request) -> Response:
         """Answer with what a function returns."""
         return JSONResponse(do(_step(request), await _body(request)))
-
-    def ready(self, step: Step, asked: Answer) -> Answer:
-        """Have a child get ready for the next check."""
-        self.ready_child.prepare(step)
-        return {}
 
     def beside(self, step: Step, asked: Answer) -> Answer:
         """Return the file on disk beside the text that the page has."""
@@ -271,21 +275,6 @@ def _save(request: Request, asked: Answer) -> dict[str, str]:
 def beside(file: files.File, text: str) -> Answer:
     """Return a file, and its lines beside those of another text."""
     return {**asdict(file), "rows": compare.rows_of(file.text.splitlines(), text.splitlines())}
-
-
-def standings() -> Answer:
-    """Return how far each step is, and which to go on with."""
-    steps = all_steps()
-    all_standings = [standing(step) for step in steps]
-    following = next_to_do(steps)
-    return {
-        "steps": [
-            {"name": now.step.name, "state": now.state, "words": now.words, "refused": now.refused}
-            for now in all_standings
-        ],
-        "done": sum(now.state == "done" for now in all_standings),
-        "next": {"name": following.name, "title": following.title} if following else None,
-    }
 
 
 async def _rejected(request: Request, error: Exception) -> Response:

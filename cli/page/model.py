@@ -2,7 +2,7 @@
 
 Steps that have passed as they are stand in for the solutions. The process starts with the first question, stays for the
 next, and is started anew when other steps have passed. It answers one question at a time, and ends when an answer takes
-too long or when nobody has asked for a while, since it takes some 300 MB.
+too long.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from play.training.plan import FIGURES, OUT
 
 COMMAND = (sys.executable, "-m", "play.widgets")
 SECONDS = (120.0, 60.0)  # for the first answer, since MAX is imported, and for another, since it may have to compile
-IDLE_SECONDS = 600.0  # without a question, after which the process ends
 MOST_BYTES = 8_000_000  # of an answer
 FIGURES_THAT_ASK = ("attention", "sampling", "cache")
 
@@ -45,19 +44,12 @@ class Model:
     Args:
         command: starts the process, but for the names of the learner's steps that it runs.
         seconds: how long the first answer may take, and another.
-        idle_seconds: how long the process stays without a question.
     """
 
-    def __init__(
-        self,
-        command: Sequence[str] = COMMAND,
-        seconds: tuple[float, float] = SECONDS,
-        idle_seconds: float = IDLE_SECONDS,
-    ) -> None:
-        self.command, self.seconds, self.idle_seconds = command, seconds, idle_seconds
+    def __init__(self, command: Sequence[str] = COMMAND, seconds: tuple[float, float] = SECONDS) -> None:
+        self.command, self.seconds = command, seconds
         self.process: Process | None = None
         self.state = ""  # identifies the texts of the steps that the process runs
-        self.rest: asyncio.TimerHandle | None = None
         self.turn = asyncio.Lock()
 
     async def ask(self, what: str, question: Answer) -> Answer:
@@ -71,11 +63,8 @@ class Model:
         if what not in FIGURES_THAT_ASK:
             raise NoAnswer("there is no such figure")
         async with self.turn:
-            if self.rest:
-                self.rest.cancel()
             steps = await run_in_threadpool(done)
             answer = await self._ask(steps, {**question, "what": what})
-            self.rest = asyncio.get_running_loop().call_later(self.idle_seconds, self._end)
         if "error" in answer:
             raise NoAnswer(str(answer["error"]))
         return {**answer, "steps": [step.name for step in steps]}
@@ -107,16 +96,11 @@ class Model:
             await self.close()
             raise NoAnswer("your steps gave no answer in time; `./run generate --mine` says more") from error
 
-    def _end(self) -> None:
+    async def close(self) -> None:
         """End the process and whatever it has started; an answer that somebody waits for does not come."""
         if self.process:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-
-    async def close(self) -> None:
-        """End the process, and wait until it has ended."""
-        self._end()
-        if self.process:
             await self.process.wait()
 
 

@@ -9,8 +9,8 @@ export async function showStandings() {
     document.querySelectorAll('#mdbook-sidebar .standing, .landing .where').forEach(old => old.remove());
     for (const { name, state, refused } of steps) {
         const words = refused ? 'last check: fail' : WORDS[state];
-        const mark = { class: 'standing', 'data-state': refused ? 'fail' : state };
-        if (words) document.querySelector(`#mdbook-sidebar a[href$="${name}.html"]`)?.append(make('span', mark, words));
+        const link = document.querySelector(`#mdbook-sidebar a[href$="${name}.html"]`);
+        if (words) link?.append(make('span', { class: 'standing' }, words));
     }
     const list = document.querySelector('.landing .begin ul');
     if (!list || steps.every(({ state }) => state == 'untouched')) return;

@@ -32,12 +32,6 @@ export class Panel {
             this.changed();
             if (draft.began != file.version) await this.safely(() => this.askWhich());
         }
-        this.section.classList.add('open');
-        new IntersectionObserver(([seen], watching) => {
-            if (!seen.isIntersecting) return;
-            watching.disconnect();
-            post(`${this.path}/ready`).catch(() => {}); // so that the first check need not wait for MAX
-        }).observe(this.section);
         this.lookLater();
     }
 
