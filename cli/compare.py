@@ -67,16 +67,6 @@ def rows_of(left: Sequence[str], right: Sequence[str], around: int = 1) -> list[
     return [("@", "…") if line.startswith("@@") else (line[0], line[1:]) for line in lines]
 
 
-def additions(step: Step, source: str) -> list[str]:
-    """Return the functions that only the learner's file has, with their lines."""
-    known = step.language.functions(step.solution_file.read_text())
-    return [
-        f"{name} (line {function.defined})"
-        for name, function in step.language.functions(source).items()
-        if name not in known
-    ]
-
-
 def compare(step: Step, *, whole: bool, anyway: bool) -> int:
     """Print the blanks that are written differently from the solution.
 
@@ -111,6 +101,4 @@ def compare(step: Step, *, whole: bool, anyway: bool) -> int:
         printer.line()
     count = len(blanks_of(step))
     printer.line(f"{count - len(different)} of {count} blanks are written as in the solution.")
-    if more := additions(step, source):
-        printer.line(f"Your file also has {', '.join(more)}.")
     return 0

@@ -18,7 +18,6 @@ from checker.course.paths import relative_path
 from checker.course.steps import Step
 from checker.session.printer import Printer, asked
 
-SECTION = re.compile(r"^## Hints\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 TIER = re.compile(r'<details class="hint">\s*<summary>(?P<title>.*?)</summary>(?P<body>.*?)</details>', re.DOTALL)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 PLAIN = Theme({"markdown.code": "bold"})
@@ -48,15 +47,13 @@ def hints_of(step: Step) -> list[Tier]:
     """Return the hints of a step, the vaguest first.
 
     Raises:
-        NoHints: there is no chapter, or it has no hints.
+        NoHints: there is no chapter.
     """
     try:
-        section = SECTION.search(step.chapter.read_text(encoding="utf-8"))
+        text = step.chapter.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise NoHints(f"{relative_path(step.chapter)}, where the hints are, is missing") from error
-    tiers = list(TIER.finditer(section[1] if section else ""))
-    if not tiers:
-        raise NoHints(f"{relative_path(step.chapter)} has no hints")
+    tiers = list(TIER.finditer(text))
     return [
         Tier(number, len(tiers), re.sub(r"^Hint \d+ of \d+: *", "", " ".join(tier["title"].split())), tier["body"])
         for number, tier in enumerate(tiers, start=1)

@@ -231,7 +231,6 @@ class Book:
         return {
             "differences": [asdict(difference) for difference in compare.differences(step, source)],
             "count": len(blanks_of(step)),
-            "additions": compare.additions(step, source),
         }
 
     def reset(self, step: Step, asked: Answer) -> Answer:

@@ -2,8 +2,7 @@
 
 The verdict on the numbers need not wait for MAX to be imported: the child was started before the save and has already
 imported it (``cli.checking``). A save during a check restarts it. When the file of another step is saved, that step is
-followed. After a pass the key n goes on to the next step that is not done, while MAX compiles the last one; without a
-terminal, which has no keys, ``watch`` goes on by itself.
+followed. After a pass the key n goes on to the next step that is not done, while MAX compiles the last one.
 """
 
 from __future__ import annotations
@@ -70,7 +69,6 @@ class Watch:
         self.offered: Callable[[], None] | None = None  # what the key y would do
         self.typed: str | None = None  # what has been typed of a step's name after an l
         self.is_over = False
-        self.is_last = False  # without keys: it is over when nothing is being compiled any more
         self.keys: dict[str, Callable[[], None]] = {
             "h": self.hint,
             "s": self.show_numbers,
@@ -84,9 +82,9 @@ class Watch:
         }
 
     def follow(self) -> int:
-        """Check at every save until the learner quits or, without keys, nothing is left; return the exit status."""
+        """Check at every save until the learner quits; return the exit status."""
         self.check()
-        while not (self.is_over or (self.is_last and not self.compiling)):
+        while not self.is_over:
             match take(self.inputs, LOOK_SECONDS):
                 case Pressed(key):
                     self.press(key)
@@ -107,7 +105,7 @@ class Watch:
             if before:  # a pass stays, not compiled
                 before.end()
                 before.join()
-        self.seen, self.to_show, self.is_last = self.settled(), "", False
+        self.seen, self.to_show = self.settled(), ""
         self.printer.close()
         self.printer = Printer(blank.label for blank in blanks_of(self.step))
         self.printer.again = "save"
@@ -146,17 +144,12 @@ class Watch:
             self.printer.line(f"\n{in_one_line(check.session)}")
 
     def go_on(self, *, has_passed: bool) -> None:
-        """Say what can be done now; without keys, go on to the next step by itself."""
-        coming = self.step_after()
-        if has_passed and coming and not self.has_keys:
-            self.printer.line(f"\nOn to {relative_path(coming.learner_file)}.\n")
-            return self.go_to(coming)
+        """Say what can be done now."""
         if has_passed:
+            coming = self.step_after()
             on = f"Press n for {coming.task}, {coming.title}." if coming else "No other step is left to do."
             self.printer.line(f"\n{self.step.task} is done. {on}")
-        self.is_last = has_passed and not self.has_keys
-        if not self.is_last:
-            self.say_keys()
+        self.say_keys()
 
     def say_keys(self) -> None:
         """Say what is watched, and which keys there are."""
@@ -179,8 +172,6 @@ class Watch:
         now = look(self.step.learner_file)
         has_other_text = now is not None and (self.seen is None or now[1] != self.seen[1])
         if has_other_text if self.running else now != self.seen:
-            if self.running and not self.has_keys:
-                self.printer.line("\nSaved again: this check is abandoned.\n")
             return self.check()
         saved = [step for step in all_steps() if step.learner_file.name in names and step != self.step]
         if len(saved) == 1 and standing(saved[0]).state not in ("untouched", "missing"):  # it was not reset
@@ -194,10 +185,10 @@ class Watch:
         self.check()
 
     def step_after(self) -> Step | None:
-        """Return the next step that is not done; without keys, only a later one."""
+        """Return the next step that is not done."""
         steps = all_steps()
         at = steps.index(self.step)
-        return first_to_do(steps[at + 1 :] + (steps[:at] if self.has_keys else []))
+        return first_to_do(steps[at + 1 :] + steps[:at])
 
     def step_before(self) -> Step | None:
         """Return the step before this one."""

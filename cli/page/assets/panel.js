@@ -257,16 +257,14 @@ export class Panel {
 
     async compare(isSure = false) {
         if (!await this.save()) return;
-        const { ask: question, differences, count, additions } =
-            await post(`${this.path}/compare`, { sure: isSure });
+        const { ask: question, differences, count } = await post(`${this.path}/compare`, { sure: isSure });
         if (question) return this.confirm(question, 'Show it', () => this.compare(true));
         this.help.replaceChildren(
             ...differences.flatMap(({ name, line, rows }) => [
                 make('h3', {}, make('code', {}, name), line ? `, line ${line}` : ' is not in your file'),
                 comparison('yours', 'solution', rows),
             ]),
-            make('p', {}, `${count - differences.length} of ${count} blanks are written as in the solution.`),
-            additions.length ? make('p', {}, `Your file also has ${additions.join(', ')}.`) : '');
+            make('p', {}, `${count - differences.length} of ${count} blanks are written as in the solution.`));
     }
 
     reset() {
