@@ -110,25 +110,14 @@ def chat(**options: Any) -> None:
 @click.option("--no-key", is_flag=True, help="Let other machines ask without a key.")
 @device_option
 @click.option("--batch", type=click.IntRange(1), default=Options.batch, help="Texts that run at once.")
-@click.option(
-    "--queue", type=click.IntRange(0), default=Options.queue, help="Texts that wait; the next is answered 429."
-)
-@click.option(
-    "--time-limit", type=click.FloatRange(1, DAY), default=Options.time_limit, help="Seconds a request may take."
-)
-@click.option(
-    "--grace",
-    type=click.FloatRange(0, DAY),
-    default=Options.grace,
-    help="Seconds to finish in, after SIGTERM or Ctrl-C.",
-)
+@click.option("--queue", type=click.IntRange(0), default=Options.queue, help="Texts that wait; the next gets 429.")
+@click.option("--time-limit", type=click.FloatRange(1, DAY), default=Options.time_limit, help="Seconds for a request.")
+@click.option("--grace", type=click.FloatRange(0, DAY), default=Options.grace, help="Seconds to finish in at the end.")
 @click.option("--restart", is_flag=True, help="Start the model again if its process ends.")
 @click.option("--no-prefix-cache", is_flag=True, help="Compute every prompt anew, even if one began in the same way.")
 @click.option("--kernels", is_flag=True, help="Run linear layers by the kernel of play/kernels.")
 @quantize_option
-@click.option(
-    "--replicas", type=click.IntRange(1), default=1, help="How many servers share the requests, by Ray Serve."
-)
+@click.option("--replicas", type=click.IntRange(1), default=1, help="How many servers share the requests, by Ray.")
 @click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
 @click.option("--verbose", is_flag=True, help="Show MAX's own log.")
 def serve(**options: Any) -> int:
