@@ -71,13 +71,13 @@ class StepName(click.ParamType):
 class Several(click.ParamType):
     """One or more values, with commas between them."""
 
-    def __init__(self, one: click.ParamType) -> None:
-        self.one, self.name = one, f"{one.name},…"
+    def __init__(self, kind: click.ParamType) -> None:
+        self.kind, self.name = kind, f"{kind.name},…"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> list[Any]:
         """Return the values as a list."""
         parts = value.split(",") if isinstance(value, str) else value
-        return [self.one.convert(part, param, context) for part in parts]
+        return [self.kind.convert(part, param, context) for part in parts]
 
 
 def teller() -> Callable[[str], None]:

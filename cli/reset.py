@@ -35,8 +35,8 @@ def reset(steps: list[Step], *, sure: bool) -> None:
         return
     try:
         for step in touched:
-            file, kept = relative_path(step.learner_file), begin_again(step)
-            printer.line(f"Your {file} is kept as {relative_path(kept)}." if kept else f"{file} was missing.")
+            file, copy = relative_path(step.learner_file), begin_again(step)
+            printer.line(f"Your {file} is kept as {relative_path(copy)}." if copy else f"{file} was missing.")
             printer.line(f"{file} is the skeleton again.")
         for step in steps:
             progress.forget(step)
@@ -54,7 +54,7 @@ def begin_again(step: Step) -> Path | None:
         OSError: the file cannot be kept or written.
     """
     path = step.learner_file
-    kept = keep(path) if path.is_file() else None
+    copy = keep(path) if path.is_file() else None
     path.parent.mkdir(exist_ok=True)
     path.write_text(expected(step), encoding="utf-8")
-    return kept
+    return copy

@@ -13,13 +13,13 @@ STYLES = {"done": "green", "untouched": "dim", "missing": "yellow"}
 def list_all(printer: Printer, current: Step | None = None) -> None:
     """Print a line for every step, with an arrow at ``current``, and how many are done."""
     standings = [standing(step) for step in all_steps()]
-    width = max(len(one.words) for one in standings)
-    for one in standings:
-        mark = ">" if one.step == current else " "
-        about = "" if printer.console.width < width + 40 else f"  {one.step.title}"
-        style = STYLES.get(one.state, "yellow")
-        printer.styled(f"{mark} {one.step.task}  ", (f"{one.words:<{width}}", style), about)
-    done = sum(one.state == "done" for one in standings)
+    width = max(len(now.words) for now in standings)
+    for now in standings:
+        mark = ">" if now.step == current else " "
+        about = "" if printer.console.width < width + 40 else f"  {now.step.title}"
+        style = STYLES.get(now.state, "yellow")
+        printer.styled(f"{mark} {now.step.task}  ", (f"{now.words:<{width}}", style), about)
+    done = sum(now.state == "done" for now in standings)
     printer.line(f"\n{done} of {len(standings)} done.")
 
 

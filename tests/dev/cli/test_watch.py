@@ -147,19 +147,6 @@ def test_every_check_has_a_child_of_its_own_that_was_started_before(course, watc
     assert "a claim that was added" in " ".join(terminal.expect(READY).split())
 
 
-def test_a_child_that_is_started_before_has_seen_no_answer(course):
-    """Of the solutions, it has imported those that a learner's file may import, and no other."""
-    script = """\
-import sys
-from checker.claims import worker
-from checker.course.steps import find_step
-worker.prepare_ahead(find_step(sys.argv[1]), lambda what, seconds: None)
-print(*sorted(name for name in sys.modules if name.startswith(("solutions.", "graded."))))
-"""
-    for task, seen in (("w03", ""), ("s07", "solutions.solution_01")):
-        assert course.python("-c", script, task).stdout.splitlines()[-1:] == [seen]
-
-
 # ---------------------------------------------------------------- keys
 
 

@@ -90,12 +90,12 @@ def serve(course: Course, *arguments: str, environment: dict[str, str] | None = 
     )
     assert server.stderr is not None
     try:
-        printed, found = [], None
-        while not found:
+        printed, link = [], None
+        while not link:
             printed.append(server.stderr.readline())
             assert printed[-1], "".join(printed)
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/#key=(\S+)", printed[-1])
-        yield Site(course, server, int(found[1]), found[2])
+            link = re.search(r"http://127\.0\.0\.1:(\d+)/#key=(\S+)", printed[-1])
+        yield Site(course, server, int(link[1]), link[2])
     finally:
         for number, seconds in ((signal.SIGINT, 10), (signal.SIGKILL, None)):
             if server.poll() is None:

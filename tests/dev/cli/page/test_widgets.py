@@ -259,7 +259,7 @@ def test_the_loss_of_every_evaluation_is_shown(open_widget):
         before = step
     assert rows(widget) == expected
     slide(widget, Evaluation=11)
-    (sample,) = (one for one in training.history.samples if one["step"] == 500)
+    (sample,) = (text for text in training.history.samples if text["step"] == 500)
     assert widget.locator("pre").inner_text() == f"after step 500:\n{sample['text']}".rstrip()
 
 
