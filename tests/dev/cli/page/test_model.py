@@ -13,6 +13,8 @@ from checker.course.steps import find_step
 from cli.page import model
 from cli.page.model import Model, NoAnswer
 
+pytestmark = pytest.mark.slow  # needs Starlette
+
 ECHO = (
     "for line in sys.stdin: tell(json.dumps({'asked': json.loads(line), 'steps run': sys.argv[1:], 'by': os.getpid()}))"
 )
