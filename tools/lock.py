@@ -35,16 +35,16 @@ def write_requirements() -> int:
         return 2
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras, groups = stated["project"]["optional-dependencies"], stated["dependency-groups"]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
         shutil.copy(ROOT / "pyproject.toml", folder)
         try:
             uv(folder, ["uv", "lock"])
-            packages = [one["name"] for one in tomllib.loads((folder / "uv.lock").read_text())["package"]]
-            prune = [f"--prune={one}" for one in packages if GPU_ONLY.match(one)]
-            pinned = {one: uv(folder, [*EXPORT, *prune, f"--extra={one}"]) for one in extras}
-            pinned["learn"] = uv(folder, [*EXPORT, *prune])
-            pinned |= {one: uv(folder, [*EXPORT, *prune, f"--only-group={one}"]) for one in groups}
+            names = [package["name"] for package in tomllib.loads((folder / "uv.lock").read_text())["package"]]
+            export = [*EXPORT, *(f"--prune={name}" for name in names if GPU_ONLY.match(name))]
+            pinned = {"learn": uv(folder, export)}
+            pinned |= {extra: uv(folder, [*export, f"--extra={extra}"]) for extra in extras}
+            pinned |= {group: uv(folder, [*export, f"--only-group={group}"]) for group in groups}
         except subprocess.CalledProcessError as error:
             return error.returncode  # uv has said why
     for environment, lines in pinned.items():

@@ -359,13 +359,13 @@ def step_17() -> Record:
     One token of the norm hardly varies, so that epsilon matters. GELU's inputs reach where the two GELUs differ most.
     """
     eps = AWKWARD["layer_norm_epsilon"]
-    given = {
+    parts = {
         "linear": {"x": values("linear x", 2, 7, 15), "weight": values("weight", 22, 15), "bias": values("bias", 22)},
         "gelu": {"x": 2 * values("gelu x", 2, 7, 22)},
         "norm": {"x": 2 * values("norm x", 2, 7, 15) + 3, "weight": values("gain", 15), "bias": values("offset", 15)},
         "embedding": {"table": values("table", 37, 15)},
     }
-    given["norm"]["x"][0, 3] = 0.7 + 0.01 * values("hardly varies", 15)
+    parts["norm"]["x"][0, 3] = 0.7 + 0.01 * values("hardly varies", 15)
     input_ids = token_ids("embedded", 2, 7)
     input_ids[1, [2, 5]] = input_ids[0, 4]  # one token three times
     forward: dict[str, Callable[..., torch.Tensor]] = {
@@ -375,7 +375,7 @@ def step_17() -> Record:
         "embedding": lambda table: torch.nn.functional.embedding(torch.from_numpy(input_ids), table),
     }
     record = recorded({}) | {"embedding/input_ids": input_ids}
-    for part, arrays in given.items():
+    for part, arrays in parts.items():
         leaves = {name: torch.from_numpy(array).requires_grad_() for name, array in arrays.items()}
         result = forward[part](*leaves.values())
         record[f"{part}/grad"] = values(f"{part} grad", *result.shape)
@@ -466,8 +466,7 @@ def step_19() -> Record:
     output = model(**batch)
     for hook in hooks:
         hook.remove()
-    kept = [*states, output.logits]
-    for tensor in kept:
+    for tensor in (*states, output.logits):
         tensor.retain_grad()
     output.loss.backward()
     record = recorded(weights, sizes) | {"input": input_ids, "labels": labels, "loss": output.loss.detach().numpy()}
@@ -547,8 +546,8 @@ def step_20() -> Record:
         load(model, weights | {"lm_head.weight": weights["transformer.wte.weight"]})
         record |= {f"{prefix}sizes/{name}": np.array(value) for name, value in sizes.items()}
         curve = trained(model, *(torch.from_numpy(array).flatten(0, 1) for array in (input_ids, labels)))
-        kept = ["weights_0/", "sums_1/", "weights_1/", "weights_20/", "losses", "norms"] if prefix else [""]
-        record |= {f"{prefix}{name}": array for name, array in curve.items() if name.startswith(tuple(kept))}
+        beginnings = ("weights_0/", "sums_1/", "weights_1/", "weights_20/", "losses", "norms") if prefix else ""
+        record |= {f"{prefix}{name}": array for name, array in curve.items() if name.startswith(beginnings)}
     return record
 
 
@@ -569,8 +568,8 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record
 
     def keep(kind: str, step: int, arrays: dict[str, torch.Tensor]) -> None:
         for name, array in arrays.items():
-            kept = (array.T if name.endswith(CONV1D) else array).detach().numpy().copy()
-            record[f"{kind}_{step}/{name}"] = np.ascontiguousarray(kept)
+            laid_out = (array.T if name.endswith(CONV1D) else array).detach().numpy().copy()
+            record[f"{kind}_{step}/{name}"] = np.ascontiguousarray(laid_out)
 
     keep("weights", 0, named)
     for step in range(1, TRAINED_STEPS + 1):
@@ -627,12 +626,12 @@ def step_21() -> Record:
 IN_BLOCKS: dict[str, Any] = AWKWARD | {"n_embd": 96, "n_layer": 2, "n_inner": 160}
 
 
-def blocks_at_random(name: str, rows: int, kept: str) -> Array:
+def blocks_at_random(name: str, rows: int, format: str) -> Array:
     """Return bytes of one block to a row, as no quantizer made them, with scales that are small numbers."""
-    kind = gguf.GGMLQuantizationType[kept]
+    kind = gguf.GGMLQuantizationType[format]
     _, size = gguf.GGML_QUANT_SIZES[kind]
     blocks = np.random.RandomState(np.frombuffer(name.encode(), np.uint8)).randint(0, 256, (rows, size), dtype=np.uint8)
-    for at in {"Q4_K": (0, 2), "Q6_K": (size - 2,)}[kept]:
+    for at in {"Q4_K": (0, 2), "Q6_K": (size - 2,)}[format]:
         scales = np.abs(values(f"{name} {at}", rows, 1)) / 100
         blocks[:, at : at + 2] = scales.astype(np.float16).view(np.uint8)
     return blocks
@@ -647,19 +646,19 @@ def step_22() -> Record:
     record = {f"config/{name}": np.array(value) for name, value in IN_BLOCKS.items()}
     record["matrix"] = values("blocks", 5, 96) * 10 ** values("sizes of rows", 5, 1)
     record["input"] = token_ids("model in blocks", 2, 7)
-    for kept in ("Q8_0", "Q4_0"):
-        kind = gguf.GGMLQuantizationType[kept]
-        record[kept] = gguf.quantize(record["matrix"], kind)
-        record[f"{kept}_numbers"] = gguf.dequantize(record[kept], kind)
+    for format in ("Q8_0", "Q4_0"):
+        kind = gguf.GGMLQuantizationType[format]
+        record[format] = gguf.quantize(record["matrix"], kind)
+        record[f"{format}_numbers"] = gguf.dequantize(record[format], kind)
         model, weights = seeded_model(hugging_face_config(**IN_BLOCKS))
         for name, array in weights.items():
             if array.ndim == 2 and "wpe" not in name:
                 weights[name] = gguf.dequantize(gguf.quantize(array, kind), kind)
         load(model, weights)
-        record[f"{kept}_logits"] = model(torch.from_numpy(record["input"])).logits.numpy()
-    for kept in ("Q4_K", "Q6_K"):
-        record[kept] = blocks_at_random(kept, 7, kept)
-        record[f"{kept}_numbers"] = gguf.dequantize(record[kept], gguf.GGMLQuantizationType[kept])
+        record[f"{format}_logits"] = model(torch.from_numpy(record["input"])).logits.numpy()
+    for format in ("Q4_K", "Q6_K"):
+        record[format] = blocks_at_random(format, 7, format)
+        record[f"{format}_numbers"] = gguf.dequantize(record[format], gguf.GGMLQuantizationType[format])
     return record
 
 

@@ -134,6 +134,11 @@ def notes(results: Result) -> str:
     return "\n".join(f"- {name}: {result['note']}." for name, result in results.items() if "note" in result) or "- None"
 
 
+def logs(reasons: Mapping[str, str], none: str) -> str:
+    """Return what was not timed, each with a reason or the end of a log, as Markdown; ``none`` if all of it was."""
+    return "\n\n".join(f"{what}:\n\n```text\n{why.strip()}\n```" for what, why in reasons.items()) or none
+
+
 # ---------------------------------------------------------------- files of figures
 
 

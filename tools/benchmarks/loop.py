@@ -201,12 +201,12 @@ def run(parts: Sequence[str], cold: bool, rounds: int, out: Path | None) -> None
         times = take_turns(timers, rounds, lambda what: timers[what]())
         result["worst"] = {what: round(max(some), 3) for what, some in times.items()}
         if cold:
-            first, kept = course_with(RIGHT, folder / "first"), folder / "everything"
+            first, cache = course_with(RIGHT, folder / "first"), folder / "everything"
             taken = seconds_until(NUMBERS, CHECK, first, XDG_CACHE_HOME=str(folder / "cold"))
             times["the very first numeric verdict, nothing cached"] = [taken]
-            taken = seconds_until("", task_arguments("warm"), ROOT, XDG_CACHE_HOME=str(kept))
+            taken = seconds_until("", task_arguments("warm"), ROOT, XDG_CACHE_HOME=str(cache))
             times["all steps compiled by `./run warm`, nothing cached"] = [taken]
-            size = sum(file.stat().st_size for file in kept.rglob("*") if file.is_file())
+            size = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
             result["megabytes kept"] = round(size / 1e6)
     result["seconds"] = {what: median(some) for what, some in times.items()}
     if imported := result["seconds"].get(IMPORT):

@@ -84,14 +84,14 @@ def by_processor(results: Result) -> str:
 
 def failed(results: Result) -> str:
     """Return the log of everything that could not be timed, as Markdown."""
-    logs = [
-        f"{SIZES[size].name}, {way}, on {name} failed:\n\n```text\n{why.strip()}\n```"
+    reasons = {
+        f"{SIZES[size].name}, {way}, on {name} failed": why
         for name, result in results.items()
         for size, part in result["parts"].items()
         for way, why in part["failed"].items()
         if f"{way}, ms" not in part["rows"][0]
-    ]
-    return "\n\n".join(logs) or "Each of them ran on every processor."
+    }
+    return harness.logs(reasons, "Each of them ran on every processor.")
 
 
 def run(only: Sequence[str], rounds: int, out: Path | None) -> None:

@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 import urllib.request
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -134,9 +134,9 @@ def presidents(files: dict[str, bytes]) -> str:
 
 def unwrap(lines: list[str]) -> str:
     """Join the lines of each paragraph; an indented line, as of verse, stays. Marks of italics are left out."""
-    paragraphs: Iterator[str] = iter(re.split(r"\n\s*\n", "\n".join(lines)))
-    joined = (re.sub(r"\n(?!\s)", " ", one.strip("\n")) for one in paragraphs)
-    text = "\n\n".join(re.sub(r"\n\s+", "\n", one).strip() for one in joined if one.strip()) + "\n"
+    paragraphs = re.split(r"\n\s*\n", "\n".join(lines))
+    joined = (re.sub(r"\n(?!\s)", " ", paragraph.strip("\n")) for paragraph in paragraphs)
+    text = "\n\n".join(re.sub(r"\n\s+", "\n", paragraph).strip() for paragraph in joined if paragraph.strip()) + "\n"
     return text.replace("--", "—").replace("_", "")
 
 

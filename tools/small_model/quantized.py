@@ -46,7 +46,7 @@ def ways(weights: Weights) -> Iterator[tuple[str, str, dict[str, Stored], dict[s
     yield "F32", "float32", plain, plain
     for format in BYTES:
         stored = quantize_weights(weights, format)
-        yield format, "float32", stored, {name: Stored(numbers_of(one), "F32") for name, one in stored.items()}
+        yield format, "float32", stored, {name: Stored(numbers_of(weight), "F32") for name, weight in stored.items()}
         if format in MULTIPLIED:
             yield format, "MAX's", stored, stored
 
@@ -92,7 +92,7 @@ def evaluate(folder: Path = SMALL_MODEL, texts: list[str] | None = None) -> Iter
             logits = logits_of(config, multiplied)
         right = right or logits
         bits, divergence, same = measured(text, right, logits)
-        megabytes = sum(one.data.nbytes for one in stored.values()) / 1e6
+        megabytes = sum(weight.data.nbytes for weight in stored.values()) / 1e6
         figures = {"megabytes": megabytes, "bits_per_byte": bits, "divergence": divergence, "same": same}
         yield {"format": format, "product": product} | figures
 

@@ -79,8 +79,8 @@ class Surveyed:
     @property
     def refused(self) -> str:
         """Which claims fail, and why."""
-        said = [f"{claim}: {self.reasons[claim]}" for claim, verdict in self.verdicts.items() if verdict != PASS]
-        return "" if self.accepted else "; ".join(said) or "no claim was made"
+        failing = [f"{claim}: {self.reasons[claim]}" for claim, verdict in self.verdicts.items() if verdict != PASS]
+        return "" if self.accepted else "; ".join(failing) or "no claim was made"
 
     def problem(self, mistakes: Collection[str]) -> str:
         """Return what the check got wrong about it, if it makes these mistakes, or nothing."""

@@ -190,6 +190,8 @@ def test_a_server_is_asked_by_each_number_of_clients(monkeypatch, tmp_path, caps
     (tmp_path / "server.py").write_text(SERVER)
     servers = {"max": [sys.executable, str(tmp_path / "server.py")], "transformers": ["false"]}
     monkeypatch.setattr(serving, "SERVERS", servers)
+    with serving.running("max", SMALL_MODEL) as place:
+        assert serving.ask(place, "a", 3) == 3
     serving.run(["max"], [1, 2], 1, 0.3, 3, False, tmp_path / "figures.json")
     (rates,) = json.loads((tmp_path / "figures.json").read_text())["tokens a second"]["moby-dick"].values()
     assert list(rates) == ["1", "2"]

@@ -74,20 +74,20 @@ DEB = deb(debian_binary=b"2.0", data_tar_xz=tar("w:xz", {"./b.txt": b"2"}))
 def test_texts_are_written_beside_where_they_are_from_and_only_if_they_are_the_pinned_ones(monkeypatch, tmp_path):
     monkeypatch.setattr(period_texts, "from_npm", lambda package: {"some@1.0": TGZ}[package])
     monkeypatch.setattr(period_texts, "from_debian", lambda path: {"s/some.deb": DEB}[path])
-    digests, told = [hashlib.sha256(data).hexdigest() for data in (TGZ, DEB)], []
+    digests, lines = [hashlib.sha256(data).hexdigest() for data in (TGZ, DEB)], []
     sources = {
         "one": Source("Speeches", "some", "1.0", digests[0], "free", lambda files: f"ü{files['package/a.txt']}"),
         "two": Source("Verse", "s/some.deb", "2.0", digests[1], "shared", lambda files: f"o{files['./b.txt']}"),
     }
     monkeypatch.setattr(period_texts, "SOURCES", sources)
-    fetch_all(tmp_path / "new" / "texts", told.append)
+    fetch_all(tmp_path / "new" / "texts", lines.append)
     written = {file.name: file.read_text(encoding="utf-8") for file in (tmp_path / "new" / "texts").iterdir()}
     assert written == {
         "one.txt": "üb'1'",
         "two.txt": "ob'2'",
         "SOURCES": "one.txt: Speeches, from some 1.0. free\n\ntwo.txt: Verse, from s/some.deb 2.0. shared\n",
     }
-    assert [line.partition(": ")[2] for line in told] == ["6 bytes of Speeches", "5 bytes of Verse"]
+    assert [line.partition(": ")[2] for line in lines] == ["6 bytes of Speeches", "5 bytes of Verse"]
     for name, version in (("some", "1.0"), ("s/some.deb", "2.0")):
         monkeypatch.setattr(period_texts, "SOURCES", {"one": Source("a", name, version, "0" * 64, "free", presidents)})
         with pytest.raises(OSError, match=rf"^{name} {version} has another checksum, [0-9a-f]{{64}}$"):

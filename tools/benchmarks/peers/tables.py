@@ -96,7 +96,7 @@ def versions(results: Result) -> str:
 
 def not_timed(results: Result) -> str:
     """Return what was not timed and why, a reason or the end of a log, as Markdown."""
-    reasons: dict[str, str] = {
+    reasons = {
         f"{title} on {name}": why
         for name, result in results.items()
         for part, rows in result["parts"].items()
@@ -104,7 +104,7 @@ def not_timed(results: Result) -> str:
         for title, why in row["failed"].items()
         if row[PARTS[part].unit].get(title) is None
     }
-    return "\n\n".join(f"{title}:\n\n```text\n{why}\n```" for title, why in reasons.items()) or "All of it was timed."
+    return harness.logs(reasons, "All of it was timed.")
 
 
 def as_markdown(results: Result) -> str:
