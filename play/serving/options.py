@@ -18,8 +18,6 @@ from play.own_steps import use_mine
 #: The environment variable that tells the processes of MAX and Ray what :func:`of_the_model` returns there, as JSON.
 OF_THE_MODEL = "GPT2_SERVED"
 
-#: At most, of a text that waits, in all processes of a server; ``tests/dev/play/test_serve.py`` measures it.
-WAITING_MB = 0.25
 LARGEST_BODY = 1 << 20  # bytes; a full context of tokens has a few thousand
 BODY_SECONDS = 30.0  # in which all of it must have come
 
@@ -40,7 +38,7 @@ class Options:
     port: int = 0
     device: str = "cpu"
     batch: int = 32  # texts that run at once
-    queue: int = 256  # texts that wait; each takes less than WAITING_MB
+    queue: int = 256  # texts that wait
     time_limit: float = 600  # seconds that a request may take
     grace: float = 30  # seconds that running requests have once a signal asks the server to end
     restart: bool = False  # start the model again when its process ends

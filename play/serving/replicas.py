@@ -42,7 +42,8 @@ class Replica:
         tell: says how far along it is.
     """
 
-    async def __init__(self, options: Options, keys: Keys | None, tell: Tell) -> None:  # type: ignore[misc]  # Ray awaits it
+    # Ray awaits it
+    async def __init__(self, options: Options, keys: Keys | None, tell: Tell) -> None:  # type: ignore[misc]
         choose_modules()
         from play.serving.max.server import Served
 

@@ -22,7 +22,7 @@ from checker.course.steps import find_step
 from checker.numeric.tolerance import TOLERANCE
 from cli import finished
 from cli.doctor import NEEDED_GB as needed_gb
-from play.serving.options import BODY_SECONDS, LARGEST_BODY, WAITING_MB
+from play.serving.options import BODY_SECONDS, LARGEST_BODY
 from solutions.solution_01 import GPT2Config
 from tools.benchmarks.bench import MOST_TOKENS
 from tools.book_maker.values.arithmetic import (
@@ -88,7 +88,6 @@ serving = _json(f"{FIGURES}/serve.json")
 #: The options of ``./run serve`` as they are if nothing is said, and what it takes of a request's body.
 serve_defaults = {option.name: option.default for option in finished.serve.params}
 largest_body, body_seconds = LARGEST_BODY, BODY_SECONDS
-waiting_mb = WAITING_MB
 
 #: How well the small model of this course reads (``tools/small_model/evaluate.py``).
 evaluation = _json("models/moby-dick/evaluation.json")

@@ -14,9 +14,7 @@ FEW = dataclasses.replace(LIMITS, most_choices=3)
 WITHOUT_EFFECT = dict(
     frequency_penalty=0, presence_penalty=-0.0, repetition_penalty=1.0, min_tokens=0, min_p=0.0, user="Ahab"
 )
-NULL = dict.fromkeys(
-    ["max_tokens", "stop", "stream", "ignore_eos", "top_p", "user", "stream_options", "seed", "logprobs"]
-)
+NULL = dict.fromkeys(["max_tokens", "stop", "stream", "top_p", "user", "stream_options", "seed", "logprobs"])
 
 
 def request(limits=LIMITS, **fields):
