@@ -17,14 +17,6 @@ from checker.course.static import read_statically
 from checker.course.steps import SERVER, Step, find_step, steps_up_to
 
 
-class NotWritten(ValueError):
-    """Steps that were asked for are not complete; the message names them."""
-
-
-class CheckFailed(ValueError):
-    """The last check of steps that were asked for failed; the message names them."""
-
-
 def incomplete(steps: Sequence[Step]) -> list[Step]:
     """Return the steps whose learner's file is missing, is not Python, or has blanks to write."""
 
@@ -89,20 +81,19 @@ def use_mine(*, fill_in: bool, anyway: bool, last: str = SERVER, more: Sequence[
         What to say first: for which steps the reference stands in, and which no check has passed.
 
     Raises:
-        NotWritten: steps are not complete, and ``fill_in`` is false.
-        CheckFailed: the last check of a step failed, and ``anyway`` is false.
+        ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
     steps = [*steps_up_to(last), *map(find_step, more)]
     missing = incomplete(steps)
     if missing and not fill_in:
         names = ", ".join(step.task for step in missing)
-        raise NotWritten(
+        raise ValueError(
             f"these steps are not written yet: {names}. Write them, or add --fill-in to let the reference stand in"
         )
     standings = [standing(step) for step in steps if step not in missing]
     failed = [its.step.task for its in standings if its.refused]
     if failed and not anyway:
-        raise CheckFailed(
+        raise ValueError(
             f"the last check of {', '.join(failed)} failed; `./run {failed[0]}` says why. "
             "Add --anyway to run them regardless"
         )

@@ -26,8 +26,7 @@ def prepared(
     :func:`play.own_steps.use_mine`.
 
     Raises:
-        NotWritten: steps are not complete, and the reference may not stand in.
-        CheckFailed: the last check of a step failed, and it may not run anyway.
+        ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
     for sentence in use_mine(fill_in=fill_in, anyway=anyway, last=last, more=more) if mine else []:
         tell(sentence)

@@ -26,9 +26,8 @@ def serve(tell: Tell, **chosen: Any) -> int:
     Raises:
         CannotServe: MAX's server is missing or another version, options exclude each other, the port is taken, or there
             is no such device.
-        NotWritten: steps are not complete, and the reference may not stand in.
-        CheckFailed: the last check of a step failed, and it may not run anyway.
-        ValueError: the checkpoint cannot be found or read, or Mojo cannot compile the kernels.
+        ValueError: steps are not complete, or the last check of one failed, and no option allows it; or the checkpoint
+            cannot be found or read, or Mojo cannot compile the kernels.
     """
     check_version()
     options = Options(**chosen)

@@ -10,7 +10,7 @@ blocks of keys and of queries as in Dao et al., "FlashAttention" (2022).
 from std.math import iota, sqrt
 from std.memory import stack_allocation
 
-from .vectors import BLOCK, LOG2_E, ROWS, WIDTH, Floats, Vector, exp2, log2_of, sums_of_products, transpose, turn_rows
+from .vectors import BLOCK, LOG2_E, ROWS, WIDTH, Floats, Vector, exp2, sums_of_products, transpose, turn_rows
 
 comptime KEYS = 64  # per step of the online softmax
 comptime MASKED = Float32(-1e30)  # a score that no other is below; finite, so that differences are numbers
@@ -221,7 +221,10 @@ def attend_row[depth: Int](
             comptime for part in range(parts):
                 sums[j] = row.unsafe_load[width=width](part * width).fma(queries[part], sums[j])
         var visible = iota[DType.int32, keys]().lt(Int32(end - k))
-        var scores = visible.select(sums_of_rows(sums), MASKED)
+        var products = Keys(0)
+        comptime for j in range(keys):
+            products[j] = sums[j].reduce_add()
+        var scores = visible.select(products, MASKED)
         var now = max(highest, Keys(scores.reduce_max()))
         var correction = exp2(highest - now)
         highest = now
@@ -236,24 +239,6 @@ def attend_row[depth: Int](
     var factor = 1 / total.reduce_add() if start < end else Float32(0)
     comptime for part in range(parts):
         output.unsafe_store(part * width, result[part] * factor)
-
-
-@always_inline
-def sums_of_rows[width: Int, rows: Int](numbers: Array[SIMD[DType.float32, width], rows]) -> SIMD[DType.float32, rows]:
-    """Add up each of the rows; both sizes are powers of two, and no row is shorter than there are rows."""
-    comptime if rows < width:  # halves on top of each other
-        comptime half = width // 2
-        var folded = Array[SIMD[DType.float32, half], rows](fill=0)
-        comptime for i in range(rows):
-            folded[i] = numbers[i].slice[half, offset=0]() + numbers[i].slice[half, offset=half]()
-        return sums_of_rows(folded)
-    var left = numbers.copy()
-    comptime rounds = log2_of(rows)
-    comptime for turn in range(rounds):  # neighbors are added, which leaves half as many rows
-        comptime for i in range(rows >> (turn + 1)):
-            var both = left[2 * i].join(left[2 * i + 1]).deinterleave()
-            left[i] = rebind[SIMD[DType.float32, width]](both[0] + both[1])
-    return rebind[SIMD[DType.float32, rows]](left[0])
 
 
 def divisor(depth: Int) -> Int:

@@ -24,15 +24,11 @@ LONGEST = 300  # characters of what Mojo says
 CPU = DeviceRef.CPU()
 
 
-class NoKernels(ValueError):
-    """The kernels cannot be compiled here; the message says why, and what to do without them."""
-
-
 def loaded() -> AbstractContextManager[None]:
     """Let graphs that are built while this is open call the operations.
 
     Raises:
-        NoKernels: they cannot be compiled.
+        ValueError: they cannot be compiled.
     """
     return default_custom_extensions_scope(package())
 
@@ -42,7 +38,7 @@ def package(sources: Path = FOLDER) -> Path:
     """Return a folder of sources in Mojo as one file, which is made in a few seconds and kept until they change.
 
     Raises:
-        NoKernels: there is no compiler, or it refuses them.
+        ValueError: there is no compiler, or it refuses them.
     """
     from mojo.run import subprocess_run_mojo  # which is needed with --kernels alone
 
@@ -58,12 +54,12 @@ def package(sources: Path = FOLDER) -> Path:
             try:
                 made = subprocess_run_mojo(command, capture_output=True)
             except (OSError, RuntimeError) as error:
-                raise NoKernels(
+                raise ValueError(
                     f"Mojo's compiler cannot be started ({error}); install MAX again, or leave --kernels away"
                 ) from error
             if made.returncode:
                 errors = made.stderr.decode().strip()[-LONGEST:]
-                raise NoKernels(f"the kernels do not compile; leave --kernels away. Mojo says: {errors}")
+                raise ValueError(f"the kernels do not compile; leave --kernels away. Mojo says: {errors}")
             unfinished.replace(file)
     return file
 

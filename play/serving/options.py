@@ -86,8 +86,7 @@ def choose_modules() -> list[str]:
     Call it in every process of the server, before any solution is imported.
 
     Raises:
-        NotWritten: steps are not complete, and the reference may not stand in.
-        CheckFailed: the last check of a step failed, and it may not run anyway.
+        ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
     options = of_the_model()
     more = [QUANTIZATION] if options.get("quantize") else []

@@ -32,10 +32,6 @@ STATE = "training.safetensors"
 MODEL = "model.safetensors"
 
 
-class CannotSave(ValueError):
-    """A save failed; the message says what the folder holds."""
-
-
 @dataclass
 class Saved:
     """What a training is resumed from."""
@@ -106,7 +102,7 @@ class Folder:
         """Make the folder with everything that belongs in it, all at once.
 
         Raises:
-            CannotSave: the disk is full, say; then nothing is left.
+            ValueError: the disk is full, say; then nothing is left.
         """
         whole = self.path.absolute()
         unfinished = Folder(whole.with_name(whole.name + UNFINISHED))
@@ -121,7 +117,7 @@ class Folder:
             unfinished.path.replace(self.path)
         except OSError as error:
             shutil.rmtree(unfinished.path, ignore_errors=True)
-            raise CannotSave(
+            raise ValueError(
                 f"{self.path} could not be made ({error.strerror}), and nothing of it is left. Make room there, or "
                 "give another --out, and start again"
             ) from error

@@ -15,7 +15,7 @@ import numpy as np
 
 from checker.max_adapter.runtime import tensor
 from play.tokens import encode, end_of_text
-from play.training.checkpoint import CannotSave, Folder, Saved
+from play.training.checkpoint import Folder, Saved
 from play.training.graphs import Trainer
 from play.training.plan import EVALUATIONS, SAMPLES, History, Plan, in_words
 from play.training.windows import Material, count_bytes
@@ -28,10 +28,6 @@ SAMPLE_TOKENS = 60
 TRIED_STEPS = 4  # to learn how long a step takes; the first does not count
 
 HEADER = f"{'step':>7}  {'loss':>7}  {'validation':>10}  {'bits per byte':>13}  {'tokens/s':>8}  left"
-
-
-class Diverged(ValueError):
-    """The loss is no longer a number; the message says what to try."""
 
 
 @contextmanager
@@ -88,8 +84,6 @@ class Session:
         self.tokens_per_step = self.plan.accumulate * self.plan.batch * (self.plan.positions - 1)
         self.saved_step, self.saved_at = self.trainer.state.step, time.monotonic()
 
-    # ------------------------------------------------------------ what a step learns
-
     def batches_of(self, step: int) -> Iterator[Batch]:
         """Yield the batches of a step; their labels are their tokens, which the loss of step 16 shifts."""
         for input_ids in self.material.windows.batches(step):
@@ -104,7 +98,7 @@ class Session:
         """Train until a step.
 
         Raises:
-            Diverged: the loss, or a weight after it, is not a finite number.
+            ValueError: the loss, or a weight after it, is not a finite number.
         """
         trainer = self.trainer
         try:
@@ -113,19 +107,14 @@ class Session:
             ):
                 if not all(np.isfinite(whole).all() for whole in trainer.weights.wholes.values()):
                     raise self.diverged(f"after step {progress.step} some weights are not finite")
-                if not math.isfinite(progress.loss + progress.norm):
-                    raise self.diverged(f"step {progress.step} has loss {progress.loss} and norm {progress.norm}")
                 yield progress
         except FloatingPointError as error:  # which step 20 raises itself
             raise self.diverged(str(error)) from error
 
-    def diverged(self, why: str) -> Diverged:
-        """Return what to raise, with what the folder holds and what to do."""
-        saved, another = "", ""
-        if self.folder.path.exists():
-            saved, another = f" {self.folder.path} holds step {self.saved_step}.", " in another --out"
-        return Diverged(
-            f"{why}: the weights have left what float32 can hold.{saved} Begin again{another} with a lower --rate "
+    def diverged(self, why: str) -> ValueError:
+        """Return what to raise, with what to do."""
+        return ValueError(
+            f"{why}: the weights have left what float32 can hold. Begin again in another --out with a lower --rate "
             f"than {self.plan.rate}"
         )
 
@@ -136,14 +125,11 @@ class Session:
         self.trainer.begin(self.plan.seed)
         return float(np.median(np.diff(times)[1:]))
 
-    # ------------------------------------------------------------ from the first step to the last
-
     def run(self) -> bool:
         """Train until the last step or an interrupt; return whether it was the last step.
 
         Raises:
-            Diverged: the loss, or a weight, is not a finite number.
-            CannotSave: a save failed.
+            ValueError: the loss, or a weight, is not a finite number, or a save failed.
         """
         with interrupts() as came:
             if not self.history.evaluations:
@@ -186,13 +172,10 @@ class Session:
         """Measure the loss of the held-out text, and save; return the evaluation.
 
         Raises:
-            Diverged: the loss is not a finite number; nothing is saved.
-            CannotSave: the save failed.
+            ValueError: the save failed.
         """
         step = self.trainer.state.step
         loss, count = self.trainer.loss(self.validation)
-        if not math.isfinite(loss):
-            raise self.diverged(f"after step {step} the validation loss is {loss}")
         evaluation = {"step": step, "loss": loss, "bits_per_byte": bits_per_byte(loss, count, self.bytes)}
         self.history.evaluations.append(evaluation)
         self.save(best=self.history.best is evaluation)
@@ -202,14 +185,14 @@ class Session:
         """Save.
 
         Raises:
-            CannotSave: the disk is full, say; the last save stays.
+            ValueError: the disk is full, say; the last save stays.
         """
         trainer = self.trainer
         groups = trainer.weights.arrays, trainer.means.arrays, trainer.squares.arrays
         try:
             self.folder.save(Saved(self.plan, self.history, trainer.state.step, *groups), best=best)
         except OSError as error:
-            raise CannotSave(
+            raise ValueError(
                 f"step {trainer.state.step} could not be saved ({error.strerror}), and {self.folder.path} holds step "
                 f"{self.saved_step}. Make room, then continue with `{resuming(self.folder, self.history)}`"
             ) from error

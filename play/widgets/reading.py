@@ -22,10 +22,6 @@ ROUNDS = 3  # of a measurement that somebody waits for
 MOST_TOKENS = 64  # of a text that a page asks about; more would be too small to see
 
 
-class TooLong(ValueError):
-    """A text has more tokens than a picture can show."""
-
-
 class Reader:
     """The small model, which reads one text after another."""
 
@@ -46,7 +42,7 @@ class Reader:
             input_ids = np.array([ids or [end_of_text(self.tokenizer)]], np.int64)
             check_token_ids(input_ids, self.model.config)
         if input_ids.shape[-1] > MOST_TOKENS:
-            raise TooLong(f"this text has {input_ids.shape[-1]} tokens; a picture shows {MOST_TOKENS} at most")
+            raise ValueError(f"this text has {input_ids.shape[-1]} tokens; a picture shows {MOST_TOKENS} at most")
         return input_ids
 
     def attention(self, asked: Answer) -> Answer:

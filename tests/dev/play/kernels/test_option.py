@@ -58,9 +58,9 @@ def test_a_compiler_that_is_missing_or_refuses_is_said_and_nothing_is_kept(tmp_p
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels" / "__init__.mojo").write_text("def wrong() -> Nothing: pass\n")
     monkeypatch.setattr(operations, "cache_path", lambda *parts, suffix: tmp_path / "kept")
-    with pytest.raises(operations.NoKernels, match=r"the kernels do not compile; .* Mojo says: .*Nothing"):
+    with pytest.raises(ValueError, match=r"the kernels do not compile; .* Mojo says: .*Nothing"):
         operations.package(tmp_path / "kernels")
     assert list((tmp_path / "kept").iterdir()) == []
     monkeypatch.setenv("MODULAR_MOJO_MAX_DRIVER_PATH", "/no/such/mojo")
-    with pytest.raises(operations.NoKernels, match=r"compiler cannot be started .*leave --kernels away"):
+    with pytest.raises(ValueError, match=r"compiler cannot be started .*leave --kernels away"):
         operations.package(tmp_path / "kernels")

