@@ -178,7 +178,7 @@ export class Panel {
         this.conflict = file;
         this.chooser = make('div', { class: 'choice conflict', role: 'alert' },
             make('p', {}, `${this.name} was saved elsewhere, and your text here is not saved. Which is to stay?`),
-            make('p', {},
+            make('p', { class: 'tools' },
                 button('Keep what is in the editor', () => this.decide(true)),
                 button('Take what is on disk', () => this.decide(false))),
             comparison('on disk', 'in the editor', file.rows));
@@ -239,7 +239,7 @@ export class Panel {
         const first = button(yes, () => (close(), this.safely(does)));
         const cancel = button('Cancel', () => (close(), this.editor.focus()));
         this.notice.replaceChildren(make('div', { class: 'choice', role: 'alert' },
-            make('p', {}, question), make('p', {}, first, cancel)));
+            make('p', {}, question), make('p', { class: 'tools' }, first, cancel)));
         first.focus();
     }
 
@@ -309,13 +309,13 @@ async function* records(body) {
 
 /** Show where two texts differ: the lines of the one, those of the other, and the equal lines next to them. */
 function comparison(left, right, rows) {
-    const kinds = { '-': ['left', left], '+': ['right', right] };
+    const kinds = { '-': ['minus', left], '+': ['plus', right] };
     const lines = rows.map(([mark, line]) => {
         const [kind, who] = kinds[mark] ?? ['', mark == ' ' ? 'both' : ''];
         return make('tr', { class: kind },
             who ? make('th', { scope: 'row' }, who) : make('td'), make('td', {}, make('code', {}, line)));
     });
     const label = `Where they differ: ${left} and ${right}`;
-    return make('div', { class: 'table-wrapper', tabindex: 0, role: 'region', 'aria-label': label },
-        make('table', { class: 'comparison' }, make('tbody', {}, ...lines)));
+    return make('div', { class: 'comparison', tabindex: 0, role: 'region', 'aria-label': label },
+        make('table', {}, make('tbody', {}, ...lines)));
 }

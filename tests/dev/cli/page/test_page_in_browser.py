@@ -108,7 +108,7 @@ def test_a_step_is_solved_on_the_page(window, site, task, mistake):
     press(panel, "Show numbers")
     panel.locator(".shown").wait_for(timeout=VERDICT)
     press(panel, "Compare", "Show it")
-    assert panel.locator(".comparison .right").first.text_content().startswith("solution")
+    assert panel.locator(".comparison .plus").first.text_content().startswith("solution")
 
     site.course.write(task)  # in another editor
     shown(panel, "was saved elsewhere")
