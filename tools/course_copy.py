@@ -50,8 +50,15 @@ class Course:
         (self.root / "steps" / name.learner_file.name).write_text(source)
 
     def fill(self, step: str, *labels: str) -> None:
-        """Write the skeleton of a step with the blanks named in ``labels`` filled in."""
+        """Write the skeleton of a step with the blanks named in ``labels`` filled in.
+
+        Raises:
+            ValueError: the step has no such blank.
+        """
         name = find_step(step)
+        blanks = [blank.label for blank in blanks_of(name)]
+        if unknown := [label for label in labels if label not in blanks]:
+            raise ValueError(f"step {step} has no blank {unknown[0]!r}; it has {', '.join(blanks)}")
         solution, source = name.solution_file.read_text(), expected(name)
         for blank in blanks_of(name):
             if blank.label in labels:
@@ -62,32 +69,20 @@ class Course:
                 source = source.replace(f"{todo}{indent}{name.language.stop}\n", body)
         self.write(step, source)
 
-    def spoil(self, step: str, beginning: str) -> None:
-        """Make the mistake whose sentence starts with ``beginning``.
+    def spoil(self, step: str, beginning: str, kind: str = "mistakes") -> None:
+        """Make the mistake whose sentence starts with ``beginning``, or write with the habit that is called so.
 
         Raises:
-            ValueError: no sentence of the step's attempts, or more than one, starts that way.
+            ValueError: none of that kind of the step's attempts, or more than one, starts that way.
         """
         name = find_step(step)
-        known = load_attempts(name).mistakes
-        sentences = [sentence for sentence in known if sentence.startswith(beginning)]
-        if len(sentences) != 1:
-            all_of_them = "".join(f"\n  {sentence}" for sentence in known)
-            count = f"{len(sentences)} mistakes of {name.name} start with {beginning!r}"
+        known = getattr(load_attempts(name), kind)
+        fitting = [attempt for attempt in known if attempt.startswith(beginning)]
+        if len(fitting) != 1:
+            all_of_them = "".join(f"\n  {attempt}" for attempt in known)
+            count = f"{len(fitting)} {kind} of {name.name} start with {beginning!r}"
             raise ValueError(f"{count}; use the beginning of one of:{all_of_them}")
-        self.write(step, edited(name.solution_file.read_text(), known[sentences[0]]))
-
-    def take_up(self, step: str, habit: str) -> None:
-        """Write a step as people with one of the known habits do.
-
-        Raises:
-            ValueError: the step has no such habit.
-        """
-        name = find_step(step)
-        known = load_attempts(name).habits
-        if habit not in known:
-            raise ValueError(f"{habit!r} is not a habit of {name.name}; choose from {', '.join(known)}")
-        self.write(step, edited(name.solution_file.read_text(), known[habit]))
+        self.write(step, edited(name.solution_file.read_text(), known[fitting[0]]))
 
     def line_of(self, step: str, text: str) -> int:
         """Return the number of the only line of a learner's file that has ``text``."""
@@ -149,14 +144,9 @@ def prepare(course: Course, order: str) -> None:
                 "`07 mistake: BEGINNING OF THE SENTENCE`, `07 habit: NAME` or `07 fill: BLANK, BLANK`"
             )
         step, state, words = match[1], match[2], " ".join((match[3] or "").split())
-        blanks = [blank.label for blank in blanks_of(find_step(step))]
         if state == "solved":
             course.write(step)
-        elif state == "mistake":
-            course.spoil(step, words)
-        elif state == "habit":
-            course.take_up(step, words)
         elif state == "fill":
-            if unknown := [label for label in words.split(", ") if label not in blanks]:
-                raise ValueError(f"step {step} has no blank {unknown[0]!r}; it has {', '.join(blanks)}")
             course.fill(step, *words.split(", "))
+        elif state in ("mistake", "habit"):
+            course.spoil(step, words, f"{state}s")

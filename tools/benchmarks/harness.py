@@ -142,7 +142,7 @@ def logs(reasons: Mapping[str, str], none: str) -> str:
 # ---------------------------------------------------------------- files of figures
 
 
-def finish(printed: str, result: Result, out: Path | None) -> None:
+def finish(printed: str, result: Result | list[Row], out: Path | None) -> None:
     """Print the tables of a result, and write its figures as JSON if a path is given."""
     print(printed)
     if out:

@@ -6,7 +6,6 @@ be measured in two ways: with its numbers in a product of float32, and as MAX mu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import Weights, convert_checkpoint, read_checkpoint, read_config
 from solutions.solution_22 import BYTES, MULTIPLIED, Stored, model_of, numbers_of, quantize_weights
 from tools.benchmarks.bench import log_probabilities
-from tools.benchmarks.harness import Column, Row, table
+from tools.benchmarks.harness import Column, Row, finish, table
 
 Logits = Callable[[np.ndarray], np.ndarray]  # [batch, seq] -> [batch, seq, vocab]
 
@@ -107,6 +106,4 @@ def record_quality(out: Path | None) -> None:
     prepare()
     with telling_of_compiling(listeners):
         rows = list(evaluate())
-    print(as_markdown(rows))
-    if out:
-        out.write_text(json.dumps(rows, indent=1) + "\n")
+    finish(as_markdown(rows), rows, out)

@@ -234,7 +234,7 @@ def test_the_learners_files_are_set_as_ordered(course):
         "07": "is not an instruction",
         "99 solved": "there is no step '99'",
         "07 mistake: Nobody says this": "0 mistakes of step_07 start with",
-        "07 habit: nothing": "'nothing' is not a habit of step_07",
+        "07 habit: nothing": "0 habits of step_07 start with 'nothing'",
         "07 fill: _atn": "step 07 has no blank '_atn'; it has",
     }.items():
         with pytest.raises(ValueError, match=reason):

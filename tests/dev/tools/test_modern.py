@@ -10,9 +10,8 @@ from checker.course.paths import ROOT
 from checker.course.steps import find_step
 from checker.max_adapter.runtime import lazily, prepare, tensor
 from solutions.solution_01 import GPT2Config
-from tools.book_maker import directives
 from tools.book_maker.values import arithmetic, modern
-from tools.modern.building import STEPS, diff, load, text_of
+from tools.modern.building import STEPS, load, text_of
 from tools.modern.variants import VARIANTS
 
 pytestmark = pytest.mark.slow
@@ -64,16 +63,6 @@ def test_variants_are_as_clean_as_the_solutions(tmp_path):
     ]
     done = subprocess.run(ruff, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-
-
-def test_what_does_not_exist_is_said_and_what_does_is_shown_in_the_book():
-    with pytest.raises(ValueError, match="no variant alibi; choose from no_biases"):
-        text_of("07", ["alibi"])
-    with pytest.raises(ValueError, match="rms_norm changes nothing in step 07; it edits 03, 09, 10"):
-        directives.block("diff rms_norm 07")
-    made = directives.block("diff rms_norm 03")
-    assert "<code>solutions/solution_03.py</code>" in made
-    assert made.endswith(f"```diff\n{diff('rms_norm', '03').rstrip()}\n```")
 
 
 @pytest.mark.parametrize("names", EACH, ids=lambda names: "+".join(names) or "none")
