@@ -136,5 +136,5 @@ def shares(weights: np.ndarray) -> dict[str, np.ndarray]:
 
 def pattern(head: dict[str, float]) -> str:
     """Return where a head puts more than half of its attention, or nothing if there is no such place."""
-    name, share = max(head.items(), key=lambda item: item[1])
+    name, share = max(head.items(), key=lambda item: item[1], default=("", 0.0))
     return f"mostly {name}" if share > 0.5 else ""

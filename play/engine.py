@@ -141,13 +141,13 @@ class Writer:
             n_positions=self.config.n_positions,
         )
         ids: list[int] = []
-        said = ""
+        written = ""
         for next_ids in stream:
             if next_ids[0] == self.end:
                 break
             ids.append(int(next_ids[0]))
             text = self.tokenizer.decode(ids)
             if not text.endswith("\ufffd"):
-                yield text[len(said) :]
-                said = text
-        yield self.tokenizer.decode(ids)[len(said) :]
+                yield text[len(written) :]
+                written = text
+        yield self.tokenizer.decode(ids)[len(written) :]

@@ -18,9 +18,9 @@ def measured(attention: Attention) -> list[list[dict[str, float]]]:
     layers, heads, length, _ = attention.weights.shape
     if length < 2:
         return [[{} for _ in range(heads)] for _ in range(layers)]
-    found = shares(attention.weights)
+    named = shares(attention.weights)
     return [
-        [{name: float(share[layer, head]) for name, share in found.items()} for head in range(heads)]
+        [{name: float(share[layer, head]) for name, share in named.items()} for head in range(heads)]
         for layer in range(layers)
     ]
 
@@ -74,9 +74,8 @@ def in_terminal(attention: Attention, layer: int, head: int) -> None:
         table.add_column(name, justify="right")
     table.add_column("")
     for number, one_layer in enumerate(rows):
-        for index, one in enumerate(one_layer):
-            table.add_row(
-                str(number), str(index), *(f"{share:.0%}" for share in one.values()), pattern(one) if one else ""
-            )
+        for index, head_shares in enumerate(one_layer):
+            percents = [f"{share:.0%}" for share in head_shares.values()]
+            table.add_row(str(number), str(index), *percents, pattern(head_shares))
     console.print()
     console.print(table)

@@ -45,10 +45,10 @@ def value_tile[depth: Int, dims: Int, lanes: Int](
             sums[j * lanes + lane] = result.unsafe_load[width=WIDTH](j * BLOCK + lane * WIDTH) * correction[lane]
     for k in range(count):
         comptime for j in range(dims):
-            var one = Vector(value.unsafe_load(k * depth + j))
+            var number = Vector(value.unsafe_load(k * depth + j))
             comptime for lane in range(lanes):
                 var weight = weights.unsafe_load[width=WIDTH](k * BLOCK + lane * WIDTH)
-                sums[j * lanes + lane] = one.fma(weight, sums[j * lanes + lane])
+                sums[j * lanes + lane] = number.fma(weight, sums[j * lanes + lane])
     comptime for j in range(dims):
         comptime for lane in range(lanes):
             result.unsafe_store(j * BLOCK + lane * WIDTH, sums[j * lanes + lane])

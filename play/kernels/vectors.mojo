@@ -45,10 +45,10 @@ def sums_of_products[count: Int, lanes: Int](
     var sums = Array[Vector, count * lanes](fill=0)
     for i in range(depth):
         comptime for j in range(count):
-            var one = Vector(others.unsafe_load(j * stride + i))
+            var other = Vector(others.unsafe_load(j * stride + i))
             comptime for lane in range(lanes):
                 var numbers = turned.unsafe_load[width=WIDTH](i * BLOCK + lane * WIDTH)
-                sums[j * lanes + lane] = one.fma(numbers, sums[j * lanes + lane])
+                sums[j * lanes + lane] = other.fma(numbers, sums[j * lanes + lane])
     return sums^
 
 

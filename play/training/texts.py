@@ -31,8 +31,8 @@ class Corpus:
 
 def moby_dick() -> dict[int, str]:
     """Return the chapters of *Moby Dick* by their numbers, each from its heading on."""
-    found = re.split(r"(?m)^(?=CHAPTER \d+\. )", MOBY_DICK.read_text(encoding="utf-8"))[1:]
-    return {int(chapter.split(maxsplit=2)[1].rstrip(".")): chapter.strip() + "\n" for chapter in found}
+    chapters = re.split(r"(?m)^(?=CHAPTER \d+\. )", MOBY_DICK.read_text(encoding="utf-8"))[1:]
+    return {int(chapter.split(maxsplit=2)[1].rstrip(".")): chapter.strip() + "\n" for chapter in chapters}
 
 
 def moby_dick_corpus() -> Corpus:

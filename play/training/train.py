@@ -78,13 +78,13 @@ def require_consistent(numbers: dict[str, Any], resume: Path | None, minutes: fl
     Raises:
         ValueError: the options do not; the message names them.
     """
-    given = {**numbers, **{name: value for name, value in (files | {"minutes": minutes}).items() if value}}
-    if resume and given:
-        names = ", ".join(f"--{name}" for name in given)
+    chosen = {**numbers, **{name: value for name, value in (files | {"minutes": minutes}).items() if value}}
+    if resume and chosen:
+        names = ", ".join(f"--{name}" for name in chosen)
         raise ValueError(f"--resume continues with the options that {resume} was begun with; leave out {names}")
-    if "share" in given and "also" not in given:
+    if "share" in chosen and "also" not in chosen:
         raise ValueError("--share is that of --text among other texts; give those with --also")
-    if "steps" in given and minutes is not None:
+    if "steps" in chosen and minutes is not None:
         raise ValueError("give --steps or --minutes, not both")
     if minutes is not None and not 0 < minutes < math.inf:
         raise ValueError(f"--minutes {minutes} is not a time; give a number above 0")

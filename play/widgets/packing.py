@@ -32,12 +32,12 @@ def packed(array: np.ndarray, low: float | None = None, high: float | None = Non
 def attention_on(attention: Attention) -> Answer:
     """Return the scores and the weights of every head; of the weights, those that the mask allows, row by row."""
     length = len(attention.tokens)
-    found = measured(attention)
+    heads = measured(attention)
     return {
         "tokens": [visible(token) for token in attention.tokens],
         "shape": list(attention.weights.shape[:2]),
         "scores": packed(attention.scores),
         "weights": packed(attention.weights[..., *np.tril_indices(length)], 0, 1),
-        "shares": [[{name: round(share, 4) for name, share in one.items()} for one in row] for row in found],
-        "patterns": [[pattern(one) if one else "" for one in row] for row in found],
+        "shares": [[{name: round(share, 4) for name, share in head.items()} for head in row] for row in heads],
+        "patterns": [[pattern(head) for head in row] for row in heads],
     }

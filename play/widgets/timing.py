@@ -42,14 +42,14 @@ class Timer:
         if prompt not in PROMPTS or batch not in BATCHES:
             raise ValueError(f"prompts have {PROMPTS} tokens and batches {BATCHES} texts; {prompt}, {batch} is neither")
         input_ids = self.ids[: prompt * batch].reshape(batch, prompt)
-        found: dict[str, list[list[float]]] = {way: [] for way in self.ways}
+        rounds_of: dict[str, list[list[float]]] = {way: [] for way in self.ways}
         for _ in range(rounds):
             for way, model in self.ways.items():
-                found[way].append(self._calls(model, input_ids))
+                rounds_of[way].append(self._calls(model, input_ids))
         return {
             "prompt": prompt,
             "batch": batch,
-            **{way: np.median(times, axis=0).round(2).tolist() for way, times in found.items()},
+            **{way: np.median(times, axis=0).round(2).tolist() for way, times in rounds_of.items()},
         }
 
     def _calls(self, model: Model, input_ids: np.ndarray) -> list[float]:

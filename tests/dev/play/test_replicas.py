@@ -18,18 +18,18 @@ pytest.importorskip("ray")
 
 
 class Replicas(Server):
-    def said(self, words):
+    def times_printed(self, words):
         """How often it has printed this."""
         return os.pread(self.log.fileno(), 1 << 20, 0).count(words.encode())
 
     def answers(self):
         """Not before all of them do."""
-        return self.said("2 replicas are ready") and super().answers()
+        return self.times_printed("2 replicas are ready") and super().answers()
 
     def until_ready(self, count):
         """Wait until this many replicas have become ready in all."""
         limit = time.monotonic() + START_SECONDS
-        while self.said("a replica is ready") < count or not self.answers():
+        while self.times_printed("a replica is ready") < count or not self.answers():
             assert time.monotonic() < limit, "a replica is not replaced"
             time.sleep(0.2)
 

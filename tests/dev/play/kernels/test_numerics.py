@@ -180,9 +180,9 @@ def test_a_text_in_pieces_is_the_text_at_once(call, shape, starts):
         past += seq
     expected = expected_attention(*arrays, starts)
     np.testing.assert_allclose(np.concatenate(outputs, axis=1), expected, rtol=0, atol=2e-6)
-    for kept, array in zip(cache, arrays[1:], strict=True):
-        np.testing.assert_array_equal(kept[:, :, :length], array)
-        assert np.isnan(kept[:, :, length:]).all(), "slots behind are never written, nor read"
+    for buffer, array in zip(cache, arrays[1:], strict=True):
+        np.testing.assert_array_equal(buffer[:, :, :length], array)
+        assert np.isnan(buffer[:, :, length:]).all(), "slots behind are never written, nor read"
 
 
 @pytest.mark.nightly
