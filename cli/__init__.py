@@ -1,6 +1,7 @@
 """The learner's command line: ``main`` has a click command per task, which imports what it runs when it is called.
 
 A command takes what was typed, prints lines, and returns an exit status. Beside the check there are hint, status,
-reset, compare, doctor and warm, ``watch``, ``grading`` and ``page`` (the book with its editor); ``tasks`` runs the
-lines of pixi.toml without pixi. Only maintainers' tools import it; it imports ``play`` and ``checker``.
+reset, compare, doctor and warm, ``watch``, ``grading`` and ``page`` (the book with its editor), which share
+``checking`` (checks in threads) and ``processes``; ``tasks`` runs the lines of pixi.toml without pixi. Only
+maintainers' tools import it; it imports ``play`` and ``checker``.
 """
