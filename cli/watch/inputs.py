@@ -58,11 +58,17 @@ def saves_in(folder: Path, inputs: Inputs) -> Iterator[None]:
     The folder is watched, not a file: many editors replace a file by another of its name.
     """
     stop = threading.Event()
-    how = {"watch_filter": None, "debounce": LONGEST_GATHER_MS, "step": GATHER_MS, "recursive": False}
 
     def follow() -> None:
         with contextlib.suppress(OSError, RuntimeError):  # the system has no watches left; ``watch`` looks itself, too
-            for changes in watchfiles.watch(folder, stop_event=stop, **how):
+            for changes in watchfiles.watch(
+                folder,
+                watch_filter=None,
+                debounce=LONGEST_GATHER_MS,
+                step=GATHER_MS,
+                stop_event=stop,
+                recursive=False,
+            ):
                 inputs.put(Saved(frozenset(Path(path).name for _, path in changes)))
 
     thread = threading.Thread(target=follow, daemon=True)

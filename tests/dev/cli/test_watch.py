@@ -243,15 +243,3 @@ def test_what_cannot_be_watched(course):
     assert run("99")[0] == run("07", "08")[0] == 2
     (course.root / "steps").rename(course.root / "gone")
     assert run("07") == (2, "watch: steps is missing; `./run skeletons` writes it anew\n")
-
-
-def test_with_max(course, watching):
-    """A step in MAX, from wrong to right and compiled, in children that have imported MAX before."""
-    terminal = watching("s02")
-    terminal.expect(READY)
-    wait_for_a_resting_child(terminal)
-    course.write("s02", edits={"exclude=True": "exclude=False"})
-    assert "  fail  " in terminal.expect(READY, seconds=600)
-    wait_for_a_resting_child(terminal)
-    course.write("s02")
-    assert "s02 is done." in terminal.expect(READY, seconds=600)
