@@ -19,6 +19,7 @@ def test_every_program_is_followed_by_what_it_prints():
     assert {printed.info for _, printed in PROGRAMS} == {"text"}
 
 
+@pytest.mark.third
 @pytest.mark.parametrize(("program", "printed"), PROGRAMS, ids=lambda fence: f"line {fence.first}")
 def test_a_program_prints_what_the_page_says(tmp_path, program, printed):
     file = tmp_path / "hello.mojo"

@@ -1,16 +1,18 @@
 """Nobody waits for a compiler: a module that has the right numbers and can be traced passes."""
 
+import contextlib
 import json
 import os
 import random
 import signal
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 from checker.course.steps import find_step
 from checker.events import FAIL
-from checker.session.verdict import CheckState, Verdict
+from checker.session.verdict import PASSED, CheckState, Verdict
 from cli.watch.follow import in_one_line
 from tests.dev.terminal import Terminal
 
@@ -51,8 +53,17 @@ def test_ctrl_c_while_max_compiles_keeps_the_pass(course, in_ones_own_way, kept)
 
 
 def test_a_failure_that_only_the_compiler_finds_takes_the_pass_back(course, kept):
+    """Watch goes on meanwhile; the command that it names finds the same, and compiles nothing once more."""
     right = ONE_LINE.removeprefix("return ")
     course.write("s03", edits={ONE_LINE: f"{WRONG_WHEN_COMPILED.format(right=right)} + {random.random()} * 1e-9"})
+    with contextlib.closing(Terminal(course.root, "-m", "cli", "watch", "s03")) as terminal:
+        assert "s03 is done. Press n for s04" in terminal.expect("q quit")
+        terminal.send("n")
+        assert "steps/step_04.py" in terminal.expect("q quit")
+        assert not kept()["compiled"]
+        terminal.expect("s03 is no longer done: once compiled, it is wrong.", seconds=300)
+        terminal.expect("`./run s03` shows it.")
+        assert not kept()
     run = course.check("s03")
     assert run.returncode == 1
     assert "Pass: the outputs match Hugging Face's" in run.stdout
@@ -82,21 +93,6 @@ def test_what_cannot_be_traced_or_is_known_to_be_refused_is_no_pass(course, step
     assert "please report it" not in run.stdout
 
 
-def test_watch_goes_on_while_max_compiles(course, in_ones_own_way, kept):
-    course.write("s03", edits=in_ones_own_way)
-    terminal = Terminal(course.root, "-m", "cli", "watch", "s03")
-    try:
-        shown = terminal.expect("q quit")
-        assert "s03 is done. Press n for s04" in shown
-        terminal.send("n")
-        assert "steps/step_04.py" in terminal.expect("q quit")
-        assert not kept()["compiled"]
-        terminal.expect("s03 is compiled too, and gives the same numbers", seconds=300)
-        assert kept()["compiled"]
-    finally:
-        terminal.close()
-
-
 def test_a_save_of_the_same_step_ends_its_compilation_and_quitting_all(course, in_ones_own_way, kept):
     course.write("s03", edits=in_ones_own_way)
     terminal = Terminal(course.root, "-m", "cli", "watch", "s03")
@@ -115,14 +111,15 @@ def test_a_save_of_the_same_step_ends_its_compilation_and_quitting_all(course, i
             os.kill(pid, signal.SIG_DFL)
 
 
-def test_a_compiler_that_gives_up_takes_no_yes_back():
-    died, refused = CheckState(), CheckState(outcomes={"test_compiled": FAIL})
-    said = {
-        state.has_failed: in_one_line(SimpleNamespace(step=STEP, state=state, conclude=lambda: Verdict(1)))
-        for state in (died, refused)
-    }
-    assert said[False].startswith("s03 is not compiled; its pass is kept.")
-    assert said[True].startswith("s03 is no longer done: once compiled, it is wrong.")
+def test_watch_says_in_one_line_what_came_of_compiling():
+    """A compiler that gives up takes no pass back."""
+    for status, outcomes, words in (
+        (PASSED, {}, "s03 is compiled too, and gives the same numbers (1.0 s)."),
+        (1, {}, "s03 is not compiled; its pass is kept."),
+        (1, {"test_compiled": FAIL}, "s03 is no longer done: once compiled, it is wrong."),
+    ):
+        ended = {"step": STEP, "state": CheckState(outcomes=outcomes), "seconds": lambda: 1.0}
+        assert in_one_line(SimpleNamespace(**ended, conclude=partial(Verdict, status))).startswith(words)
 
 
 def workers_below(pid):
