@@ -93,11 +93,6 @@ def attention_of(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> tuple[np.n
     )
 
 
-def attention_weights(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> np.ndarray:
-    """Return the weights of all heads, ``[1, seq] -> [layer, head, seq, seq]``."""
-    return attention_of(model, input_ids)[0]
-
-
 def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL) -> Attention:
     """Return the attention weights of a checkpoint's heads on ``text``.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,22 +55,12 @@ def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> Model:
 
 @dataclass
 class Settings:
-    """How to choose tokens, as in step 12.
-
-    Raises:
-        ValueError: the temperature is negative or not a number.
-    """
+    """How to choose tokens, as in step 12, which refuses what is impossible."""
 
     max_new_tokens: int = 100
     temperature: float = 0.8
     top_k: int | None = 40
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.temperature < math.inf:
-            raise ValueError(
-                f"temperature = {self.temperature} is impossible; give 0 for the most likely token, or more"
-            )
 
 
 class Writer:
@@ -126,7 +115,7 @@ class Writer:
         piece is held back while it ends in the middle of a character of several bytes.
 
         Raises:
-            ValueError: the prompt has a token that the model does not know.
+            ValueError: the prompt has a token that the model does not know, or the settings are impossible.
         """
         return self._pieces(self.encode(prompt), settings)
 

@@ -64,7 +64,7 @@ def test_nothing_is_left_to_compile_after_warm(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--temperature", "-1"), "temperature = -1.0 is impossible; give 0 for the most likely token, or more"),
+        (("--temperature", "-1"), "temperature = -1.0 is negative; give 0 for the most likely token, or more"),
         (("--top-k", "-3"), "top_k = -3 leaves no token"),
         (("--model", "no/such-model"), "no/such-model is not a folder here, and could not be downloaded"),
         (("--model", "tests"), "tests has no tokenizer.json"),

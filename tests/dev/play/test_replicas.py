@@ -46,7 +46,8 @@ class Replicas(Server):
 def replicas(tmp_path_factory):
     file = tmp_path_factory.mktemp("secrets") / "keys"
     file.write_text(KEY)
-    with Replicas("--replicas", "2", "--api-key", str(file), "--batch", "2", "--queue", "2", key=KEY) as server:
+    options = ("--api-key", str(file), "--batch", "2", "--queue", "2", "--grace", "600")
+    with Replicas("--replicas", "2", *options, key=KEY) as server:
         yield server
 
 

@@ -27,7 +27,7 @@ openai = pytest.importorskip("openai")
 pytestmark = pytest.mark.slow
 
 START_SECONDS = 900  # MAX compiles the model and its sampler where it has not before
-END_SECONDS = 60  # a text of 250 tokens, beside other tests, and the end of the process that runs the model
+END_SECONDS = 120  # a text of 250 tokens, beside other tests, and the end of the process that runs the model
 MODEL, KEY = "moby-dick", "a-key-of-nobody-else"
 CONFIG = json.loads((SMALL_MODEL / "config.json").read_text())
 CONTEXT, VOCABULARY = CONFIG["n_positions"], CONFIG["vocab_size"]
@@ -132,8 +132,8 @@ def server(tmp_path_factory):
     """
     file = tmp_path_factory.mktemp("secrets") / "keys"
     file.write_text(f"another\n{KEY}\n")
-    command = [str(ROOT / "run"), "serve", "--api-key", str(file), "--log-json", "--restart", "--batch", "32"]
-    with Server(command=command, key=KEY, NO_PIXI="1") as server:
+    options = ("--api-key", str(file), "--log-json", "--restart", "--batch", "32", "--grace", "600")
+    with Server(*options, command=[str(ROOT / "run"), "serve"], key=KEY, NO_PIXI="1") as server:
         assert server.worker(), "the process that `run` became is the server itself, so a signal to it alone will do"
         yield server
         stream = server.stream()

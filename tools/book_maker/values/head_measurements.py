@@ -13,7 +13,7 @@ from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import listeners, prepare
 from checker.session.printer import telling_of_compiling
 from play.ablation.held_out import chapters
-from play.attention_weights import attention_weights
+from play.attention_weights import attention_of
 from play.pictures import visible
 from play.tokens import encode, load_tokenizer, token_texts
 from solutions.solution_13 import load_pretrained
@@ -59,7 +59,7 @@ def read(text: str, window: int | None = None) -> Reading:
     window = window or len(ids)
     cut = ids[: len(ids) // window * window].reshape(-1, window)
     with telling_of_compiling(listeners):
-        weights = np.stack([attention_weights(model, part[None]) for part in cut])
+        weights = np.stack([attention_of(model, part[None])[0] for part in cut])
     return Reading(cut, [token_texts(tokenizer, part) for part in cut], weights)
 
 

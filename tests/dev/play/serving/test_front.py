@@ -207,7 +207,7 @@ async def test_a_request_that_is_ended_is_told_by_a_status_or_in_its_stream(why,
     if why:
         server.service.end_all(why)
         server.service.end_all("said twice")
-    text, stream = await asyncio.gather(*tasks)
+    text, stream = await asyncio.wait_for(asyncio.gather(*tasks), 30)
     status, sentence = (503, why) if why else (504, "the request took longer than 0.05 s")
     assert (text.status_code, text.headers.get("retry-after")) == (status, "5" if why else None)
     assert message(text).startswith(sentence)
@@ -256,7 +256,7 @@ async def test_a_drain_takes_nothing_new_and_tells_what_has_not_finished_in_time
         assert (refused.status_code, message(refused)) == (503, DRAINING)
     assert not any(task.done() for task in tasks)
     await server.service.drain(0)  # a second signal
-    text, stream = await asyncio.gather(*tasks)
+    text, stream = await asyncio.wait_for(asyncio.gather(*tasks), 30)
     assert (text.status_code, message(text)) == (503, OUT_OF_TIME)
     assert OUT_OF_TIME in stream.text
     await draining
