@@ -58,9 +58,9 @@ def each_layer(apply: Callable[..., Any], narrow: Any, wide: Any, *parameters: A
     return [apply(narrow if width == WIDTH else wide, weight, bias) for (width, _), weight, bias in triples]
 
 
-def in_a_row(outputs: list[np.ndarray]) -> np.ndarray:
+def in_a_row(outputs: list[Any]) -> np.ndarray:
     """Return the numbers of some outputs one after the other."""
-    return np.concatenate([output.ravel() for output in outputs])
+    return np.concatenate([np.asarray(output).ravel() for output in outputs])
 
 
 def two_steps(step: Callable[[], tuple[float, float]], first: tuple[float, float]) -> np.ndarray:  # -> [3]

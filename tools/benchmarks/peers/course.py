@@ -22,36 +22,23 @@ from play.training.graphs import compile_trainer
 from solutions.solution_12 import generate_tokens
 from solutions.solution_13 import convert_checkpoint, load_pretrained, read_checkpoint, read_config
 from solutions.solution_20 import train_step
+from tools.benchmarks import workloads
 from tools.benchmarks.workers import FORWARD, TEXT, Call, Read, Workload, be
-from tools.benchmarks.workloads import (
-    CORE,
-    DEPTH,
-    HEADS,
-    KERNELS,
-    LEARNING_RATE,
-    LINEAR,
-    STEP,
-    each_layer,
-    in_a_row,
-    inputs,
-    repeats,
-    two_steps,
-)
 
 REF = DeviceRef.from_device(CPU())
 
 
 def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
     """Return a workload as a function, compiled and with its input in place, and how to read what it returns."""
-    if workload.part not in (FORWARD, TEXT, STEP):
-        return kernel(workload), in_a_row
+    if workload.part not in (FORWARD, TEXT, workloads.STEP):
+        return kernel(workload), workloads.in_a_row
     ids = workload.token_ids(read_config(checkpoint).vocab_size)
     if workload.part == FORWARD:
         model = whole(checkpoint, workload.how, workload.dtype)
         return lambda: model(ids), lambda logits: logits[:, -1]
-    if workload.part == STEP:
+    if workload.part == workloads.STEP:
         step = training_step(checkpoint, ids)
-        return step, partial(two_steps, step)
+        return step, partial(workloads.two_steps, step)
     model = with_cache(checkpoint, workload.how, workload.dtype)
 
     def write() -> np.ndarray:
@@ -64,13 +51,13 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
 @cache
 def with_cache(checkpoint: Path, how: str, dtype: str) -> Any:
     """Return the model with its cache, as ``./run generate`` runs it."""
-    return Writer(checkpoint, kernels=how == KERNELS, quantize=None if dtype == "float32" else dtype).model
+    return Writer(checkpoint, kernels=how == workloads.KERNELS, quantize=None if dtype == "float32" else dtype).model
 
 
 @cache
 def whole(checkpoint: Path, how: str, dtype: str) -> Any:
     """Return the model without what a cache holds, for the logits of all tokens."""
-    if how == KERNELS:
+    if how == workloads.KERNELS:
         model = compile_with_kernels(load_pretrained(checkpoint), CPU(), slice(None))
 
         def run(ids: np.ndarray) -> np.ndarray:
@@ -91,7 +78,7 @@ def training_step(checkpoint: Path, ids: np.ndarray) -> Call:
     zeros = {name: np.zeros_like(weight) for name, weight in weights.items()}
     trainer.go_on(0, weights, zeros, zeros)
     batch, graphs = runtime.tensor(ids), {"accumulate": trainer.accumulate, "update": trainer.update}
-    return partial(train_step, trainer.state, [(batch, batch)], LEARNING_RATE, **graphs)
+    return partial(train_step, trainer.state, [(batch, batch)], workloads.LEARNING_RATE, **graphs)
 
 
 class Kernel(Module[..., list[Tensor]]):
@@ -102,13 +89,13 @@ class Kernel(Module[..., list[Tensor]]):
 
     def forward(self, *inputs: Tensor) -> list[Tensor]:
         """Return the outputs of all linear layers, of the last core, or of the product."""
-        if self.workload.part == LINEAR:
-            layer = linear if self.workload.how == KERNELS else lambda x, weight, bias: x @ weight.T + bias
-            return each_layer(layer, *inputs)
-        if self.workload.part == CORE:
+        if self.workload.part == workloads.LINEAR:
+            layer = linear if self.workload.how == workloads.KERNELS else lambda x, weight, bias: x @ weight.T + bias
+            return workloads.each_layer(layer, *inputs)
+        if self.workload.part == workloads.CORE:
             joined, keys, values, starts, past = inputs
-            for _ in range(repeats(self.workload.length)):
-                output = cached_attention(joined, keys, values, starts, past, HEADS)
+            for _ in range(workloads.repeats(self.workload.length)):
+                output = cached_attention(joined, keys, values, starts, past, workloads.HEADS)
             return [output]
         left, right = inputs
         return [left @ right.T]
@@ -116,10 +103,10 @@ class Kernel(Module[..., list[Tensor]]):
 
 def kernel(workload: Workload) -> Call:
     """Return a workload that is no model as a function."""
-    arrays = inputs(workload)
+    arrays = workloads.inputs(workload)
     types: list[Any] = [TensorType(DType.float32, array.shape, REF) for array in arrays]
-    if workload.part == CORE:  # which, like step 14's, fills a cache
-        cache_shape = (workload.batch, HEADS, workload.length, DEPTH)
+    if workload.part == workloads.CORE:  # which, like step 14's, fills a cache
+        cache_shape = (workload.batch, workloads.HEADS, workload.length, workloads.DEPTH)
         arrays += [np.zeros(cache_shape, np.float32), np.zeros(cache_shape, np.float32)]
         arrays += [np.zeros(workload.batch, np.int32), np.zeros(1, np.int32)]
         types += [BufferType(DType.float32, cache_shape, REF)] * 2

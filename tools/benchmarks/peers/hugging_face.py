@@ -12,24 +12,8 @@ import transformers
 from torch.nn import functional
 from transformers.utils import logging
 
+from tools.benchmarks import workloads
 from tools.benchmarks.workers import FORWARD, SCORES, TEXT, Call, Read, Workload, be
-from tools.benchmarks.workloads import (
-    BFLOAT16,
-    COMPILED,
-    CORE,
-    DEPTH,
-    EAGER,
-    HEADS,
-    LEARNING_RATE,
-    LINEAR,
-    STEP,
-    WIDTH,
-    each_layer,
-    in_a_row,
-    inputs,
-    repeats,
-    two_steps,
-)
 
 MAX_NORM = 1.0
 BETAS, EPSILON, WEIGHT_DECAY = (0.9, 0.95), 1e-8, 0.1
@@ -37,12 +21,12 @@ BETAS, EPSILON, WEIGHT_DECAY = (0.9, 0.95), 1e-8, 0.1
 
 def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
     """Return a workload as a function, and how to read what it returns."""
-    if workload.part == STEP:
+    if workload.part == workloads.STEP:
         step = training_step(checkpoint, workload)
-        return step, partial(two_steps, step)
+        return step, partial(workloads.two_steps, step)
     if workload.part not in (FORWARD, TEXT, SCORES):
-        tensors = [torch.from_numpy(array) for array in inputs(workload)]
-        return partial(kernel, workload, *tensors), lambda outputs: in_a_row([output.numpy() for output in outputs])
+        tensors = [torch.from_numpy(array) for array in workloads.inputs(workload)]
+        return partial(kernel, workload, *tensors), workloads.in_a_row
     model = loaded(checkpoint, workload.how)
     ids = torch.from_numpy(workload.token_ids(model.config.vocab_size))
     if workload.part == FORWARD:
@@ -60,10 +44,10 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
 @cache
 def loaded(checkpoint: Path, how: str) -> Any:
     """Return the model as a way runs it, in float32."""
-    attention = EAGER if how == EAGER else "sdpa"
+    attention = workloads.EAGER if how == workloads.EAGER else "sdpa"
     load = transformers.GPT2LMHeadModel.from_pretrained
     model = load(checkpoint, attn_implementation=attention, dtype="float32").eval()
-    if how == COMPILED:
+    if how == workloads.COMPILED:
         model.forward = torch.compile(model.forward, dynamic=True)
     return model
 
@@ -71,13 +55,13 @@ def loaded(checkpoint: Path, how: str) -> Any:
 @torch.inference_mode()
 def kernel(workload: Workload, *tensors: torch.Tensor) -> list[torch.Tensor]:
     """Run attention's cores, all linear layers or the product."""
-    if workload.part == LINEAR:
-        return each_layer(functional.linear, *tensors)
-    if workload.part != CORE:
+    if workload.part == workloads.LINEAR:
+        return workloads.each_layer(functional.linear, *tensors)
+    if workload.part != workloads.CORE:
         return [tensors[0] @ tensors[1].T]
-    parts = tensors[0].split(WIDTH, dim=-1)
-    query, key, value = (part.unflatten(-1, (HEADS, DEPTH)).transpose(1, 2) for part in parts)
-    for _ in range(repeats(workload.length)):
+    parts = tensors[0].split(workloads.WIDTH, dim=-1)
+    query, key, value = (part.unflatten(-1, (workloads.HEADS, workloads.DEPTH)).transpose(1, 2) for part in parts)
+    for _ in range(workloads.repeats(workload.length)):
         output = functional.scaled_dot_product_attention(query, key, value, is_causal=workload.length > 1)
     return [output.transpose(1, 2).flatten(2)]  # the heads side by side, as every user needs them
 
@@ -90,12 +74,12 @@ def training_step(checkpoint: Path, workload: Workload) -> Call:
         {"params": [weight for weight in weights if weight.dim() > 1], "weight_decay": WEIGHT_DECAY},
         {"params": [weight for weight in weights if weight.dim() == 1], "weight_decay": 0.0},
     ]
-    optimizer = torch.optim.AdamW(groups, lr=LEARNING_RATE, betas=BETAS, eps=EPSILON, fused=True)
-    forward = torch.compile(model) if workload.how == COMPILED else model
+    optimizer = torch.optim.AdamW(groups, lr=workloads.LEARNING_RATE, betas=BETAS, eps=EPSILON, fused=True)
+    forward = torch.compile(model) if workload.how == workloads.COMPILED else model
     ids = torch.from_numpy(workload.token_ids(model.config.vocab_size))
 
     def step() -> tuple[float, float]:
-        with torch.autocast("cpu", torch.bfloat16, enabled=workload.how == BFLOAT16):
+        with torch.autocast("cpu", torch.bfloat16, enabled=workload.how == workloads.BFLOAT16):
             loss = forward(ids, labels=ids, use_cache=False).loss
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(weights, MAX_NORM)
