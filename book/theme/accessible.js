@@ -30,7 +30,7 @@
         return `Table: ${[...titleOf(box), ...heads].join(', ')}`;
     };
     const boxes = [...document.querySelectorAll('main :is(pre > code, .table-wrapper, .drawing, .formula)')];
-    const mark = () => {
+    const mark = () => { // those in closed folds too, of which nothing is heard before they are seen
         const wide = boxes.map(scrolls); // all are measured before any is changed, so that the page is laid out once
         boxes.forEach((box, number) => {
             const named = box.matches('.table-wrapper, .drawing');
@@ -41,7 +41,6 @@
             }
         });
     };
-    mark(); // those in closed folds too: what watches sizes hears of them only once they are seen
     const watch = new ResizeObserver(mark);
     for (const box of boxes) {
         watch.observe(box);
