@@ -57,7 +57,7 @@ def replace(text: str, wrong: Callable[[int, str], object]) -> str:
     ``wrong`` is called with the position and the reason for every formula that cannot be converted.
     """
 
-    def one(match: re.Match[str]) -> str:
+    def converted(match: re.Match[str]) -> str:
         if match["alone"] is not None:
             return match[0]
         if match["stray"]:
@@ -72,4 +72,4 @@ def replace(text: str, wrong: Callable[[int, str], object]) -> str:
             return match[0]
         return f'<span class="formula">{made}</span>' if display else made
 
-    return TOKEN.sub(one, text)
+    return TOKEN.sub(converted, text)

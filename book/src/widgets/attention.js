@@ -165,10 +165,10 @@
             Object.assign(this, { layer, head });
             this.heads.mark(layer * this.shape[1] + head);
             const shares = Object.entries(this.shares[layer][head]);
-            const found = shares.map(([name, share]) => `${percent(share)} to ${name}`);
+            const measured = shares.map(([name, share]) => `${percent(share)} to ${name}`);
             const pattern = this.patterns[layer][head];
             this.which.textContent = `Layer ${layer}, head ${head}${pattern && `: ${pattern}`}.`
-                + (found.length ? ` On average, a token gives ${found.join(', ')}.` : '');
+                + (measured.length ? ` On average, a token gives ${measured.join(', ')}.` : '');
             this.drawLarge();
             this.tell();
         }

@@ -103,14 +103,14 @@
         tell(at) {
             const { prompt, batch } = this.run, total = prompt + at; // tokens of each text that this call knows
             const sofar = (way, value) => sum(this.run[way].slice(0, at + 1).map((_, call) => value(way, call)));
-            const kept = way => way == 'with' ? batch * total * this.recorded.cached : 0;
+            const cachedBytes = way => way == 'with' ? batch * total * this.recorded.cached : 0;
             const numbers = {
                 'tokens that run in this call': way => count(batch * this.runs(way, at)),
                 'tokens that ran so far': way => count(batch * sofar(way, (way, call) => this.runs(way, call))),
                 'tokens whose keys and values are read':
                     way => count(way == 'with' ? batch * (total - this.runs(way, at)) : 0),
-                'keys and values that are kept': way => megabytes(kept(way)),
-                'weights and cache that are read': way => megabytes(this.recorded.weights + kept(way)),
+                'keys and values that are kept': way => megabytes(cachedBytes(way)),
+                'weights and cache that are read': way => megabytes(this.recorded.weights + cachedBytes(way)),
                 'time of this call': way => `${this.run[way][at].toFixed(2)} ms`,
                 'time so far': way => `${sofar(way, (way, call) => this.run[way][call]).toFixed(0)} ms`,
             };

@@ -17,8 +17,8 @@
         if (topP == 1) return { order, after, byK, byP: byK };
         let before = 0, byP = 0;
         for (; byP < byK && before < topP; byP++) before += after[order[byP]];
-        const kept = new Set(order.slice(0, byP));
-        after = after.map((share, id) => kept.has(id) ? share / before : 0);
+        const allowed = new Set(order.slice(0, byP));
+        after = after.map((share, id) => allowed.has(id) ? share / before : 0);
         return { order, after, byK, byP };
     }
 
@@ -139,9 +139,9 @@
             if (this.byK < size) cuts.push(`top-k keeps ${count(this.byK)}`);
             if (this.topP.value < 1) cuts.push(`top-p keeps ${count(this.byP)}${cuts.length ? ' of these' : ''}`);
             if (!cuts.length) return `all ${count(size)} tokens can be drawn.`;
-            const kept = percent(sum(this.order.slice(0, this.byP).map(id => this.plain[id])));
+            const share = percent(sum(this.order.slice(0, this.byP).map(id => this.plain[id])));
             const they = this.byP == 1 ? 'it has' : 'they have';
-            return `of ${count(size)} tokens, ${cuts.join(', and ')}. At temperature 1, ${they} ${kept}.`;
+            return `of ${count(size)} tokens, ${cuts.join(', and ')}. At temperature 1, ${they} ${share}.`;
         }
     }
 

@@ -8,16 +8,16 @@
 
     /** Read scores block by block, as step 21's `online_softmax` does: what is known after each block. */
     function online(scores, size) {
-        const found = [];
+        const states = [];
         let maximum = -Infinity, total = 0;
         for (let first = 0; first < scores.length; first += size) {
             const block = scores.slice(first, first + size), larger = Math.max(maximum, ...block);
             const factor = Math.exp(maximum - larger);
             total = total * factor + sum(block.map(score => Math.exp(score - larger)));
             maximum = larger;
-            found.push({ block, maximum, factor, total });
+            states.push({ block, maximum, factor, total });
         }
-        return found;
+        return states;
     }
 
     class Reading {
@@ -118,31 +118,31 @@
 
         /** Return the tiles of each kind: first query, first key, and how many of each. */
         tiles(length, queries, keys) {
-            const found = { past: [], diagonal: [], future: [] };
+            const byKind = { past: [], diagonal: [], future: [] };
             for (let first = 0; first < length; first += queries) {
                 for (let block = 0; block < length; block += keys) {
                     const end = Math.min(block + keys, length);
                     const kind = block >= first + queries ? 'future' : end <= first + 1 ? 'past' : 'diagonal';
-                    found[kind].push([first, block, Math.min(queries, length - first), end - block]);
+                    byKind[kind].push([first, block, Math.min(queries, length - first), end - block]);
                 }
             }
-            return found;
+            return byKind;
         }
 
         show() {
             const [length, queries, keys] = [this.length, this.queries, this.keys].map(slider => slider.value);
-            const found = this.tiles(length, queries, keys), all = length ** 2;
-            const read = found.past.length + found.diagonal.length;
+            const byKind = this.tiles(length, queries, keys), all = length ** 2;
+            const read = byKind.past.length + byKind.diagonal.length;
             this.grid.setAttribute('viewBox', `-0.1 -0.1 ${length + 0.2} ${length + 0.2}`);
             this.grid.setAttribute('aria-label', `The scores of ${length} tokens in tiles; `
-                + `${read} are computed, ${found.future.length} are not`);
+                + `${read} are computed, ${byKind.future.length} are not`);
             this.grid.replaceChildren(
-                ...Object.entries(found).flatMap(([kind, tiles]) => tiles.map(([y, x, height, width]) =>
+                ...Object.entries(byKind).flatMap(([kind, tiles]) => tiles.map(([y, x, height, width]) =>
                     draw('rect', { class: kind, x, y, width, height }))),
                 ...Array.from({ length }, (_, at) => draw('circle', { cx: at + 0.5, cy: at + 0.5, r: 0.12 })),
             );
             const inside = tiles => sum(tiles.map(([, , height, width]) => height * width));
-            this.body.replaceChildren(...Object.entries(found).map(([kind, tiles]) => row(
+            this.body.replaceChildren(...Object.entries(byKind).map(([kind, tiles]) => row(
                 [make('span', { class: `kind ${kind}`, 'aria-hidden': true }), KINDS[kind]],
                 [count(tiles.length), count(inside(tiles)), widgets.percent(inside(tiles) / all)])));
             this.held.textContent = `A tile holds ${count(queries * keys)} scores at once, the whole matrix would hold `

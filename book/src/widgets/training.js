@@ -55,8 +55,8 @@
             this.at.tell();
             this.state.textContent = !run.folder ? 'This is the recorded run.'
                 : `Your run in ${run.folder}: ${count(this.reached)} of ${count(run.planned)} steps.`;
-            this.body.replaceChildren(...run.evaluations.map(one =>
-                row(count(one.step), [one.training, one['held out'], one['bits per byte']].map(digits))));
+            this.body.replaceChildren(...run.evaluations.map(({ step, training, ...losses }) =>
+                row(count(step), [training, losses['held out'], losses['bits per byte']].map(digits))));
             this.tell();
         }
 
@@ -90,7 +90,7 @@
 
         draw() {
             const { losses, evaluations, planned, guessing } = this.run;
-            const held = evaluations.map(one => [one.step, one['held out']]);
+            const held = evaluations.map(evaluation => [evaluation.step, evaluation['held out']]);
             const all = [...losses, ...held].map(([, loss]) => loss).concat(guessing);
             const low = Math.floor(Math.min(...all)), high = Math.floor(Math.max(...all)) + 1;
             const wide = widgets.width(this.picture);

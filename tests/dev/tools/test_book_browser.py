@@ -28,40 +28,40 @@ HOSTS = {
 #: What is wrong with a page as it lies in its window, in words. Nothing may stick out of the window or of a figure, or
 #: lie over other words; what scrolls can be reached by key and says so; all that is read has the same two edges.
 LAYOUT = """least => {
-    const found = [], place = each => each.getBoundingClientRect();
+    const faults = [], place = each => each.getBoundingClientRect();
     const all = which => [...document.querySelectorAll(which)];
     const short = each => each.outerHTML.slice(0, 120);
     const overflow = document.scrollingElement.scrollWidth - innerWidth;
-    if (overflow > 0) found.push(`the page is ${overflow} wider than the window`);
+    if (overflow > 0) faults.push(`the page is ${overflow} wider than the window`);
     for (const each of all('main *')) {
         if (place(each).right <= innerWidth + 1) continue;
         let up = each;
         while (up.tagName != 'MAIN' && !['auto', 'scroll', 'hidden'].includes(getComputedStyle(up).overflowX))
             up = up.parentElement;
-        if (up.tagName == 'MAIN') found.push(`sticks out of the window: ${short(each)}`);
+        if (up.tagName == 'MAIN') faults.push(`sticks out of the window: ${short(each)}`);
     }
     for (const svg of all('svg.figure')) {
         const frame = place(svg), title = svg.querySelector('title').textContent;
         const across = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left);
         const down = (a, b) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-        const words = [...svg.querySelectorAll('text')].map(text => ({text, said: text.textContent, at: place(text)}));
+        const words = [...svg.querySelectorAll('text')].map(text => ({text, shown: text.textContent, at: place(text)}));
         const boxes = [...svg.querySelectorAll('rect, circle')].map(place);
         if (svg.getAttribute('role') != 'img' || !svg.closest('figure').querySelector('figcaption').innerText.trim())
-            found.push(`${title}: no role, or no caption`);
-        words.forEach(({text, said, at}, number) => {
+            faults.push(`${title}: no role, or no caption`);
+        words.forEach(({text, shown, at}, number) => {
             const outside = Math.max(
                 frame.left - at.left, at.right - frame.right, frame.top - at.top, at.bottom - frame.bottom);
-            if (outside > 1) found.push(`${title}: ${said} sticks out by ${outside}`);
+            if (outside > 1) faults.push(`${title}: ${shown} sticks out by ${outside}`);
             const letter = parseFloat(getComputedStyle(text).fontSize) * frame.width / svg.viewBox.baseVal.width;
-            if (letter < least - 0.01) found.push(`${title}: the letters of ${said} are ${letter} high`);
-            for (const {said: other, at: b} of words.slice(number + 1))
+            if (letter < least - 0.01) faults.push(`${title}: the letters of ${shown} are ${letter} high`);
+            for (const {shown: other, at: b} of words.slice(number + 1))
                 if (across(at, b) > 2 && down(at, b) > 0.4 * Math.min(at.height, b.height))
-                    found.push(`${title}: ${said} / ${other}`);
+                    faults.push(`${title}: ${shown} / ${other}`);
             const middle = (at.top + at.bottom) / 2;
             for (const box of boxes) {
                 const inside = at.left >= box.left - 2 && at.right <= box.right + 2;
                 if (!inside && across(at, box) > 3 && middle > box.top + 2 && middle < box.bottom - 2)
-                    found.push(`${title}: ${said} crosses the edge of a box`);
+                    faults.push(`${title}: ${shown} crosses the edge of a box`);
             }
         });
     }
@@ -70,13 +70,13 @@ LAYOUT = """least => {
         const named = each.role == 'region' && /^(Table|Figure): ./.test(each.ariaLabel)
             && getComputedStyle(each, '::before').content.includes('Scroll sideways');
         if (each.tabIndex != 0 || each.matches('.table-wrapper, .drawing') && !named)
-            found.push(`scrolls, but cannot be reached or does not say so: ${short(each)}`);
+            faults.push(`scrolls, but cannot be reached or does not say so: ${short(each)}`);
     }
     const edges = all('main > :is(p, pre, h2, figure, .table-wrapper)').map(place);
     if (new Set(edges.map(({left, right}) => `${Math.round(left)} ${Math.round(right)}`)).size > 1)
-        found.push('what is read has several edges');
-    if (Math.max(...edges.map(({width}) => width)) > 768.5) found.push('lines are too long');
-    return found;
+        faults.push('what is read has several edges');
+    if (Math.max(...edges.map(({width}) => width)) > 768.5) faults.push('lines are too long');
+    return faults;
 }"""
 
 #: Chooses a theme, opens or closes the sidebar as a page loaded that wide does, unfolds all, and lets all settle.
@@ -99,17 +99,17 @@ LACKING = """async () => {
         canvas.font = font;
         return canvas.measureText(sign).width;
     };
-    const found = [];
+    const faults = [];
     for (const [where, font] of [['main pre > code', 'Iosevka'], ['main math', '"STIX Two Math"']]) {
         await document.fonts.load(`100px ${font}`);
         const signs = new Set([...document.querySelectorAll(where)].flatMap(each => [...each.textContent]));
         // The system has letters of other scripts, and emoji.
         const foreign = /(?![\\u0000-\\u00ff]|\\p{Script=Greek})\\p{L}|\\p{M}|\\p{Emoji_Presentation}|\\ufffd/u;
         const own = [...signs].filter(sign => sign.trim() && !(where == 'main pre > code' && foreign.test(sign)));
-        found.push(...own.filter(sign =>
+        faults.push(...own.filter(sign =>
             wide(`100px ${font}, monospace`, sign) != wide(`100px ${font}, serif`, sign)));
     }
-    return found;
+    return faults;
 }"""
 
 #: Parentheses of formulas that are lower than the fraction between them: they stretch only by a font made for that.

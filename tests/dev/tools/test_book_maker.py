@@ -206,10 +206,10 @@ def test_a_chapter_is_checked_run_again_and_rewritten(monkeypatch, tmp_path, cap
     assert transcripts.update(["one.md"], rewrite=False) == preprocess.check(["one.md"]) == 0
     chapter.write_text("# Title\n\n{{skeleton 99}}\n\n```python\nx = 1\nx / 0\n```\n")
     assert transcripts.update(["one.md"], rewrite=True) == preprocess.check(["one.md"]) == 1
-    told = capsys.readouterr().out
-    assert 'one.md", line 7' in told
-    assert "ZeroDivisionError" in told
-    assert "one.md:3: {{skeleton 99}}: there is no step" in told
+    printed = capsys.readouterr().out
+    assert 'one.md", line 7' in printed
+    assert "ZeroDivisionError" in printed
+    assert "one.md:3: {{skeleton 99}}: there is no step" in printed
 
 
 @pytest.mark.slow

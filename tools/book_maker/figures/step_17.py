@@ -67,19 +67,19 @@ def projection(draw: Drawing) -> None:
         return scale * float(across), -scale * float(up)
 
     tip, all_of_it, radial = at(normalized), at(normalized + centered), at(normalized + along)
-    kept = at(normalized + centered - along)
+    tangent = at(normalized + centered - along)
     radius, turns = scale * math.sqrt(3), np.linspace(0, 2 * math.pi, 91)
     draw.line(*((radius * math.cos(turn), -radius * math.sin(turn)) for turn in turns), kind="muted")
     draw.arrow((0, 0), tip)
     draw.arrow(tip, all_of_it, kind="query")
     draw.arrow(tip, radial, kind="bad", dashed=True)
-    draw.arrow(tip, kept, kind="good")
+    draw.arrow(tip, tangent, kind="good")
     draw.line(all_of_it, radial, kind="muted", dashed=True)
-    draw.line(all_of_it, kept, kind="muted", dashed=True)
+    draw.line(all_of_it, tangent, kind="muted", dashed=True)
     draw.text(56, 14, "normalized")
     draw.text(all_of_it[0], all_of_it[1] - 14, "gradient, mean subtracted", kind="query")
     draw.text(radial[0], radial[1] + 16, "subtracted as well", kind="bad")
-    draw.text(kept[0] - 8, (kept[1] + tip[1]) / 2 + 6, "kept", "end", kind="good")
+    draw.text(tangent[0] - 8, (tangent[1] + tip[1]) / 2 + 6, "kept", "end", kind="good")
 
 
 def table(draw: Drawing) -> None:

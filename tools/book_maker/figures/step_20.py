@@ -54,7 +54,7 @@ def clipping(draw: Drawing) -> None:
     square: list[Point] = [(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)]
     factor = MAX_NORM / math.hypot(*LONG)
     scaled, cut = (LONG[0] * factor, LONG[1] * factor), (min(LONG[0], MAX_NORM), LONG[1])
-    for left, title, border, kept, kind, words in (
+    for left, title, border, clipped, kind, words in (
         (96, "one factor for all", circle, scaled, "good", "the same direction"),
         (406, "each number cut off", square, cut, "bad", "another direction"),
     ):
@@ -64,7 +64,7 @@ def clipping(draw: Drawing) -> None:
 
         draw.heading(left + 60, 20, title)
         draw.line(*map(place, border), kind="muted", dashed=True)
-        for gradient, color in ((LONG, "muted"), (kept, kind), (SHORT, "good")):
+        for gradient, color in ((LONG, "muted"), (clipped, kind), (SHORT, "good")):
             draw.arrow(place((0, 0)), place(gradient), kind=color)
         draw.circle(*place((0, 0)), 3)
         draw.text(left + 60, 158 + SCALE, words)

@@ -56,14 +56,14 @@ def way_back(draw: Drawing) -> None:
     draw.heading(left + room / 2, 14, "forward")
     draw.heading(right + room / 2, 14, "backward")
     gathered = draw.box(left, tops[3], room, high, _named("gathered", weights @ value), size="small")
-    given = draw.box(right, tops[3], room, high, _named("grad, its gradient", grad), "accent", size="small")
+    gradient_box = draw.box(right, tops[3], room, high, _named("grad, its gradient", grad), "accent", size="small")
     loss = draw.box(left + room / 2, tops[4], right - left, high, "the loss, one number", size="small")
     values = draw.box(room - narrow, tops[0], narrow, high, _named("value", value), "value", size="small")
     x, y = values.bottom
     draw.arrow((x, y), (x, gathered.y - 2), kind="value")
     words = _named("gradient", grad_value)
     x, y = draw.box(right + room - narrow, tops[0], narrow, high, words, "value", size="small").bottom
-    draw.arrow((x, given.y), (x, y + 2), kind="value")
+    draw.arrow((x, gradient_box.y), (x, y + 2), kind="value")
     for top, below, (stage, down), (gradient, up) in zip(tops, tops[1:], forward, backward, strict=False):
         draw.box(left, top, wide, high, stage, size="small")
         draw.box(right, top, wide, high, gradient, "accent", size="small")
