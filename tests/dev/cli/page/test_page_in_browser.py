@@ -254,7 +254,12 @@ def test_axe_has_no_complaint_and_nothing_is_wider_than_the_window(browser, site
     assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
     page.evaluate("localStorage.clear()")
     page.route("**/highlight*.js", lambda route: route.abort())
-    check(open_step(page, site, "w05", wrong))
+    panel = open_step(page, site, "w05", wrong)
+    assert panel.locator("pre .hljs-keyword").count() == 0
+    assert panel.locator(".editor pre").text_content().strip() == wrong.strip(), (
+        "the letters of the field have no color"
+    )
+    check(panel)
     assert MISTAKE in page.locator(".why").first.text_content()
     page.context.close()
 
