@@ -19,7 +19,7 @@ ENTRY = re.compile(r"(?P<about> *\S+(?: \S+)*  +)(?P<sentence>[A-Z].*)")
 def console(fence: Fence) -> str:
     """Return a transcript as HTML: the commands set off from what they printed."""
     screen = "".join(map(_line, fence.lines))
-    return f'<pre class="console"><code class="nohighlight"><span class="screen">{screen}</span></code></pre>'
+    return f'<pre class="console"><code class="nohighlight">{screen}</code></pre>'
 
 
 def _line(line: str) -> str:
