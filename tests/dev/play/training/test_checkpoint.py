@@ -3,6 +3,7 @@
 import errno
 import itertools
 import json
+import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -112,6 +113,8 @@ def test_whenever_a_save_ends_the_folder_can_be_loaded(tmp_path, tokenizer, weig
     def moment(function):
         def fail_or_call(*arguments):
             if next(moments) == last:
+                with suppress(OSError):  # of a folder
+                    os.truncate(arguments[0], 9)  # not all of it was on the disk
                 raise failure
             return function(*arguments)
 
