@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tools.book_maker.values.head_measurements import Reading
+from tools.book_maker.values.head_measurements import Reading, first_token, passage, sentence
 
 pytestmark = pytest.mark.slow
 
@@ -34,3 +34,7 @@ def test_a_head_that_only_does_one_thing_is_measured_so_and_even_attention_like_
     assert copies["an earlier copy of itself"][0] == pytest.approx([0, 0])
     evenly = reading(reading(before).even)
     assert {name: share[0, 0] for name, share in evenly.shares.items()} == pytest.approx(evenly.even_shares)
+
+
+def test_a_short_text_makes_the_first_token_look_important_as_the_page_says():
+    assert first_token(sentence())[0] > 3 * first_token(passage())[0]
