@@ -33,7 +33,6 @@ def run_module(
     module: str,
     *arguments: str,
     seconds: float | None = None,
-    python: str | Path = sys.executable,
     folder: Path = ROOT,
     environment: Mapping[str, str] | None = None,
 ) -> Ended:
@@ -43,12 +42,11 @@ def run_module(
         module: the module.
         arguments: its arguments.
         seconds: how long it may take.
-        python: the interpreter.
         folder: where it runs.
         environment: its environment variables; by default ours.
     """
     with subprocess.Popen(
-        [python, "-m", module, *arguments],
+        [sys.executable, "-m", module, *arguments],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
