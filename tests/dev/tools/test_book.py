@@ -6,7 +6,10 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+import urllib.error
 import urllib.request
+from contextlib import suppress
 from functools import cache
 
 import pytest
@@ -131,8 +134,11 @@ def test_the_book_is_served_on_this_machine(tmp_path):
     with subprocess.Popen(command, cwd=ROOT, start_new_session=True, **streams) as server:
         assert any("Serving on" in line for line in server.stdout)
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as page:
-                assert "Build GPT-2 in MAX" in page.read().decode()
+            page, limit = "", time.monotonic() + 60
+            while "Build GPT-2 in MAX" not in page:
+                assert time.monotonic() < limit, page
+                with suppress(urllib.error.URLError):  # mdBook says that it serves before it listens
+                    page = urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60).read().decode()
         finally:
             os.killpg(server.pid, signal.SIGTERM)
 
