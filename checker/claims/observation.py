@@ -105,7 +105,7 @@ class Observer:
         if self.request.seeds and "draw" in metafunc.fixturenames:
             metafunc.parametrize("draw", self.request.seeds, indirect=True)
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Keep the claims that were asked for."""
         kind = COMPILED if self.request.stage == TRACING else self.request.stage
         claims = self.request.claims
@@ -119,17 +119,18 @@ class Observer:
         """Load the subjects."""
         self.subjects = self.request.load()
         session.config.stash[SUBJECTS] = dict(self.subjects)
-        session.items[:] = [item for item in session.items if subject_of(item) in self.subjects]
+        claims = (item for item in session.items if isinstance(item, pytest.Function))
+        session.items[:] = [claim for claim in claims if subject_of(claim) in self.subjects]
         self.outcomes = {name: {} for name in self.subjects}
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+    def pytest_runtest_setup(self, item: pytest.Function) -> None:
         """Report which claim comes next, and for which subject."""
         self.running = item
         self.request.tell(Started(sentence_of(item), subject_of(item)))
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
+    def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """Keep the outcome; pytest's own report would format the traceback, which takes longer than the claim."""
         if call.when == "call" or (call.when == "setup" and call.excinfo is not None):
             self.keep(item, call.excinfo)
@@ -143,7 +144,7 @@ class Observer:
         if self.running:
             self.keep(self.running, excinfo)
 
-    def keep(self, item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None) -> None:
+    def keep(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None) -> None:
         """Keep the outcome of a claim that has just run, and report it."""
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcomes[name][claim] = self.outcome(item, failure, name)
@@ -151,9 +152,11 @@ class Observer:
             Claimed(claim, outcome.about, sentence_of(item), outcome.verdict, outcome.sentence, outcome.location)
         )
 
-    def outcome(self, item: pytest.Item, failure: pytest.ExceptionInfo[BaseException] | None, subject: str) -> Outcome:
+    def outcome(
+        self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None, subject: str
+    ) -> Outcome:
         """Return the outcome of a claim that ended with this ``failure``, if any."""
-        about = getattr(item.function, "about", "")  # type: ignore[attr-defined]
+        about = getattr(item.function, "about", "")
         if failure is None:
             return Outcome(PASS, about=about)
         if isinstance(failure.value, self.end_of_trace):
@@ -168,26 +171,27 @@ class Observer:
         if blank := self.known_to_fail(subject, about, failure.value, path):
             return Outcome(WAITS, f"waits until {blank} works", about=about)
         if self.request.stage == DRAWN:
-            draw = item.funcargs.get("draw")  # type: ignore[attr-defined]
+            draw: Any = item.funcargs.get("draw")
             others = f"others ({draw.words})" if draw and draw.words else "others"
             right = f"It is right with the recorded numbers, but not with {others}."
             outcome = replace(outcome, sentence=f"{right} {outcome.sentence}")
         if self.request.show and outcome.compared:
             from checker.numeric.showing import inputs_of
 
-            inputs = inputs_of(item.function, failure.tb)  # type: ignore[attr-defined]
+            inputs = inputs_of(item.function, failure.tb)
             outcome = replace(outcome, compared=replace(outcome.compared, inputs=inputs))
         return outcome
 
     def from_its_line(
-        self, item: pytest.Item, failure: pytest.ExceptionInfo[BaseException], path: str
+        self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException], path: str
     ) -> pytest.ExceptionInfo[BaseException]:
         """Return a failure, found again with every operation of MAX run at once if it came from no line of the file."""
         if self.eagerly is None or isinstance(failure.value, Refusal | NotImplementedError):
             return failure
         if place_in(failure.value, path)[1]:
             return failure
-        if draw := item.funcargs.get("draw"):  # type: ignore[attr-defined]
+        draw: Any = item.funcargs.get("draw")
+        if draw:
             draw.start_over()
         with self.eagerly():
             again = pytest.CallInfo.from_call(item.runtest, "call").excinfo
@@ -201,26 +205,26 @@ class Observer:
         return blank if known else ""
 
 
-def subject_of(item: pytest.Item) -> str:
+def subject_of(item: pytest.Function) -> str:
     """Return the name of the subject that a claim runs on."""
-    return item.callspec.params["step"]  # type: ignore[attr-defined]
+    return str(item.callspec.params["step"])
 
 
-def claim_of(item: pytest.Item) -> str:
+def claim_of(item: pytest.Function) -> str:
     """Return the name of a claim: its function's name and its parameters, except for the subject."""
     parameters = getattr(item, "callspec", None)
     values = [str(value) for name, value in parameters.params.items() if name != "step"] if parameters else []
-    return item.originalname + (f"[{'-'.join(values)}]" if values else "")  # type: ignore[attr-defined]
+    return item.originalname + (f"[{'-'.join(values)}]" if values else "")
 
 
-def kind_of(item: pytest.Item) -> str:
+def kind_of(item: pytest.Function) -> str:
     """Return the kind of a claim."""
     return next((kind for kind in (COMPILED, DRAWN) if item.get_closest_marker(kind)), NUMBERS)
 
 
-def sentence_of(item: pytest.Item) -> str:
+def sentence_of(item: pytest.Function) -> str:
     """Return the claim in words: the first line of its docstring."""
-    return (item.function.__doc__ or item.name).strip().splitlines()[0]  # type: ignore[attr-defined]
+    return (item.function.__doc__ or item.name).strip().splitlines()[0]
 
 
 def outcome_of(error: BaseException, path: str, about: str, gone: Collection[str] = ()) -> Outcome:
