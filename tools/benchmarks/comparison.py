@@ -180,7 +180,7 @@ class Comparison:
             expected: what to compare with, if not the reference's output of the workload.
 
         Returns:
-            The figures of those that are right, and why others failed; what was wrong is in ``wrong``.
+            The figures of the ways that are right, and why each of the others failed; ``wrong`` has the wrong ones.
 
         Raises:
             WrongOutput: this course computes something else in float32, so there is nothing to time.

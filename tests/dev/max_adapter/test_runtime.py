@@ -18,10 +18,10 @@ X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
 
 @pytest.mark.slow
 def test_what_the_interpreter_refuses_is_compiled_and_said_to_be(monkeypatch):
-    told = []
-    monkeypatch.setattr(runtime, "listeners", [lambda what, seconds: told.append((what, seconds))])
+    events = []
+    monkeypatch.setattr(runtime, "listeners", [lambda what, seconds: events.append((what, seconds))])
     np.from_dlpack(run(lambda x: x.cast(DType.bfloat16).cast(DType.float32), X))
-    assert any("no kernel" in what and seconds for what, seconds in told)
+    assert any("no kernel" in what and seconds for what, seconds in events)
 
 
 def test_every_recorded_kernel_is_in_one_file_and_the_models_steps_need_but_one():
@@ -37,8 +37,8 @@ runtime.prepare()
 slack = ctypes.CDLL(None).prctl(30, 0, 0, 0, 0)
 runtime.start_threads()
 def wakeups():
-    told = (task.read_text() for task in pathlib.Path("/proc/self/task").glob("*/status"))
-    return sum(int(re.search(r"^voluntary_ctxt_switches:\\s+(\\d+)", text, re.M)[1]) for text in told)
+    statuses = (task.read_text() for task in pathlib.Path("/proc/self/task").glob("*/status"))
+    return sum(int(re.search(r"^voluntary_ctxt_switches:\\s+(\\d+)", text, re.M)[1]) for text in statuses)
 before = wakeups()
 time.sleep(0.5)
 print(wakeups() - before, slack == ctypes.CDLL(None).prctl(30, 0, 0, 0, 0))

@@ -26,11 +26,11 @@ def loaded(source, tell=lambda what, seconds: None):
 
 
 def test_a_kernel_is_compiled_once(kept):
-    told = []
+    events = []
     for _ in range(2):
-        kernel = loaded(SOLUTION, lambda what, seconds: told.append(seconds is None))
+        kernel = loaded(SOLUTION, lambda what, seconds: events.append(seconds is None))
         assert kernel.online_softmax(np.zeros(3), 0, 1)[2] == 4
-    assert told == [True, False]
+    assert events == [True, False]
     assert len([*kept.iterdir()]) == 1
 
 
