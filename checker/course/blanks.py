@@ -99,13 +99,12 @@ def unwritten(learner: str, solution: str, language: Language = PYTHON) -> list[
         Unreadable: the learner's file is none of the language.
     """
     language.refuse(learner, "")
-    present, untouched = language.functions(learner), skeleton(solution, language)
+    present, untouched = language.functions(learner), language.functions(skeleton(solution, language))
     missing = []
     for blank in find_blanks(solution, language):
-        if blank.function not in present:
+        function = present.get(blank.function)
+        if function is None:
             missing.append(Unwritten(blank, None))
-        elif stop := language.stops(learner, blank.function):
-            line, length = stop
-            _, least = language.stops(untouched, blank.function) or (0, 0)
-            missing.append(Unwritten(blank, line, length > least))
+        elif function.stop:
+            missing.append(Unwritten(blank, function.stop, function.size > untouched[blank.function].size))
     return missing

@@ -155,11 +155,10 @@ def _stopped(blank: str) -> Callable[..., Any]:
 
 def _waiting(step: Step, source: str, labels: Collection[str]) -> Mapping[str, str]:
     """Return the functions that cannot be called yet, and the first function to write of those they call."""
-    language = step.language
-    functions, lines = language.functions(source), source.splitlines()
+    functions, lines = step.language.functions(source), source.splitlines()
 
     def to_write(label: str, seen: Collection[str] = ()) -> Iterator[str]:
-        if label not in functions or language.stops(source, label):
+        if label not in functions or functions[label].stop:
             yield label
         elif label not in seen:
             text = "\n".join(lines[functions[label].defined : functions[label].last])

@@ -7,7 +7,13 @@ In comes the text of a file; out go its functions and their lines, what it means
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from checker.course.languages.mojo import Mojo
+    from checker.course.languages.python import Python
+
+Language: TypeAlias = "Python | Mojo"
 
 
 class Line(NamedTuple):
@@ -79,52 +85,18 @@ class Unreadable(Exception):
 class Function:
     """A function of a file: its lines, counted from 1, from its first decorator on.
 
-    ``means`` is equal for two that differ in comments and layout alone.
+    Attributes:
+        first: the line that it begins with.
+        defined: the line of its ``def``.
+        last: the line that it ends with.
+        size: how much code it has; this only tells whether it is more than a skeleton has.
+        stop: the line of the statement that stands where something is still to write, if it can be reached.
+        means: equal for two functions that differ in comments and layout alone.
     """
 
     first: int
-    defined: int  # the line of its ``def``
+    defined: int
     last: int
+    size: int
+    stop: int | None
     means: str
-
-
-class Language(Protocol):
-    """Reads the text of a file.
-
-    Attributes:
-        name: as it is written.
-        suffix: of its files.
-        stop: the statement that stands in a skeleton where something is still to write.
-        loads: the claim that the file can be loaded, which a verdict refutes where it cannot.
-        look_for: what to look for in a file that hangs, and in one that ends its process.
-    """
-
-    name: str
-    suffix: str
-    stop: str
-    loads: str
-    look_for: tuple[str, str]
-
-    def __hash__(self) -> int: ...
-
-    def refuse(self, source: str, path: str) -> None:
-        """Raise Unreadable if the text is none of this language, as far as that can be seen at once."""
-
-    def functions(self, source: str) -> dict[str, Function]:
-        """Return every function by qualified name, outermost first."""
-
-    def stops(self, source: str, name: str) -> tuple[int, int] | None:
-        """Return the line of the statement at which a function stops, and how much code the function has.
-
-        None if there is no such statement that can be reached. How much it is only tells whether it is more than a
-        skeleton has.
-        """
-
-    def docstring(self, source: str) -> str:
-        """Return what the file says of itself."""
-
-    def crash(self, printed: str) -> tuple[int, str] | None:
-        """Return the line of the file and the reason, if a printed line tells why the process is about to end."""
-
-    def meaning(self, source: str) -> str:
-        """Return a text that is equal for two files that differ in comments and layout alone."""

@@ -6,7 +6,6 @@ What is no Mojo only its compiler can say (``checker.mojo``).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import takewhile
 
 from checker.course.languages import Function, Unreadable
@@ -18,21 +17,8 @@ CRASH = re.compile(r"At: .*:(?P<line>\d+):\d+: Assert Error: (?P<said>.*)")
 DOCSTRING = re.compile(r'\s*"""((?:.|\n)*?)"""')
 
 
-@dataclass(frozen=True)
-class _Block:
-    """A function or struct: its qualified name, the lines of its head, and its last line, from 1."""
-
-    name: str
-    kind: str
-    indent: int
-    first: int  # its first decorator, if it has any
-    head: int
-    body: int  # the first line after the colon that ends its head
-    last: int
-
-
 class Mojo:
-    """Reads Mojo."""
+    """Reads Mojo; ``Python`` beside it says what each attribute and method means."""
 
     name = "Mojo"
     suffix = ".mojo"
@@ -49,26 +35,27 @@ class Mojo:
             raise Unreadable("The file is not Mojo: it contains null bytes.", "not Mojo")
 
     def functions(self, source: str) -> dict[str, Function]:
-        """Return every function by qualified name, in the order of the file."""
-        lines = source.splitlines()
-        return {
-            block.name: Function(
-                block.first, block.head, block.last, self.meaning("\n".join(lines[block.first - 1 : block.last]))
-            )
-            for block in _blocks(source)
-            if block.kind in ("def", "fn")
-        }
-
-    def stops(self, source: str, name: str) -> tuple[int, int] | None:
-        """Return where a function aborts among its own statements, and how many lines of code it has."""
-        (block,) = [block for block in _blocks(source) if block.name == name]
-        lines = _without_text(source).splitlines()[block.body - 1 : block.last]
-        code = [(number, line) for number, line in enumerate(lines, block.body) if line.strip(' "')]
-        indent = min((_indent(line) for _, line in code), default=0)
-        own = [(number, line.strip()) for number, line in code if _indent(line) == indent]
-        reached = [*takewhile(lambda numbered: not re.match(r"return\b", numbered[1]), own)]
-        stop = next((number for number, line in reached if line.startswith("abort(")), None)
-        return (stop, len(code)) if stop else None
+        """Return every function by qualified name, in the order of the file; one stops if it aborts."""
+        lines, code = source.splitlines(), _without_text(source).splitlines()
+        read: dict[str, Function] = {}
+        around: list[tuple[int, int, str]] = []  # functions and structs: indentation, last line, qualified name
+        for number, line in enumerate(code, start=1):
+            match = HEAD.match(line)
+            if not match:
+                continue
+            indent, first = len(match["indent"]), number
+            while first > 1 and code[first - 2].startswith(f"{match['indent']}@"):
+                first -= 1
+            head = next((at for at in range(number, len(code)) if code[at - 1].rstrip().endswith(":")), len(code))
+            within = [*takewhile(lambda line: not line.strip() or _indent(line) > indent, code[head:])]  # noqa: B023
+            last = max((at for at, text in enumerate(within, head + 1) if text.strip()), default=head)
+            owner = next((name for outer, end, name in reversed(around) if outer < indent and end >= number), "")
+            name = f"{owner}.{match['name']}" if owner else match["name"]
+            around.append((indent, last, name))
+            if match["kind"] in ("def", "fn"):
+                means = self.meaning("\n".join(lines[first - 1 : last]))
+                read[name] = Function(first, number, last, *_written(code[head:last], head + 1), means)
+        return read
 
     def docstring(self, source: str) -> str:
         """Return the text that the file begins with."""
@@ -87,24 +74,13 @@ class Mojo:
         return "\n".join(f"{indent} {' '.join(tokens)}" for indent, tokens in lines if tokens)
 
 
-def _blocks(source: str) -> list[_Block]:
-    """Return the functions and structs of a file, in order."""
-    lines = _without_text(source).splitlines()
-    blocks: list[_Block] = []
-    for number, line in enumerate(lines, start=1):
-        match = HEAD.match(line)
-        if not match:
-            continue
-        indent, first = len(match["indent"]), number
-        while first > 1 and lines[first - 2].startswith(f"{match['indent']}@"):
-            first -= 1
-        head = next((at for at in range(number, len(lines)) if lines[at - 1].rstrip().endswith(":")), len(lines))
-        within = [*takewhile(lambda line: not line.strip() or _indent(line) > indent, lines[head:])]  # noqa: B023
-        last = max((at for at, line in enumerate(within, head + 1) if line.strip()), default=head)
-        around = [block for block in blocks if block.indent < indent and block.last >= number]
-        name = f"{around[-1].name}.{match['name']}" if around else match["name"]
-        blocks.append(_Block(name, match["kind"], indent, first, number, head + 1, last))
-    return blocks
+def _written(body: list[str], first: int) -> tuple[int, int | None]:
+    """Return how many lines of code a function has, and the line at which it aborts among its own statements."""
+    code = [(number, line) for number, line in enumerate(body, first) if line.strip(' "')]
+    indent = min((_indent(line) for _, line in code), default=0)
+    own = [(number, line.strip()) for number, line in code if _indent(line) == indent]
+    reached = takewhile(lambda numbered: not re.match(r"return\b", numbered[1]), own)
+    return len(code), next((number for number, line in reached if line.startswith("abort(")), None)
 
 
 def _without_text(source: str) -> str:

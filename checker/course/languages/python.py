@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from itertools import takewhile
 
 from checker.course.languages import Function, Location, Unreadable
 
@@ -40,7 +41,7 @@ def calls(tree: ast.Module) -> dict[str, set[str]]:
 
 
 def _mentioned(caller: str, node: FunctionNode, nodes: Iterable[str]) -> set[str]:
-    """Return the functions among ``found`` that one function calls itself."""
+    """Return the functions among ``nodes`` that one function calls itself."""
     own_class = caller.rpartition(".")[0]
     names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
     attributes = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
@@ -54,7 +55,15 @@ def _mentioned(caller: str, node: FunctionNode, nodes: Iterable[str]) -> set[str
 
 
 class Python:
-    """Reads Python."""
+    """Reads Python.
+
+    Attributes:
+        name: as it is written.
+        suffix: of its files.
+        stop: the statement that stands in a skeleton where something is still to write.
+        loads: the claim that the file can be loaded, which a verdict refutes where it cannot.
+        look_for: what to look for in a file that hangs, and in one that ends its process.
+    """
 
     name = "Python"
     suffix = ".py"
@@ -77,33 +86,30 @@ class Python:
             ) from None
 
     def functions(self, source: str) -> dict[str, Function]:
-        """Return every function by qualified name, outermost first."""
+        """Return every function by qualified name, outermost first; one stops if it raises NotImplementedError."""
         read = {}
         for name, node in functions(ast.parse(source)).items():
             first = min(each.lineno for each in (node, *node.decorator_list))
-            read[name] = Function(first, node.lineno, node.end_lineno or node.lineno, ast.dump(node))
+            reached = takewhile(lambda statement: not isinstance(statement, ast.Return), node.body)
+            raised = (statement for statement in reached if isinstance(statement, ast.Raise))
+            stop = next((each.lineno for each in raised if "NotImplementedError" in ast.dump(each)), None)
+            last = node.end_lineno or node.lineno
+            read[name] = Function(first, node.lineno, last, len(node.body), stop, ast.dump(node))
         return read
 
-    def stops(self, source: str, name: str) -> tuple[int, int] | None:
-        """Return where a function raises NotImplementedError among its own statements, and how many it has."""
-        node = functions(ast.parse(source))[name]
-        for statement in node.body:
-            if isinstance(statement, ast.Return):
-                return None
-            if isinstance(statement, ast.Raise) and "NotImplementedError" in ast.dump(statement):
-                return statement.lineno, len(node.body)
-        return None
-
     def docstring(self, source: str) -> str:
-        """Return the module's docstring."""
+        """Return what the file says of itself."""
         return ast.get_docstring(ast.parse(source)) or ""
 
     def crash(self, printed: str) -> tuple[int, str] | None:
-        """Return nothing: an exception is told otherwise."""
+        """Return the line of the file and the reason, if a printed line tells why the process is about to end.
+
+        None does in Python: an exception is told otherwise.
+        """
         return None
 
     def meaning(self, source: str) -> str:
-        """Return the syntax tree as text."""
+        """Return a text that is equal for two files that differ in comments and layout alone: the syntax tree."""
         return ast.dump(ast.parse(source))
 
 
