@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Container
 from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")  # Linux's
@@ -23,48 +22,31 @@ INSTRUCTION_SETS = {
     "BF16": "bf16",
 }
 
-#: Generations by vendor, family and models, because a cloud hides the model from the name. Sources: AMD's and
-#: Intel's lists of models, as in Linux, ``arch/x86/kernel/cpu/amd.c`` and ``arch/x86/include/asm/intel-family.h``.
-GENERATIONS: dict[str, dict[int, list[tuple[str, Container[int]]]]] = {
-    "AuthenticAMD": {
-        23: [("Zen 1", range(0x10, 0x30)), ("Zen 2", range(0x30, 0x100))],
-        25: [("Zen 4", (*range(0x10, 0x20), *range(0x60, 0xB0))), ("Zen 3", range(0x100))],
-        26: [("Zen 5", range(0x100))],
-    },
-    "GenuineIntel": {
-        6: [
-            ("Skylake to Cooper Lake", [0x55]),
-            ("Ice Lake", [0x6A, 0x6C]),
-            ("Sapphire Rapids", [0x8F]),
-            ("Emerald Rapids", [0xCF]),
-            ("Granite Rapids", [0xAD, 0xAE]),
-        ],
-    },
-}
+#: AMD's generations by family and widest instructions, because a cloud hides the model from the name.
+GENERATIONS = {("25", "AVX2"): "Zen 3", ("25", "AVX-512"): "Zen 4", ("26", "AVX-512"): "Zen 5"}
 
 
-def processor_name(cpuinfo: Path = CPUINFO) -> str:
-    """Return the name of the processor and its generation, as far as the system tells them: ``AMD EPYC (Zen 4)``."""
-    pairs = (line.partition(":") for line in _first_core(cpuinfo))
-    facts = {name.strip(): value.strip() for name, _, value in pairs}
+def processor_name() -> str:
+    """Return the name of the processor, and which of that name it is, as far as the system tells: ``EPYC (Zen 4)``."""
+    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in _first_core())}
     name = facts.get("model name") or platform.processor() or platform.machine()
-    family, model = facts.get("cpu family", ""), facts.get("model", "")
-    families = GENERATIONS.get(facts.get("vendor_id", ""), {})
-    known = families.get(int(family), []) if family.isdigit() and model.isdigit() else []
-    return next((f"{name} ({generation})" for generation, models in known if int(model) in models), name)
+    family, widest = facts.get("cpu family", ""), next(iter(instruction_sets()), "")
+    generation = GENERATIONS.get((family, widest)) if facts.get("vendor_id") == "AuthenticAMD" else ""
+    which = generation or (f"family {family}, model {facts.get('model')}" if family else "")
+    return f"{name} ({which})" if which else name
 
 
-def instruction_sets(cpuinfo: Path = CPUINFO) -> list[str]:
+def instruction_sets() -> list[str]:
     """Return the instructions of this processor that decide how fast products are, as far as the system tells them."""
-    flags = line_of_flags(cpuinfo).split()
+    flags = line_of_flags().split()
     return [name for name, flag in INSTRUCTION_SETS.items() if flag in flags]
 
 
-def line_of_flags(cpuinfo: Path = CPUINFO) -> str:
+def line_of_flags() -> str:
     """Return the line in which the system lists all instructions of the first core; nothing if it lists none."""
-    return next((line for line in _first_core(cpuinfo) if line.startswith(("flags", "Features"))), "")
+    return next((line for line in _first_core() if line.startswith(("flags", "Features"))), "")
 
 
-def _first_core(cpuinfo: Path) -> list[str]:
+def _first_core() -> list[str]:
     """Return the lines about the first core."""
-    return (cpuinfo.read_text() if cpuinfo.is_file() else "").partition("\n\n")[0].splitlines()
+    return (CPUINFO.read_text() if CPUINFO.is_file() else "").partition("\n\n")[0].splitlines()
