@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker import interrupts
 from checker.course.steps import TRAINING
-from checker.processor import processor_name
+from play.processor import processor_name
 from play.preparing import prepared
 from play.training.plan import CURVE, OUT, History, Plan, in_words
 

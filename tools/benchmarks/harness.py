@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from checker.processor import instruction_sets, processor_name
+from play.processor import instruction_sets, processor_name
 from cli.tasks import tasks
 
 Result = dict[str, Any]

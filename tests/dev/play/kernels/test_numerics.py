@@ -11,7 +11,7 @@ import pytest
 from mojo.run import subprocess_run_mojo
 
 from checker.course.paths import ROOT
-from checker.processor import instruction_sets
+from play.processor import instruction_sets
 
 pytestmark = pytest.mark.slow
 

@@ -38,13 +38,8 @@ def processor_name() -> str:
 
 def instruction_sets() -> list[str]:
     """Return the instructions of this processor that decide how fast products are, as far as the system tells them."""
-    flags = line_of_flags().split()
+    flags = next((line.split() for line in _first_core() if line.startswith(("flags", "Features"))), [])
     return [name for name, flag in INSTRUCTION_SETS.items() if flag in flags]
-
-
-def line_of_flags() -> str:
-    """Return the line in which the system lists all instructions of the first core; nothing if it lists none."""
-    return next((line for line in _first_core() if line.startswith(("flags", "Features"))), "")
 
 
 def _first_core() -> list[str]:
