@@ -23,8 +23,8 @@ from typing import Any, TypeVar
 
 import psutil
 
-from play.processor import instruction_sets, processor_name
 from cli.tasks import tasks
+from play.processor import instruction_sets, processor_name
 
 Result = dict[str, Any]
 Row = dict[str, Any]
