@@ -20,23 +20,34 @@ NUMBERS, DRAWN, TRACING, COMPILED = "numbers", "drawn", "tracing", "compiled"
 
 
 @dataclass(frozen=True)
-class Job:
-    """The work of a child: to grade ``source``, the file ``path``, as the step of that name, such as ``step_07``.
+class Options:
+    """How a step is checked.
 
     Attributes:
-        compile: go on to the compiled claims.
+        solution: grade the reference solution instead of the learner's file.
+        compile: go on to the compiled verdict after the numbers.
         device: compile for this device alone.
         show: the function whose numbers are to be shown.
-        seed: what another configuration is drawn from.
-        gone: the functions with a blank that the source does not have; what needs one of them waits for it.
+        seed: what another configuration is drawn from; chosen at random if it is left out.
+    """
+
+    solution: bool = False
+    compile: bool = True
+    device: str | None = None
+    show: str = ""
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job(Options):
+    """The work of a child: to grade ``source``, the file ``path``, as the step of that name, such as ``step_07``.
+
+    ``gone`` are the functions with a blank that the source does not have; what needs one of them waits for it.
     """
 
     step: str
     source: str
     path: str
-    compile: bool = True
-    device: str | None = None
-    show: str = ""
     seed: int = 0
     gone: Sequence[str] = ()
 
@@ -136,10 +147,11 @@ class Busy:
 
 
 @dataclass(frozen=True)
-class Hanging:
-    """Where the learner's code was when the child was asked."""
+class Late:
+    """Nothing was heard of the child for this many ``seconds``; asked, it says where the learner's code is."""
 
-    location: Location | None
+    seconds: float
+    location: Location | None = None
 
 
 # ---------------------------------------------------------------- what the parent adds
@@ -158,23 +170,14 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Late:
-    """The parent heard nothing for this many seconds, and asked where the learner's code is."""
-
-    seconds: float
-    location: Location | None = None
-
-
-@dataclass(frozen=True)
 class Died:
     """The child has ended before it had said everything."""
 
 
 FromChild = (
-    Started | Claimed | StageEnded | Explanation | Shown | Unloadable | MaxUnusable | Ended | Compiling | Busy
-    | Hanging
-)  # fmt: skip
-Event = FromChild | Printed | Tick | Late | Died
+    Started | Claimed | StageEnded | Explanation | Shown | Unloadable | MaxUnusable | Ended | Compiling | Busy | Late
+)
+Event = FromChild | Printed | Tick | Died
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(FromChild)}
 

@@ -78,9 +78,10 @@ def check(step: Step, *, no_compile: bool, form: str | None, **options: Any) -> 
     from contextlib import nullcontext
 
     from checker.course.blanks import blanks_of
+    from checker.events import Options
     from checker.session.child import Child
     from checker.session.printer import Printer, View
-    from checker.session.session import Options, Session
+    from checker.session.session import Session
 
     labels = [blank.label for blank in blanks_of(step)]
     if options["show"] not in ("", *labels):

@@ -24,7 +24,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
 from checker.events import PASS, TRACED, Claimed, Died, Job, Late, MaxUnusable
-from checker.session.child import run
+from checker.session.child import Child
 from checker.session.printer import Printer
 from cli.processes import run_module
 from play.serving.options import CannotServe, check_version
@@ -124,15 +124,16 @@ def compile_one(work: Work) -> str:
 
 def check(step: Step, *, compiled: bool) -> str:
     """Check the solution of a step in a child; return why it fails, or nothing."""
-    source, reasons = step.solution_file.read_text(), []
-    for event in run(Job(step.name, source, str(step.solution_file), compile=compiled), QUIET_SECONDS):
-        match event:
-            case Claimed() if event.verdict not in (PASS, TRACED):
-                reasons.append(f"{event.sentence} {event.reason}")
-            case MaxUnusable(sentence):
-                reasons.append(sentence)
-            case Late() | Died():
-                reasons.append(f"its check ended early ({type(event).__name__})")
+    source, path, reasons = step.solution_file.read_text(), str(step.solution_file), []
+    with Child() as child:
+        for event in child.run(Job(step=step.name, source=source, path=path, compile=compiled), QUIET_SECONDS):
+            match event:
+                case Claimed() if event.verdict not in (PASS, TRACED):
+                    reasons.append(f"{event.sentence} {event.reason}")
+                case MaxUnusable(sentence):
+                    reasons.append(sentence)
+                case Late() | Died():
+                    reasons.append(f"its check ended early ({type(event).__name__})")
     return "\n".join(f"  {step.task}: {reason}" for reason in reasons)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -30,13 +30,13 @@ UNUSED_PLUGINS = (
 SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
 
 
-@dataclass(frozen=True)
-class Request:
-    """Which claims to run on which subjects.
+@dataclass(eq=False)
+class Observation:
+    """One pytest session of this process, in which claims are run on subjects, and the plugin that keeps what they say.
 
     Attributes:
         step: whose claims.
-        subjects: the names of the subjects.
+        names: those of the subjects.
         load: returns their modules; it is called once the claims are imported, before the first one runs.
         stage: which kind of claims; the same are tried when they are traced and when they are compiled.
         seeds: of the configurations that the drawn claims are about; they are run once for each.
@@ -45,10 +45,11 @@ class Request:
         show: with arrays that were not equal, keep what the learner's code was given.
         gone: the functions with a blank that the subjects do not have; what needs one of them waits for it.
         tell: called with an event when a claim starts and when it ends.
+        outcomes: for every subject, those of the claims so far, in the order of the check.
     """
 
     step: Step
-    subjects: Collection[str]
+    names: Collection[str]
     load: Callable[[], Mapping[str, ModuleType]]
     stage: str = NUMBERS
     seeds: Sequence[int] = ()
@@ -57,67 +58,56 @@ class Request:
     show: bool = False
     gone: Collection[str] = ()
     tell: Tell = lambda event: None
+    outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict, init=False)
 
-
-def observe(request: Request) -> dict[str, dict[str, Outcome]]:
-    """Run claims on every subject, in one pytest session of this process.
-
-    Returns:
-        For every subject, the outcomes by claim, in the order of the check.
-    """
-    observer = Observer(request)
-    options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS.split() for option in ("-p", f"no:{plugin}"))]
-    tests = str(request.step.check_file.parent)  # without a limit, pytest reads every folder from the root of the disk
-    options += ["-c", os.devnull, "--rootdir", tests, "--confcutdir", tests]
-    options += ["-p", "checker.claims.plugin", "--assert=plain", "--disable-plugin-autoload"]
-    options += ["--device", request.device] if request.device else []
-    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # set by a user, for tests of their own
-        os.environ.pop(name, None)
-    with tempfile.TemporaryDirectory() as folder, observer.traced:  # else pytest spends seconds on old folders
-        pytest.main([*options, "--basetemp", f"{folder}/claims", str(request.step.check_file)], plugins=[observer])
-    return observer.outcomes
-
-
-class Observer:
-    """A pytest plugin: puts the subjects in place of ``step`` and keeps what each claim says of them."""
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
+    def __post_init__(self) -> None:
         self.subjects: Mapping[str, ModuleType] = {}
-        self.outcomes: dict[str, dict[str, Outcome]] = {}
         self.running: Any = None
+        self.inputs: dict[str, Any] = {}
         self.traced: AbstractContextManager[Any] = contextlib.nullcontext()
         self.end_of_trace: type[Exception] | tuple[()] = ()
         self.eagerly: Callable[[], AbstractContextManager[None]] | None = None
-        if uses_max(request.step) and request.stage == TRACING:
+        if uses_max(self.step) and self.stage == TRACING:
             from checker.max_adapter import graphs
 
             self.traced, self.end_of_trace = graphs.only_traced(), graphs.StagedError
-        elif uses_max(request.step) and request.stage != COMPILED:
+        elif uses_max(self.step) and self.stage != COMPILED:
             from checker.max_adapter.runtime import eagerly
 
             self.eagerly = eagerly
 
+    def run(self) -> dict[str, dict[str, Outcome]]:
+        """Run the claims; return the outcomes."""
+        options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS.split() for option in ("-p", f"no:{plugin}"))]
+        tests = str(self.step.check_file.parent)  # without a limit, pytest reads every folder from the root of the disk
+        options += ["-c", os.devnull, "--rootdir", tests, "--confcutdir", tests]
+        options += ["-p", "checker.claims.plugin", "--assert=plain", "--disable-plugin-autoload"]
+        options += ["--device", self.device] if self.device else []
+        for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # set by a user, for tests of their own
+            os.environ.pop(name, None)
+        with tempfile.TemporaryDirectory() as folder, self.traced:  # else pytest spends seconds on old folders
+            pytest.main([*options, "--basetemp", f"{folder}/claims", str(self.step.check_file)], plugins=[self])
+        return self.outcomes
+
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize every claim with the subjects."""
         if "step" in metafunc.fixturenames:
-            metafunc.parametrize("step", list(self.request.subjects), scope="module", indirect=True)
-        if self.request.seeds and "draw" in metafunc.fixturenames:
-            metafunc.parametrize("draw", self.request.seeds, indirect=True)
+            metafunc.parametrize("step", list(self.names), scope="module", indirect=True)
+        if self.seeds and "draw" in metafunc.fixturenames:
+            metafunc.parametrize("draw", self.seeds, indirect=True)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Keep the claims that were asked for."""
-        kind = COMPILED if self.request.stage == TRACING else self.request.stage
-        claims = self.request.claims
+        kind, only = COMPILED if self.stage == TRACING else self.stage, self.claims
         items[:] = [
             item
             for item in items
-            if kind_of(item) == kind and (claims is None or claim_of(item) in claims.get(subject_of(item), ()))
+            if kind_of(item) == kind and (only is None or claim_of(item) in only.get(subject_of(item), ()))
         ]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Load the subjects."""
-        self.subjects = self.request.load()
+        self.subjects = self.load()
         session.config.stash[SUBJECTS] = dict(self.subjects)
         claims = (item for item in session.items if isinstance(item, pytest.Function))
         session.items[:] = [claim for claim in claims if subject_of(claim) in self.subjects]
@@ -127,7 +117,17 @@ class Observer:
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
         """Report which claim comes next, and for which subject."""
         self.running = item
-        self.request.tell(Started(sentence_of(item), subject_of(item)))
+        self.tell(Started(sentence_of(item), subject_of(item)))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
+        """Run a claim, and note what it gives to the learner's function, if that is to be shown."""
+        if not self.show:
+            return (yield)
+        from checker.numeric.showing import noting_inputs
+
+        with noting_inputs(about_of(pyfuncitem), self.inputs):
+            return (yield)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
@@ -148,38 +148,35 @@ class Observer:
         """Keep the outcome of a claim that has just run, and report it."""
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcomes[name][claim] = self.outcome(item, failure, name)
-        self.request.tell(
-            Claimed(claim, outcome.about, sentence_of(item), outcome.verdict, outcome.sentence, outcome.location)
-        )
+        self.tell(Claimed(claim, outcome.about, sentence_of(item), outcome.verdict, outcome.sentence, outcome.location))
 
     def outcome(
         self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None, subject: str
     ) -> Outcome:
         """Return the outcome of a claim that ended with this ``failure``, if any."""
-        about = getattr(item.function, "about", "")
+        about = about_of(item)
         if failure is None:
             return Outcome(PASS, about=about)
         if isinstance(failure.value, self.end_of_trace):
             return Outcome(TRACED, about=about)
         path = self.subjects[subject].__file__ or ""
         found_again = self.from_its_line(item, failure, path)
-        outcome = outcome_of(found_again.value, path, about, self.request.gone)
+        outcome = outcome_of(found_again.value, path, about, self.gone)
         if found_again is not failure:  # naming compares what either way of running says
             outcome = replace(outcome, observed=f"{failure.typename}: {failure.value}")
         if outcome.verdict != FAIL:
             return outcome
         if blank := self.known_to_fail(subject, about, failure.value, path):
             return Outcome(WAITS, f"waits until {blank} works", about=about)
-        if self.request.stage == DRAWN:
+        if self.stage == DRAWN:
             draw: Any = item.funcargs.get("draw")
             others = f"others ({draw.words})" if draw and draw.words else "others"
             right = f"It is right with the recorded numbers, but not with {others}."
             outcome = replace(outcome, sentence=f"{right} {outcome.sentence}")
-        if self.request.show and outcome.compared:
-            from checker.numeric.showing import inputs_of
+        if self.show and outcome.compared:
+            from checker.numeric.showing import arrays_among
 
-            inputs = inputs_of(item.function, failure.tb)
-            outcome = replace(outcome, compared=replace(outcome.compared, inputs=inputs))
+            outcome = replace(outcome, compared=replace(outcome.compared, inputs=arrays_among(self.inputs)))
         return outcome
 
     def from_its_line(
@@ -208,6 +205,11 @@ class Observer:
 def subject_of(item: pytest.Function) -> str:
     """Return the name of the subject that a claim runs on."""
     return str(item.callspec.params["step"])
+
+
+def about_of(item: pytest.Function) -> str:
+    """Return the label of the function that a claim is about."""
+    return getattr(item.function, "about", "")
 
 
 def claim_of(item: pytest.Function) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from checker.claims.observation import Request, observe
+from checker.claims.observation import Observation
 from checker.claims.subjects import load_source
 from checker.course.steps import all_steps, uses_max
 from checker.events import COMPILED
@@ -29,7 +29,7 @@ def stage() -> None:
             continue
         solution = load_source(f"solutions.{step.name}", step.solution_file.read_text(), str(step.solution_file))
         modules = {"solution": solution}
-        observe(Request(step, modules, partial(dict, modules), COMPILED, device="cpu"))
+        Observation(step, modules, partial(dict, modules), COMPILED, device="cpu").run()
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING
 
 from checker import events, interrupts
-from checker.claims.observation import Request, Tell, observe
+from checker.claims.observation import Observation, Tell
 from checker.claims.plugin import read_reference
 from checker.claims.subjects import Compiles, answer_closed, load_answer, load_code, load_step
 from checker.claims.vocabulary import Refusal
@@ -70,9 +70,8 @@ class Graded:
                 return self.modules
 
             job, device = self.job, self.job.device if stage in (TRACING, COMPILED) else None
-            outcomes = observe(
-                Request(self.step, ["subject"], load, stage, seeds, claims, device, bool(job.show), job.gone, self.tell)
-            )
+            show, gone, tell = bool(job.show), job.gone, self.tell
+            outcomes = Observation(self.step, ["subject"], load, stage, seeds, claims, device, show, gone, tell).run()
         if self.modules:
             self.tell(events.StageEnded(stage))
         return outcomes.get("subject", {})
@@ -118,9 +117,9 @@ def diagnosis_of(step: Step, busy: Callable[[], None], seeds: Sequence[int] = ()
             with contextlib.suppress(Exception, SystemExit):  # it has no outcomes then
                 modules[name] = load_code(f"graded.tried_{number}", code)
         stage = DRAWN if seeds else NUMBERS
-        return observe(
-            Request(step, modules, lambda: modules, stage, seeds, claims, show=show, tell=lambda event: busy())
-        )
+        return Observation(
+            step, modules, lambda: modules, stage, seeds, claims, show=show, tell=lambda event: busy()
+        ).run()
 
     return Diagnosis(step, try_, drawn=bool(seeds))
 
@@ -147,7 +146,7 @@ def tell_where_when_asked(path: str, tell: Tell) -> None:
     def answer(signum: int, frame: FrameType | None) -> None:
         while frame and frame.f_code.co_filename != path:
             frame = frame.f_back
-        tell(events.Hanging(Location(*line_of(path, frame.f_lineno)) if frame else None))
+        tell(events.Late(0, Location(*line_of(path, frame.f_lineno)) if frame else None))
 
     signal.signal(signal.SIGVTALRM, answer)
 
@@ -174,7 +173,7 @@ def prepare_ahead(step: Step, compiling: Compiles) -> None:
     pytest collects the check file but runs none of it; MAX runs one operation, which starts its threads.
     """
     runtime = import_max(step, compiling)
-    observe(Request(step, [], dict))
+    Observation(step, [], dict).run()
     if runtime:
         runtime.start_threads()
     gc.freeze()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
-from collections.abc import Callable
-from types import FrameType, TracebackType
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from checker.course.paths import ROOT
 from checker.numeric.patterns import Comparison
 
 ROWS, COLUMNS = 5, 3  # of an array that are shown, three times side by side
@@ -79,46 +79,37 @@ def _cell(number: np.generic, marked: bool = False) -> str:
     return f"{'>' if marked else ''}{text}".rjust(CELL)
 
 
-def inputs_of(claim: Callable[..., Any], trace: TracebackType | None) -> dict[str, np.ndarray]:
-    """Return the arrays that a claim gave to the learner's code, by what the claim calls them.
+@contextmanager
+def noting_inputs(function: str, inputs: dict[str, Any]) -> Iterator[None]:
+    """While this is open, note in ``inputs`` what a function of this repository is called with, by parameter.
 
-    Args:
-        claim: a function of the check file, which calls ``equal(step.function(array), …)``.
-        trace: the traceback of its failure.
+    The last call stays, of those that no other call of that function has made. A tensor is noted as it is: its numbers
+    may not have been computed yet.
     """
-    while trace and trace.tb_frame.f_code is not claim.__code__:
-        trace = trace.tb_next
-    if trace is None:
-        return {}
-    tree = ast.parse(textwrap.dedent(inspect.getsource(claim)))
-    line = trace.tb_lineno - claim.__code__.co_firstlineno + 1
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "equal"]
-    call = next((node.args[0] for node in calls if node.lineno <= line <= (node.end_lineno or 0)), None)
-    if isinstance(call, ast.Name):
-        assignments = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and node.lineno < line]
-        made = [node.value for node in assignments if call.id in map(ast.unparse, node.targets)]
-        call = made[-1] if made else call
-    inputs: dict[str, np.ndarray] = {}
-    for argument in call.args if isinstance(call, ast.Call) else []:
-        value = _value(argument, trace.tb_frame)
-        if isinstance(value, np.ndarray) and value.size and len(inputs) < MOST_INPUTS:
-            inputs[_name(argument)] = value
-    return inputs
+    running: list[FrameType] = []
 
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        code = frame.f_code
+        if event == "return" and running == [frame]:
+            running.clear()
+        elif event == "call" and not running and code.co_name == function and code.co_filename.startswith(str(ROOT)):
+            running.append(frame)
+            inputs.clear()
+            inputs.update((name, frame.f_locals[name]) for name in code.co_varnames[: code.co_argcount])
 
-def _value(argument: ast.expr, frame: FrameType) -> object:
-    """Return what an argument was, if finding out runs nothing."""
-    if any(isinstance(node, ast.Call | ast.Lambda | ast.Await) for node in ast.walk(argument)):
-        return None
-    code = compile(ast.fix_missing_locations(ast.Expression(argument)), "an argument", "eval")
+    sys.setprofile(note)
     try:
-        return eval(code, frame.f_globals, frame.f_locals)
-    except Exception:
-        return None
+        yield
+    finally:
+        sys.setprofile(None)
 
 
-def _name(argument: ast.expr) -> str:
-    """Return ``query`` for ``reference["query"]``, and other arguments as they stand."""
-    if isinstance(argument, ast.Subscript) and isinstance(argument.slice, ast.Constant):
-        return str(argument.slice.value)
-    return ast.unparse(argument).replace("'", '"')
+def arrays_among(inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return the first few inputs that are arrays, or tensors with numbers."""
+    arrays: dict[str, np.ndarray] = {}
+    for name, value in inputs.items():
+        with suppress(Exception):  # a tensor may stand for numbers that only a whole graph can give
+            array = np.from_dlpack(value) if hasattr(value, "__dlpack__") else None
+            if array is not None and array.size and len(arrays) < MOST_INPUTS:
+                arrays[name] = array
+    return arrays

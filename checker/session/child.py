@@ -19,7 +19,7 @@ from typing import Any
 
 from checker.course.paths import ROOT
 from checker.course.steps import Step
-from checker.events import Compiling, Died, Ended, Event, Hanging, Job, Late, Printed, Tick, decode
+from checker.events import Compiling, Died, Ended, Event, Late, Printed, Tick, decode
 
 #: Seconds without an event of a learner's file, while nothing is being compiled; tests shorten it.
 QUIET_SECONDS = float(os.environ.get("COURSE_QUIET_SECONDS", "10"))
@@ -70,8 +70,9 @@ class Child:
             if isinstance(event, Late):
                 self.process.send_signal(signal.SIGVTALRM)
                 answers = self._listen(ANSWER_SECONDS, started=True)
-                location = next((each.location for each in answers if isinstance(each, Hanging)), None)
-                event = replace(event, location=location)
+                event = replace(
+                    event, location=next((each.location for each in answers if isinstance(each, Late)), None)
+                )
             yield event
 
     def _listen(self, quiet_seconds: float, *, started: bool = False) -> Iterator[Event]:
@@ -151,9 +152,3 @@ class _Lines:
         *lines, self.rest = (self.rest + data).split(b"\n")
         self.rest = self.rest[: self.longest]  # else 100 MB without an end of line would be copied again and again
         return [event for line in lines if (event := self.event_of(line[: self.longest]))]
-
-
-def run(job: Job, quiet_seconds: float = QUIET_SECONDS) -> Iterator[Event]:
-    """Run one job in a child process and yield its events as they come; the last is ``Ended``, ``Late`` or ``Died``."""
-    with Child() as child:
-        yield from child.run(job, quiet_seconds)

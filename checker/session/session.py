@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 
 from checker import events
 from checker.course import progress
@@ -13,7 +13,21 @@ from checker.course.languages import Location, Unreadable
 from checker.course.paths import relative_path
 from checker.course.static import read_statically, what_to_do
 from checker.course.steps import Step, claims_of, uses_max
-from checker.events import COMPILED, DRAWN, FAIL, PASS, TODO, TRACED, TRACING, WAITS, Claimed, Event, Explanation, Job
+from checker.events import (
+    COMPILED,
+    DRAWN,
+    FAIL,
+    PASS,
+    TODO,
+    TRACED,
+    TRACING,
+    WAITS,
+    Claimed,
+    Event,
+    Explanation,
+    Job,
+    Options,
+)
 from checker.session.child import Child
 from checker.session.printer import Item, View
 from checker.session.verdict import (
@@ -29,25 +43,6 @@ from checker.session.verdict import (
 )
 
 MOST_SEEDS = 10_000
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a step is checked.
-
-    Attributes:
-        solution: grade the reference solution instead of the learner's file.
-        compile: go on to the compiled verdict after the numbers.
-        device: compile for this device alone.
-        show: the function whose numbers are to be shown.
-        seed: what another configuration is drawn from; chosen at random if it is left out.
-    """
-
-    solution: bool = False
-    compile: bool = True
-    device: str | None = None
-    show: str = ""
-    seed: int | None = None
 
 
 class Session:
@@ -147,10 +142,11 @@ class Session:
             self._say(f"{count} left to write. Replace one `{static.stop}` with code, and {self.view.again}.")
             self.verdict = Verdict(FAILED)
             return None
-        device, show, seed = self.options.device, self.options.show, self.options.seed
-        self.seed = random.randrange(MOST_SEEDS) if seed is None else seed
-        job = Job(self.step.name, static.source, str(self.file), self.compiles, device=device, show=show)
-        return replace(job, seed=self.seed, gone=[blank.blank.label for blank in static.to_write if blank.line is None])
+        options = self.options
+        self.seed = random.randrange(MOST_SEEDS) if options.seed is None else options.seed
+        gone = [blank.blank.label for blank in static.to_write if blank.line is None]
+        how = asdict(replace(options, compile=self.compiles, seed=self.seed))
+        return Job(step=self.step.name, source=static.source, path=str(self.file), gone=gone, **how)
 
     # ------------------------------------------------------------ what the child says
 

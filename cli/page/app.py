@@ -35,8 +35,9 @@ from checker.course.languages import Unreadable
 from checker.course.paths import relative_path
 from checker.course.standing import next_to_do, standing
 from checker.course.steps import Step, all_steps
+from checker.events import Options
 from checker.session.records import Record, Records, verdict_record
-from checker.session.session import Options, Session
+from checker.session.session import Session
 from cli import compare, hint, reset
 from cli.checking import Check, ReadyChild
 from cli.page import files

@@ -18,9 +18,10 @@ from checker.course.blanks import blanks_of
 from checker.course.paths import relative_path
 from checker.course.standing import first_to_do, standing
 from checker.course.steps import Step, all_steps, find_step
+from checker.events import Options
 from checker.interrupts import exit_on_termination
 from checker.session.printer import Printer, View
-from checker.session.session import Options, Session
+from checker.session.session import Session
 from checker.session.verdict import INTERRUPTED, PASSED
 from cli import hint
 from cli.checking import Check, ReadyChild

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
-from checker.claims.observation import Request, observe
+from checker.claims.observation import Observation
 from checker.claims.subjects import load_source, load_step
 from checker.claims.worker import all_pass, diagnosis_of, import_max
 from checker.course.attempts import edited, load_attempts
@@ -63,7 +63,7 @@ class Survey:
 
     def grade(self) -> list[Surveyed]:
         """Grade every subject, those with the right numbers on drawn configurations too; explain what fails."""
-        graded = observe(Request(self.step, self.names, self.load, NUMBERS, tell=self.tell))
+        graded = Observation(self.step, self.names, self.load, NUMBERS, tell=self.tell).run()
         answers = {name: graded[name] for name in load_attempts(self.step).mistakes if name in graded}
         if self.job.record:
             write_answers(self.step, answers)
@@ -72,7 +72,7 @@ class Survey:
             diagnosis.answers = answers
         seeds = range(self.job.seed, self.job.seed + self.job.draws)
         right = {name: self.modules[name] for name in self.names if all_pass(graded.get(name, {}))}
-        drawn = observe(Request(self.step, right, lambda: right, DRAWN, seeds, tell=self.tell))
+        drawn = Observation(self.step, right, lambda: right, DRAWN, seeds, tell=self.tell).run()
         for name, surveyed in self.surveyed.items():
             outcomes = graded.get(name, {}) | drawn.get(name, {})
             surveyed.verdicts = {claim: outcome.verdict for claim, outcome in outcomes.items()}
