@@ -3,63 +3,55 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from checker.course.attempts import edited, load_attempts
 from checker.course.languages import Location, Unreadable
 from checker.course.languages.python import PYTHON
 from checker.course.steps import Step
-from tools.surveys.survey import Tell, survey
+from checker.mojo.library import compiled as compile_kernel
+from tools.surveys.survey import survey
 
 MOST_ROUNDS = 5
 
 
-def follow(step: Step, names: Collection[str], tell: Tell = lambda event: None) -> dict[str, str]:
+def follow(step: Step, names: Collection[str]) -> tuple[dict[str, str], set[str]]:
     """Write a step with each of the habits ``names``, and then what the check says to write instead.
 
-    Args:
-        step: the step.
-        names: those of the habits.
-        tell: gets every event of the surveys.
-
     Returns:
-        By habit, why that did not lead to a pass, or nothing.
+        By habit, why that did not lead to a pass, or nothing; and what MAX compiled on the way.
     """
     solution, habits = step.solution_file.read_text(), load_attempts(step).habits
-    sources = {name: edited(solution, habits[name]) for name in names}
+    sources, compiled = {name: edited(solution, habits[name]) for name in names}, set[str]()
     problems = dict.fromkeys(names, "it was accepted as it is")
     for _ in range(MOST_ROUNDS):
-        for name, refused, locations in list(_checked(step, solution, sources, tell)):
+        refused = _unreadable(step, sources) if step.language is not PYTHON else {}
+        subjects = {name: {solution: source} for name, source in sources.items() if name not in refused}
+        if subjects:
+            surveyed, _, newly_compiled = survey(step, subjects, compiled_kernels=step.language is not PYTHON)
+            refused |= {each.name: (each.happened or each.refused, [*each.locations.values()]) for each in surveyed}
+            compiled |= {*newly_compiled}
+        for name, (why, locations) in refused.items():
             location = next((each for each in locations if each and each.instead), None)
-            if not refused:
-                del sources[name]
-            elif location:
+            if why and location:
                 line, instead = location.instead_line, location.instead
                 sources[name] = _with_statement(sources[name], line, instead, step.language is PYTHON)
                 problems[name] = ""
             else:
                 del sources[name]
-                problems[name] = f"the check gave no line to write: {refused}"
-    return problems | dict.fromkeys(sources, "it is still not accepted after the last line allowed")
+                problems[name] = f"the check gave no line to write: {why}" if why else problems[name]
+    return problems | dict.fromkeys(sources, "it is still not accepted after the last line allowed"), compiled
 
 
-def _checked(
-    step: Step, solution: str, sources: Mapping[str, str], tell: Tell
-) -> Iterator[tuple[str, str, Collection[Location | None]]]:
-    """Yield of every file its name, why it is refused, and the places to look at."""
-    compiled = dict(sources)
-    if step.language is not PYTHON:
-        from checker.mojo.library import compiled as compile_kernel
-
-        for name, source in sources.items():
-            try:
-                compile_kernel(step, source)
-            except Unreadable as error:
-                del compiled[name]
-                yield name, str(error), [error.location]
-    subjects = {name: {solution: source} for name, source in compiled.items()}
-    for subject in survey(step, subjects, tell, compiled_kernels=step.language is not PYTHON) if subjects else ():
-        yield subject.name, subject.happened or subject.refused, subject.locations.values()
+def _unreadable(step: Step, sources: Mapping[str, str]) -> dict[str, tuple[str, list[Location | None]]]:
+    """Return why kernels do not compile, and the places to look at, by their names."""
+    refused = dict[str, tuple[str, list[Location | None]]]()
+    for name, source in sources.items():
+        try:
+            compile_kernel(step, source)
+        except Unreadable as error:
+            refused[name] = str(error), [error.location]
+    return refused
 
 
 def _with_statement(source: str, line: int, statement: str, in_python: bool) -> str:

@@ -9,47 +9,30 @@ sentence of its own mistake: ``tests/dev/session/test_checks.py`` demands it.
 from __future__ import annotations
 
 import json
-import pickle
+import multiprocessing
+import random
 import sys
-import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from multiprocessing.connection import Connection
+from types import ModuleType
+from typing import NamedTuple
 
-from checker.course.attempts import Edits, load_attempts
-from checker.course.languages import Location
+from checker.claims.observation import Observation
+from checker.claims.subjects import load_source, load_step
+from checker.claims.worker import all_pass, diagnosis_of, import_max
+from checker.course.attempts import Edits, edited, load_attempts
+from checker.course.languages import Location, Unreadable
 from checker.course.languages.python import PYTHON
 from checker.course.paths import RECORDED_KERNELS as RECORD
 from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
-from checker.events import PASS, Died, Ended, Event, Explanation, Late, Started
-from checker.session.child import Child
+from checker.diagnosis.exceptions import error_in_words
+from checker.diagnosis.mistakes import read_answers, write_answers
+from checker.events import DRAWN, FAIL, NUMBERS, PASS, Explanation, FromChild, Started
 
-QUIET_SECONDS = 120.0  # for one claim: this is not a learner's code, and the machine may be busy
+QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
 THE_SOLUTION = "the solution"
-
-
-@dataclass(frozen=True)
-class SurveyJob:
-    """The work of a survey's child; :func:`survey` says what it means. The results go into the file ``results``."""
-
-    step: str
-    subjects: Mapping[str, Edits]
-    seed: int
-    draws: int
-    record: bool
-    compiled_kernels: bool
-    results: str
-
-
-@dataclass(frozen=True)
-class KernelsUsed:
-    """MAX's kernels that a survey needed."""
-
-    used: Sequence[str]
-
-
-Tell = Callable[[Event | KernelsUsed], None]
 
 
 @dataclass
@@ -57,7 +40,7 @@ class Surveyed:
     """What the check said of one subject: the solution, an alternative or a spoiled solution."""
 
     name: str
-    happened: str = ""  # what no subject may do: end the process
+    happened: str = ""  # what no subject may do: fail to load
     verdicts: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     locations: dict[str, Location | None] = field(default_factory=dict)
@@ -93,6 +76,14 @@ class Surveyed:
         return "" if set(self.named) == set(mistakes) else f"named as {self.named or 'nothing'}"
 
 
+class Survey(NamedTuple):
+    """What was said of every subject, MAX's kernels that it took, and what MAX compiled on the way."""
+
+    subjects: list[Surveyed]
+    kernels: list[str]
+    compiled: list[str]
+
+
 def subjects_of(step: Step) -> dict[str, Edits]:
     """Return what a survey looks at by default: the solution, the alternatives, the mistakes.
 
@@ -106,42 +97,105 @@ def subjects_of(step: Step) -> dict[str, Edits]:
 def survey(
     step: Step,
     subjects: Mapping[str, Edits],
-    tell: Tell = lambda event: None,
     *,
     seed: int = 0,
     draws: int = 1,
     record: bool = False,
     compiled_kernels: bool = False,
-) -> list[Surveyed]:
-    """Grade edited versions of a step's solution, all in one child.
+) -> Survey:
+    """Grade edited versions of a step's solution, all in one process of their own.
 
     Args:
         step: whose solution.
         subjects: the edits of each, by its name.
-        tell: called with whatever else the child says, about compiling for example; last, the kernels that were used.
         seed: of the order in which they are graded, and of the first configuration drawn.
         draws: how many configurations are drawn for right answers.
         record: keep what the known mistakes answer; they are all among the subjects.
         compiled_kernels: the edits are of a kernel itself, which is compiled, instead of its model in NumPy.
 
     Raises:
-        RuntimeError: the child ended, or was silent for too long; the message names the subject that it was grading.
+        RuntimeError: the process ended, or was silent for too long; the message names the subject that it was grading.
     """
-    running = "nothing yet"
-    with tempfile.TemporaryDirectory() as folder, Child(program="tools.surveys.grading") as child:
-        results = Path(folder) / "results"
-        for event in child.run(
-            SurveyJob(step.name, subjects, seed, draws, record, compiled_kernels, str(results)), QUIET_SECONDS
-        ):
-            if isinstance(event, Started):
-                running = event.subject
-            elif isinstance(event, Late | Died):
-                raise RuntimeError(f"the survey of {step.name} ended at {running}: {event}")
-            elif not isinstance(event, Ended):
-                tell(event)
-        graded, used = pickle.loads(results.read_bytes())
-    tell(KernelsUsed(used))
-    return graded
+    spawn, subject = multiprocessing.get_context("spawn"), "the import of MAX"
+    receiver, sender = spawn.Pipe(duplex=False)
+    work = (sender, step, subjects, seed, draws, record, compiled_kernels)
+    process = spawn.Process(target=_grade, args=work, daemon=True)
+    process.start()
+    sender.close()  # the process has its own, and if it ends, there is nobody left to hear
+    try:
+        while receiver.poll(QUIET_SECONDS):
+            answer = receiver.recv()
+            if isinstance(answer, Survey):
+                return answer
+            subject = answer
+        raise RuntimeError(f"the survey of {step.name} says nothing more at {subject}")
+    except EOFError:
+        raise RuntimeError(f"the survey of {step.name} ended at {subject}") from None
+    finally:
+        process.kill()
+        process.join()
+
+
+def _grade(
+    sender: Connection,
+    step: Step,
+    subjects: Mapping[str, Edits],
+    seed: int,
+    draws: int,
+    record: bool,
+    compiled_kernels: bool,
+) -> None:
+    """Grade every subject, in an order drawn by lot; send the name of each that is begun, and at the end a Survey.
+
+    Those with the right numbers are graded on drawn configurations too, and what fails is explained.
+    """
+    compiled = list[str]()
+
+    def tell(event: FromChild) -> None:
+        if isinstance(event, Started):
+            sender.send(event.subject)
+
+    def load() -> Mapping[str, ModuleType]:
+        for name in names:
+            sender.send(name)
+            try:
+                module = f"graded.{step.name}_{paths[name]}"
+                if compiled_kernels:
+                    modules[name] = load_step(step, module, sources[name], paths[name])
+                else:
+                    modules[name] = load_source(module, sources[name], paths[name])
+            except BaseException as error:
+                words = str(error) if isinstance(error, Unreadable) else error_in_words(error)
+                surveyed[name].happened = f"it cannot be loaded: {words}"
+        return modules
+
+    runtime = import_max(step, lambda what, seconds: compiled.append(what))
+    solution = (step.solution_file if compiled_kernels else step.model_file).read_text()
+    names = random.Random(seed).sample(list(subjects), len(subjects))
+    paths = {name: f"subject_{number}" for number, name in enumerate(names)}
+    sources = {name: edited(solution, subjects[name]) for name in names}
+    modules: dict[str, ModuleType] = {}
+    surveyed = {name: Surveyed(name) for name in names}
+    graded = Observation(step, names, load, NUMBERS, tell=tell).run()
+    answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
+    if record:
+        write_answers(step, answers)
+    diagnosis = diagnosis_of(step, lambda: None)
+    if answers and not read_answers(step):
+        diagnosis.answers = answers
+    seeds = range(seed, seed + draws)
+    right = {name: modules[name] for name in names if all_pass(graded.get(name, {}))}
+    drawn = Observation(step, right, lambda: right, DRAWN, seeds, tell=tell).run()
+    for name, subject in surveyed.items():
+        outcomes = graded.get(name, {}) | drawn.get(name, {})
+        subject.verdicts = {claim: outcome.verdict for claim, outcome in outcomes.items()}
+        subject.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
+        if FAIL in subject.verdicts.values():
+            sender.send(name)
+            explaining = diagnosis_of(step, lambda: None, seeds) if name in right else diagnosis
+            for explained in explaining.explain(outcomes, sources[name], paths[name]):
+                subject.take(explained)
+    sender.send(Survey(list(surveyed.values()), sorted(runtime.kernels.used) if runtime else [], compiled))
 
 
 def record(steps: Iterable[Step]) -> int:
@@ -153,12 +207,11 @@ def record(steps: Iterable[Step]) -> int:
     used = {name: kernels for name, kernels in json.loads(RECORD.read_text()).items() if name in known}
     wrong = 0
     for step in steps:
-        events: list[Event | KernelsUsed] = []
-        for subject in survey(step, subjects_of(step), events.append, record=True):
+        subjects, used[step.name], _ = survey(step, subjects_of(step), record=True)
+        for subject in subjects:
             if problem := subject.problem({subject.name} & load_attempts(step).mistakes.keys()):
                 wrong += 1
                 print(f"{step.name}: {subject.name} was {problem}", file=sys.stderr)
-        used[step.name] = next(event.used for event in events if isinstance(event, KernelsUsed))
         print(f"{relative_path(step.check_file)}: {len(used[step.name])} kernels", flush=True)
     RECORD.write_text(json.dumps({name: used[name] for name in sorted(used)}, indent=1) + "\n")
     return 1 if wrong else 0

@@ -11,7 +11,7 @@ from checker.course.steps import Step, all_steps
 from checker.diagnosis.mistakes import read_answers
 from checker.max_adapter import kernels
 from tools.course_copy import Course
-from tools.surveys.survey import THE_SOLUTION, KernelsUsed, subjects_of, survey
+from tools.surveys.survey import THE_SOLUTION, subjects_of, survey
 
 WARM_UPS, STEPS = 8, 22
 MISTAKES, ALTERNATIVES = 6, 3  # the fewest that a step's check has to know
@@ -33,10 +33,9 @@ def learner(tmp_path_factory):
     return Course(tmp_path_factory.mktemp("learner") / "course")
 
 
-def problems(step, subjects, seed, **options):
-    """Survey edited solutions; return what the check got wrong about each, or nothing."""
+def problems(step, surveyed):
+    """What the check got wrong about each edited solution, or nothing."""
     mistakes = load_attempts(step).mistakes.keys()
-    surveyed = survey(step, subjects, seed=seed, **options)
     return {subject.name: subject.problem({subject.name} & mistakes) for subject in surveyed}
 
 
@@ -60,11 +59,11 @@ def test_a_check_knows_enough_and_has_recorded_what_mistakes_answer(step: Step):
 @every_step
 def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, sample, pytestconfig):
     """All in one process, in an order drawn by lot."""
-    attempts, told = load_attempts(step), []
+    attempts = load_attempts(step)
     drawn = {THE_SOLUTION, *sample(list(attempts.mistakes)), *sample(list(attempts.alternatives))}
     subjects = {name: edits for name, edits in subjects_of(step).items() if name in drawn}
-    assert problems(step, subjects, pytestconfig.option.seed, tell=told.append) == dict.fromkeys(subjects, "")
-    (used,) = [event.used for event in told if isinstance(event, KernelsUsed)] or [[]]
+    surveyed, used, _ = survey(step, subjects, seed=pytestconfig.option.seed)
+    assert problems(step, surveyed) == dict.fromkeys(subjects, "")
     recorded = kernels.recorded().get(step.name, [])
     assert {*used} <= {*recorded}, "run ./run kernels"
     assert used == recorded or subjects.keys() < subjects_of(step).keys(), "run ./run kernels"
@@ -119,5 +118,5 @@ def test_a_kernel_itself_is_graded_as_its_model_is(step: Step, pytestconfig):
     draw = random.Random(pytestconfig.option.seed).sample
     drawn = [*draw(sorted(attempts.mistakes), count), *draw(sorted(attempts.alternatives), min(count, ALTERNATIVES))]
     subjects = {name: {**attempts.mistakes, **attempts.alternatives}[name] for name in drawn}
-    wrong = problems(step, subjects, pytestconfig.option.seed, compiled_kernels=True)
-    assert wrong == dict.fromkeys(subjects, "")
+    surveyed, *_ = survey(step, subjects, seed=pytestconfig.option.seed, compiled_kernels=True)
+    assert problems(step, surveyed) == dict.fromkeys(subjects, "")

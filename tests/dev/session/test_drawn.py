@@ -20,7 +20,7 @@ def test_a_right_answer_is_right_on_any_configuration(step: Step):
     """The survey of ``test_checks.py`` tries one configuration; this tries a thousand."""
     mistakes = load_attempts(step).mistakes
     alternatives = [name for name in subjects_of(step) if name not in mistakes]
-    surveyed = list(survey(step, {name: subjects_of(step)[name] for name in alternatives}, draws=SEEDS))
+    surveyed, *_ = survey(step, {name: subjects_of(step)[name] for name in alternatives}, draws=SEEDS)
     assert sum(claim.endswith("]") for claim in surveyed[0].verdicts) >= SEEDS
     assert {one.name: one.problem([]) for one in surveyed} == dict.fromkeys(alternatives, "")
 
@@ -37,7 +37,7 @@ def test_a_right_answer_is_right_on_any_configuration(step: Step):
 def test_a_number_fixed_in_the_code_is_found(step: Step, pytestconfig):
     """The recorded numbers are right, others are not; the function that it stands in is named, and its line shown."""
     fixed = load_attempts(step).fixed
-    for subject in survey(step, fixed, seed=pytestconfig.option.seed, draws=DRAWS):
+    for subject in survey(step, fixed, seed=pytestconfig.option.seed, draws=DRAWS).subjects:
         drawn = {claim: verdict for claim, verdict in subject.verdicts.items() if claim.endswith("]")}
         assert {subject.verdicts[claim] for claim in subject.verdicts.keys() - drawn.keys()} == {PASS}
         assert FAIL in drawn.values(), subject.name

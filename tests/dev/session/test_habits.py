@@ -6,7 +6,6 @@ import pytest
 
 from checker.course.attempts import load_attempts
 from checker.course.steps import all_steps
-from checker.events import Compiling, Event
 from tools.surveys.habits import follow
 
 AT_LEAST = 3
@@ -26,8 +25,7 @@ def test_a_step_knows_habits(step):
 def test_what_the_check_tells_to_write_leads_to_a_pass(step, pytestconfig):
     option, habits = pytestconfig.option, list(load_attempts(step).habits)
     drawn = habits if option.nightly else random.Random(f"{option.seed} {step.name}").sample(habits, DRAWN)
-    told: list[Event] = []
-    assert follow(step, drawn, told.append) == dict.fromkeys(drawn, "")
-    compiled = {event.what for event in told if isinstance(event, Compiling)}
+    problems, compiled = follow(step, drawn)
+    assert problems == dict.fromkeys(drawn, "")
     alone = {what for what in compiled if not what.endswith("kernels that the checks use")}
     assert not alone, "who has such a habit waits for the compiler; add the kernels to kernels.json as `habits`"
