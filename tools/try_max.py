@@ -1,7 +1,7 @@
-"""Build an environment with another MAX, and say which checks it passes.
+"""Say which checks another MAX passes, in a copy of the course that asks for it.
 
-The environment ``.venv-max-VERSION`` is kept between runs, with the kernels that were compiled in it. The solutions are
-graded in a copy of the course whose ``pyproject.toml`` asks for that version, so nothing in the checkout is touched.
+The copy ``.venv-max-VERSION/course`` has the solutions as its steps. ``./run`` makes its environment as it does a learner's,
+and keeps it between runs, with the kernels that were compiled; nothing in the checkout is touched.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from pathlib import Path
 from checker.course.installed import needed_version
 from checker.course.paths import ROOT
 from checker.course.steps import Step, all_steps
-from cli import grading
-from tools import environments
+from tools.course_copy import Course
 
 NEXT = "next"
-OF_MAX = re.compile(r"(max|mojo)\b")  # the packages that belong to a version of MAX
+OF_MAX = re.compile(r"^(max|mojo)\b.*\n", re.MULTILINE)  # the packages that belong to a version of MAX
+
+
+class CannotTry(RuntimeError):
+    """There is no such MAX; the message says who says why."""
 
 
 def try_max(version: str, steps: Sequence[Step]) -> int:
@@ -37,30 +40,33 @@ def try_max(version: str, steps: Sequence[Step]) -> int:
         The exit status: 0 if every check passes and the contract holds, or there is no next version; 1 if not.
 
     Raises:
-        CannotPrepare: there is no environment.
+        CannotTry: there is no environment with that version.
     """
     if version == NEXT and (version := newest()) == needed_version():
         print(f"MAX {version} is the newest: there is no next one to try.")
         return 0
-    folder = environment(version)
-    course = copy_of_the_course(folder / "course", version)
+    folder = ROOT / f".venv-max-{version}"
+    course = copy_of_the_course(folder, version)
     # A process that has imported MAX says in MODULAR_… where its MAX is, and in PYTHONPATH which modules it uses.
     others = {name: value for name, value in os.environ.items() if not name.startswith(("MODULAR_", "PYTHONPATH"))}
-    others |= {"XDG_CACHE_HOME": str(folder / "cache")}
-    grade = ["cli", "grade", "--no-compile", "--steps", ",".join(step.task for step in steps)]
+    others |= {"NO_PIXI": "1", "XDG_CACHE_HOME": str(folder / "cache")}
+
+    def run(*line: str, out: int | None = None) -> int:
+        return subprocess.run(line, cwd=course, env=others, stdout=out, check=False).returncode
+
+    if run("./run", out=subprocess.DEVNULL):  # which makes the environment, and lists the tasks
+        raise CannotTry(f"there is no environment with MAX {version}; why is said above")
     print(f"The contract, with MAX {version}, and the grades of the solutions:", flush=True)
-    ends = [
-        subprocess.run([environments.python_of(folder), "-m", *line], cwd=course, env=others, check=False).returncode
-        for line in (["checker.max_adapter.contract"], grade)
-    ]
-    return int(any(ends))
+    contract = run(".venv/bin/python", "-m", "checker.max_adapter.contract")
+    grades = run("./run", "grade", "--no-compile", "--steps", ",".join(step.task for step in steps))
+    return int(bool(contract or grades))
 
 
 def newest() -> str:
     """Return the newest version of MAX that pip finds in its indexes, including pre-releases.
 
     Raises:
-        CannotPrepare: pip finds none.
+        CannotTry: pip finds none.
     """
     dry = ["--dry-run", "--ignore-installed", "--no-deps", "--pre", "--quiet", "--report", "-"]
     with tempfile.TemporaryDirectory() as folder:  # an environment with a pip, which one that uv has made lacks
@@ -68,34 +74,20 @@ def newest() -> str:
         for command in ([sys.executable, "-m", "venv", folder], install):
             asked = subprocess.run(command, stdout=subprocess.PIPE, env=os.environ, check=False)
             if asked.returncode:
-                raise environments.CannotPrepare("pip cannot say which MAX is the newest; it says why above")
+                raise CannotTry("pip cannot say which MAX is the newest; it says why above")
     return json.loads(asked.stdout)["install"][0]["metadata"]["version"]
 
 
-def environment(version: str) -> Path:
-    """Return the folder of an environment with this MAX, and everything else as the learner has it.
-
-    Raises:
-        CannotPrepare: pip could not install it.
-    """
-    folder, pins = ROOT / f".venv-max-{version}", ROOT / f".venv-max-{version}.txt"
-    learners = (ROOT / "requirements" / "learn.txt").read_text().splitlines()
-    pins.write_text("\n".join([*(pin for pin in learners if not OF_MAX.match(pin)), f"max=={version}", ""]))
-    make, install = environments.with_pip(folder, pins)
-    newer_pip = [str(environments.python_of(folder)), "-m", "pip", "install", "--quiet", "pip>=25"]  # can resolve MAX
-    environments.make(folder, pins, [make, newer_pip, install])
-    return folder
-
-
-def copy_of_the_course(place: Path, version: str) -> Path:
-    """Copy the course to ``place``, solved, and asking for MAX ``version``."""
+def copy_of_the_course(folder: Path, version: str) -> Path:
+    """Make a copy of the course in a folder, solved, and asking for MAX ``version``; its environment stays."""
+    place = folder / "course"
     shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
-    grading.copy_course(place)
+    course = Course(place)
+    (folder / "venv").mkdir(exist_ok=True)
+    (place / ".venv").symlink_to(folder / "venv")
     for step in all_steps():
-        learners = place / step.learner_file.relative_to(ROOT)
-        learners.parent.mkdir(exist_ok=True)
-        shutil.copy(step.solution_file, learners)
-    project = place / "pyproject.toml"
+        course.write(step.task)
+    project, pins = place / "pyproject.toml", place / "requirements" / "learn.txt"
     project.write_text(project.read_text().replace(f"=={needed_version()}", f"=={version}"))
+    pins.write_text(f"{OF_MAX.sub('', pins.read_text())}max=={version}\n")
     return place

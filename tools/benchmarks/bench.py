@@ -13,15 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import psutil
 
-from tools.benchmarks import harness, preparing
-from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Comparison, peak_of
-from tools.benchmarks.harness import Result, Row, median, say
-from tools.benchmarks.peers.catalog import REFERENCE, WAYS, Peer, command
-from tools.benchmarks.peers.tables import PARTS, as_markdown
+from tools.benchmarks import harness
+from tools.benchmarks.comparison import Comparison
+from tools.benchmarks.harness import Row, median
+from tools.benchmarks.peers.catalog import REFERENCE, WAYS, Peer
+from tools.benchmarks.peers.tables import as_markdown
+from tools.benchmarks.preparing import checkpoint_of
 from tools.benchmarks.workers import FORWARD, SCORES, TEXT, Workload
-from tools.environments import CannotPrepare
 
 MOST_TOKENS = 1024  # of all sequences of a prompt together: their logits fill 206 MB
 MEMORY_TOKENS = 4
@@ -92,41 +91,29 @@ def difference(actual: np.ndarray, expected: np.ndarray) -> float:
 def forward(compare: Comparison, ways: Sequence[Peer], plan: Plan) -> Iterator[Row]:
     """Time forward passes over a prompt."""
     for work in plan.forwards():
-        row = head(work)
-        times, failed = compare.run(work, ways)
+        times = compare.run(work, ways)
         milliseconds = {title: median(1000 * time for time in some) for title, some in times.items()}
-        yield row | {"ms": milliseconds, "failed": failed}
+        yield {"batch": work.batch, "length": work.length, "ms": milliseconds}
 
 
 def generation(compare: Comparison, ways: Sequence[Peer], plan: Plan) -> Iterator[Row]:
     """Time greedy text after a prompt: the later tokens, without the first, whose time is the prompt's."""
     for work in plan.texts():
-        row, later = head(work), work.batch * (work.new_tokens - 1)
+        later = work.batch * (work.new_tokens - 1)
         expected, _ = compare.output(REFERENCE, replace(work, part=SCORES))
 
         def rate(time: Callable[[Workload], float], work: Workload = work, later: int = later) -> float:
             return later / (time(work) - time(replace(work, new_tokens=1)))
 
-        rates, failed = compare.run(work, ways, rate, expected)
-        yield row | {"tokens/s": {title: median(some, 1) for title, some in rates.items()}, "failed": failed}
+        rates = {title: median(some, 1) for title, some in compare.run(work, ways, rate, expected).items()}
+        yield {"batch": work.batch, "length": work.length, "tokens/s": rates}
 
 
 def memory(compare: Comparison, ways: Sequence[Peer], plan: Plan) -> Iterator[Row]:
     """Measure the most memory resident in a fresh process that writes a few tokens after a prompt; once is enough."""
     work = Workload(TEXT, length=max(plan.prompts), new_tokens=MEMORY_TOKENS)
-    row: Row = {"batch": 1, "length": work.length, "rounds": 1, "MB": {}, "failed": {}}
-    for way in ways:
-        try:
-            row["MB"][way.title] = round(peak_of(compare.commands[way.library], way.of(work)) / 1e6)
-        except RuntimeError as error:
-            row["failed"][way.title] = str(error)
-    yield row
-
-
-def head(work: Workload) -> Row:
-    """Return a row without figures: the sizes, and how many cores other work takes in the second before."""
-    busy = psutil.cpu_percent(interval=1) / 100 * (psutil.cpu_count() or 1)
-    return {"batch": work.batch, "length": work.length, "busy": round(busy, 2)}
+    megabytes = {title: round(peak / 1e6) for title, peak in compare.peaks(work, ways).items()}
+    yield {"batch": 1, "length": work.length, "MB": megabytes}
 
 
 MEASURED: dict[str, Callable[[Comparison, Sequence[Peer], Plan], Iterator[Row]]] = {
@@ -134,24 +121,6 @@ MEASURED: dict[str, Callable[[Comparison, Sequence[Peer], Plan], Iterator[Row]]]
 }
 
 # ---------------------------------------------------------------- the whole
-
-
-def ready(peers: Sequence[str], checkpoint: Path) -> tuple[list[Peer], dict[str, str]]:
-    """Make the environments of some peers and the models in their formats, where they are missing.
-
-    Returns:
-        The ways that can run, and by the title of any other way why it cannot.
-    """
-    ways, failed = [way for way in WAYS if way.library in peers], dict[str, str]()
-    for way in ways:
-        try:
-            if way.library not in (COURSE, HUGGING_FACE):
-                preparing.make_environment(way.library)
-            preparing.add_format(checkpoint, way.format)
-        except CannotPrepare as error:
-            failed[way.title] = str(error)
-            say(f"  {way.title} is left out: {error}")
-    return [way for way in ways if way.title not in failed], failed
 
 
 def run(parts: Sequence[str], peers: Sequence[str], quick: bool, rounds: int, out: Path | None) -> None:
@@ -166,22 +135,13 @@ def run(parts: Sequence[str], peers: Sequence[str], quick: bool, rounds: int, ou
 
     Raises:
         CannotPrepare: the checkpoint is missing, from which all else is made.
-        WrongOutput: this course computes something else than Hugging Face's model.
-        RuntimeError: this course, or Hugging Face's model, cannot be run.
+        RuntimeError: this course, or Hugging Face's model, cannot be run, or the two compute something else.
     """
-    plan, checkpoint = QUICK if quick else Plan(), preparing.checkpoint_of("models-quick" if quick else "models")
-    ways, failed = ready(peers, checkpoint)
-    result: Result = harness.conditions(rounds) | {"parts": {}}
-    libraries = dict.fromkeys([REFERENCE.library, *(way.library for way in ways)])
-    commands = {library: command(library, checkpoint) for library in libraries}
-    with closing(Comparison(commands, REFERENCE, rounds, plan.turn, difference)) as comparison:
-        result["versions"] = comparison.versions
+    plan, checkpoint = QUICK if quick else Plan(), checkpoint_of("models-quick" if quick else "models")
+    ways, result = [way for way in WAYS if way.library in peers], harness.conditions(rounds) | {"parts": {}}
+    with closing(Comparison(checkpoint, REFERENCE, rounds, plan.turn, difference)) as compare:
         for part in parts:
-            rows = {f"{row['batch']} x {row['length']}": row for row in MEASURED[part](comparison, ways, plan)}
-            result["parts"][part] = rows
-    for part, rows in result["parts"].items():
-        for row in rows.values():
-            row["rounds"] = row.get("rounds", rounds)
-            row["failed"] |= failed | comparison.wrong  # some were wrong only after other workloads had been timed
-            row[PARTS[part].unit] |= dict.fromkeys(row["failed"])
+            rows = MEASURED[part](compare, ways, plan)
+            result["parts"][part] = {f"{row['batch']} x {row['length']}": row for row in rows}
+        result |= {"versions": compare.versions, "failed": compare.failed}
     harness.finish_on_this_processor(as_markdown, result, out)

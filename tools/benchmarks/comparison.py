@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,15 +20,12 @@ import psutil
 
 from checker.course.paths import ROOT
 from checker.numeric.tolerance import TOLERANCE
+from tools.benchmarks import preparing
 from tools.benchmarks.harness import say, take_turns
+from tools.benchmarks.preparing import COURSE
 from tools.benchmarks.workers import Workload
 
-COURSE, HUGGING_FACE = "course", "hugging-face"  # the two that run in this environment
 LONGEST_LOG = 3000  # characters of what a process said before it ended
-
-
-class WrongOutput(RuntimeError):
-    """A library computes something else, so it is not timed."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +54,6 @@ class Way:
 def largest_difference(actual: np.ndarray, expected: np.ndarray) -> float:
     """Return the largest difference of two outputs of one shape; of numbers above one, as a share of the largest."""
     return float(np.abs(actual - expected).max() / np.abs(expected).max(initial=1.0))
-
-
-def python(module: str, *arguments: object) -> list[str]:
-    """Return the command that runs a module in this environment."""
-    return [sys.executable, "-m", module, *map(str, arguments)]
 
 
 class Worker:
@@ -108,26 +99,14 @@ class Worker:
         self.log.close()
 
 
-def peak_of(command: Sequence[str], workload: Workload) -> int:
-    """Return the peak memory in bytes of a fresh process that runs one workload.
-
-    Raises:
-        RuntimeError: it could not run that.
-    """
-    with closing(Worker(command)) as worker:
-        worker.ask("time", workload)
-        return worker.peak()
-
-
 Times = dict[str, list[float]]  # by the title of a way: a figure for each round
-Reasons = dict[str, str]  # by the title of a way: why it is not timed
 
 
 class Comparison:
-    """The processes of all libraries that are compared, and the rounds in which they take turns.
+    """The libraries that are compared, each in a process from when it is first needed; they take turns in rounds.
 
     Args:
-        commands: what starts each of them.
+        checkpoint: what they load.
         reference: the way whose outputs are right.
         rounds: how often each way is timed.
         turn: seconds for which calls are repeated, far above the clock's own uncertainty.
@@ -136,17 +115,21 @@ class Comparison:
 
     def __init__(
         self,
-        commands: Mapping[str, Sequence[str]],
+        checkpoint: Path,
         reference: Way,
         rounds: int,
         turn: float,
         difference: Callable[[np.ndarray, np.ndarray], float] = largest_difference,
     ) -> None:
-        self.commands, self.reference, self.difference = commands, reference, difference
+        self.checkpoint, self.reference, self.difference = checkpoint, reference, difference
         self.rounds, self.turn = rounds, turn
-        self.workers = {name: Worker(command) for name, command in commands.items()}
-        self.versions = {name: worker.version for name, worker in self.workers.items() if worker.version}
-        self.wrong: Reasons = {}  # ways that computed something else once; they are timed no more
+        self.workers: dict[str, Worker] = {}
+        self.failed: dict[str, str] = {}  # by the title of a way: why it is timed no more
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the libraries that were needed."""
+        return {library: worker.version for library, worker in self.workers.items() if worker.version}
 
     def close(self) -> None:
         """End all processes."""
@@ -159,9 +142,38 @@ class Comparison:
         Raises:
             RuntimeError: it could not run that.
         """
+        command = preparing.command(way.library, way.dtype, self.checkpoint)
+        if way.library not in self.workers:
+            self.workers[way.library] = Worker(command)
         with tempfile.NamedTemporaryFile() as file:
             reply = self.workers[way.library].ask("output", way.of(workload), file=file.name)
             return np.fromfile(file.name, "<f4").reshape(reply["shape"]), reply["seconds"]
+
+    def peaks(self, workload: Workload, ways: Iterable[Way]) -> dict[str, int]:
+        """Return the peak memory in bytes of a fresh process for each way, by its title, as it runs one workload."""
+        peaks = {}
+        for way in ways:
+            with self.leaving_out(way, workload):
+                command = preparing.command(way.library, way.dtype, self.checkpoint)
+                with closing(Worker(command)) as worker:
+                    worker.ask("time", way.of(workload))
+                    peaks[way.title] = worker.peak()
+        return peaks
+
+    @contextmanager
+    def leaving_out(self, way: Way, workload: Workload) -> Iterator[None]:
+        """Leave out a way from now on if it fails here.
+
+        Raises:
+            RuntimeError: it is this course in float32, without which there is nothing to compare.
+        """
+        try:
+            yield
+        except RuntimeError as error:
+            self.failed[way.title] = why = f"{workload}: {error}"[-LONGEST_LOG:]
+            if way.library == COURSE and way.dtype == "float32":
+                raise RuntimeError(f"{way.title}, {why}") from error
+            say(f"  {way.title} is not timed: {why}")
 
     def run(
         self,
@@ -169,39 +181,30 @@ class Comparison:
         ways: Iterable[Way],
         measure: Callable[[Callable[[Workload], float]], float] | None = None,
         expected: np.ndarray | None = None,
-    ) -> tuple[Times, Reasons]:
+    ) -> Times:
         """Compare the outputs of some ways, then time those that are right, in turns.
 
         Args:
             workload: what they run.
-            ways: the ways; one that fails, or is wrong, is left out.
+            ways: the ways; one that fails, or is wrong, is left out from then on, and ``failed`` says why.
             measure: makes a figure of a turn; it gets a function that times a workload in the way whose turn it is.
                 Without it, a figure is the time of the workload.
             expected: what to compare with, if not the reference's output of the workload.
 
-        Returns:
-            The figures of the ways that are right, and why each of the others failed; ``wrong`` has the wrong ones.
-
         Raises:
-            WrongOutput: this course computes something else in float32, so there is nothing to time.
-            RuntimeError: this course, or the reference, could not run it.
+            RuntimeError: this course, or the reference, could not run it, or this course computes something else in
+                float32, so there is nothing to time.
         """
         expected = self.output(self.reference, workload)[0] if expected is None else expected
-        calls, failed = dict[Way, int](), Reasons()
-        for way in (way for way in ways if way.title not in self.wrong):
-            try:
+        calls = dict[Way, int]()
+        for way in (way for way in ways if way.title not in self.failed):
+            with self.leaving_out(way, workload):
                 actual, seconds = self.output(way, workload)
                 if actual.shape != (shape := expected.shape[: actual.ndim]):
-                    raise WrongOutput(f"the output has the shape {actual.shape} instead of {shape}")
+                    raise RuntimeError(f"the output has the shape {actual.shape} instead of {shape}")
                 if not (difference := self.difference(actual, expected)) <= way.tolerance:  # nor NaN
-                    raise WrongOutput(f"it differs by {difference:.1e}; {way.tolerance:.0e} is allowed")
+                    raise RuntimeError(f"it differs by {difference:.1e}; {way.tolerance:.0e} is allowed")
                 calls[way] = max(1, round(self.turn / seconds))
-            except RuntimeError as error:
-                why = f"{workload}: {error}"[-LONGEST_LOG:]
-                if way.library == COURSE and way.dtype == "float32":
-                    raise type(error)(f"{way.title}, {why}") from error
-                (self.wrong if isinstance(error, WrongOutput) else failed)[way.title] = why
-                say(f"  {way.title} is not timed: {why}")
 
         def figure(way: Way) -> float:
             def seconds(part: Workload) -> float:
@@ -214,4 +217,4 @@ class Comparison:
         for worker in self.workers.values():
             with suppress(RuntimeError):
                 worker.ask("forget")
-        return times, failed
+        return times

@@ -37,11 +37,18 @@ PAUSE = 0.6  # seconds before each turn
 def conditions(rounds: int) -> Result:
     """Return the head of every result: the date, the machine, its load before anything is timed, and the rounds.
 
-    From now on, processes keep the bytecode of what they have compiled, as they do for a learner.
+    ``load`` is how many processes wanted a core in the last minute, ``busy`` how many cores other work takes now. From
+    now on, processes keep the bytecode of what they have compiled, as they do for a learner.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    where = {"machine": machine(), "instruction sets": instruction_sets(), "load": load()}
-    return {"date": str(datetime.date.today()), **where, "rounds": rounds}
+    return {
+        "date": str(datetime.date.today()),
+        "machine": machine(),
+        "instruction sets": instruction_sets(),
+        "load": round(os.getloadavg()[0], 2),
+        "busy": round(psutil.cpu_percent(interval=1) / 100 * (psutil.cpu_count() or 1), 2),
+        "rounds": rounds,
+    }
 
 
 def machine() -> str:
@@ -57,11 +64,6 @@ def cores() -> int:
 def key() -> str:
     """Return what figures are kept under: the processor, its widest instructions, and its cores."""
     return ", ".join([processor_name(), *instruction_sets()[:1], f"{cores()} cores"])
-
-
-def load() -> float:
-    """Return how many processes wanted a core in the last minute, on average."""
-    return round(os.getloadavg()[0], 2)
 
 
 def say(line: str) -> None:
@@ -134,9 +136,11 @@ def notes(results: Result) -> str:
     return "\n".join(f"- {name}: {result['note']}." for name, result in results.items() if "note" in result) or "- None"
 
 
-def logs(reasons: Mapping[str, str], none: str) -> str:
-    """Return what was not timed, each with a reason or the end of a log, as Markdown; ``none`` if all of it was."""
-    return "\n\n".join(f"{what}:\n\n```text\n{why.strip()}\n```" for what, why in reasons.items()) or none
+def not_timed(results: Result) -> str:
+    """Return what was not timed on some processors, each with a reason or the end of a log, as Markdown."""
+    reasons = {f"{what} on {name}": why for name, result in results.items() for what, why in result["failed"].items()}
+    logs = (f"{what}:\n\n```text\n{why.strip()}\n```" for what, why in reasons.items())
+    return "\n\n".join(logs) or "All of it was timed."
 
 
 # ---------------------------------------------------------------- files of figures

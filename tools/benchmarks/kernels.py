@@ -18,9 +18,9 @@ import numpy as np
 from checker.course.paths import ROOT
 from checker.mojo.library import shared_library
 from tools.benchmarks import harness, workloads
-from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Comparison, Way
+from tools.benchmarks.comparison import Comparison, Way
 from tools.benchmarks.harness import Column, Result, Row, median, ratio, table
-from tools.benchmarks.peers.catalog import command
+from tools.benchmarks.preparing import COURSE, HUGGING_FACE
 from tools.benchmarks.workers import Workload
 
 OURS, MAX, THEIRS = "MAX with kernels", "MAX", "Hugging Face"  # as the figures call them
@@ -46,7 +46,7 @@ QUICK = Plan((2,), (5,), (2,), 1 << 20, 0.01)
 
 def ground(plan: Plan, compare: Comparison) -> list[Row]:
     """Measure what the machine can do: a large product, by both libraries, and reading by threads of Mojo."""
-    product, _ = compare.run(Workload(workloads.PRODUCT), (BY_MAX, BY_TORCH))
+    product = compare.run(Workload(workloads.PRODUCT), (BY_MAX, BY_TORCH))
     rates = {f"{way}, GFLOP/s": [2 * workloads.ROWS**3 / time for time in times] for way, times in product.items()}
     read = ctypes.CDLL(str(shared_library({SOURCE.name: SOURCE.read_text()}, SOURCE.name, "a reader"))).read
     numbers = np.ones(plan.numbers, np.float32)
@@ -66,7 +66,7 @@ def core(plan: Plan, compare: Comparison) -> list[Row]:
     """Time attention's core: all heads, without the projections."""
     rows = []
     for work in (Workload(workloads.CORE, batch, length) for batch in plan.batches for length in plan.lengths):
-        timed, _ = compare.run(work, (WITH_KERNELS, BY_TORCH))
+        timed = compare.run(work, (WITH_KERNELS, BY_TORCH))
         row: Row = {"batch": work.batch, "length": work.length, "ratio": ratio(timed[THEIRS], timed[OURS])}
         for way, times in timed.items():
             each = [time / workloads.repeats(work.length) for time in times]
@@ -81,7 +81,7 @@ def linear(plan: Plan, compare: Comparison) -> list[Row]:
     """Time the linear layers of GPT-2 small, all of them, for few rows, by how fast they read their weights."""
     rows = []
     for count in plan.rows:
-        times, _ = compare.run(Workload(workloads.LINEAR, 1, count), (WITH_KERNELS, BY_MAX, BY_TORCH))
+        times = compare.run(Workload(workloads.LINEAR, 1, count), (WITH_KERNELS, BY_MAX, BY_TORCH))
         rates = {
             f"{way}, GB/s": median((workloads.WEIGHT_BYTES / time / 1e9 for time in some), 1)
             for way, some in times.items()
@@ -121,7 +121,7 @@ def by_processor(results: Result, part: str) -> str:
     """Return the tables of one part, those of all processors below one another."""
 
     def tables(result: Result) -> list[str]:
-        return [table(COLUMNS[part], result["parts"][part]["rows"])] if part in result["parts"] else []
+        return [table(COLUMNS[part], result["parts"][part])] if part in result["parts"] else []
 
     return harness.by_processor(results, tables)
 
@@ -135,14 +135,10 @@ def run(only: Sequence[str], quick: bool, rounds: int, out: Path | None) -> None
     """Compare, time, print the tables of this processor, and put its figures beside those of others.
 
     Raises:
-        WrongOutput: the kernels compute something else than PyTorch.
-        RuntimeError: one of them could not run something.
+        RuntimeError: one of them could not run something, or the kernels compute something else than PyTorch.
     """
-    plan, commands = QUICK if quick else Plan(), {name: command(name, ROOT) for name in (COURSE, HUGGING_FACE)}
-    result: Result = harness.conditions(rounds) | {"parts": {}}
-    with closing(Comparison(commands, BY_TORCH, rounds, plan.turn)) as compare:
-        result["versions"] = compare.versions
-        for part in only:
-            head = {"rounds": rounds, "load": harness.load()}
-            result["parts"][part] = head | {"rows": PARTS[part](plan, compare)}
+    plan, result = QUICK if quick else Plan(), harness.conditions(rounds)
+    with closing(Comparison(ROOT, BY_TORCH, rounds, plan.turn)) as compare:
+        parts = {part: PARTS[part](plan, compare) for part in only}
+        result |= {"versions": compare.versions, "failed": compare.failed, "parts": parts}
     harness.finish_on_this_processor(as_markdown, result, out)

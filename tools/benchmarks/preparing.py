@@ -1,4 +1,4 @@
-"""What benchmarks need, made once and kept under ``.peers/``: environments, and models in all formats.
+"""What compared libraries need, made once and kept under ``.peers/``: environments, and models in all formats.
 
 Nothing of the peers is ever installed into this course's own environments. ``requirements/peer-NAME.txt`` pins packages
 of Python's, ``requirements/peer-NAME/`` those of npm. ``python -m tools.benchmarks.preparing OUT CHECKPOINT`` writes a
@@ -14,15 +14,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from checker.course.paths import ROOT, SMALL_MODEL
-from tools import environments
-from tools.benchmarks.comparison import python
+from checker.course.paths import ROOT, SMALL_MODEL, relative_path
 from tools.benchmarks.harness import say
 from tools.benchmarks.peers.with_ctranslate2 import conversion
-from tools.environments import CannotPrepare
+
+COURSE, HUGGING_FACE = "course", "hugging-face"  # the two that run in this environment
+CTRANSLATE2, LLAMA_CPP = "ctranslate2", "llama.cpp"
+PEERS = (COURSE, HUGGING_FACE, CTRANSLATE2, LLAMA_CPP)
 
 HOME = ROOT / ".peers"
 REQUIREMENTS = ROOT / "requirements"
@@ -37,22 +39,54 @@ SIZES: dict[str, dict[str, Any]] = {  # by the folder of the models
     "models-quick": dict(vocab_size=4096, n_positions=64, n_embd=64, n_layer=1, n_head=2, n_inner=256),
 }
 CHECKPOINT = "checkpoint"  # Hugging Face's layout, which this course loads too
-GGUF, CTRANSLATE2 = "gguf", "ctranslate2"
 LOG_LINES = 12  # of what failed
+
+
+class CannotPrepare(RuntimeError):
+    """An environment or a model could not be made; the message says why."""
+
+
+def command(library: str, dtype: str, checkpoint: Path) -> list[str]:
+    """Return what starts the program of a library, with a checkpoint; what it needs is made where it is missing.
+
+    Args:
+        library: one of ``PEERS``.
+        dtype: what it keeps its weights in.
+        checkpoint: beside which its own format is written: ``gguf-F32``, ``ctranslate2-int8``.
+
+    Raises:
+        CannotPrepare: its environment, or the model in its format, cannot be made.
+    """
+    module = f"tools.benchmarks.peers.{library.replace('-', '_')}"
+    if library in (COURSE, HUGGING_FACE):
+        return [sys.executable, "-m", module, str(checkpoint)]
+    make_environment(library)
+    if library == CTRANSLATE2:
+        add_format(checkpoint, f"{CTRANSLATE2}-{dtype}")
+        return [str(python_of(library)), "-m", "tools.benchmarks.peers.with_ctranslate2", str(checkpoint)]
+    add_format(checkpoint, f"gguf-{dtype}")
+    program = Path(__file__).parent / "peers" / "llama_cpp.mjs"
+    return ["node", str(program), str(HOME / library), str(checkpoint)]
 
 
 # ---------------------------------------------------------------- environments
 
 
-def executable(peer: str) -> Path:
-    """Return the program that runs a peer's code: its own Python, or node for what npm installs."""
-    of_npm = (REQUIREMENTS / f"peer-{peer}").is_dir()
-    return Path(shutil.which("node") or "node") if of_npm else environments.python_of(HOME / peer)
+def python_of(peer: str) -> Path:
+    """Return the Python of a peer's environment."""
+    return HOME / peer / "bin" / "python"
+
+
+def pins_of(peer: str) -> Path:
+    """Return the file that pins what a peer's environment has."""
+    file = REQUIREMENTS / f"peer-{peer}.txt"
+    return file if file.is_file() else REQUIREMENTS / f"peer-{peer}" / "package-lock.json"
 
 
 def is_ready(peer: str) -> bool:
     """Return whether a peer's environment has just what its pins say."""
-    return environments.is_ready(HOME / peer, _pins(peer))
+    stamp = HOME / peer / "installed.txt"
+    return stamp.is_file() and stamp.read_text() == pins_of(peer).read_text()
 
 
 def make_environment(peer: str) -> None:
@@ -61,18 +95,40 @@ def make_environment(peer: str) -> None:
     Raises:
         CannotPrepare: a program is missing, or the packages could not be installed.
     """
-    pins, commands = _pins(peer), []
+    if is_ready(peer):
+        return
+    folder, pins, python = HOME / peer, pins_of(peer), python_of(peer)
+    commands = [
+        [sys.executable, "-m", "venv", str(folder)],
+        [str(python), "-m", "pip", "install", "--quiet", "--requirement", str(pins)],
+    ]
     if pins.suffix == ".json":
         stated = pins.with_name("package.json")
         ((name, version),) = json.loads(stated.read_text())["dependencies"].items()
         binaries = BINARIES.get((sys.platform, platform.machine()), "none-for-this-machine")
         commands = [["cp", str(stated), str(pins), "."], [*NPM, f"@{name}/{binaries}@{version}"]]
-    environments.make(HOME / peer, pins, commands)
+    say(f"Setting up {relative_path(folder)}, once.")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for line in commands:
+        _run(line, f"the packages of {relative_path(pins)}", folder)
+    shutil.copy(pins, folder / "installed.txt")
 
 
-def _pins(peer: str) -> Path:
-    file = REQUIREMENTS / f"peer-{peer}.txt"
-    return file if file.is_file() else REQUIREMENTS / f"peer-{peer}" / "package-lock.json"
+def _run(line: Sequence[str], making: str, folder: Path = ROOT, environment: dict[str, str] | None = None) -> None:
+    """Run a program.
+
+    Raises:
+        CannotPrepare: there is no such program, or it failed; the message quotes its last words.
+    """
+    pipe, both = subprocess.PIPE, subprocess.STDOUT
+    try:
+        done = subprocess.run(line, cwd=folder, env=environment, stdout=pipe, stderr=both, text=True, check=False)
+    except FileNotFoundError as error:
+        raise CannotPrepare(f"{making} cannot be had without {line[0]}, which is not installed here") from error
+    if done.returncode:
+        log = "\n".join(done.stdout.strip().splitlines()[-LOG_LINES:])
+        raise CannotPrepare(f"{making} cannot be had: {log}")
 
 
 # ---------------------------------------------------------------- models
@@ -90,7 +146,7 @@ def checkpoint_of(models: str = "models") -> Path:
 
 
 def add_format(checkpoint: Path, name: str) -> None:
-    """Write a model in another format beside its checkpoint, unless it is there: ``gguf-F32``, ``ctranslate2-int8``.
+    """Write a model in another format beside its checkpoint, unless it is there.
 
     Raises:
         CannotPrepare: it cannot be written.
@@ -103,14 +159,10 @@ def add_format(checkpoint: Path, name: str) -> None:
     library, _, dtype = name.partition("-")
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         out, environment = Path(scratch) / name, dict(os.environ)
-        command = python("tools.benchmarks.preparing", out, checkpoint)
+        line = [sys.executable, "-m", "tools.benchmarks.preparing", str(out), str(checkpoint)]
         if library == CTRANSLATE2:
-            command, environment = conversion(executable(CTRANSLATE2), checkpoint, out, dtype)
-        pipe, both = subprocess.PIPE, subprocess.STDOUT
-        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=pipe, stderr=both, text=True, check=False)
-        if done.returncode:
-            log = "\n".join(done.stdout.strip().splitlines()[-LOG_LINES:])
-            raise CannotPrepare(f"{name} could not be written: {log}")
+            line, environment = conversion(python_of(CTRANSLATE2), checkpoint, out, dtype)
+        _run(line, name, environment=environment)
         out.rename(folder / name)  # which it has once it is complete
 
 

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 from checker.course.paths import SMALL_MODEL
 from tools.benchmarks import harness
-from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Comparison, Way, peak_of
-from tools.benchmarks.harness import Column, Result, Row, load, median, ratio, say, table
-from tools.benchmarks.peers.catalog import command
-from tools.benchmarks.preparing import checkpoint_of
+from tools.benchmarks.comparison import Comparison, Way
+from tools.benchmarks.harness import Column, Result, Row, median, ratio, say, table
+from tools.benchmarks.preparing import COURSE, HUGGING_FACE, checkpoint_of
 from tools.benchmarks.workers import Workload
 from tools.benchmarks.workloads import BFLOAT16, COMPILED, STEP
 
@@ -59,57 +58,41 @@ COLUMNS = (
 )
 
 
-def measure(compare: Comparison, size: Size) -> tuple[Row, dict[str, str]]:
-    """Time a step of one size in every way, then measure the memory of fresh processes; return also what failed."""
+def measure(compare: Comparison, size: Size) -> Row:
+    """Time a step of one size in every way, then measure the memory of fresh processes."""
     tokens, workload = size.batch * size.length, Workload(STEP, size.batch, size.length)
-    timed, failed = compare.run(workload, WAYS)
+    timed = compare.run(workload, WAYS)
     row: Row = {"model": size.name, "tokens": tokens}
     for title, times in timed.items():
         row[f"{title}, ms"] = median(1000 * time for time in times)
         row[f"{title}, tokens/s"] = median((tokens / time for time in times), 1)
         row |= {f"{title} / MAX": ratio(times, timed["MAX"])} if title != "MAX" else {}
-    for way in (MAX, PYTORCH):
-        row[f"{way.title}, GB"] = round(peak_of(compare.commands[way.library], way.of(workload)) / 1e9, 2)
-    return row, failed | compare.wrong
+    for title, peak in compare.peaks(workload, (MAX, PYTORCH)).items():
+        row[f"{title}, GB"] = round(peak / 1e9, 2)
+    return row
 
 
 def by_processor(results: Result) -> str:
     """Return the tables of all processors below one another."""
 
     def tables(result: Result) -> list[str]:
-        return [table(COLUMNS, [row for name in SIZES for row in result["parts"].get(name, {}).get("rows", [])])]
+        return [table(COLUMNS, [row for name in SIZES for row in result["parts"].get(name, [])])]
 
     return harness.by_processor(results, tables)
-
-
-def failed(results: Result) -> str:
-    """Return the log of everything that could not be timed, as Markdown."""
-    reasons = {
-        f"{SIZES[size].name}, {way}, on {name} failed": why
-        for name, result in results.items()
-        for size, part in result["parts"].items()
-        for way, why in part["failed"].items()
-        if f"{way}, ms" not in part["rows"][0]
-    }
-    return harness.logs(reasons, "Each of them ran on every processor.")
 
 
 def run(only: Sequence[str], rounds: int, out: Path | None) -> None:
     """Time a step of every size, print a table, and put the figures beside those of other processors.
 
     Raises:
-        WrongOutput: a step of this course computes something else than PyTorch's.
-        RuntimeError: one of the two could not run something.
-        CannotPrepare: the checkpoint cannot be made.
+        RuntimeError: this course or PyTorch could not run something, or this course computes something else.
     """
-    result: Result = harness.conditions(rounds) | {"parts": {}}
+    result: Result = harness.conditions(rounds) | {"failed": {}, "parts": {}}
     for name in only:
         size = SIZES[name]
         say(f"{size.name}, {size.batch} x {size.length} tokens")
-        checkpoint, before = size.checkpoint(), load()
-        commands = {library: command(library, checkpoint) for library in (COURSE, HUGGING_FACE)}
-        with closing(Comparison(commands, PYTORCH, rounds, SECONDS_PER_TURN)) as compare:
+        with closing(Comparison(size.checkpoint(), PYTORCH, rounds, SECONDS_PER_TURN)) as compare:
+            result["parts"][name] = [measure(compare, size)]
+            result["failed"] |= {f"{size.name}, {title},": why for title, why in compare.failed.items()}
             result["versions"] = compare.versions
-            row, reasons = measure(compare, size)
-        result["parts"][name] = {"rounds": rounds, "load": before, "rows": [row], "failed": reasons}
     harness.finish_on_this_processor(by_processor, result, out)

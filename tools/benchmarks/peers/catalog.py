@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
-from tools.benchmarks import preparing
-from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Way, python
+from tools.benchmarks.comparison import Way
+from tools.benchmarks.preparing import COURSE, CTRANSLATE2, HUGGING_FACE, LLAMA_CPP
 from tools.benchmarks.workloads import BFLOAT16, COMPILED, EAGER, KERNELS
 
-CTRANSLATE2, LLAMA_CPP = preparing.CTRANSLATE2, "llama.cpp"
-PEERS = (COURSE, HUGGING_FACE, CTRANSLATE2, LLAMA_CPP)
 RECORDED = "recorded"  # the library of a way that is no longer run, whose figures stay
 ALL, LAST = "all tokens", "the last token"
 EIGHT_BITS = "8 bits, rounded as they come"
@@ -35,22 +32,6 @@ class Peer(Way):
     bits: float = 32
     cache: str = "float32"
     logits: str = ALL
-
-    @property
-    def format(self) -> str:
-        """The file or folder that it loads."""
-        formats = {CTRANSLATE2: f"{preparing.CTRANSLATE2}-{self.dtype}", LLAMA_CPP: f"{preparing.GGUF}-{self.dtype}"}
-        return formats.get(self.library, preparing.CHECKPOINT)
-
-
-def command(library: str, checkpoint: Path) -> list[str]:
-    """Return what starts the program of a library, with a checkpoint."""
-    if library == LLAMA_CPP:
-        program = Path(__file__).parent / "llama_cpp.mjs"
-        return [str(preparing.executable(library)), str(program), str(preparing.HOME / library), str(checkpoint)]
-    if library == CTRANSLATE2:
-        return [str(preparing.executable(library)), "-m", "tools.benchmarks.peers.with_ctranslate2", str(checkpoint)]
-    return python(f"tools.benchmarks.peers.{library.replace('-', '_')}", checkpoint)
 
 
 HUGGING_FACES = {f"Hugging Face, {how}": how for how in ("sdpa", EAGER, COMPILED)}

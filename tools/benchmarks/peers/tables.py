@@ -34,14 +34,15 @@ def tables(result: Result, part: str) -> list[str]:
     """Return the tables of one part, one for each size of a batch."""
     rows = list(result["parts"].get(part, {}).values())
     batches = sorted({row.get("batch", 1) for row in rows})
-    return [_table(PARTS[part], [row for row in rows if row.get("batch", 1) == batch], batch) for batch in batches]
+    return [_table(result, part, [row for row in rows if row.get("batch", 1) == batch], batch) for batch in batches]
 
 
-def _table(part: Part, rows: Sequence[Row], batch: int) -> str:
+def _table(result: Result, name: str, rows: Sequence[Row], batch: int) -> str:
     """Return a table with a row for each way, and a column for each length; the best float32 figure is bold.
 
     That of generation also has the rate at which GPT-2 small's weights are read, once for each token.
     """
+    part, failed = PARTS[name], result["failed"]
     columns = [Column(part.head + (f", {batch} sequences at once" if batch > 1 else ""), "way")]
     lines: dict[str, Row] = {way.title: {"way": way.title} for way in WAYS}
     for number, row in enumerate(rows):
@@ -50,11 +51,11 @@ def _table(part: Part, rows: Sequence[Row], batch: int) -> str:
         exact = [figures[way.title] for way in WAYS if way.weights == "float32" and figures.get(way.title)]
         best = (max if part.unit == "tokens/s" else min)(exact, default=None)
         for way in WAYS:
-            if (figure := figures.get(way.title)) is not None:
+            if way.title in failed:
+                lines[way.title][str(number)] = "not timed"
+            elif figure := figures.get(way.title):
                 cell = format(figure, part.spec if figure >= 10 or part.unit == "seconds" else ".1f")
                 lines[way.title][str(number)] = f"**{cell}**" if figure == best and way.weights == "float32" else cell
-            elif way.title in row["failed"]:
-                lines[way.title][str(number)] = "not timed"
     if part.unit == "tokens/s" and batch == 1:
         columns.append(Column("reads, GB/s", "bandwidth", ".0f", rule="--:"))
         for way in WAYS:
@@ -79,14 +80,8 @@ def where_it_ran(results: Result) -> str:
     """Return the table of processors, with their instruction sets, and the most cores that other work took there."""
     columns = [Column("processor", "name"), Column("instructions", "sets"), Column("measured on", "date")]
     columns += [Column("rounds", "rounds", rule="--:"), Column("cores taken by other work", "busy", ".1f", rule="--:")]
-    lines = []
-    for name, result in results.items():
-        timed = [row for rows in result["parts"].values() for row in rows.values() if "busy" in row]  # all but memory
-        busy = max((row["busy"] for row in timed), default=0.0)
-        rounds = min((row["rounds"] for row in timed), default=0)
-        sets = ", ".join(result["instruction sets"])
-        lines.append({"name": name, "sets": sets, "date": result["date"], "rounds": rounds, "busy": busy})
-    return table(columns, lines)
+    rows = results.items()
+    return table(columns, [{"name": name, "sets": ", ".join(row["instruction sets"])} | row for name, row in rows])
 
 
 def versions(results: Result) -> str:
@@ -94,20 +89,7 @@ def versions(results: Result) -> str:
     return ", ".join(dict.fromkeys(version for result in results.values() for version in result["versions"].values()))
 
 
-def not_timed(results: Result) -> str:
-    """Return what was not timed and why, a reason or the end of a log, as Markdown."""
-    reasons = {
-        f"{title} on {name}": why
-        for name, result in results.items()
-        for part, rows in result["parts"].items()
-        for row in rows.values()
-        for title, why in row["failed"].items()
-        if row[PARTS[part].unit].get(title) is None
-    }
-    return harness.logs(reasons, "All of it was timed.")
-
-
 def as_markdown(results: Result) -> str:
     """Return all tables, and what was not timed."""
     parts = [by_processor(results, part) for part in PARTS]
-    return "\n\n".join([where_it_ran(results), *filter(None, parts), not_timed(results)])
+    return "\n\n".join([where_it_ran(results), *filter(None, parts), harness.not_timed(results)])

@@ -89,7 +89,7 @@ def _points(parts: dict[str, Any], recorded: dict[str, Any]) -> list[tuple[float
     """
     tokens, depth = 1024, 64
     operations = 2 * tokens * (tokens + 1) * depth
-    read = {row["rows"]: row["MAX with kernels, GB/s"] for row in parts["linear"]["rows"]}
+    read = {row["rows"]: row["MAX with kernels, GB/s"] for row in parts["linear"]}
     points: list[tuple[float, float, str, str]] = []
     for count in (1, 8):
         points.append((count / 2, read[count] * count / 2, f"linear layers,\n{count} row{'s' * (count > 1)}", "key"))
@@ -112,9 +112,9 @@ def roofline(draw: Drawing) -> None:
     # The first processor whose figures were measured as they are today; if there is none, simply the first.
     name = next((name for name, result in kernels.items() if "note" not in result), next(iter(kernels)))
     result = kernels[name]
-    ground = {row["what"]: row["figure"] for row in result["parts"]["ground"]["rows"]}
+    ground = {row["what"]: row["figure"] for row in result["parts"]["ground"]}
     product = max(figure for what, figure in ground.items() if what.endswith("GFLOP/s"))
-    readers = [ground, *result["parts"]["linear"]["rows"]]  # a linear layer for one row is one, too
+    readers = [ground, *result["parts"]["linear"]]  # a linear layer for one row is one, too
     reading = max(figure for rates in readers for what, figure in rates.items() if what.endswith("GB/s"))
     left, right = 0.25, 512.0
     label = "operations for each byte that must be read or written"
