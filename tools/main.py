@@ -74,24 +74,14 @@ def bench_loop(only: list[str], cold: bool, rounds: int, out: Path | None) -> No
 @main.command()
 @click.option("--clients", type=Several(click.INT), default="1,8,32", show_default=True)
 @some_of("--servers", "max", "transformers")
-@click.option("--seconds", default=4.0, show_default=True, help="Length of each turn.")
-@click.option("--tokens", default=32, show_default=True, help="Tokens of each request.")
 @click.option("--large", is_flag=True, help="Also time GPT-2 small's architecture, with random weights.")
 @timed(rounds=3)
-def bench_serve(
-    clients: list[int],
-    servers: list[str],
-    seconds: float,
-    tokens: int,
-    large: bool,
-    rounds: int,
-    out: Path | None,
-) -> None:
+def bench_serve(clients: list[int], servers: list[str], large: bool, rounds: int, out: Path | None) -> None:
     """Time the server at 1, 8 and 32 clients, beside Hugging Face's"""
     from tools.benchmarks.serving import run
 
     with refusing(RuntimeError):
-        run(servers, clients, rounds, seconds, tokens, large, out)
+        run(servers, clients, large, rounds, out)
 
 
 @main.command()

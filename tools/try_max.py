@@ -1,7 +1,7 @@
 """Say which checks another MAX passes, in a copy of the course that asks for it.
 
-The copy ``.venv-max-VERSION/course`` has the solutions as its steps. ``./run`` makes its environment as it does a learner's,
-and keeps it between runs, with the kernels that were compiled; nothing in the checkout is touched.
+The copy ``.venv-max-VERSION/course`` has the solutions as its steps. There ``./run`` makes an environment, as it does
+for a learner; it is kept between runs, with the kernels that were compiled. Nothing in the checkout is touched.
 """
 
 from __future__ import annotations
@@ -80,11 +80,13 @@ def newest() -> str:
 
 def copy_of_the_course(folder: Path, version: str) -> Path:
     """Make a copy of the course in a folder, solved, and asking for MAX ``version``; its environment stays."""
-    place = folder / "course"
+    place, kept = folder / "course", folder / "venv"
+    if (place / ".venv").exists():
+        (place / ".venv").rename(kept)
     shutil.rmtree(place, ignore_errors=True)
     course = Course(place)
-    (folder / "venv").mkdir(exist_ok=True)
-    (place / ".venv").symlink_to(folder / "venv")
+    if kept.exists():
+        kept.rename(place / ".venv")
     for step in all_steps():
         course.write(step.task)
     project, pins = place / "pyproject.toml", place / "requirements" / "learn.txt"

@@ -26,6 +26,7 @@ from tools.benchmarks.harness import Column, Result, conditions, finish, median,
 from tools.benchmarks.preparing import checkpoint_of
 
 START_SECONDS = 900
+SECONDS, TOKENS = 4.0, 32  # of a turn, and of each request
 LONGEST_LOG = 2000  # characters
 OURS = "max"
 HUGGING_FACE = [str(Path(sys.executable).parent / "transformers"), "serve", "{folder}", "--device", "cpu"]
@@ -38,7 +39,7 @@ Place = tuple[int, str]  # the port of a server, and its name of the model
 PROMPTS = [f"{who} {what}" for who, what in product(("The whale", "Ahab", "A man", "The sea"), range(8))]
 
 
-def ask(place: Place, prompt: str, tokens: int) -> int:
+def ask(place: Place, prompt: str, tokens: int = TOKENS) -> int:
     """Send one request, and return how many tokens came."""
     port, model = place
     request = {"model": model, "prompt": prompt, "max_tokens": tokens, "temperature": 0}
@@ -81,14 +82,14 @@ def running(name: str, folder: Path) -> Iterator[Place]:
             process.kill()  # if it has not ended
 
 
-def tokens_per_second(place: Place, clients: int, duration: float, tokens: int) -> float:
-    """Return the total rate of ``clients``, each asking for ``tokens`` tokens again and again for some seconds."""
+def tokens_per_second(place: Place, clients: int) -> float:
+    """Return the total rate of ``clients``, each of which asks again and again for some seconds."""
     started = time.perf_counter()
 
     def client(number: int) -> int:
         received = turn = 0
-        while not turn or time.perf_counter() - started < duration:
-            received += ask(place, PROMPTS[(number + turn) % len(PROMPTS)], tokens)
+        while not turn or time.perf_counter() - started < SECONDS:
+            received += ask(place, PROMPTS[(number + turn) % len(PROMPTS)])
             turn += 1
         return received
 
@@ -111,31 +112,21 @@ def tables(result: Result) -> dict[str, str]:
     }
 
 
-def run(
-    servers: Sequence[str],
-    clients: Sequence[int],
-    rounds: int,
-    duration: float,
-    tokens: int,
-    large: bool,
-    out: Path | None,
-) -> None:
+def run(servers: Sequence[str], clients: Sequence[int], large: bool, rounds: int, out: Path | None) -> None:
     """Time every server and print tables.
 
     Args:
         servers: ``max`` and ``transformers``, or one of them.
         clients: how many ask at once, one figure for each.
-        rounds: how often each is timed.
-        duration: seconds of a turn, in which every client asks again and again.
-        tokens: the tokens of each request.
         large: also time the architecture of GPT-2 small, with random weights.
+        rounds: how often each is timed.
         out: where to write the figures as JSON.
 
     Raises:
         RuntimeError: a server does not answer.
         CannotPrepare: the large checkpoint cannot be made.
     """
-    result = conditions(rounds) | {"tokens of a request": tokens, "clients": list(clients), "tokens a second": {}}
+    result = conditions(rounds) | {"tokens of a request": TOKENS, "clients": list(clients), "tokens a second": {}}
     models = {"moby-dick": SMALL_MODEL} | ({"124M, random weights": checkpoint_of()} if large else {})
     for model, folder in models.items():
         with ExitStack() as stack:
@@ -144,7 +135,7 @@ def run(
 
             def measure(way: tuple[int, str], model: str = model, places: dict[str, Place] = places) -> float:
                 count, server = way
-                rate = tokens_per_second(places[server], count, duration, tokens)
+                rate = tokens_per_second(places[server], count)
                 say(f"  {model}, {server}, {count} clients: {rate:.1f}")
                 return rate
 

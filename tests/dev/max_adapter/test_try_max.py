@@ -22,9 +22,10 @@ def test_solutions_are_graded_in_a_copy_that_asks_for_the_version(monkeypatch, t
     folder = tmp_path / ".venv-max-1.2.3"
     course = try_max.copy_of_the_course(folder, "1.2.3")
     assert '"max==1.2.3"' in (course / "pyproject.toml").read_text()
+    (course / ".venv").mkdir()
     for path in Path(sys.prefix).glob("[!i]*"):  # all but installed-*.txt
-        (folder / "venv" / path.name).symlink_to(path)
-    shutil.copy(course / "requirements" / "learn.txt", folder / "venv" / "installed-learn.txt")
+        (course / ".venv" / path.name).symlink_to(path)
+    shutil.copy(course / "requirements" / "learn.txt", course / ".venv" / "installed-learn.txt")
     (folder / "cache").symlink_to(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     assert try_max.try_max("1.2.3", [find_step("w01"), find_step("s02")]) == 0
     printed = capfd.readouterr().out

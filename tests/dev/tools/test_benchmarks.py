@@ -9,14 +9,13 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from checker.course.paths import ROOT, SMALL_MODEL
-from tools import environments
-from tools.benchmarks import bench, harness, preparing, serving
-from tools.benchmarks.comparison import COURSE, Comparison, Way, WrongOutput, largest_difference, peak_of
+from checker.course.paths import ROOT
+from tools.benchmarks import bench, harness, preparing
+from tools.benchmarks.comparison import Comparison, Way, largest_difference
 from tools.benchmarks.peers import tables
-from tools.benchmarks.peers.catalog import PEERS, WAYS
-from tools.benchmarks.workers import FORWARD, SCORES, TEXT, Workload
-from tools.environments import CannotPrepare
+from tools.benchmarks.peers.catalog import WAYS
+from tools.benchmarks.preparing import COURSE, PEERS
+from tools.benchmarks.workers import Workload
 
 OURS, INT8 = WAYS[0], next(way for way in WAYS if way.dtype == "int8")
 
@@ -82,32 +81,37 @@ be("Library 1.0", prepare)
 
 
 @pytest.fixture
-def compare(tmp_path):
+def compare(tmp_path, monkeypatch):
     """This course's library and another, both made up."""
     (tmp_path / "library.py").write_text(LIBRARY)
-    commands = {name: [sys.executable, str(tmp_path / "library.py"), "."] for name in (COURSE, "other")}
-    commands = {name: ["env", f"PYTHONPATH={ROOT}", *line] for name, line in commands.items()}
-    with closing(Comparison(commands, Way("reference", "other"), 2, 0.001)) as comparison:
+    command = ["env", f"PYTHONPATH={ROOT}", sys.executable, str(tmp_path / "library.py"), "."]
+    monkeypatch.setattr(preparing, "command", lambda library, dtype, checkpoint: command)
+    with closing(Comparison(tmp_path, Way("reference", "other"), 2, 0.001)) as comparison:
         yield comparison
 
 
 def test_only_what_is_right_is_timed(compare):
-    """What fails is left out once, what is wrong for good; and if this course is wrong, nothing is timed."""
+    """What fails or is wrong is left out from then on; and if this course is wrong, nothing is timed."""
     ways = [Way(how, "other", how=how) for how in ("fine", "fail", "wrong", "nan", "short")]
-    assert compare.versions == {COURSE: "Library 1.0", "other": "Library 1.0"}
-    for length, timed in ((1, ["fine", "fail", "wrong", "nan", "short"]), (2, ["fine"]), (1, ["fine", "fail"])):
-        times, failed = compare.run(Workload("part", length=length), ways)
+    for length, timed in ((1, ["fine", "fail", "wrong", "nan", "short"]), (2, ["fine"]), (1, ["fine"])):
+        times = compare.run(Workload("part", length=length), ways)
         assert list(times) == timed
         assert all(len(some) == 2 and min(some) > 0 for some in times.values())
-        assert list(failed) == (["fail"] if length == 2 else [])
-    assert "differs by 1.0e+00" in compare.wrong["wrong"]
-    assert "the shape (1,) instead of (2,)" in compare.wrong["short"]
-    for how, error in (("wrong", WrongOutput), ("fail", RuntimeError)):
-        with pytest.raises(error, match=f"course {how}, part of 1 x 2"):
+    assert compare.versions == {"other": "Library 1.0"}
+    reasons = {
+        "fail": "no room",
+        "wrong": "differs by 1.0e+00",
+        "nan": "differs by nan",
+        "short": "the shape (1,) instead of (2,)",
+    }
+    assert all(reasons[title] in why for title, why in compare.failed.items())
+    assert compare.failed.keys() == reasons.keys()
+    for how in ("wrong", "fail"):
+        with pytest.raises(RuntimeError, match=f"course {how}, part of 1 x 2"):
             compare.run(Workload("part", length=2), [Way(f"course {how}", COURSE, how=how)])
-    assert peak_of(compare.commands["other"], Workload("part")) > 1e7
-    with pytest.raises(RuntimeError, match="no room"):
-        peak_of(compare.commands["other"], Workload("part", length=2, how="fail"))
+    peaks = compare.peaks(Workload("part", length=2), [Way("fine", "other"), Way("no room", "other", how="fail")])
+    assert list(peaks) == ["fine"]
+    assert peaks["fine"] > 1e7
 
 
 # ---------------------------------------------------------------- turns
@@ -140,66 +144,31 @@ def test_figures_that_are_not_measured_again_stay():
 
 
 def test_a_table_marks_the_best_of_float32_and_what_was_not_timed():
-    row = {"batch": 1, "length": 8, "ms": {OURS.title: 5.0, INT8.title: 2.0}, "failed": {"OpenVINO": "end of a log"}}
-    result = {"date": "2026-11-26", "parts": {"forward": {"1 x 8": row | {"busy": 0.1, "rounds": 3}}}}
-    printed = tables.as_markdown({"One": result | {"instruction sets": ["AVX2"]}})
+    row = {"batch": 1, "length": 8, "ms": {OURS.title: 5.0, INT8.title: 2.0, "OpenVINO": 1.0}}
+    result = {"date": "2026-11-26", "instruction sets": ["AVX2"], "rounds": 3, "busy": 0.1}
+    result |= {"failed": {"OpenVINO": "end of a log"}, "parts": {"forward": {"1 x 8": row}}}
+    printed = tables.as_markdown({"One": result})
     assert "| One | AVX2 | 2026-11-26 | 3 | 0.1 |" in printed
     for line in (f"{OURS.title} | **5.0**", f"{INT8.title} | 2.0", "OpenVINO | not timed"):
         assert f"\n| {line} |" in printed
     assert "OpenVINO on One:\n\n```text\nend of a log" in printed
 
 
-# ---------------------------------------------------------------- peers
-
-
 @pytest.mark.slow
-def test_an_environment_is_made_again_when_its_pins_change_or_it_failed(tmp_path):
-    folder, pins = tmp_path / "x", tmp_path / "pins.txt"
+def test_an_environment_is_made_again_when_its_pins_change_or_it_failed(monkeypatch, tmp_path):
+    monkeypatch.setattr(preparing, "HOME", tmp_path / "peers")
+    monkeypatch.setattr(preparing, "REQUIREMENTS", tmp_path)
+    pins = tmp_path / "peer-x.txt"
     pins.write_text("./there-is-no-such-package\n")
     for _ in range(2):
-        with pytest.raises(CannotPrepare, match=r"pins\.txt could not be installed"):
-            environments.make(folder, pins)
+        with pytest.raises(preparing.CannotPrepare, match=r"peer-x\.txt cannot be had: .*there-is-no-such-package"):
+            preparing.make_environment("x")
     pins.write_text("")
-    environments.make(folder, pins)
-    assert environments.is_ready(folder, pins)
-    assert subprocess.run([environments.python_of(folder), "-c", ""], check=False).returncode == 0
+    preparing.make_environment("x")
+    assert preparing.is_ready("x")
+    assert subprocess.run([preparing.python_of("x"), "-c", ""], check=False).returncode == 0
     pins.write_text("a==1\n")
-    assert not environments.is_ready(folder, pins)
-
-
-# ---------------------------------------------------------------- the server
-
-SERVER = """
-import json, sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        assert request["model"] == "moby-dick", request
-        body = json.dumps({"usage": {"completion_tokens": request["max_tokens"]}}).encode()
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(body)
-
-ThreadingHTTPServer(("127.0.0.1", int(sys.argv[-1])), Handler).serve_forever()
-"""
-
-
-def test_a_server_is_asked_by_each_number_of_clients(monkeypatch, tmp_path, capsys):
-    """A request has three tokens, so the requests of a second are a third of its tokens."""
-    (tmp_path / "server.py").write_text(SERVER)
-    servers = {"max": [sys.executable, str(tmp_path / "server.py")], "transformers": ["false"]}
-    monkeypatch.setattr(serving, "SERVERS", servers)
-    with serving.running("max", SMALL_MODEL) as place:
-        assert serving.ask(place, "a", 3) == 3
-    serving.run(["max"], [1, 2], 1, 0.3, 3, False, tmp_path / "figures.json")
-    (rates,) = json.loads((tmp_path / "figures.json").read_text())["tokens a second"]["moby-dick"].values()
-    assert list(rates) == ["1", "2"]
-    cells = " | ".join(f"{rate:.0f} ({rate / 3:.1f})" for rate in rates.values())
-    assert f"| max | {cells} |" in capsys.readouterr().out
-    with pytest.raises(RuntimeError, match="transformers does not answer"):
-        serving.run(["transformers"], [1], 1, 0.1, 3, False, None)
+    assert not preparing.is_ready("x")
 
 
 # ---------------------------------------------------------------- the whole, with what is installed
@@ -212,34 +181,6 @@ def printed_and_written(path, *arguments):
     done = subprocess.run(command, cwd=ROOT, env=eager, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout, json.loads(path.read_text())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", [FORWARD, TEXT])
-def test_this_courses_program_computes_what_hugging_faces_does(part, monkeypatch):
-    """Without MAX's compiler, whose minutes are for the night."""
-    pytest.importorskip("torch")
-    from max.experimental.nn import Module
-
-    from checker.max_adapter.runtime import lazily, prepare
-    from tools.benchmarks.peers import course, hugging_face
-
-    def uncompiled(module, *types):
-        def call(*inputs):
-            with lazily():
-                return module(*inputs)
-
-        return call
-
-    def output(library, part, dtype):
-        call, read = library.prepare(SMALL_MODEL, Workload(part, batch=2, length=5, new_tokens=2, dtype=dtype))
-        return read(call())
-
-    prepare()
-    monkeypatch.setattr(Module, "compile", uncompiled)
-    right = output(hugging_face, SCORES if part == TEXT else part, "float32")
-    for way in (way for way in WAYS if way.library == COURSE and not way.how):
-        assert bench.difference(output(course, part, way.dtype), right) <= way.tolerance
 
 
 @pytest.mark.slow
@@ -259,14 +200,31 @@ def test_a_peer_runs_a_tiny_model(peer, tmp_path):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("command", "part"), [("kernels", "ground"), ("kernels", "core"), ("train", "small")])
-def test_the_other_benchmarks_run(command, part, tmp_path):
+@pytest.mark.parametrize(
+    ("line", "part"),
+    [
+        ("bench-kernels --quick --only ground", "ground"),
+        ("bench-kernels --quick --only core", "core"),
+        ("bench-train --only small", "small"),
+    ],
+)
+def test_the_other_benchmarks_run(line, part, tmp_path):
     pytest.importorskip("torch")
-    quick = ["--quick"] if command == "kernels" else []
-    printed, parts = printed_and_written(tmp_path / "figures.json", f"bench-{command}", "--only", part, *quick)
-    assert list(parts) == [part]
-    assert parts[part]["rows"]
+    printed, written = printed_and_written(tmp_path / "figures.json", *line.split())
+    (result,) = written.values()
+    assert result["parts"].keys() == {part}
+    assert result["parts"][part]
     assert printed.startswith(f"**{harness.key()}**")
+
+
+@pytest.mark.nightly
+def test_a_server_is_asked_by_each_number_of_clients(tmp_path):
+    """A request has 32 tokens, so the requests of a second are that part of its tokens."""
+    line = "bench-serve --servers max --clients 1,2"
+    printed, written = printed_and_written(tmp_path / "figures.json", *line.split())
+    rates = written["tokens a second"]["moby-dick"]["max"]
+    assert list(rates) == ["1", "2"]
+    assert f"| max | {' | '.join(f'{rate:.0f} ({rate / 32:.1f})' for rate in rates.values())} |" in printed
 
 
 @pytest.mark.slow

@@ -48,12 +48,13 @@ def _table(result: Result, name: str, rows: Sequence[Row], batch: int) -> str:
     for number, row in enumerate(rows):
         figures = row[part.unit]
         columns.append(Column(part.column.format(**row), str(number), rule="--:"))
-        exact = [figures[way.title] for way in WAYS if way.weights == "float32" and figures.get(way.title)]
+        compared = [way.title for way in WAYS if way.weights == "float32" and way.title not in failed]
+        exact = [figures[title] for title in compared if title in figures]
         best = (max if part.unit == "tokens/s" else min)(exact, default=None)
         for way in WAYS:
             if way.title in failed:
                 lines[way.title][str(number)] = "not timed"
-            elif figure := figures.get(way.title):
+            elif (figure := figures.get(way.title)) is not None:
                 cell = format(figure, part.spec if figure >= 10 or part.unit == "seconds" else ".1f")
                 lines[way.title][str(number)] = f"**{cell}**" if figure == best and way.weights == "float32" else cell
     if part.unit == "tokens/s" and batch == 1:
