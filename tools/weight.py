@@ -12,7 +12,7 @@ LONGEST_LINE = 120  # characters
 
 #: How the names of files end that are not code.
 NO_CODE = (
-    *(".cff", ".data.js", ".json", ".md", ".npz", ".safetensors", ".svg", ".toml", ".txt", ".woff2"),
+    *(".cff", ".data.js", ".gz", ".json", ".md", ".npz", ".safetensors", ".svg", ".toml", ".txt", ".woff2"),
     *(".editorconfig", ".gitignore", "LICENSE"),
 )
 #: A part -> its limit in lines, and how the paths of its files begin. A file counts to the first part that it fits.

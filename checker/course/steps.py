@@ -120,7 +120,7 @@ class Step:
     @property
     def answers_file(self) -> Path:
         """What every known mistake answers to the claims, recorded."""
-        return REFERENCES / "mistakes" / f"{self.name}.npz"
+        return REFERENCES / "mistakes" / f"{self.name}.json.gz"
 
 
 def _solution(name: str, suffix: str) -> Path:

@@ -1,8 +1,7 @@
 """Find which known mistake it is: the one that gives the same answers as the learner's file.
 
-What every mistake answers to the claims is recorded, so naming one is a lookup. One file for each step,
-``tests/references/mistakes/step_07.npz``: an index in JSON, and the numbers of all sketches one after the other.
-``./run kernels`` writes them.
+What every mistake answers to the claims is recorded, so naming one is a lookup. ``./run kernels`` writes a file for
+each step, such as ``tests/references/mistakes/step_07.json.gz``.
 
 A sketch is an array in a few numbers: enough to tell it from others, and the same after rounding differently. An array
 of more than :data:`GROUPS` elements is drawn into that many groups, and every group is added up with random signs. A
@@ -12,16 +11,19 @@ Charikar, Chen and Farach-Colton, "Finding frequent items in data streams" (2002
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
-import itertools
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from checker.course.languages import Location
+from checker.course.progress import digest
 from checker.course.steps import Step
 from checker.numeric.patterns import Comparison
 from checker.numeric.tolerance import close
@@ -126,19 +128,12 @@ def read_answers(step: Step) -> Answers | None:
     """Return the recorded answers of a step's mistakes; None if there are none, or they are out of date."""
     if not step.answers_file.is_file():
         return None
-    with np.load(step.answers_file) as file:
-        index, sums = json.loads(file["index"].tobytes()), file["sums"]
-    if index["made_of"] != made_of(step):
+    record = json.loads(gzip.decompress(step.answers_file.read_bytes()))
+    if record["made_of"] != made_of(step):
         return None
-    sketches = [
-        Sketch(dtype, tuple(shape), odd, sums[first:end]) for dtype, shape, odd, first, end in index["sketches"]
-    ]
     return {
-        mistake: {
-            claim: Outcome(verdict, observed=sketches[observed] if isinstance(observed, int) else observed)
-            for claim, (verdict, observed) in outcomes.items()
-        }
-        for mistake, outcomes in index["answers"].items()
+        mistake: {claim: Outcome(verdict, observed=_read(seen)) for claim, (verdict, seen) in outcomes.items()}
+        for mistake, outcomes in record["answers"].items()
     }
 
 
@@ -150,34 +145,31 @@ def write_answers(step: Step, answers: Answers) -> None:
     }
     if read_answers(step) == answers:
         return
-    numbers: dict[tuple[str, tuple[int, ...], str, bytes], int] = {}
-    sketches: list[Sketch] = []
-
-    def entry(observed: Sketch | str | None) -> int | str | None:
-        if not isinstance(observed, Sketch):
-            return observed
-        number = numbers.setdefault(
-            (observed.dtype, observed.shape, observed.odd, observed.sums.tobytes()), len(sketches)
-        )
-        sketches.extend([observed] if number == len(sketches) else [])
-        return number
-
     table = {
-        mistake: {claim: (outcome.verdict, entry(outcome.observed)) for claim, outcome in outcomes.items()}
+        mistake: {claim: (outcome.verdict, _written(outcome.observed)) for claim, outcome in outcomes.items()}
         for mistake, outcomes in answers.items()
     }
-    ends = [0, *itertools.accumulate(sketch.sums.size for sketch in sketches)]
-    places = [(each.dtype, each.shape, each.odd, *ends[number : number + 2]) for number, each in enumerate(sketches)]
-    index = json.dumps({"made_of": made_of(step), "answers": table, "sketches": places})
     step.answers_file.parent.mkdir(exist_ok=True)
-    sums = np.concatenate([np.empty(0, np.float32), *(sketch.sums for sketch in sketches)])
-    np.savez_compressed(step.answers_file, index=np.frombuffer(index.encode(), np.uint8), sums=sums)
+    record = json.dumps({"made_of": made_of(step), "answers": table})
+    step.answers_file.write_bytes(gzip.compress(record.encode(), mtime=0))
+
+
+def _written(observed: Sketch | str | None) -> list[Any] | str | None:
+    """Return what was observed as JSON can hold it: of a sketch, its fields, and the bytes of its sums."""
+    if not isinstance(observed, Sketch):
+        return observed
+    sums = base64.b64encode(observed.sums.tobytes()).decode()
+    return [observed.dtype, observed.shape, observed.odd, sums]
+
+
+def _read(observed: list[Any] | str | None) -> Sketch | str | None:
+    if not isinstance(observed, list):
+        return observed
+    dtype, shape, odd, sums = observed
+    return Sketch(dtype, tuple(shape), odd, np.frombuffer(base64.b64decode(sums), np.float32))
 
 
 def made_of(step: Step) -> str:
-    """Return the hash of everything that the answers follow from: solution or model, mistakes, claims, reference."""
-    digest = hashlib.blake2b(digest_size=16)
-    for path in (step.model_file, step.attempts_file, step.check_file, step.reference_file):
-        data = path.read_bytes() if path.is_file() else b""
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.hexdigest()
+    """Return the digest of all that the answers follow from: solution or model, mistakes, claims, reference."""
+    files = (step.model_file, step.attempts_file, step.check_file, step.reference_file)
+    return digest(*(path.read_bytes() if path.is_file() else b"" for path in files))
