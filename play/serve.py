@@ -47,10 +47,11 @@ def serve(tell: Tell, **chosen: Any) -> int:
     if keys := keys_of(options):
         tell(f"a request needs one of {len(keys.digests())} keys")
     if options.kernels:
-        from checker.session.printer import telling_of
+        from checker.max_adapter import runtime
+        from checker.session.printer import telling_of_compiling
         from play.kernels.operations import package
 
-        with telling_of("the kernels of play/kernels"):
+        with telling_of_compiling(runtime.listeners), runtime.compiling("the kernels of play/kernels"):
             package()
     try:
         if options.replicas > 1:

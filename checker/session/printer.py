@@ -8,12 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console, RenderableType
-from rich.status import Status
 from rich.text import Text
 
-from checker import interrupts
 from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Compiling, Explanation, Printed, Tick
 from checker.session.verdict import Numbers, Row, Sentence
 
@@ -21,7 +20,6 @@ STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
 SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
-TICK_SECONDS = 0.1
 
 Item = Row | Explanation | Sentence | Numbers | Printed
 Listener = Callable[[str, float | None], None]  # what is compiled, and None or the seconds it took
@@ -69,15 +67,14 @@ class View:
             self.compiled(event.what, event.seconds or 0.0)
             self.compiling = None
         elif self.compiling and self.is_long():
-            what, since = self.compiling
-            self.show_compiling(f"compiling {what}, {time.monotonic() - since:.0f} s")
+            self.show_compiling(*self.compiling)
 
     def is_long(self) -> bool:
         """Return whether MAX has been compiling something for a while."""
         return self.compiling is not None and time.monotonic() - self.compiling[1] > SHOW_COMPILING_AFTER
 
-    def show_compiling(self, text: str) -> None:
-        """Show what is being compiled, several times per second."""
+    def show_compiling(self, what: str, since: float) -> None:
+        """Show what is being compiled since that time of ``time.monotonic``; called several times per second."""
 
     def compiled(self, what: str, seconds: float) -> None:
         """Show that it is compiled, if it was shown before."""
@@ -91,7 +88,7 @@ class Printer(View):
         self.console = Console(highlight=False, markup=False, emoji=False, stderr=stderr, quiet=quiet)
         self.console.width = min(self.console.width, WIDTH) if self.console.is_terminal else UNBROKEN
         self.label_width = max(map(len, labels), default=12)
-        self.status: Status | None = None
+        self.moving_line: Any = None  # rich's, which few checks need
         self.told_why = False
         self.last: Item | None = None
 
@@ -148,33 +145,33 @@ class Printer(View):
         for line in lines[1:]:
             self.console.print(Text(" " * len(head) + line))
 
-    @interrupts.put_off()
-    def progress(self, event: Compiling | Tick) -> None:
-        """Follow what MAX compiles; Ctrl-C leaves no half of a line behind."""
-        super().progress(event)
-
-    def show_compiling(self, text: str) -> None:
+    def show_compiling(self, what: str, since: float) -> None:
         """Show a moving line."""
-        if not self.told_why and self.compiling and self.compiling[0] != THE_KERNEL:
+        if self.moving_line:
+            return
+        if not self.told_why and what != THE_KERNEL:
             self.told_why = True
             self.line("  MAX compiles what it has not run on this machine before, once, and keeps the result.")
-        if self.status is None:
-            self.status = Status(Text(text), console=self.console, spinner="line")
-            self.status.start()
-        self.status.update(Text(text))
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = SpinnerColumn("line"), TextColumn(f"compiling {what},"), TimeElapsedColumn()
+        progress = Progress(*columns, console=self.console, transient=True)
+        progress.add_task("", total=None)
+        progress.tasks[0].start_time = since
+        self.moving_line = progress.live
+        self.moving_line.start()
 
     def compiled(self, what: str, seconds: float) -> None:
         """Print how long it took, in place of the moving line."""
-        if self.status:
+        if self.moving_line:
             self.close()
             self.line(f"  compiled {what} in {seconds:.0f} s")
 
-    @interrupts.put_off()
     def close(self) -> None:
         """Leave the terminal as it was."""
-        if self.status:
-            self.status.stop()
-            self.status = None
+        if self.moving_line:
+            self.moving_line.stop()
+            self.moving_line = None
 
 
 @contextmanager
@@ -184,39 +181,22 @@ def telling_of_compiling(listeners: list[Listener]) -> Iterator[None]:
     Args:
         listeners: those of MAX's adapter, which this one joins for that time.
     """
-    printer, lock, over = Printer(stderr=True), threading.Lock(), threading.Event()
-
-    def tell(event: Compiling | Tick) -> None:
-        with lock:
-            printer.progress(event)
+    printer, timers = Printer(stderr=True), list[threading.Timer]()
 
     def listen(what: str, seconds: float | None) -> None:
-        tell(Compiling(what, seconds))
+        if seconds is None:
+            timer = threading.Timer(SHOW_COMPILING_AFTER, printer.show_compiling, [what, time.monotonic()])
+            timers.append(timer)
+            timer.start()
+        else:
+            timer = timers.pop()
+            timer.cancel()
+            timer.join()
+            printer.compiled(what, seconds)
 
-    def tick() -> None:
-        while not over.wait(TICK_SECONDS):
-            tell(Tick())
-
-    thread = threading.Thread(target=tick)
     listeners.append(listen)
-    thread.start()
     try:
         yield
     finally:
-        over.set()
-        thread.join()
         listeners.remove(listen)
         printer.close()
-
-
-@contextmanager
-def telling_of(what: str) -> Iterator[None]:
-    """While this is open, say as above that ``what`` is compiled: for what MAX's adapter does not hear of."""
-    listeners, began = list[Listener](), time.perf_counter()
-    with telling_of_compiling(listeners):
-        (listener,) = listeners
-        listener(what, None)
-        try:
-            yield
-        finally:
-            listener(what, time.perf_counter() - began)

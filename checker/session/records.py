@@ -39,11 +39,11 @@ class Records(View):
         """Tell a part."""
         self.tell({"event": KINDS[type(item)], **as_record(item)})
 
-    def show_compiling(self, text: str) -> None:
+    def show_compiling(self, what: str, since: float) -> None:
         """Tell what is being compiled, once a second."""
         if time.monotonic() - self.told_compiling > SECOND:
             self.told_compiling = time.monotonic()
-            self.tell({"event": "compiling", "text": text})
+            self.tell({"event": "compiling", "text": f"compiling {what}, {time.monotonic() - since:.0f} s"})
 
     def compiled(self, what: str, seconds: float) -> None:
         """Tell that nothing is being compiled any more."""

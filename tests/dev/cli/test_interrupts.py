@@ -4,21 +4,16 @@ One thing cannot be helped: while ``./run`` sets up ``.venv``, the first time, i
 that was started with Ctrl-C ignored cannot take it back.
 """
 
-import io
 import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
-from rich.console import Console
 
 from checker import interrupts
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
-from checker.events import Tick
-from checker.session.printer import Printer
 from tests.dev.terminal import ended
 
 pytestmark = pytest.mark.slow
@@ -78,26 +73,3 @@ def test_a_handler_that_someone_has_chosen_stays():
             assert signal.getsignal(signal.SIGINT) is after
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def test_the_line_about_the_compiler_is_not_left_half_done_by_ctrl_c(monkeypatch):
-    printer, shown, before = Printer(), io.StringIO(), signal.getsignal(signal.SIGINT)
-    printer.console = Console(file=shown, force_terminal=True)
-    hide_cursor = printer.console.show_cursor
-
-    def interrupt_and_go_on(*arguments):
-        signal.raise_signal(signal.SIGINT)
-        return hide_cursor(*arguments)
-
-    printer.compiling = ("a graph", time.monotonic() - 60)
-    with monkeypatch.context() as once:
-        once.setattr(printer.console, "show_cursor", interrupt_and_go_on)
-        with pytest.raises(KeyboardInterrupt):
-            printer.progress(Tick())
-    assert signal.getsignal(signal.SIGINT) is before
-    printer.close()
-    printer.line("The pass is kept.")
-    *_, last = shown.getvalue().split("\x1b[?25h")
-    assert "compiling a graph" in shown.getvalue()
-    assert last.endswith("The pass is kept.\n")
-    assert "\x1b[?25l" not in last
