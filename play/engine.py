@@ -12,6 +12,7 @@ from max.driver import CPU, Device
 from max.dtype import DType
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor, TensorType
+from tokenizers import Tokenizer
 
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, open_device, tensor
@@ -75,8 +76,8 @@ class Writer:
 
     Raises:
         ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device; or the kernels
-            are wanted where they do not run: on a GPU, without the cache, with rounded matrices, or where Mojo cannot
-            compile them; or matrices are to be rounded on a GPU.
+            are wanted where they do not run: on a GPU, without the cache, or with rounded matrices; or matrices are to
+            be rounded on a GPU.
     """
 
     def __init__(
@@ -102,41 +103,44 @@ class Writer:
         compile_model = compile_with_kernels if kernels else compile_cached if cache else compile_whole
         with compiling(f"the model for {device}" + (" with the kernels of play/kernels" if kernels else "")):
             self.model: Model = compile_model(model, target)
-        self.end = end_of_text(self.tokenizer)
 
     def encode(self, text: str) -> np.ndarray:  # -> [1, seq]
         """Return the tokens of a text; for an empty one, return the token that separates texts."""
         return encode(self.tokenizer, text, self.config)
 
     def write(self, prompt: str, settings: Settings) -> Iterator[str]:
-        """Yield the text that follows a prompt, in pieces, each as soon as it is known.
-
-        It ends after ``max_new_tokens`` tokens, or where the model ends the text. The same seed gives the same text. A
-        piece is held back while it ends in the middle of a character of several bytes.
+        """Yield the text that follows a prompt, as :func:`stream_text` does.
 
         Raises:
             ValueError: the prompt has a token that the model does not know, or the settings are impossible.
         """
-        return self._pieces(self.encode(prompt), settings)
+        return stream_text(self.model, self.tokenizer, self.encode(prompt), settings, self.config.n_positions)
 
-    def _pieces(self, input_ids: np.ndarray, settings: Settings) -> Iterator[str]:
-        stream = stream_tokens(
-            self.model,
-            input_ids,
-            settings.max_new_tokens,
-            settings.temperature,
-            top_k=settings.top_k,
-            rng=np.random.default_rng(settings.seed),
-            n_positions=self.config.n_positions,
-        )
-        ids: list[int] = []
-        written = ""
-        for next_ids in stream:
-            if next_ids[0] == self.end:
-                break
-            ids.append(int(next_ids[0]))
-            text = self.tokenizer.decode(ids)
-            if not text.endswith("\ufffd"):
-                yield text[len(written) :]
-                written = text
-        yield self.tokenizer.decode(ids)[len(written) :]
+
+def stream_text(
+    model: Model, tokenizer: Tokenizer, input_ids: np.ndarray, settings: Settings, n_positions: int
+) -> Iterator[str]:
+    """Yield the text that follows the tokens [1, seq] of a prompt, in pieces, each as soon as it is known.
+
+    It ends after ``max_new_tokens`` tokens, or where the model ends the text. The same seed gives the same text.
+    A piece is held back while it ends in the middle of a character of several bytes.
+    """
+    ids: list[int] = []
+    written = ""
+    for next_ids in stream_tokens(
+        model,
+        input_ids,
+        settings.max_new_tokens,
+        settings.temperature,
+        top_k=settings.top_k,
+        rng=np.random.default_rng(settings.seed),
+        n_positions=n_positions,
+    ):
+        if next_ids[0] == end_of_text(tokenizer):
+            break
+        ids.append(int(next_ids[0]))
+        text = tokenizer.decode(ids)
+        if not text.endswith("\ufffd"):
+            yield text[len(written) :]
+            written = text
+    yield tokenizer.decode(ids)[len(written) :]

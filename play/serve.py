@@ -27,7 +27,7 @@ def serve(tell: Tell, **chosen: Any) -> int:
         CannotServe: MAX's server is missing or another version, options exclude each other, the port is taken, or there
             is no such device.
         ValueError: steps are not complete, or the last check of one failed, and no option allows it; or the checkpoint
-            cannot be found or read, or Mojo cannot compile the kernels.
+            cannot be found or read.
     """
     check_version()
     options = Options(**chosen)
@@ -46,13 +46,6 @@ def serve(tell: Tell, **chosen: Any) -> int:
 
     if keys := keys_of(options):
         tell(f"a request needs one of {len(keys.digests())} keys")
-    if options.kernels:
-        from checker.max_adapter import runtime
-        from checker.session.printer import telling_of_compiling
-        from play.kernels.operations import package
-
-        with telling_of_compiling(runtime.listeners), runtime.compiling("the kernels of play/kernels"):
-            package()
     try:
         if options.replicas > 1:
             os.environ.update(RAY)

@@ -1,67 +1,24 @@
-"""The operations that are written in Mojo, as functions of tensors; a shape that does not fit is refused here.
+"""The operations that are written in Mojo, as functions of tensors.
 
 They run inside a graph that is compiled while :func:`loaded` is open, in float32, on the CPU.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor, TensorType
 from max.graph import DeviceRef, default_custom_extensions_scope
 
-from checker.max_adapter.graphs import cache_path
-
-FOLDER = Path(__file__).parent
-LONGEST = 300  # characters of what Mojo says
 CPU = DeviceRef.CPU()
 
 
 def loaded() -> AbstractContextManager[None]:
-    """Let graphs that are built while this is open call the operations.
-
-    Raises:
-        ValueError: they cannot be compiled.
-    """
-    return default_custom_extensions_scope(package())
-
-
-@cache
-def package(sources: Path = FOLDER) -> Path:
-    """Return a folder of sources in Mojo as one file, which is made in a few seconds and kept until they change.
-
-    Raises:
-        ValueError: there is no compiler, or it refuses them.
-    """
-    from mojo.run import subprocess_run_mojo  # which is needed with --kernels alone
-
-    folder = cache_path("kernels", *(source.read_text() for source in sorted(sources.glob("*.mojo"))), suffix="")
-    if folder is None:
-        return sources
-    file = folder / "kernels.mojoc"  # a package is called as its file is
-    if not file.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder) as scratch:  # another process may look for the file at any time
-            unfinished = Path(scratch) / file.name
-            command = ["precompile", str(sources), "-o", str(unfinished)]
-            try:
-                made = subprocess_run_mojo(command, capture_output=True)
-            except (OSError, RuntimeError) as error:
-                raise ValueError(
-                    f"Mojo's compiler cannot be started ({error}); install MAX again, or leave --kernels away"
-                ) from error
-            if made.returncode:
-                errors = made.stderr.decode().strip()[-LONGEST:]
-                raise ValueError(f"the kernels do not compile; leave --kernels away. Mojo says: {errors}")
-            unfinished.replace(file)
-    return file
+    """Let graphs that are built while this is open call the operations, which MAX compiles."""
+    return default_custom_extensions_scope(Path(__file__).parent)
 
 
 def cached_attention(
@@ -77,52 +34,19 @@ def cached_attention(
             that has no key left gets zeros.
         past: int32, how many tokens the buffers hold already.
         n_head: number of heads; heads come out merged.
-
-    Raises:
-        ValueError: shapes or types do not fit together.
     """
-    _require("joined", joined, [None, None, joined.shape[-1]])
     batch, seq, width = joined.shape
-    embd, rest = divmod(int(width), 3)
-    depth, left = divmod(embd, n_head)
-    if rest or left:
-        raise ValueError(f"joined is {list(joined.shape)}; its last axis must hold 3 times {n_head} heads")
-    _require("starts", starts, [batch], DType.int32)
-    for name, buffer in (("keys", keys), ("values", values)):
-        _require(name, buffer, [batch, n_head, keys.shape[2], depth])
-    _require("past", past, [1], DType.int32)
+    embd = int(width) // 3
     buffers = [keys.__buffervalue__(), values.__buffervalue__()]  # written to, which MAX asks to be said
     output = [TensorType(DType.float32, [batch, seq, embd], device=CPU)]
+    parameters = {"depth": embd // n_head}
     inputs = [joined, *buffers, starts, past]
-    return F.inplace_custom("causal_attention_cached", CPU, inputs, output, parameters={"depth": depth})[0]
+    return F.inplace_custom("causal_attention_cached", CPU, inputs, output, parameters=parameters)[0]
 
 
 def linear(
     x: Tensor, weight: Tensor, bias: Tensor
 ) -> Tensor:  # [batch, seq, in], [out, in], [out] -> [batch, seq, out]
-    """Compute ``x @ weight.T + bias``; for at most 8 rows in about the time that reading the weights takes.
-
-    Raises:
-        ValueError: shapes or types do not fit together.
-    """
-    _require("x", x, [None, None, weight.shape[-1]])
-    _require("weight", weight, [weight.shape[0], x.shape[-1]])
-    _require("bias", bias, [weight.shape[0]])
+    """Compute ``x @ weight.T + bias``; for at most 8 rows in about the time that reading the weights takes."""
     output = [TensorType(DType.float32, [x.shape[0], x.shape[1], weight.shape[0]], device=CPU)]
     return F.custom("linear", CPU, [x, weight, bias], output)[0]
-
-
-def _require(name: str, tensor: Tensor, shape: Sequence[Any], dtype: DType = DType.float32) -> None:
-    """Refuse a tensor of another type or shape, in which None stands for any size.
-
-    Raises:
-        ValueError: it is; the message says what it must be.
-    """
-    fits = len(shape) == tensor.rank and all(
-        size in (None, axis) for size, axis in zip(shape, tensor.shape, strict=True)
-    )
-    if tensor.dtype != dtype or not fits:
-        axes, needed = (
-            ", ".join("any" if size is None else str(size) for size in sizes) for sizes in (tensor.shape, shape)
-        )
-        raise ValueError(f"{name} is {tensor.dtype.name} [{axes}]; it must be {dtype.name} [{needed}]")

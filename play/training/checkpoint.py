@@ -1,11 +1,9 @@
 """The folder of a training: a checkpoint in Hugging Face's layout, and what is needed to resume the training.
 
 ``training.safetensors`` holds everything that a resumed training needs, in one file: weights, moving averages, and as
-its metadata the plan and what has been reported. Like every file here, it is written under another name, synced, and
-renamed, so that whatever ends the program leaves the last one whole. The other files serve those who read the folder:
-``config.json``, the tokenizer, ``model.safetensors`` with the weights of the last save, ``training.json`` with all
-figures, ``loss.html`` with the curve, and in the folder ``best`` the same model as it was when its validation loss was
-lowest.
+its metadata the plan and what has been reported. A save writes it last, so what else is in the folder is never older:
+``config.json``, the tokenizer, ``model.safetensors`` with the weights, ``training.json`` with all figures,
+``loss.html`` with the curve, and in the folder ``best`` the same model as it was when its validation loss was lowest.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from tokenizers import Tokenizer
 
-from checker.course.paths import UNFINISHED
+from checker.course.paths import replacing
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
 from play.training.curve import as_page
 from play.training.plan import CURVE, FIGURES, History, Plan
@@ -39,37 +37,19 @@ class Saved:
     plan: Plan
     history: History
     step: int
-    weights: Weights
-    means: Weights
-    squares: Weights
+    groups: dict[str, Weights]  # weights, and the moving averages: means and squares
 
 
 def write(file: Path, data: bytes) -> None:
-    """Write a file so that at any moment either the whole old one or the whole new one is there.
+    """Write a file so that whatever ends the program leaves the whole old one or the whole new one.
 
     Raises:
         OSError: the disk is full, say; the old file is as it was.
     """
-    unfinished = file.with_name(file.name + UNFINISHED)  # always this name: what a kill left there is written over
-    try:
-        with unfinished.open("wb") as opened:
-            opened.write(data)
-            opened.flush()
-            os.fsync(opened.fileno())
-        unfinished.replace(file)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
-    _sync(file.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+    with replacing(file) as unfinished, unfinished.open("wb") as opened:
+        opened.write(data)
+        opened.flush()
+        os.fsync(opened.fileno())
 
 
 class Folder:
@@ -98,51 +78,43 @@ class Folder:
         if not (parent.is_dir() and os.access(parent, os.W_OK)):
             raise ValueError(f"{self.path} cannot be written in {parent}; give another --out")
 
-    def begin(self, plan: Plan, config: GPT2Config, tokenizer: Tokenizer, weights: Weights, history: History) -> None:
-        """Make the folder with everything that belongs in it, all at once.
+    def begin(self, config: GPT2Config, tokenizer: Tokenizer, saved: Saved) -> None:
+        """Make the folder with everything that belongs in it.
 
         Raises:
             ValueError: the disk is full, say; then nothing is left.
         """
-        whole = self.path.absolute()
-        unfinished = Folder(whole.with_name(whole.name + UNFINISHED))
-        shutil.rmtree(unfinished.path, ignore_errors=True)
         try:
-            for place in (unfinished.path, unfinished.path / "best"):
-                place.mkdir(parents=True)
-                for name, content in _model_files(plan, config, tokenizer).items():
+            for place in (self.path, self.path / "best"):
+                place.mkdir(parents=True, exist_ok=True)
+                for name, content in _model_files(saved.plan, config, tokenizer).items():
                     write(place / name, content)
-            zeros = {name: np.zeros_like(array) for name, array in weights.items()}
-            unfinished.save(Saved(plan, history, 0, weights, zeros, zeros), best=True)
-            unfinished.path.replace(self.path)
+            self.save(saved, best=True)
         except OSError as error:
-            shutil.rmtree(unfinished.path, ignore_errors=True)
+            shutil.rmtree(self.path, ignore_errors=True)
             raise ValueError(
                 f"{self.path} could not be made ({error.strerror}), and nothing of it is left. Make room there, or "
                 "give another --out, and start again"
             ) from error
-        _sync(self.path.parent)
 
     def save(self, saved: Saved, *, best: bool) -> None:
         """Write the state of a training; ``best`` says that its weights are the best so far.
 
         Raises:
-            OSError: the disk is full, say; then the folder holds the last save.
+            OSError: the disk is full, say; a training that is resumed goes on from the last save.
         """
         figures = {"plan": asdict(saved.plan), "step": saved.step, **asdict(saved.history)}
-        groups = {"weights": saved.weights, "means": saved.means, "squares": saved.squares}
-        state = {f"{group}/{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
-        layout = in_hugging_faces_layout(saved.weights)
+        layout = in_hugging_faces_layout(saved.groups["weights"])
         model = save({name: array.astype(saved.plan.dtype) for name, array in layout.items()}, {"format": "pt"})
-        if best:  # first: a training resumed from the state before repeats the evaluation, and writes this again
-            write(self.path / "best" / MODEL, model)
-        write(self.path / STATE, save(state, {"training": json.dumps(figures)}))
-        write(self.path / MODEL, model)
+        for place in (self.path, self.path / "best") if best else (self.path,):
+            write(place / MODEL, model)
         rounded = figures | {"losses": [round(loss, 5) for loss in saved.history.losses]}
         lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in rounded.items())
         write(self.path / FIGURES, f"{{\n{lines}\n}}\n".encode())
         if saved.history.losses:
             write(self.path / CURVE, as_page(figures, self.path.name).encode())
+        state = {f"{group}/{name}": array for group, arrays in saved.groups.items() for name, array in arrays.items()}
+        write(self.path / STATE, save(state, {"training": json.dumps(figures)}))
 
     def load(self) -> tuple[Saved, Tokenizer]:
         """Return what the training is resumed from, and its tokenizer.
@@ -158,12 +130,12 @@ class Folder:
         try:
             with safe_open(file, "np") as opened:
                 figures = json.loads(opened.metadata()["training"])
-                groups: dict[str, Weights] = {"weights": {}, "means": {}, "squares": {}}
+                groups: dict[str, Weights] = {}
                 for name in opened.keys():  # noqa: SIM118, it is not a dict
                     group, _, rest = name.partition("/")
-                    groups[group][rest] = opened.get_tensor(name)
+                    groups.setdefault(group, {})[rest] = opened.get_tensor(name)
             history = History(**{field.name: figures[field.name] for field in fields(History)})
-            saved = Saved(Plan.of(figures["plan"]), history, figures["step"], **groups)
+            saved = Saved(Plan.of(figures["plan"]), history, figures["step"], groups)
         except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
             raise ValueError(
                 f"{file} is damaged, or is not a training file ({error}); begin again with another --out"

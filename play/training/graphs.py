@@ -1,4 +1,4 @@
-"""The graphs of a training: gradients, the update, and the logits, which share the weights' memory.
+"""The graphs of a training: gradients, the update, and probabilities, which share the weights' memory.
 
 They are compiled once per size of the model, and not again when the weights change: weights are inputs that the update
 writes into.
@@ -6,7 +6,6 @@ writes into.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +13,13 @@ from typing import Any
 import numpy as np
 from max.driver import CPU
 from max.dtype import DType
+from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph import TensorType
 
 from checker.max_adapter.runtime import compiling, tensor
-from play.training.memory import Shared, shared, types
+from play.training.memory import Shared, tensors, types
 from play.training.plan import Plan
 from play.training.windows import NOT_COUNTED
 from solutions.solution_01 import GPT2Config
@@ -29,18 +29,19 @@ from solutions.solution_20 import Accumulate, AdamW, TrainingState, Update, init
 
 MAX_NORM = 1.0  # of all gradients together; a longer one is clipped
 
+Groups = dict[str, Weights]  # weights, means and squares, by the names of step 20's TrainingState
 Batches = Iterable[tuple[np.ndarray, np.ndarray]]  # of inputs and targets, two times [batch, seq]
 
 
-class Logits(Module[..., Tensor]):
-    """The logits of a model whose weights are inputs."""
+class LogProbabilities(Module[..., Tensor]):
+    """The logarithms of the probabilities that a model gives each token, with its weights as inputs."""
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
 
     def forward(self, input_ids: Tensor, weights: Gradients) -> Tensor:  # [batch, seq] -> [batch, seq, vocab]
         """Run step 11's model with these weights."""
-        return model_with(self.config, weights)(input_ids)
+        return F.logsoftmax(model_with(self.config, weights)(input_ids))
 
 
 def config_of(plan: Plan, vocab: int) -> GPT2Config:
@@ -55,70 +56,61 @@ class Trainer:
     """A model that learns: its state, and the graphs that change it. Make one with :func:`compile_trainer`."""
 
     config: GPT2Config
-    weights: Shared
-    sums: Shared
-    means: Shared
-    squares: Shared
-    state: TrainingState
+    groups: dict[str, Shared]  # by the names of the state's fields
     accumulate: Callable[..., Any]
     update: Callable[..., Any]
-    compiled_logits: Callable[..., Any]
+    compiled_probabilities: Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        self.state = TrainingState(**{name: tensors(group.arrays) for name, group in self.groups.items()})
 
     def begin(self, seed: int) -> None:
         """Begin at step 0, with random weights."""
         weights = initialize(self.config, seed)
         zeros = {name: np.zeros_like(array) for name, array in weights.items()}
-        self.go_on(0, weights, zeros, zeros)
+        self.go_on(0, {"weights": weights, "means": zeros, "squares": zeros})
 
-    def go_on(self, step: int, weights: Weights, means: Weights, squares: Weights) -> None:
-        """Continue from a step.
-
-        Raises:
-            ValueError: the arrays are not those of this model.
-        """
-        self.weights.fill(weights)
-        self.means.fill(means)
-        self.squares.fill(squares)
-        self.sums.clear()
+    def go_on(self, step: int, groups: Groups) -> None:
+        """Continue from a step."""
+        for name, arrays in groups.items():
+            self.groups[name].fill(arrays)
         self.state.step = step
 
-    def logits(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, seq] -> [batch, seq, vocab]
-        """Run the model with the weights as they are now."""
-        return np.from_dlpack(self.compiled_logits(tensor(input_ids), self.state.weights))
+    def kept(self) -> Groups:
+        """Return what a training goes on from, in the memory that the next step writes into."""
+        return {name: self.groups[name].arrays for name in ("weights", "means", "squares")}
+
+    def log_probabilities(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, seq] -> [batch, seq, vocab]
+        """Run the model with the weights as they are now. For sampling, these are logits like any others."""
+        return np.from_dlpack(self.compiled_probabilities(tensor(input_ids), self.state.weights))
 
     def loss(self, batches: Batches) -> tuple[float, int]:
         """Return the mean loss in nats over all targets that count, and how many they are."""
         nats, count = 0.0, 0
         for input_ids, targets in batches:
-            logits = self.logits(input_ids)
-            highest = logits.max(axis=-1, keepdims=True)
-            logarithms = np.log(np.exp(logits - highest).sum(axis=-1)) + highest[..., 0]  # [batch, seq]
-            chosen = np.take_along_axis(logits, np.maximum(targets, 0)[..., None], axis=-1)[..., 0]
+            places = np.maximum(targets, 0)[..., None]
+            chosen = np.take_along_axis(self.log_probabilities(input_ids), places, axis=-1)[..., 0]
             counts = targets != NOT_COUNTED
-            nats += float((logarithms - chosen)[counts].sum(dtype=np.float64))
+            nats -= float(chosen[counts].sum(dtype=np.float64))
             count += int(counts.sum())
-        return nats / count if count else math.nan, count
+        return nats / count, count
 
 
 def compile_trainer(config: GPT2Config) -> Trainer:
     """Compile the three graphs, and make room for everything that they share."""
     shapes = {name: array.shape for name, array in initialize(config, 0).items()}
-    weights, sums, means, squares = (shared(shapes) for _ in range(4))
+    groups = {name: Shared(shapes) for name in ("weights", "sums", "means", "squares")}
     ids, number = TensorType(DType.int64, ["batch", "seq"], device=CPU()), TensorType(DType.float32, [], device=CPU())
-    each, both = types(weights.arrays), types(weights.wholes)
+    each, both = types(groups["weights"].arrays), types(groups["weights"].wholes)
     with compiling("step 20's Update (1 of 3)"):
         update = Update(AdamW(), MAX_NORM).compile(number, number, number, both, both, both, both)
-    with compiling("the model's logits (2 of 3)"):
-        logits = Logits(config).compile(ids, each)
+    with compiling("the model's probabilities (2 of 3)"):
+        probabilities = LogProbabilities(config).compile(ids, each)
     with compiling("step 20's Accumulate (3 of 3), which takes longest"):
         accumulate = Accumulate(config).compile(ids, ids, each, each)
-    wholes = [group.whole_tensors() for group in (weights, sums, means, squares)]
+    wholes = [tensors(group.wholes) for group in groups.values()]
 
     def update_wholes(rate: Tensor, step: Tensor, count: Tensor, *by_name: Gradients) -> Any:
-        norm = update(rate, step, count, *wholes)
-        norm.item()  # so that the graph has run, before its memory is written
-        sums.clear()  # a sum that was reset to -0 would not be what a resumed training begins with
-        return norm
+        return update(rate, step, count, *wholes)
 
-    state = TrainingState(weights.tensors(), sums.tensors(), means.tensors(), squares.tensors())
-    return Trainer(config, weights, sums, means, squares, state, accumulate, update_wholes, logits)
+    return Trainer(config, groups, accumulate, update_wholes, probabilities)

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
 
 import numpy as np
 
+from checker import interrupts
 from checker.max_adapter.runtime import tensor
-from play.tokens import encode, end_of_text
+from play.engine import Settings, stream_text
+from play.tokens import encode
 from play.training.checkpoint import Folder, Saved
 from play.training.graphs import Trainer
 from play.training.plan import EVALUATIONS, SAMPLES, History, Plan, in_words
 from play.training.windows import Material, count_bytes
-from solutions.solution_12 import stream_tokens
 from solutions.solution_16 import bits_per_byte
 from solutions.solution_20 import Batch, Progress, learning_rate, train
 
@@ -28,27 +26,6 @@ SAMPLE_TOKENS = 60
 TRIED_STEPS = 4  # to learn how long a step takes; the first does not count
 
 HEADER = f"{'step':>7}  {'loss':>7}  {'validation':>10}  {'bits per byte':>13}  {'tokens/s':>8}  left"
-
-
-@contextmanager
-def interrupts() -> Iterator[list[int]]:
-    """While this is open, put Ctrl-C and requests to end into a list, so that a step and a save finish.
-
-    A second Ctrl-C does not wait for them.
-    """
-    came = list[int]()
-
-    def note(number: int, frame: FrameType | None) -> None:
-        if came and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        came.append(number)
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield came
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def show(text: str) -> None:
@@ -105,7 +82,7 @@ class Session:
             for progress in train(
                 trainer.state, self.batches_of, self.rate_of, until, trainer.accumulate, trainer.update
             ):
-                if not all(np.isfinite(whole).all() for whole in trainer.weights.wholes.values()):
+                if not all(np.isfinite(whole).all() for whole in trainer.groups["weights"].wholes.values()):
                     raise self.diverged(f"after step {progress.step} some weights are not finite")
                 yield progress
         except FloatingPointError as error:  # which step 20 raises itself
@@ -126,28 +103,29 @@ class Session:
         return float(np.median(np.diff(times)[1:]))
 
     def run(self) -> bool:
-        """Train until the last step or an interrupt; return whether it was the last step.
+        """Train until the last step or Ctrl-C, which waits for a step; return whether it was the last step.
 
         Raises:
             ValueError: the loss, or a weight, is not a finite number, or a save failed.
         """
-        with interrupts() as came:
+        try:
             if not self.history.evaluations:
                 loss, vocab = self.evaluate()["loss"], self.trainer.config.vocab_size
                 guessing = f"guessing among {vocab:,} tokens costs ln {vocab} = {math.log(vocab):.2f}"
                 show(f"Before the first step the loss is {loss:.2f}; {guessing}.")
             show(HEADER)
-            started = time.perf_counter()
-            for progress in self.steps(self.plan.steps):
-                self.history.losses.append(progress.loss)
-                self.history.seconds += time.perf_counter() - started
-                self.after(progress)
-                if came:
-                    break
-                started = time.perf_counter()
+            steps = self.steps(self.plan.steps)
+            while self.trainer.state.step < self.plan.steps:
+                with interrupts.put_off():
+                    started = time.perf_counter()
+                    progress = next(steps)
+                    self.history.losses.append(progress.loss)
+                    self.history.seconds += time.perf_counter() - started
+                    self.after(progress)
+        except KeyboardInterrupt:
             if self.saved_step < self.trainer.state.step:
                 self.save()
-            show_for_now("")
+        show_for_now("")
         return self.trainer.state.step == self.plan.steps
 
     def after(self, progress: Progress) -> None:
@@ -187,26 +165,23 @@ class Session:
         Raises:
             ValueError: the disk is full, say; the last save stays.
         """
-        trainer = self.trainer
-        groups = trainer.weights.arrays, trainer.means.arrays, trainer.squares.arrays
+        step = self.trainer.state.step
         try:
-            self.folder.save(Saved(self.plan, self.history, trainer.state.step, *groups), best=best)
+            self.folder.save(self.saved(), best=best)
         except OSError as error:
             raise ValueError(
-                f"step {trainer.state.step} could not be saved ({error.strerror}), and {self.folder.path} holds step "
+                f"step {step} could not be saved ({error.strerror}), and {self.folder.path} holds step "
                 f"{self.saved_step}. Make room, then continue with `{resuming(self.folder, self.history)}`"
             ) from error
-        self.saved_step, self.saved_at = trainer.state.step, time.monotonic()
+        self.saved_step, self.saved_at = step, time.monotonic()
+
+    def saved(self) -> Saved:
+        """Return what the training can be resumed from, as it is now."""
+        return Saved(self.plan, self.history, self.trainer.state.step, self.trainer.kept())
 
     def sample(self, seed: int) -> str:
         """Return what the model writes now: the prompt and what follows it."""
         input_ids = encode(self.tokenizer, self.plan.prompt, self.trainer.config)
-        rng, n_positions = np.random.default_rng(seed), self.plan.positions
-        ids = input_ids[0].tolist()
-        for next_ids in stream_tokens(
-            self.trainer.logits, input_ids, SAMPLE_TOKENS, 0.8, top_k=40, rng=rng, n_positions=n_positions
-        ):
-            if next_ids[0] == end_of_text(self.tokenizer):
-                break
-            ids.append(int(next_ids[0]))
-        return str(self.tokenizer.decode(ids))
+        settings, trainer = Settings(SAMPLE_TOKENS, seed=seed), self.trainer
+        text = stream_text(trainer.log_probabilities, self.tokenizer, input_ids, settings, self.plan.positions)
+        return self.plan.prompt + "".join(text)

@@ -111,8 +111,8 @@ def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine
         plan = replace(plan, steps=max(2, int(60 * minutes / per_step)))
         session = Session(plan, trainer, read_material(plan, material.tokenizer), folder, History())
         tell(f"a step takes {per_step:.2f} s, so {minutes:g} minutes are enough for {plan.steps:,} steps")
-    weights, sizes, tokens = trainer.weights.arrays, material.bytes, material.tokens
-    parameters = sum(array.size for array in weights.values())
+    sizes, tokens = material.bytes, material.tokens
+    parameters = sum(array.size for array in trainer.kept()["weights"].values())
     session.history.facts = {
         "parameters": parameters,
         "vocab": config.vocab_size,
@@ -131,7 +131,7 @@ def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine
     if plan.also:
         times = (1 - plan.share) * read / tokens["also"]
         tell(f"and {times:.1f} times the other texts: {sizes['also']:,} bytes, {tokens['also']:,} tokens")
-    folder.begin(plan, config, material.tokenizer, weights, session.history)
+    folder.begin(config, material.tokenizer, session.saved())
     return session
 
 
@@ -150,7 +150,6 @@ def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Session:
     if history.facts.get("code") == "steps" and not mine:
         raise ValueError(f"{folder.path} was begun with your own steps; continue with `{resuming(folder, history)}`")
     if saved.step >= plan.steps:
-        folder.save(saved, best=False)  # what the last save wrote after the state may be missing
         raise ValueError(f"{folder.path} is done: it has had all {plan.steps} steps. {advice(folder, plan)}")
     material = read_material(plan, tokenizer)
     if history.facts["text"] != material.digest:
@@ -158,7 +157,7 @@ def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Session:
             f"the text has changed since {folder.path} was begun; restore it, or start a new training with --out"
         )
     trainer = compile_trainer(config_of(plan, tokenizer.get_vocab_size()))
-    trainer.go_on(saved.step, saved.weights, saved.means, saved.squares)
+    trainer.go_on(saved.step, saved.groups)
     tell(f"going on after step {saved.step:,} of {plan.steps:,}")
     return Session(plan, trainer, material, folder, history)
 

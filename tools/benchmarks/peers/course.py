@@ -75,8 +75,7 @@ def training_step(checkpoint: Path, ids: np.ndarray) -> Call:
     trainer = compile_trainer(read_config(checkpoint))
     weights = convert_checkpoint(read_checkpoint(checkpoint))
     del weights["lm_head.weight"]
-    zeros = {name: np.zeros_like(weight) for name, weight in weights.items()}
-    trainer.go_on(0, weights, zeros, zeros)
+    trainer.go_on(0, {"weights": weights})
     batch, graphs = runtime.tensor(ids), {"accumulate": trainer.accumulate, "update": trainer.update}
     return partial(train_step, trainer.state, [(batch, batch)], workloads.LEARNING_RATE, **graphs)
 

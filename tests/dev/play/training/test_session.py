@@ -1,0 +1,331 @@
+"""A training on a model of NumPy: what it prints, saves, and goes on from, and its folder, which is always whole."""
+
+import errno
+import itertools
+import json
+import math
+import os
+import re
+import signal
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save
+
+from checker.course.paths import ROOT
+from play.training import checkpoint, loop
+from play.training.checkpoint import STATE, Folder, Saved
+from play.training.graphs import Trainer
+from play.training.loop import Session
+from play.training.memory import Shared, tensors
+from play.training.plan import History, Plan
+from play.training.train import train
+from play.training.windows import Material, Windows, learn_tokenizer, token_ids, validation_windows
+from solutions.solution_01 import GPT2Config
+from solutions.solution_13 import read_checkpoint
+from solutions.solution_20 import initialize
+
+TEXTS = ["the whale saw the old ship and the ship saw the white whale\n" * 9]
+PLAN = Plan(layers=1, heads=2, width=6, positions=8, vocab=270, batch=3, accumulate=2, rate=0.5, steps=6)
+CONFIG = GPT2Config(vocab_size=270, n_positions=8, n_embd=6, n_layer=1, n_head=2)
+WTE = "transformer.wte.weight"
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return learn_tokenizer(TEXTS, PLAN.vocab)
+
+
+@pytest.fixture
+def trainer():
+    """A model that predicts a token from the one before, by ``wte`` alone, whose rows grow as their tokens come."""
+    shapes = {name: array.shape for name, array in initialize(CONFIG, 0).items()}
+    groups = {name: Shared(shapes) for name in ("weights", "sums", "means", "squares")}
+    table, counts, mean, _ = (group.arrays[WTE] for group in groups.values())
+
+    def log_probabilities(input_ids, _=None):
+        logits = table[np.from_dlpack(input_ids)] @ table.T
+        return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+
+    def accumulate(input_ids, labels, *_):
+        ids = np.from_dlpack(labels)
+        np.add.at(counts, ids, 1)
+        chosen = np.take_along_axis(log_probabilities(input_ids)[:, :-1], ids[:, 1:, None], axis=-1)
+        return -chosen.sum(), np.float32(chosen.size)
+
+    def update(rate, step, count, *_):
+        mean[...] = mean / 2 + counts / count.item()
+        table[...] += rate.item() * mean
+        counts[...] = 0
+        return np.float32(1)
+
+    return Trainer(CONFIG, groups, accumulate, update, log_probabilities)
+
+
+@pytest.fixture
+def begin(trainer, tokenizer, tmp_path):
+    """Begin a training of the plan in a new folder, or go on with the one that is there."""
+    tokens = token_ids(tokenizer, TEXTS)
+
+    def session(name="training", plan=PLAN, **facts):
+        folder, history = Folder(tmp_path / name), History(facts={"vocab": PLAN.vocab, **facts})
+        resumes = folder.path.is_dir()
+        trainer.begin(plan.seed)
+        if resumes:
+            saved, _ = folder.load()
+            plan, history = saved.plan, saved.history
+            trainer.go_on(saved.step, saved.groups)
+        material = Material(tokenizer, Windows(tokens, plan), validation_windows(tokens[:60], plan), {}, {}, "")
+        made = Session(plan, trainer, material, folder, history)
+        if not resumes:
+            folder.begin(CONFIG, tokenizer, made.saved())
+        return made
+
+    return session
+
+
+def spoil(session, part, before=lambda: None, after=lambda result: result):
+    """Let something happen before and after one of the trainer's functions; return what undoes that."""
+    function = getattr(session.trainer, part)
+
+    def spoiled(*inputs):
+        before()
+        return after(function(*inputs))
+
+    setattr(session.trainer, part, spoiled)
+    return lambda: setattr(session.trainer, part, function)
+
+
+def numbers(saved):
+    """Everything that a training goes on from, to the bit."""
+    return {group: {name: each.tobytes() for name, each in arrays.items()} for group, arrays in saved.groups.items()}
+
+
+def rows(printed):
+    """The printed table without what the clock says."""
+    return [line.split()[:4] for line in printed.splitlines() if re.match(r" +\d+ ", line)]
+
+
+def test_what_a_training_prints_is_what_it_measures_and_the_best_weights_are_kept(
+    begin, tokenizer, capsys, monkeypatch
+):
+    """Here the loss is lowest after step 14."""
+    monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
+    monkeypatch.setattr(Trainer, "loss", lambda trainer, batches: (5.0 + abs(trainer.state.step - 14), 59))
+    session, weights = begin(plan=replace(PLAN, steps=40)), {}
+    save_all = session.folder.save
+
+    def note_and_save(saved, best):
+        weights[saved.step] = saved.groups["weights"][WTE].copy()
+        save_all(saved, best=best)
+
+    session.folder.save = note_and_save
+    assert session.run() is True
+    assert list(weights) == list(range(41)), "also between evaluations, where the clock asks for it"
+    printed, history = capsys.readouterr().out, session.history
+    evaluations = history.evaluations[1:]
+    assert [int(row[0]) for row in rows(printed)] == [each["step"] for each in evaluations] == list(range(2, 41, 2))
+    for row, each in zip(rows(printed), evaluations, strict=True):
+        expected = [np.mean(history.losses[each["step"] - 2 : each["step"]]), each["loss"], each["bits_per_byte"]]
+        assert [float(cell) for cell in row[1:]] == pytest.approx(expected, abs=6e-4)
+    assert [sample["step"] for sample in history.samples] == [10, 20, 30, 40]
+    assert all(sample["text"].startswith("The") and sample["text"] in printed for sample in history.samples)
+    text = tokenizer.decode(token_ids(tokenizer, TEXTS)[1:60].tolist())
+    bits = (5 + 40 - 14) * 59 / math.log(2) / len(text.encode())
+    assert history.evaluations[-1]["bits_per_byte"] == pytest.approx(bits)
+    folder = session.folder.path
+    for place, step in ((folder / "best", 14), (folder, 40)):
+        np.testing.assert_array_equal(read_checkpoint(place)[WTE], weights[step])
+    figures = json.loads((folder / "training.json").read_text())
+    assert (figures["step"], figures["plan"]["width"], len(figures["losses"])) == (40, 6, 40)
+    assert '"folder": "training"' in (folder / "loss.html").read_text()
+
+
+@pytest.mark.parametrize("cut", [1, 4])
+def test_what_was_interrupted_goes_on_bit_for_bit(begin, capsys, cut):
+    whole = begin("whole")
+    whole.seconds_per_step()  # which --minutes measures, and forgets
+    assert whole.trainer.state.step == 0
+    assert whole.run() is True
+    at_once = capsys.readouterr().out
+    guessing = f"Before the first step the loss is {math.log(270):.2f}; guessing among 270 tokens costs"
+    assert at_once.startswith(guessing)
+    parts = begin("parts")
+    ctrl_c = lambda: parts.trainer.state.step == cut and os.kill(os.getpid(), signal.SIGINT)  # noqa: E731
+    undo = spoil(parts, "update", before=ctrl_c)
+    assert parts.run() is False
+    undo()
+    assert parts.folder.load()[0].step == cut
+    again = begin("parts")
+    assert again.trainer.state.step == cut
+    assert again.run() is True
+    assert numbers(again.folder.load()[0]) == numbers(whole.folder.load()[0])
+    assert rows(capsys.readouterr().out) == rows(at_once)
+    assert replace(again.history, seconds=0) == replace(whole.history, seconds=0)
+    other = begin("other", replace(PLAN, seed=1))
+    other.run()
+    assert other.history.losses != whole.history.losses
+    with pytest.raises(ValueError, match="is done: it has had all 6 steps"):
+        train(lambda sentence: None, resume=again.folder.path)
+    mine = begin("mine", code="steps").folder.path
+    with pytest.raises(ValueError, match=re.escape(f"own steps; continue with `./run train --resume {mine} --mine`")):
+        train(lambda sentence: None, resume=mine)
+
+
+def loss_is_nan(session):
+    late = session.trainer.state
+    spoil(session, "accumulate", after=lambda sums: (np.float32(math.nan), sums[1]) if late.step == 3 else sums)
+
+
+def weight_is_nan(session):
+    table = session.trainer.kept()["weights"][WTE]
+
+    def after(norm):
+        table[0, 0] = math.nan if session.trainer.state.step == 4 else table[0, 0]
+        return norm
+
+    spoil(session, "update", after=after)
+
+
+def disk_is_full(session):
+    save_all = session.folder.save
+
+    def full(saved, best):
+        if saved.step == 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save_all(saved, best=best)
+
+    session.folder.save = full
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (loss_is_nan, "the loss of step 4 is nan: .* Begin again in another --out with a lower --rate than 0.5"),
+        (weight_is_nan, "after step 4 some weights are not finite: .* Begin again in another --out"),
+        (disk_is_full, r"step 4 could not be saved \(No space left on device\), .* holds step 3\. .* --resume"),
+    ],
+)
+def test_what_goes_wrong_is_said_and_the_last_save_stays(begin, problem, message):
+    session = begin()
+    problem(session)
+    with pytest.raises(ValueError, match=message):
+        session.run()
+    saved, _ = session.folder.load()
+    assert saved.step == 3
+    assert all(np.isfinite(array).all() for array in saved.groups["weights"].values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("half", [False, True])
+def test_hugging_face_and_this_course_load_it_and_compute_the_same(begin, half):
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    from checker.max_adapter.runtime import lazily, prepare, tensor
+    from solutions.solution_13 import load_pretrained
+
+    prepare()
+    session = begin(plan=replace(PLAN, half=half))
+    folder = session.folder
+    assert numbers(folder.load()[0]) == numbers(session.saved()), "the training itself keeps all bits"
+    model, problems = transformers.GPT2LMHeadModel.from_pretrained(folder.path / "best", output_loading_info=True)
+    assert not any(problems.values()), problems
+    assert model.dtype == (torch.float16 if half else torch.float32)
+    ids = np.array([[0, 5, 259, 7, 7]])
+    with lazily():
+        logits = load_pretrained(folder.path)(tensor(ids))
+    with torch.no_grad():
+        expected = model.float().eval()(torch.from_numpy(ids)).logits.numpy()
+    np.testing.assert_allclose(np.from_dlpack(logits), expected, atol=1e-6)
+    theirs = transformers.AutoTokenizer.from_pretrained(folder.path)
+    assert theirs.decode(theirs("the whale ü")["input_ids"]) == "the whale ü"
+    assert theirs.eos_token_id == theirs.bos_token_id == 0
+
+
+class Killed(BaseException):
+    """What ends a training in the middle of a save."""
+
+
+@pytest.mark.parametrize("failure", [Killed(), OSError(errno.ENOSPC, "No space left")], ids=["killed", "full"])
+def test_whenever_a_save_ends_the_folder_can_be_loaded(tmp_path, tokenizer, monkeypatch, failure):
+    """At every moment: before each file is synced and renamed."""
+    weights = initialize(CONFIG, 3)
+
+    def saved(step):
+        arrays = {name: step + array for name, array in weights.items()}
+        groups = dict.fromkeys(("weights", "means", "squares"), arrays)
+        return Saved(PLAN, History([5.0] * step, facts={"vocab": 270}), step, groups)
+
+    def moment(function):
+        def fail_or_call(*arguments):
+            if next(moments) == last:
+                with suppress(OSError):
+                    os.truncate(arguments[0], 9)  # not all of it was on the disk
+                raise failure
+            return function(*arguments)
+
+        return fail_or_call
+
+    steps = set()
+    for last in itertools.count(1):
+        folder, moments = Folder(tmp_path / str(last) / "training"), itertools.count(1)
+        with monkeypatch.context() as patch, suppress(Killed, OSError, ValueError):
+            patch.setattr(Path, "replace", moment(Path.replace))
+            patch.setattr(checkpoint.os, "fsync", moment(lambda opened: None))
+            folder.begin(CONFIG, tokenizer, saved(0))
+            for step in (1, 2):
+                folder.save(saved(step), best=step % 2 == 0)
+            break
+        if not (folder.path / STATE).exists():
+            steps.add(None)
+            assert isinstance(failure, Killed) or not folder.path.exists()
+            continue
+        loaded, _ = folder.load()
+        steps.add(loaded.step)
+        assert numbers(loaded) == numbers(saved(loaded.step))
+        for place in (folder.path, folder.path / "best"):
+            (step,) = set((load_file(place / "model.safetensors")[WTE] - weights[WTE]).round().ravel())
+            assert step - loaded.step in ((0, 1) if place == folder.path else (-1, 0, 1)), place
+    assert last > 30
+    assert (steps, folder.load()[0].step) == ({None, 0, 1}, 2)
+
+
+def test_what_is_no_training_is_refused_by_name(begin):
+    file = begin().folder.path / STATE
+    whole = file.read_bytes()
+    for damaged in (whole[:-1], whole[:100], b"", save({"x": np.zeros(3)}, {"training": "{}"})):
+        file.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"is damaged, or is not a training file \(\S.*; begin again"):
+            Folder(file.parent).load()
+    with pytest.raises(ValueError, match=r"holds a training already\. Add --resume"):
+        Folder(file.parent).require_new()
+    for path in (ROOT / "README.md", ROOT / "README.md" / "in"):
+        with pytest.raises(ValueError, match=r"is not empty|cannot be written"):
+            Folder(path).require_new()
+
+
+@pytest.mark.slow
+def test_an_update_of_the_wholes_is_that_of_every_weight():
+    """The decay of matrices alone, all averages, and the norm: one sum of so many squares would lose a thousandth."""
+    from checker.max_adapter.runtime import lazily, prepare
+    from play.training.graphs import MAX_NORM
+    from solutions.solution_20 import AdamW, Update, scalar
+
+    prepare()
+    shapes, rng = {"a": (2304, 768), "b": (5,), "c": (5, 3), "d": (100_000,)}, np.random.default_rng(0)
+    values = [{name: np.abs(rng.standard_normal(shape)) for name, shape in shapes.items()} for _ in range(4)]
+    expected, updated = np.sqrt(sum((array**2).sum() for array in values[1].values())), {}
+    for part in ("arrays", "wholes"):
+        groups = updated[part] = [Shared(shapes) for _ in range(4)]
+        for group, arrays in zip(groups, values, strict=True):
+            group.fill(arrays)
+        with lazily():
+            inputs = [tensors(getattr(group, part)) for group in groups]
+            norm = Update(AdamW(), MAX_NORM)(scalar(0.1), scalar(3), scalar(1), *inputs)
+        assert norm.item() == pytest.approx(expected, rel=2e-5)
+    for by_name, at_once in zip(updated["arrays"], updated["wholes"], strict=True):
+        for name, array in by_name.arrays.items():
+            assert array.ctypes.data % 64 == 0
+            np.testing.assert_allclose(array, at_once.arrays[name], rtol=1e-5, atol=1e-6)
