@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
-from checker.course.languages import Line, Location
+from checker.course.languages import Location
 
 #: What a check says of a claim. One that got as far as MAX compiles is traced; a blank that is not written is to do.
 PASS, FAIL, WAITS, TRACED, TODO = "pass", "fail", "waits", "traced", "todo"
@@ -193,8 +193,6 @@ def decode(line: bytes) -> Event | None:
         fields = json.loads(line)
         kind = KINDS[fields.pop("event")]
         if place := fields.get("location"):
-            for name in ("others", "callers"):
-                place[name] = tuple(Line(*each) for each in place[name])
             fields["location"] = Location(**place)
         return kind(**fields)
     except (ValueError, TypeError, KeyError, AttributeError):

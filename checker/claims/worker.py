@@ -26,7 +26,7 @@ from checker.claims.subjects import Compiles, answer_closed, load_answer, load_c
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import Location, Unreadable
 from checker.course.steps import Step, uses_max
-from checker.diagnosis.locating import line_of
+from checker.diagnosis.locating import code_in
 from checker.diagnosis.mistakes import Outcomes
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, FromChild, Job, encode
 
@@ -146,7 +146,7 @@ def tell_where_when_asked(path: str, tell: Tell) -> None:
     def answer(signum: int, frame: FrameType | None) -> None:
         while frame and frame.f_code.co_filename != path:
             frame = frame.f_back
-        tell(events.Late(0, Location(*line_of(path, frame.f_lineno)) if frame else None))
+        tell(events.Late(0, Location(frame.f_lineno, code_in(path, frame.f_lineno)) if frame else None))
 
     signal.signal(signal.SIGVTALRM, answer)
 

@@ -14,7 +14,7 @@ from typing import cast
 
 from checker.course.languages import Location
 from checker.diagnosis import numpy_messages
-from checker.diagnosis.locating import line_of, passed
+from checker.diagnosis.locating import code_in, passed
 from checker.diagnosis.rewriting import Place, rewritten
 from checker.max_adapter import messages
 from checker.max_adapter.messages import what_was_said
@@ -157,13 +157,11 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
     if innermost is None:
         return Location(line, instead=instead, instead_line=line) if instead else None
     callers = [trace.tb_lineno for trace in calls if trace.tb_frame is not innermost.tb_frame][-MOST_CALLS:]
-    return Location(
-        *line_of(path, innermost.tb_lineno),
-        instead=instead,
-        instead_line=line,
-        callers=tuple(line_of(path, number) for number in reversed(callers)),
-        arguments=_arguments(calls[0].tb_frame) if calls else "",
-    )
+    more = [f"called from line {number}: {code_in(path, number)}" for number in reversed(callers)]
+    if arguments := _arguments(calls[0].tb_frame) if calls else "":
+        more.append(f"called with {arguments}")
+    number = innermost.tb_lineno
+    return Location(number, code_in(path, number), instead=instead, instead_line=line, more=more)
 
 
 def _arguments(frame: FrameType) -> str:

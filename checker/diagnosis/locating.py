@@ -7,7 +7,7 @@ import linecache
 from collections.abc import Iterator
 from types import TracebackType
 
-from checker.course.languages import Line, Location
+from checker.course.languages import Location
 from checker.course.languages.python import functions
 
 
@@ -24,9 +24,9 @@ def place_in(error: BaseException, path: str) -> tuple[str, int]:
     return function, line
 
 
-def line_of(path: str, number: int) -> Line:
-    """Return a line of a file, as Python has read it."""
-    return Line(number, linecache.getline(path, number).strip())
+def code_in(path: str, number: int) -> str:
+    """Return a line of a file, as Python has read it, without the indentation."""
+    return linecache.getline(path, number).strip()
 
 
 def fixed_numbers(source: str, solution: str, function: str, path: str) -> Location | None:
@@ -36,8 +36,8 @@ def fixed_numbers(source: str, solution: str, function: str, path: str) -> Locat
     fixed = dict.fromkeys(line for line, value in _numbers(theirs) if value not in known)
     if not fixed:
         return None
-    first, *others = (line_of(path, number) for number in fixed)
-    return Location(*first, others=tuple(others))
+    first, *others = fixed
+    return Location(first, code_in(path, first), more=[f"line {number}: {code_in(path, number)}" for number in others])
 
 
 def _numbers(function: ast.AST | None) -> Iterator[tuple[int, float]]:

@@ -6,24 +6,15 @@ In comes the text of a file; out go its functions and their lines, what it means
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from checker.course.languages.mojo import Mojo
     from checker.course.languages.python import Python
 
 Language: TypeAlias = "Python | Mojo"
-
-
-class Line(NamedTuple):
-    """A line of a learner's file, from 1, and its code without the indentation."""
-
-    number: int
-    code: str
-
-    def __str__(self) -> str:
-        return f"line {self.number}: {self.code}"
 
 
 @dataclass(frozen=True)
@@ -35,9 +26,7 @@ class Location:
         code: that line, if it is to be shown.
         column: where in the code the error is, from 0, if it is shown.
         instead: what to write, if that is known, in the line ``instead_line``.
-        others: more lines of the same kind.
-        callers: the lines whose calls led there, the last call first.
-        arguments: what the first of these calls was given.
+        more: what else is shown, a line each: other lines of the same kind, or the calls that led there.
     """
 
     line: int
@@ -45,9 +34,7 @@ class Location:
     column: int | None = None
     instead: str = ""
     instead_line: int = 0
-    others: tuple[Line, ...] = ()
-    callers: tuple[Line, ...] = ()
-    arguments: str = ""
+    more: Sequence[str] = ()
 
     def as_lines(self) -> list[str]:
         """Return the place as a verdict shows it, line by line."""
@@ -58,9 +45,7 @@ class Location:
         if self.instead:
             is_same = self.code and self.instead_line == self.line
             lines.append(f"{'write' if is_same else f'write in line {self.instead_line}':>{len(head)}}: {self.instead}")
-        lines += map(str, self.others)
-        lines += (f"called from {line}" for line in self.callers)
-        return [*lines, f"called with {self.arguments}"] if self.arguments else lines
+        return [*lines, *self.more]
 
 
 class Unreadable(Exception):
