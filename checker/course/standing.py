@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from checker.course import progress
-from checker.course.blanks import blanks_of, skeleton, unwritten
+from checker.course.blanks import skeleton
 from checker.course.languages import Unreadable
-from checker.course.static import Missing, read_text
+from checker.course.static import Missing, read_statically
 from checker.course.steps import Step
 
 
@@ -30,35 +30,30 @@ class Standing:
 
 def standing(step: Step) -> Standing:
     """Return where a step stands now."""
-    solution = step.solution_file.read_text()
+    record = progress.read()
+    passed = record["pass"].get(step.name)
+    state, begun = ("changed", "changed since its pass") if passed else ("in progress", "in progress")
     try:
-        text = read_text(step.learner_file)
+        static = read_statically(step, step.learner_file)
     except Missing:
         return Standing(step, "missing", "missing: `./run skeletons` writes it anew")
     except Unreadable as error:
-        return Standing(step, "in progress", f"in progress ({error.short})")
-    if text == skeleton(solution, step.language):
-        return Standing(step, "untouched", "untouched")
-    record = progress.read()
-    passed = record["pass"].get(step.name)
-    before = "changed since its pass" if passed else "in progress"
-    state = "changed" if passed else "in progress"
-    try:
-        missing = unwritten(text, solution, step.language)
-    except Unreadable as error:
         place = error.location
         why = f"line {place.line} is not {step.language.name}" if place else error.short
-        return Standing(step, state, f"{before} ({why})")
-    if passed and passed["code"] == progress.digest_of_code(step, text):
+        return Standing(step, state, f"{begun} ({why})")
+    if static.source == skeleton(step.solution_file.read_text(), step.language):
+        return Standing(step, "untouched", "untouched")
+    code = progress.digest_of_code(step, static.source)
+    if passed and passed["code"] == code:
         if passed["check"] != progress.digest_of_check(step):
             return Standing(step, "changed", "done, but its check has changed since")
         return Standing(step, "done", "done" if passed["compiled"] else "pass, not compiled")
-    blanks, to_write = len(blanks_of(step)), len(missing)
-    refused = record["fail"].get(step.name) == progress.digest_of_code(step, text)
+    to_write = len(static.to_write)
+    refused = record["fail"].get(step.name) == code
     checked = "last check: fail" if refused else "not checked" if passed or not to_write else ""
-    written = f"{blanks - to_write} of {blanks} blanks" if to_write or not passed else ""
+    written = f"{static.blanks - to_write} of {static.blanks} blanks" if to_write or not passed else ""
     details = ", ".join(filter(None, [written, checked]))
-    return Standing(step, state, f"{before} ({details})", refused)
+    return Standing(step, state, f"{begun} ({details})", refused)
 
 
 def first_to_do(steps: list[Step]) -> Step | None:

@@ -22,7 +22,6 @@ class StaticVerdict:
     """What is known of a file before it runs: its source, and which of the step's blanks are still to write."""
 
     source: str
-    stop: str  # the statement that stands where something is still to write
     blanks: int
     to_write: tuple[Unwritten, ...]
 
@@ -71,7 +70,7 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Sta
     source, solution = read_text(path), step.solution_file.read_text()
     step.language.refuse(source, str(path))
     missing = [] if is_solution else unwritten(source, solution, step.language)
-    return StaticVerdict(source, step.language.stop, len(blanks_of(step)), tuple(missing))
+    return StaticVerdict(source, len(blanks_of(step)), tuple(missing))
 
 
 def what_to_do(missing: Unwritten, stop: str) -> str:

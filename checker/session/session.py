@@ -135,11 +135,12 @@ class Session:
             self._show(Explanation(str(error), location=error.location, line=line))
             return None
         self.source, self.to_write = static.source, [blank.blank.label for blank in static.to_write]
+        stop = self.step.language.stop
         for blank in static.to_write:
-            self._show(Row(TODO, blank.blank.label, what_to_do(blank, static.stop), blank.line))
+            self._show(Row(TODO, blank.blank.label, what_to_do(blank, stop), blank.line))
         if not static.can_be_tried:
             count = f"{static.blanks} blanks are" if static.blanks > 1 else "One blank is"
-            self._say(f"{count} left to write. Replace one `{static.stop}` with code, and {self.view.again}.")
+            self._say(f"{count} left to write. Replace one `{stop}` with code, and {self.view.again}.")
             self.verdict = Verdict(FAILED)
             return None
         options = self.options
