@@ -10,7 +10,9 @@ import pytest
 
 from cli.tasks import CannotRun, install
 
-EVERY_RUN = ("--numprocesses", "auto", "--dist", "loadgroup", "--durations", "10", "-rs")
+#: One worker more than there are processors: many tests wait for a process, a page or a limit.
+WORKERS = str((os.cpu_count() or 1) + 1)
+EVERY_RUN = ("--numprocesses", WORKERS, "--dist", "loadgroup", "--durations", "10", "-rs")
 
 
 def enter_dev() -> None:

@@ -8,11 +8,10 @@ so: what such a file imports need not be installed. ``./run test --all`` runs th
 
 from __future__ import annotations
 
+import argparse
 import compileall
 import datetime
 import functools
-import os
-import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -89,13 +88,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what was not asked for; one process runs a slow file, whose tests share a server, say, or a model."""
     option, cases, left_out = config.option, dict[str, int](), []
     for item in items:
-        slow = item.get_closest_marker("slow") is not None
+        marks = {mark.name for mark in item.iter_markers()}
         function = item.nodeid.partition("[")[0]
         cases[function] = cases.get(function, -1) + 1
-        of_another_day = item.get_closest_marker("third") and (cases[function] + option.seed) % 3
-        by_night = item.get_closest_marker("nightly") or (option.all and compiles_long(item))
-        done = option.rest and not (slow or does_more_with_all(item))
-        if (not option.nightly and (by_night or of_another_day)) or (slow and not option.all) or done:
+        goes_further = marks & {"slow", "compiled"} or "sample" in getattr(item, "fixturenames", ())  # than ./run test
+        if option.all and "compiled" in marks and step_of(item.path).compiles_long:  # not ./run warm either
+            marks.add("nightly")
+        if (
+            ("slow" in marks and not option.all)
+            or ("nightly" in marks and not option.nightly)
+            or ("third" in marks and not is_drawn(cases[function], option))
+            or (option.rest and not goes_further)
+        ):
             left_out.append(item)
         elif is_slow(item.path) and config.pluginmanager.hasplugin("xdist"):
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
@@ -103,14 +107,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=left_out)
 
 
-def does_more_with_all(item: pytest.Item) -> bool:
-    """Return whether a test that is not slow goes further with ``--all``: it compiles, or draws more cases."""
-    return item.get_closest_marker("compiled") is not None or "sample" in getattr(item, "fixturenames", ())
+def is_drawn(case: int, option: argparse.Namespace) -> bool:
+    """Return whether the case of this number is run: a third of them each day, and all by night."""
+    return option.nightly or (case + option.seed) % 3 == 0
 
 
-def compiles_long(item: pytest.Item) -> bool:
-    """Return whether this is a compiled claim of a step that ``./run warm`` does not compile."""
-    return bool(item.get_closest_marker("compiled")) and step_of(item.path).compiles_long
+@pytest.fixture
+def sample(pytestconfig: pytest.Config) -> Callable[[Sequence[str]], list[str]]:
+    """Return a function that draws some of many cases: one; with ``--all`` a third; all of them by night."""
+    option = pytestconfig.option
+
+    def draw(cases: Sequence[str]) -> list[str]:
+        one = option.seed % len(cases)
+        return [
+            case for number, case in enumerate(cases) if (is_drawn(number, option) if option.all else number == one)
+        ]
+
+    return draw
 
 
 @pytest.hookimpl(wrapper=True)
@@ -127,30 +140,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
             return True
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """End with what was left out."""
-    yield
-    if not session.config.option.all and not hasattr(session.config, "workerinput"):
-        print(LEFT_OUT)
-
-
-@pytest.hookimpl(optionalhook=True, tryfirst=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Take one worker more than there are processors: many tests wait for a process, a page or a limit."""
-    return (os.cpu_count() or 1) + 1
-
-
-@pytest.fixture
-def sample(request: pytest.FixtureRequest) -> Callable[..., list[str]]:
-    """Return a function that draws some of many cases: ``few``; with ``--all`` a third; all of them by night."""
-    option = request.config.option
-
-    def draw(cases: Sequence[str], few: int = 1) -> list[str]:
-        if option.nightly:
-            return list(cases)
-        if option.all:
-            return [case for number, case in enumerate(cases) if (number + option.seed) % 3 == 0]
-        return random.Random(f"{option.seed} {request.node.name}").sample(list(cases), min(few, len(cases)))
-
-    return draw
+    if not config.option.all:
+        terminalreporter.write_line(LEFT_OUT)
