@@ -14,7 +14,7 @@ def rows(printed: str) -> set[tuple[str, ...]]:
     return {tuple(line.split()[:2]) for line in printed.splitlines() if re.match(r"  (pass|fail|waits) ", line)}
 
 
-def said(run) -> str:
+def words(run) -> str:
     """What was printed, in one line."""
     return " ".join(run.stdout.split())
 
@@ -29,21 +29,6 @@ def test_what_follows_waits_for_what_it_calls_and_not_for_all_that_is_wrong(cour
     assert {*waiting} == {("learn", "waits until most_frequent works"), ("encode", "waits until encode_word works")}
 
 
-def test_an_error_of_ones_own_does_not_wait_for_the_functions_before(course):
-    course.write(
-        "s07",
-        edits={
-            "self.c_proj = Linear(self.embed_dim, self.embed_dim)": "self.c_proj = Linear(self.embed_dim, "
-            "self.embed_dim, bias=False)",
-            "[self.split_size] * 3, axis=-1": "[self.split_size] * 3, dim=-1",
-        },
-    )
-    run = course.check("s07", "--no-compile")
-    assert "__init__: c_proj has no bias; GPT-2's projections do." in said(run)
-    assert "unexpected keyword argument 'dim'. MAX's word for it is axis." in said(run)
-    assert ("fail", "forward") in rows(run.stdout)
-
-
 def test_a_mistake_in_a_function_whose_own_claims_hold_is_found_there(course):
     course.write(
         "s07",
@@ -53,8 +38,8 @@ def test_a_mistake_in_a_function_whose_own_claims_hold_is_found_there(course):
         },
     )
     run = course.check("s07", "--no-compile")
-    assert "_attn: The weights are multiplied with the keys" in said(run)
-    assert "__init__: 12 heads are written into the code" in said(run)
+    assert "_attn: The weights are multiplied with the keys" in words(run)
+    assert "__init__: 12 heads are written into the code" in words(run)
 
 
 def test_functions_that_are_right_alone_and_not_together(course):
@@ -69,7 +54,7 @@ def test_functions_that_are_right_alone_and_not_together(course):
     )
     run = course.check("w01")
     assert run.returncode == 1
-    assert "simple_self_attention: Each function is right alone, but together they are not." in said(run)
+    assert "simple_self_attention: Each function is right alone, but together they are not." in words(run)
     assert run.stdout.count("| once") == 1  # though it was run again for the explanation
 
 
@@ -80,7 +65,7 @@ def test_what_calls_a_function_that_is_gone_waits_for_it(course):
     run = course.check("w01")
     assert run.returncode == 1
     assert run.stdout.count("there is no attention_scores in the file") == 1
-    assert "waits until attention_scores is written" in said(run)
+    assert "waits until attention_scores is written" in words(run)
     assert "NameError" not in run.stdout
     assert "fail" not in {kind for kind, _ in rows(run.stdout)}
-    assert "Right so far. Still to write: attention_scores." in said(run)
+    assert "Right so far. Still to write: attention_scores." in words(run)

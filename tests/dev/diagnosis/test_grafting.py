@@ -1,11 +1,10 @@
 """A learner's file with the solution's code in some of its functions."""
 
-import ast
 import traceback
 
 import pytest
 
-from checker.diagnosis.grafting import compile_grafted, graft, same_code
+from checker.diagnosis.grafting import compile_grafted, graft
 
 SOLUTION = '''\
 """A step."""
@@ -72,11 +71,4 @@ def test_a_traceback_shows_the_lines_of_each_file_as_its_own(theirs, file, sourc
     with pytest.raises(ValueError, match=r"mine|theirs") as caught:
         grafted(*theirs)["Thing"](1).broken()
     frame = traceback.extract_tb(caught.value.__traceback__)[-1]
-    assert frame.filename == file
-    assert source.splitlines()[frame.lineno - 1].strip().startswith("raise ValueError")
-
-
-def test_code_is_the_same_whatever_its_comments_and_lines():
-    again = "# of one's own\n\n" + SOLUTION.replace("math.pi * self.size", "(math.pi  *\n  self.size)  # area")
-    assert same_code(ast.parse(again), ast.parse(SOLUTION))
-    assert not same_code(ast.parse(again.replace("* UNIT", "/ UNIT")), ast.parse(SOLUTION))
+    assert (frame.filename, frame.line or source.splitlines()[frame.lineno - 1].strip()[:5]) == (file, "raise")

