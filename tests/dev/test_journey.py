@@ -2,8 +2,10 @@
 
 import json
 
+import jsonschema
+
 from checker.course.paths import ROOT
-from checker.course.steps import find_step
+from tests.dev.session.test_bad_input import SCHEMA
 
 SCALE = {" / math.sqrt(int(value.shape[-1]))": ""}
 MISTAKE = "The scores are not scaled"
@@ -19,23 +21,35 @@ def test_a_learner_takes_step_07(course):
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout
 
+    def record(*arguments, status=0):
+        printed = json.loads(run(*arguments, "--json", status=status))
+        jsonschema.validate(printed, SCHEMA)
+        return printed
+
     assert "todo" in run("s07", status=1)
     assert "Hint 1 of 3" in run("hint", "07")
     course.fill("s07", "_split_heads")
     assert "pass" in run("s07", status=1)
     assert "1 of 5 blanks" in run("status")
     course.write("s07", edits=SCALE)
-    assert MISTAKE in run("s07", status=1)
-    assert "steps/step_07.py:" in run("step", "step_07", "--problems", status=1)
-    assert MISTAKE in json.dumps(json.loads(run("s07", "--json", status=1)))
-    assert "steps/step_07.py" in run("s07", "--show", "_attn", status=1)
+    shown = " ".join(run("s07", status=1).split())
+    assert MISTAKE in shown
+    verdict = record("s07", status=1)
+    (why,) = verdict["explanations"]
+    assert (verdict["verdict"], why["about"], why["numbers"]) == ("fail", "_attn", True)
+    assert why["sentence"].startswith(MISTAKE)
+    assert why["line"] == course.line_of("s07", "def _attn(")
+    assert all(f"{row['verdict']} {row['about']} {row['sentence']}" in shown for row in verdict["rows"])
+    assert f"steps/step_07.py:{why['line']}: error: " in run("step", "step_07", "--problems", status=1)
+    assert record("s07", "--show", "_attn", status=1)["shown"]
     run("compare", "07", status=1)
     course.write("s07")
-    assert "pass" in run("s07", "--no-compile", "--seed", "1")
+    verdict = record("s07", "--no-compile", "--seed", "1")
+    assert (verdict["verdict"], verdict["complete"], verdict["seed"]) == ("pass", False, 1)
     run("compare", "07")
     assert "not compiled" in run("status")
     assert "pass" in run("grade", "--no-compile")
     run("doctor")
     run("reset", "07", "--yes")
     assert list((course.root / "steps").glob("step_07.kept-*.py"))
-    assert "NotImplementedError" in (course.root / "steps" / find_step("s07").learner_file.name).read_text()
+    assert "NotImplementedError" in (course.root / "steps" / "step_07.py").read_text()

@@ -1,14 +1,11 @@
-"""What GitHub and editors read: workflows, forms for issues, the citation, the tasks of an editor, links."""
+"""What GitHub and editors read: workflows, the tasks of an editor, links; `./run check` has linters for their forms."""
 
 import importlib
 import json
 import os
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
 import click
 import pytest
@@ -23,13 +20,6 @@ WORKFLOWS = {path.stem: yaml.safe_load(path.read_text()) for path in [*GITHUB.gl
 JOBS = [job for workflow in WORKFLOWS.values() for job in workflow["jobs"].values()]
 RELEASE = 'gh release create "$GITHUB_REF_NAME" --verify-tag --generate-notes'  # no task: there alone is a token for it
 
-SCHEMAS = {
-    "github-workflows": [*GITHUB.glob("workflows/*.yml"), CLASSROOM],
-    "github-issue-forms": [*GITHUB.glob("ISSUE_TEMPLATE/[!c]*.yml")],
-    "github-issue-config": [GITHUB / "ISSUE_TEMPLATE" / "config.yml"],
-    "citation-file-format": [ROOT / "CITATION.cff"],
-}
-
 
 def assert_is_task(line):
     """Refuse a line that is not of a task, or has arguments that its command does not take."""
@@ -40,22 +30,6 @@ def assert_is_task(line):
     if package in ("cli", "tools"):
         group = importlib.import_module(f"{package}.main").main
         group.get_command(click.Context(group), name).make_context(name, arguments)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "linter",
-    [
-        *(["check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files] for schema, files in SCHEMAS.items()),
-        ["zizmor", "--offline", "--quiet", "--strict-collection", GITHUB, CLASSROOM],
-    ],
-    ids=[*SCHEMAS, "zizmor"],
-)
-def test_linters_find_nothing(linter):
-    program, *arguments = linter
-    command = [Path(sys.executable).with_name(program), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_workflows_run_tasks_alone_and_may_only_read():

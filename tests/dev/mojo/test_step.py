@@ -25,7 +25,6 @@ def test_an_index_out_of_bounds_ends_in_a_sentence_and_its_line(course):
     assert "Assert Error" not in run.stdout
 
 
-@pytest.mark.slow
 def test_what_is_written_is_tried(course):
     course.fill("s21", "online_softmax", "attend_tile")
     run = course.check("s21", "--no-compile")

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from checker.course.attempts import edited, load_attempts
+from checker.course.attempts import load_attempts
 from checker.course.blanks import blanks_of
 from checker.course.languages.python import PYTHON
 from checker.course.steps import Step, all_steps
@@ -78,24 +78,6 @@ def test_the_untouched_skeleton_is_refused_at_once(step: Step, learner):
         assert blank.label in check.stdout
         assert blank.words in " ".join(check.stdout.split())
     assert "MAX" not in check.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.third
-@every_step
-def test_the_command_passes_the_solution_and_names_a_mistake(step: Step, learner, pytestconfig):
-    """Through processes, events and printing, which are the same for every step."""
-    learner.write(step.task)
-    check = learner.check(step.task, "--no-compile")
-    assert check.returncode == 0, check.stdout + check.stderr
-    assert f"steps/{step.learner_file.name}" in check.stdout.splitlines()[0]
-    assert f"Compare with solutions/{step.solution_file.name}" in check.stdout
-    mistakes = load_attempts(step).mistakes
-    sentence = random.Random(f"{pytestconfig.option.seed} {step.name}").choice(list(mistakes))
-    learner.write(step.task, edited(step.solution_file.read_text(), mistakes[sentence]))
-    check = learner.check(step.task, "--no-compile")
-    assert check.returncode == 1
-    assert sentence in " ".join(check.stdout.split()), check.stdout
 
 
 @pytest.mark.slow

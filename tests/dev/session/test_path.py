@@ -1,9 +1,11 @@
 """The path of a check: two processes, few modules, and nothing that outlives them."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import time
 
 import psutil
 import pytest
@@ -42,20 +44,29 @@ def test_a_check_loads_few_modules_and_none_that_it_does_not_need(course, tmp_pa
     assert not [file for file in loaded if file.startswith(("play", "tools", "cli/grading", "cli/problems"))]
 
 
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=lambda end: end.name)
-def test_a_check_that_is_killed_leaves_no_child(course, end):
-    loop = "print('in the loop', flush=True); sum(iter(int, 1))"  # which never lets go of Python's lock
+@pytest.mark.parametrize(
+    ("end", "options"),
+    [(signal.SIGTERM, []), (signal.SIGKILL, []), (signal.SIGINT, []), (signal.SIGINT, ["--json"])],
+)
+def test_a_check_that_is_ended_leaves_no_child_and_ctrl_c_gets_a_sentence(course, end, options):
+    looping = course.root / "looping"
+    loop = f"open({str(looping)!r}, 'w').close(); sum(iter(int, 1))"  # which never lets go of Python's lock
     course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": loop})
     pipe = subprocess.PIPE
-    command = [sys.executable, "-u", "-m", "cli", "w01"]
+    command = [sys.executable, "-m", "cli", "w01", *options]
     with ended(
         subprocess.Popen(command, cwd=course.root, env=os.environ, stdout=pipe, stderr=pipe, text=True)
     ) as check:
-        assert next((line for line in check.stdout if "in the loop" in line), None), check.communicate()
+        while not looping.exists() and check.poll() is None:
+            time.sleep(0.05)
         children = psutil.Process(check.pid).children(recursive=True)
         check.send_signal(end)
-        check.wait(timeout=30)
+        shown, errors = check.communicate(timeout=30)
         _, alive = psutil.wait_procs(children, timeout=2)
         running = [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]  # init may be slow to reap
     assert children
     assert running == []
+    if end == signal.SIGINT:
+        assert (check.returncode, errors) == (130, "")
+        assert "Interrupted: there is no verdict." in shown
+        assert not options or json.loads(shown)["verdict"] == "interrupted"

@@ -36,11 +36,6 @@ MESSAGES = {
         {"weights @ value": "weights @ (value"},
         ["Line {line}: '(' was never closed.", "return weights @ (value ^"],
     ),
-    "a typo": (
-        "s07",
-        {"weights @ value": "weights @ valeu"},
-        ["_attn: NameError: name 'valeu' is not defined", "line {line}: return weights @ valeu"],
-    ),
     "wrong arguments, after which one failure is enough": (
         "s09",
         {"LayerNorm(hidden_size, eps=config.layer_norm_epsilon)": "LayerNorm(hidden_size, config.layer_norm_epsilon)"},
@@ -73,11 +68,6 @@ MESSAGES = {
         {"return self.c_proj(attn_output)": "return 1.25 * self.c_proj(attn_output)"},
         ["Everything is off by one factor: yours is 1.25 times Hugging Face's."],
     ),
-    "shapes that MAX refuses": (
-        "s07",
-        {"query.shape[-2], 0,": "query.shape[-3], 0,"},
-        ["_attn: ValueError: Add: Input lhs (shape [2, 3, 7, 7]) dimension at axis 3 (value 7)"],
-    ),
     "a row out of bounds, which MAX tells without the line": (
         "s10",
         {"self.wpe(positions)": "self.wpe(input_ids)"},
@@ -92,11 +82,11 @@ def test_a_mistake_is_put_into_words(course, step, edits, messages):
     course.write(step, edits=edits)
     check = course.check(step, "--no-compile")
     assert check.returncode == 1
-    said = " ".join(check.stdout.split())
+    shown = " ".join(check.stdout.split())
     last = list(edits.values())[-1].strip()
     for message in messages:
         line = course.line_of(step, last) if "{line}" in message else 0
-        assert message.replace("{line}", str(line)) in said
+        assert message.replace("{line}", str(line)) in shown
     blamed = {line.split()[1] for line in check.stdout.splitlines() if line.startswith("  fail ")}
     assert len(blamed) == len({*edits} & {TRANSPOSED}) + 1  # only two mistakes blame two functions
 
@@ -117,7 +107,7 @@ def test_a_skeleton_has_the_blanks_and_nothing_else_changed():
 
 def test_unwritten_is_what_still_raises():
     def labels(source):
-        return [(one.blank.label, one.started) for one in unwritten(source, SOLUTION)]
+        return [(each.blank.label, each.started) for each in unwritten(source, SOLUTION)]
 
     made = skeleton(SOLUTION)
     assert labels(made) == [("__init__", False), ("area", False)]
@@ -126,7 +116,7 @@ def test_unwritten_is_what_still_raises():
     assert labels(half) == [("area", False)]
     assert labels(half.replace(STOP, f"        x = 3\n{STOP}")) == [("area", True)]
     assert labels(half.replace(STOP, f"        return 3\n{STOP}")) == []
-    assert [one.line for one in unwritten("class Thing: pass", SOLUTION)] == [None, None]
+    assert [each.line for each in unwritten("class Thing: pass", SOLUTION)] == [None, None]
 
 
 def test_an_unknown_step_lists_those_there_are(course):
@@ -134,16 +124,6 @@ def test_an_unknown_step_lists_those_there_are(course):
     run = course.check("s99")
     assert run.returncode == 2
     assert [step.task for step in all_steps() if step.task not in run.stderr] == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "value"), [("PYTEST_ADDOPTS", "--collect-only"), ("PYTEST_PLUGINS", "no_such_plugin")]
-)
-def test_what_a_user_tells_pytest_changes_no_verdict(course, monkeypatch, name, value):
-    course.write("w01")
-    monkeypatch.setenv(name, value)
-    assert course.check("w01").returncode == 0
 
 
 @pytest.mark.slow
@@ -197,7 +177,8 @@ def test_skeletons_never_overwrite_work(course):
     assert course.python("-m", "cli", "skeletons", "--check").returncode == 1
 
 
-def test_a_file_as_windows_editors_write_it_is_accepted(course):
+def test_a_file_as_windows_editors_write_it_is_accepted_and_no_attempt_is_read_for_that(course):
+    (course.root / "tests" / "attempts" / "warmup_01.py").write_text("raise RuntimeError('these were read')\n")
     path = course.root / "steps" / "warmup_01.py"
     path.write_bytes(b"\xef\xbb\xbf" + find_step("w01").solution_file.read_bytes().replace(b"\n", b"\r\n"))
     assert course.check("w01").returncode == 0
