@@ -80,7 +80,7 @@ def compare(step: Step, *, whole: bool, anyway: bool) -> int:
     """
     printer, file = Printer(), relative_path(step.learner_file)
     if not anyway and standing(step).state != "done":
-        again = " as it is now" if progress.last_pass(step) else ""
+        again = " as it is now" if step.name in progress.read()["pass"] else ""
         printer.line(f"{file} has not passed{again}: `./run {step.task}` checks it.")
         printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
         return NO

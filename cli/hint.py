@@ -66,7 +66,8 @@ def next_tier(step: Step) -> Tier | None:
     Raises:
         NoHints: as ``hints_of``.
     """
-    return next((tier for tier in hints_of(step) if tier.number > progress.hints_seen(step)), None)
+    seen = progress.read()["hints"].get(step.name, 0)
+    return next((tier for tier in hints_of(step) if tier.number > seen), None)
 
 
 def note_seen(step: Step, number: int) -> None:
@@ -75,7 +76,7 @@ def note_seen(step: Step, number: int) -> None:
     Raises:
         OSError: it cannot be kept.
     """
-    progress.note_hints(step, max(number, progress.hints_seen(step)))
+    progress.note_hints(step, number)
 
 
 def ask_before_the_last(what: str) -> bool:

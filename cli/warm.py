@@ -167,6 +167,4 @@ def warm(named: Sequence[Step]) -> int:
             if reasons:
                 failed = True
                 warming.printer.line(reasons)
-    if failed and GRAPHS in works:  # in case they are to blame
-        run_module(GRAPHS.command[0], "forget")
     return int(failed)

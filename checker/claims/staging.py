@@ -2,7 +2,7 @@
 
 ``warm`` starts each in a process of its own: two have MAX compile the recorded kernels, of the ``model`` and ``later``
 ones; another runs the compiled claims on every solution, keeps the graphs that they stage instead of compiling each,
-and has the adapter compile them in one module. ``… forget`` keeps checks from using these graphs any longer.
+and has the adapter compile them in one module.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ def main() -> None:
         case ["graphs"]:
             runtime.prepare()
             graphs.compile_set(SET, stage)
-        case ["forget"]:
-            graphs.forget(SET)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import linecache
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -19,9 +19,7 @@ from checker.course.languages.python import PYTHON
 from checker.course.paths import SOLUTIONS, relative_path
 from checker.course.steps import Step
 
-File = tuple[int, int]  # the device and inode, which all paths to a file share
-
-_closed: dict[File, str] = {}  # the files that may not be opened now, and their names
+_closed: dict[str, str] = {}  # the files that may not be opened now, without links, and their names
 Compiles = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
 
 
@@ -83,17 +81,11 @@ def answer_closed(step: Step) -> Iterator[None]:
     later = [path for path in SOLUTIONS.glob(f"{kind}_*.*") if path.stem >= step.solution_file.stem]
     for path in [*later, step.model_file, step.attempts_file, step.reference_file]:
         for file in [path, *path.parent.glob(f"__pycache__/{path.stem}.*")]:
-            if file.is_file():
-                _closed[_identity(file)] = relative_path(path)
+            _closed[os.path.realpath(file)] = relative_path(path)
     try:
         yield
     finally:
         _closed.clear()
-
-
-def _identity(path: Any) -> File:
-    status = os.stat(path)
-    return status.st_dev, status.st_ino
 
 
 @functools.cache
@@ -101,12 +93,12 @@ def _watch_open() -> None:
     """Have Python report every file that it opens, which an import does too. This cannot be undone, so do it once."""
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
-        if _closed and event == "open" and isinstance(arguments[0], str | bytes):
-            with suppress(OSError, ValueError):
-                if answer := _closed.get(_identity(arguments[0])):
-                    raise Refusal(
-                        f"Your file opens {answer}, the answer to this step. Write your own, and compare with it once "
-                        "the check passes."
-                    )
+        if not _closed or event != "open" or not isinstance(arguments[0], str | bytes):
+            return
+        if answer := _closed.get(os.path.realpath(os.fsdecode(arguments[0]))):
+            raise Refusal(
+                f"Your file opens {answer}, the answer to this step. Write your own, and compare with it once the check "
+                "passes."
+            )
 
     sys.addaudithook(watch)

@@ -92,20 +92,10 @@ def note_failure(step: Step, source: str) -> None:
             del record["pass"][step.name]  # it has since been compiled, or its check has changed
 
 
-def last_pass(step: Step) -> dict[str, Any] | None:
-    """Return what is kept of the last pass (see :func:`read`); None if there was none."""
-    return read()["pass"].get(step.name)
-
-
-def hints_seen(step: Step) -> int:
-    """Return how many hints of a step were shown."""
-    return int(read()["hints"].get(step.name, 0))
-
-
 def note_hints(step: Step, seen: int) -> None:
-    """Keep how many hints of a step were shown."""
+    """Keep how many hints of a step were shown, at least."""
     with changing() as record:
-        record["hints"][step.name] = seen
+        record["hints"][step.name] = max(seen, record["hints"].get(step.name, 0))
 
 
 def forget(step: Step) -> None:

@@ -230,7 +230,7 @@ class Alone:
         right = {label for label, labels in asked.items() if becomes_right and self.changed <= labels}
         path = str(self.diagnosis.step.solution_file)
         codes = {
-            label: compile_grafted(self._grafted(labels), self.path, path)
+            label: compile_grafted(self._grafted(labels), self.diagnosis.solution, self.path, path)
             for label, labels in asked.items()
             if label not in right
         }

@@ -51,7 +51,7 @@ class Thing:
 
 def grafted(*theirs: str) -> dict:
     namespace: dict = {"__name__": "grafted"}
-    exec(compile_grafted(graft(LEARNER, SOLUTION, theirs), "learner.py", "solution.py"), namespace)
+    exec(compile_grafted(graft(LEARNER, SOLUTION, theirs), SOLUTION, "learner.py", "solution.py"), namespace)
     return namespace
 
 
