@@ -97,8 +97,8 @@ def _watch_open() -> None:
             return
         if answer := _closed.get(os.path.realpath(os.fsdecode(arguments[0]))):
             raise Refusal(
-                f"Your file opens {answer}, the answer to this step. Write your own, and compare with it once the check "
-                "passes."
+                f"Your file opens {answer}, the answer to this step. "
+                "Write your own, and compare with it once the check passes."
             )
 
     sys.addaudithook(watch)

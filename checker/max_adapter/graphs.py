@@ -37,6 +37,10 @@ from checker.course.paths import replacing
 
 SETS = ("solutions", "play")
 
+#: What is kept of a set, as JSON: its ``file``, the fingerprints of its ``graphs``, and the type and shape of all their
+#: ``weights``, by fingerprint/name.
+Index = dict[str, Any]
+
 #: What MAX traces but its compiler then refuses, as the text of a graph shows it, and what to say about it.
 REFUSED_BY_THE_COMPILER = {
     r"reduce\.softmax\(%\w+\) \[axis = -(?!1\b)": (
@@ -83,22 +87,12 @@ def _digest(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Together:
-    """A set: its file, the fingerprints of its graphs, and type and shape of all their weights, as fingerprint/name."""
-
-    of: str
-    file: Path
-    names: frozenset[str]
-    weights: Mapping[str, tuple[str, list[int]]]
-
-
-@dataclass(frozen=True)
 class Part:
-    """One graph from a file of several, in place of what MAX would have compiled."""
+    """One graph from a set, in place of what MAX would have compiled."""
 
-    graph: Graph
     name: str
-    together: Together
+    of: str
+    kept: Index
     compile: Callable[[], Any]
 
     def __getattr__(self, name: str) -> Any:
@@ -142,8 +136,9 @@ def install() -> None:
             staged.append(model)
             raise StagedError  # ends the claim that staged it
         name = fingerprint(model)
-        if together := next((kept for kept in map(_kept, SETS) if kept and name in kept.names), None):
-            return Part(model, name, together, cache(lambda: compile_any(session, model, **options)))
+        for of in SETS:
+            if (kept := _kept(of)) and name in kept["graphs"]:
+                return Part(name, of, kept, cache(lambda: compile_any(session, model, **options)))
         if not _only_traced.get():
             return compile_any(session, model, **options)
         if refused := refused_by_the_compiler(model):
@@ -155,14 +150,14 @@ def install() -> None:
     ) -> dict[str, Model]:
         if not isinstance(compiled, Part):
             return init_any(session, compiled, weights_registry=weights_registry)
-        kinds = compiled.together.weights
+        kinds = compiled.kept["weights"]
         weights: dict[str, Any] = {name: np.zeros(shape, dtype) for name, (dtype, shape) in kinds.items()}
         weights |= {f"{compiled.name}/{name}": value for name, value in (weights_registry or {}).items()}
         try:
-            models = init_any(session, session.compile(compiled.together.file), weights_registry=weights)
+            models = init_any(session, session.compile(Path(compiled.kept["file"])), weights_registry=weights)
             return {compiled.name: models[compiled.name]}
         except Exception:  # the file was cut short, say
-            forget(compiled.together.of)
+            forget(compiled.of)
             return init_any(session, compiled.compile(), weights_registry=weights_registry)
 
     InferenceSession.compile_reusing_mefs = compile_or_find  # type: ignore[method-assign, assignment]
@@ -180,15 +175,14 @@ def _index(of: str) -> Path | None:
 
 
 @cache
-def _kept(of: str) -> Together | None:
-    """Return this machine's copy of a set, if it has been compiled."""
+def _kept(of: str) -> Index | None:
+    """Return what is in this machine's copy of a set, if it has been compiled."""
     index = _index(of)
     try:
-        read = json.loads(index.read_text()) if index else {}
-        together = Together(of, Path(read["file"]), frozenset(read["graphs"]), read["weights"])
-    except (OSError, ValueError, KeyError):
+        kept = json.loads(index.read_text()) if index else {"file": ""}
+    except (OSError, ValueError):
         return None
-    return together if together.file.is_file() else None
+    return kept if Path(kept["file"]).is_file() else None
 
 
 def forget(of: str) -> None:
@@ -200,8 +194,8 @@ def forget(of: str) -> None:
 
 def compile_set(of: str, stage: Callable[[], None]) -> None:
     """Compile together what ``stage`` would have compiled, unless this machine has it already or keeps nothing."""
-    staged, index, together = staged_by(stage), _index(of), _kept(of)
-    if index and not (together and together.names >= set(map(fingerprint, staged))):
+    staged, index, kept = staged_by(stage), _index(of), _kept(of)
+    if index and not (kept and {*kept["graphs"]} >= {*map(fingerprint, staged)}):
         compile_together(staged, index)
 
 
