@@ -1,4 +1,4 @@
-"""Make Ctrl-C work where it would not: where it is ignored, and while MAX compiles.
+"""Make Ctrl-C work where it would not: where it is ignored, while MAX compiles, and while something is half done.
 
 A program that ignores a signal passes that on to the programs it starts: ``nohup … &``, a background job of a script,
 some CI runners. Python leaves it that way, so no KeyboardInterrupt is ever raised; a shell cannot even set a trap.
@@ -36,6 +36,22 @@ def exit_on_termination() -> None:
     """Let SIGTERM, and a terminal that is closed, raise SystemExit, so that everything that is open is closed."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
+
+
+@contextmanager
+def put_off() -> Iterator[None]:
+    """While this is open, let Ctrl-C wait: for what must not be left half done."""
+    if threading.current_thread() is not threading.main_thread():  # which alone is interrupted
+        yield
+        return
+    came = list[int]()
+    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager
