@@ -15,11 +15,10 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
-from typing import Any
 
 from checker.course.paths import ROOT
 from checker.course.steps import Step
-from checker.events import Compiling, Died, Ended, Event, Late, Printed, Tick, decode
+from checker.events import Compiling, Died, Ended, Event, Job, Late, Printed, Tick, decode
 
 #: Seconds without an event of a learner's file, while nothing is being compiled; tests shorten it.
 QUIET_SECONDS = float(os.environ.get("COURSE_QUIET_SECONDS", "10"))
@@ -35,16 +34,16 @@ LOW_PRIORITY = 10  # as `nice` has it
 class Child:
     """A process that carries out one job, and may be started ahead of it.
 
-    Its ``program`` reads a job, a dataclass, as the first line of standard input. Started for a ``step``, it imports
-    what that step's check needs (MAX above all) and waits. Every job gets a new process, not a fork of one that has
-    imported MAX: MAX starts threads when it is imported, and the first operation of a fork waits for them forever. If
-    this process is killed, the program ends with all that it has started (``interrupts.end_with_the_parent``).
+    It reads the job as the first line of standard input. Started for a ``step``, it imports what that step's check
+    needs (MAX above all) and waits. Every job gets a new process, not a fork of one that has imported MAX: MAX starts
+    threads when it is imported, and the first operation of a fork waits for them forever. If this process is killed,
+    the other ends with all that it has started (``interrupts.end_with_the_parent``).
     """
 
-    def __init__(self, step: Step | None = None, program: str = "checker.claims.worker") -> None:
+    def __init__(self, step: Step | None = None) -> None:
         self.reader, writer = os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, "-u", "-m", program, str(writer), *([step.name] if step else [])],
+            [sys.executable, "-u", "-m", "checker.claims.worker", str(writer), *([step.name] if step else [])],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -60,7 +59,7 @@ class Child:
     def __exit__(self, *error: object) -> None:
         self.stop()
 
-    def run(self, job: Any, quiet_seconds: float = QUIET_SECONDS) -> Generator[Event]:
+    def run(self, job: Job, quiet_seconds: float = QUIET_SECONDS) -> Generator[Event]:
         """Carry out ``job`` and yield its events; after ``quiet_seconds`` without one, the child is late."""
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # the events report a dead child

