@@ -12,11 +12,11 @@ from checker.course.paths import ROOT, WIDGETS, relative_path
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
 from play.reading.chapters import Fault, fences
+from tools import modern
 from tools.book_maker import formulas
 from tools.book_maker.drawing.svg import Drawing
 from tools.book_maker.screens import console
 from tools.book_maker.values import book_values
-from tools.modern import building
 
 BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
 INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
@@ -91,7 +91,7 @@ def code(words: str) -> str:
 def diff(words: str) -> str:
     """Return what a variant changes in the solution of a step: ``rms_norm 03``."""
     name, _, step = words.partition(" ")
-    return fenced(f"solutions/{find_step(step.strip()).solution_file.name}", building.diff(name, step.strip()), "diff")
+    return fenced(f"solutions/{find_step(step.strip()).solution_file.name}", modern.diff(name, step.strip()), "diff")
 
 
 def definition(source: str, name: str, suffix: str = ".py") -> str:

@@ -1,18 +1,12 @@
 """What newer models change: all variants at once are Hugging Face's Llama, and each alone fits the course."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
-from checker.course.paths import ROOT
-from checker.course.steps import find_step
 from checker.max_adapter.runtime import lazily, prepare, tensor
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values import arithmetic, modern
-from tools.modern.building import STEPS, load, text_of
-from tools.modern.variants import VARIANTS
+from tools.modern import VARIANTS, load
 
 pytestmark = pytest.mark.slow
 
@@ -46,25 +40,6 @@ def logits_of(model, ids):
     return np.from_dlpack(logits)
 
 
-def test_variants_are_as_clean_as_the_solutions(tmp_path):
-    """Ruff finds nothing in the edited texts, each alone and all at once: no import left over, no line too long."""
-    for number, names in enumerate(EACH):
-        for step in STEPS:
-            (tmp_path / f"{find_step(step).solution_file.stem}_{number}.py").write_text(text_of(step, names))
-    ruff = [
-        sys.executable,
-        "-m",
-        "ruff",
-        "check",
-        "--no-cache",
-        "--config",
-        str(ROOT / "pyproject.toml"),
-        str(tmp_path),
-    ]
-    done = subprocess.run(ruff, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-
-
 @pytest.mark.parametrize("names", EACH, ids=lambda names: "+".join(names) or "none")
 def test_each_alone_and_all_together_decode_with_a_cache_what_they_read_without(names):
     from max.driver import CPU
@@ -83,10 +58,11 @@ def test_each_alone_and_all_together_decode_with_a_cache_what_they_read_without(
         np.testing.assert_allclose(writer(ids[:, :length]), wanted, atol=5e-5, rtol=5e-5)
 
 
-def llama_config(**sizes):
+def llama(**sizes):
+    """Hugging Face's, of the sizes that both tests share."""
     transformers = pytest.importorskip("transformers")
     settings = {"rms_norm_eps": 1e-3, "tie_word_embeddings": True, "attn_implementation": "eager"}
-    return transformers.LlamaConfig(**settings, **sizes)
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**settings, **sizes)).eval()
 
 
 def in_llamas_names(weights):
@@ -116,26 +92,21 @@ def in_llamas_names(weights):
 
 
 def test_all_five_at_once_are_llama():
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    model, weights = model_of(tuple(VARIANTS))
+    torch, (model, weights) = pytest.importorskip("torch"), model_of(tuple(VARIANTS))
     sizes = dict(vocab_size=31, hidden_size=24, intermediate_size=64, num_hidden_layers=2, max_position_embeddings=13)
-    llama = transformers.LlamaForCausalLM(
-        llama_config(**sizes, num_attention_heads=6, num_key_value_heads=KV_HEADS)
-    ).eval()
-    llama.load_state_dict({name: torch.from_numpy(array) for name, array in in_llamas_names(weights).items()})
+    theirs = llama(**sizes, num_attention_heads=6, num_key_value_heads=KV_HEADS)
+    theirs.load_state_dict({name: torch.from_numpy(array) for name, array in in_llamas_names(weights).items()})
     ids = np.random.default_rng(5).integers(0, 31, (3, 11))
     with torch.no_grad():
-        wanted = llama(torch.from_numpy(ids)).logits.numpy()
+        wanted = theirs(torch.from_numpy(ids)).logits.numpy()
     np.testing.assert_allclose(logits_of(model, ids), wanted, atol=1e-4, rtol=1e-4)
 
 
 def test_the_page_counts_llamas_parameters_and_the_bytes_of_its_cache():
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     sizes = dict(vocab_size=50257, hidden_size=768, intermediate_size=2048, num_hidden_layers=12)
-    config = llama_config(**sizes, num_attention_heads=12, num_key_value_heads=modern.KV_HEADS)
-    with torch.device("meta"):
-        llama = transformers.LlamaForCausalLM(config)
-    assert modern.parameters(*VARIANTS) == llama.num_parameters()
+    with pytest.importorskip("torch").device("meta"):
+        theirs = llama(**sizes, num_attention_heads=12, num_key_value_heads=modern.KV_HEADS)
+    assert modern.parameters(*VARIANTS) == theirs.num_parameters()
     assert modern.parameters() == arithmetic.parameters(GPT2Config())["total"]
     assert modern.cache_bytes() == arithmetic.cache_bytes(GPT2Config())
     assert modern.cache_bytes(*VARIANTS) * 12 == modern.cache_bytes() * modern.KV_HEADS

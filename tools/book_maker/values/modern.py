@@ -7,7 +7,7 @@ from typing import Any
 from max.driver import CPU
 from max.experimental import functional as F
 
-from tools.modern.building import STEPS, VARIANTS, load
+from tools.modern import STEPS, VARIANTS, load
 
 
 def _config(*names: str, **sizes: int) -> Any:

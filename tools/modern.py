@@ -1,12 +1,26 @@
-"""The edits: for each variant and step, what occurs once in the solution, and what to put in its place.
+"""What models after GPT-2 changed, as edits of the solutions: all else in a variant is the course's own code.
 
-Several variants can be applied together, in the order of :data:`VARIANTS`: an edit leaves alone what later ones look
-for.
+For each variant and step stands what occurs once in the solution, and what to put in its place; ``…`` leaves out the
+middle of what occurs. Several variants can be applied together, in the order of :data:`VARIANTS`: an edit leaves alone
+what later ones look for.
 """
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Iterable
+from difflib import unified_diff
+from functools import cache
+from types import ModuleType
+
+from checker.claims.subjects import load_source
 from checker.course.attempts import Edits
+from checker.course.steps import find_step
+
+STEPS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "14")  # in the order of their imports
+CONTEXT = 2  # lines around a change
+LENGTH = re.compile(r"(?<=\.) \(\d+ lines?\)$", re.MULTILINE)  # the end of a blank's comment
 
 NO_BIASES: dict[str, Edits] = {
     "04": {
@@ -23,25 +37,17 @@ NO_BIASES: dict[str, Edits] = {
 
 RMS_NORM: dict[str, Edits] = {
     "03": {
-        '"""Step 03: layer normalization,': '"""Step 03: RMS normalization,',
+        "layer normalization,": "RMS normalization,",
         "class LayerNorm(": "class RMSNorm(",
-        '''    """Normalize every token to mean 0 and variance 1, then scale and shift each channel.
-
-    ``(x - mean) / sqrt(variance + eps) * weight + bias``, where mean and variance are those of one
-    token's channels, and the variance is the population's: divided by ``dim``, not ``dim - 1``.
-    Source: Ba et al., "Layer Normalization" (2016).
-''': '''    """Normalize every token to a mean square of 1, then scale each channel.
+        '    """Normalize every token to mean 0…"Layer Normalization" (2016).\n': '''\
+    """Normalize every token to a mean square of 1, then scale each channel.
 
     ``x / sqrt(mean(x * x) + eps) * weight``, where the mean is that of one token's channels.
     Source: Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
 ''',
-        "Make the parameters weight (ones) and bias (zeros), one number per channel.": (
-            "Make the parameter weight (ones), one number per channel."
-        ),
+        "parameters weight (ones) and bias (zeros)": "parameter weight (ones)",
         "        self.bias = Tensor.zeros([dim])\n": "",
-        "F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)": (
-            "F.rms_norm(x, self.weight, self.eps)"
-        ),
+        "F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)": "F.rms_norm(x, self.weight, self.eps)",
     },
     "09": {
         "import LayerNorm": "import RMSNorm",
@@ -58,23 +64,16 @@ SWIGLU: dict[str, Edits] = {
         "self.n_inner = 4 * self.n_embd": "self.n_inner = 8 * self.n_embd // 3",
     },
     "04": {
-        '''    """Widen every token, bend it with GELU, and bring it back to its width.
-
-    GPT-2 uses the tanh approximation of GELU, which differs from the exact one by up to 5e-4:
-    enough to change the text. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016).
-''': '''    """Widen every token twice, let one half open or close the other, and bring it back to its width.
+        '    """Widen every token, bend it…Linear Units" (2016).\n': '''\
+    """Widen every token twice, let one half open or close the other, and bring it back to its width.
 
     ``silu(x) = x * sigmoid(x)``. Source: Shazeer, "GLU Variants Improve Transformer" (2020).
 ''',
         "c_fc (to intermediate_size)": "c_fc (to 2 * intermediate_size)",
         "embed_dim, intermediate_size": "embed_dim, 2 * intermediate_size",
         "with a GELU between them": "with a gate between them",
-        "c_fc, then GELU in its tanh approximation, then c_proj.": (
-            "c_fc, whose first half is the gate of the second, then c_proj."
-        ),
-        "hidden_states = self.c_fc(hidden_states)": (
-            "gate, hidden_states = F.chunk(self.c_fc(hidden_states), 2, axis=-1)"
-        ),
+        "c_fc, then GELU in its tanh approximation": "c_fc, whose first half is the gate of the second",
+        "hidden_states = self.c_fc(…)": "gate, hidden_states = F.chunk(self.c_fc(hidden_states), 2, axis=-1)",
         'hidden_states = F.gelu(hidden_states, approximate="tanh")': "hidden_states = F.silu(gate) * hidden_states",
     },
     "09": {"or 4 * config.n_embd": "or 8 * config.n_embd // 3"},
@@ -82,29 +81,11 @@ SWIGLU: dict[str, Edits] = {
 
 ROPE: dict[str, Edits] = {
     "06": {
-        '"""Step 06: position embeddings, a table with one row for every place in the sequence."""': (
-            '"""Step 06: rotary positions, an angle for every place in the sequence."""'
-        ),
+        "position embeddings, a table with one row for every": "rotary positions, an angle for every",
         "from max.driver import Device\n": "import math\n\nfrom max.driver import Device\n",
         "from max.experimental.nn import Embedding, Module\n": "from max.experimental import functional as F\n",
-        '''class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
-    """Look up the row of every position. GPT-2 learned this table; it is not a formula."""
-
-    def __init__(self, config: GPT2Config) -> None:
-        self.config = config
-        # Make the table wpe: n_positions rows of n_embd numbers.
-        self.wpe = Embedding(config.n_positions, dim=config.n_embd)
-
-    def forward(self, positions: Tensor) -> Tensor:  # [seq] -> [seq, embd]
-        """Return the rows of the given positions.
-
-        Raises:
-            ValueError: there are more positions than rows.
-        """
-        # Check the length, then look up.
-        check_length(positions.shape[-1], self.config)
-        return self.wpe(positions)
-''': '''def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [seq] -> [..., seq, head_dim]
+        "class GPT2PositionEmbeddings(…return self.wpe(positions)\n": '''\
+def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [seq] -> [..., seq, head_dim]
     """Turn each pair of channels by an angle that grows with the position, slower from pair to pair.
 
     Pair i is the channels i and i + head_dim / 2, and its angle at position s is s / 10000^(2 i / head_dim).
@@ -127,13 +108,8 @@ ROPE: dict[str, Edits] = {
         "        key = self._split_heads(key)\n": "        key = rotate(self._split_heads(key), positions)\n",
     },
     "10": {
-        "from solutions.solution_06 import GPT2PositionEmbeddings, check_length, position_ids\n": (
-            "from solutions.solution_06 import check_length\n"
-        ),
-        "Embed the tokens and their positions, pass": "Embed the tokens, pass",
-        "Make wte and wpe (the tables inside steps 05 and 06), h": "Make wte (the table inside step 05), h",
+        "import GPT2PositionEmbeddings, check_length, position_ids": "import check_length",
         "        self.wpe = GPT2PositionEmbeddings(config).wpe\n": "",
-        "Add the two embeddings, then": "Look up the tokens, then",
         "        positions = position_ids(sequence_length, device=input_ids.device)\n": "",
         "self.wte(input_ids) + self.wpe(positions)": "self.wte(input_ids)",
     },
@@ -163,10 +139,9 @@ SHARE = '''\
 
 GROUPED_QUERY: dict[str, Edits] = {
     "01": {
-        "    n_head: int = 12  # attention heads that share the width\n": (
-            "    n_head: int = 12  # attention heads that share the width\n"
-            "    n_kv_head: int = 4  # heads of keys and values; each serves n_head / n_kv_head of the others\n"
-        ),
+        "    n_inner: int |": """\
+    n_kv_head: int = 4  # heads of keys and values; each serves n_head / n_kv_head of the others
+    n_inner: int |""",
     },
     "07": {
         "        self.num_heads = config.n_head\n": """        self.num_heads = config.n_head
@@ -204,3 +179,56 @@ VARIANTS: dict[str, dict[str, Edits]] = {
     "rope": ROPE,
     "grouped_query": GROUPED_QUERY,
 }
+
+# ---------------------------------------------------------------- what they make
+
+
+def text_of(step: str, names: Iterable[str]) -> str:
+    """Return the text of a solution with some variants applied, without the lengths of its blanks.
+
+    Raises:
+        ValueError: there is no such variant, or the solution no longer has what a variant edits.
+    """
+    wanted = set(names)
+    if unknown := wanted - set(VARIANTS):
+        raise ValueError(f"there is no variant {', '.join(sorted(unknown))}; choose from {', '.join(VARIANTS)}")
+    text = LENGTH.sub("", find_step(step).solution_file.read_text())
+    edits = [edit for name in VARIANTS if name in wanted for edit in VARIANTS[name].get(step, {}).items()]
+    for old, new in edits:
+        parts = re.split(".*?".join(map(re.escape, old.split("…"))), text, flags=re.DOTALL)
+        if len(parts) != 2:
+            raise ValueError(
+                f"{old!r} occurs {len(parts) - 1} times in the solution of step {step}, and must occur once"
+            )
+        text = new.join(parts)
+    return text
+
+
+def diff(name: str, step: str) -> str:
+    """Return what a variant changes in the solution of a step, as a unified diff without file headers.
+
+    Raises:
+        ValueError: there is no such variant, or it changes nothing in that step.
+    """
+    before, after = text_of(step, []), text_of(step, [name])
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=CONTEXT))[2:]
+    if not lines:
+        raise ValueError(f"{name} changes nothing in step {step}; it edits {', '.join(VARIANTS[name])}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+@cache
+def load(*names: str) -> dict[str, ModuleType]:
+    """Return the modules of the steps with some variants applied, by the step's number; they import each other.
+
+    Raises:
+        ValueError: there is no such variant, or the solution no longer has what a variant edits.
+    """
+    package = "_".join(["modern", *names])
+    sys.modules[package] = ModuleType(package)
+    modules = {}
+    for step in STEPS:
+        name, text = find_step(step).solution_file.stem, text_of(step, names)
+        source = text.replace("from solutions.", f"from {package}.")
+        modules[step] = load_source(f"{package}.{name}", source, f"{name}.py of {package}")
+    return modules
