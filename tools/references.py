@@ -46,7 +46,7 @@ def token_ids(name: str, *shape: int) -> Array:
 
 def under(prefix: str, record: Mapping[str, Any]) -> Record:
     """Return numbers or tensors as arrays, by names that begin with ``prefix``."""
-    parts = {name: part.detach() if isinstance(part, torch.Tensor) else part for name, part in record.items()}
+    parts = {name: part.detach().numpy() if torch.is_tensor(part) else part for name, part in record.items()}
     return {f"{prefix}{name}": np.array(part, order="C") for name, part in parts.items()}
 
 
