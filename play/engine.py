@@ -13,6 +13,7 @@ from max.dtype import DType
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor, TensorType
 from tokenizers import Tokenizer
+from tokenizers.decoders import DecodeStream
 
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, open_device, tensor
@@ -125,8 +126,7 @@ def stream_text(
     It ends after ``max_new_tokens`` tokens, or where the model ends the text. The same seed gives the same text.
     A piece is held back while it ends in the middle of a character of several bytes.
     """
-    ids: list[int] = []
-    written = ""
+    decoder = DecodeStream(skip_special_tokens=True)
     for next_ids in stream_tokens(
         model,
         input_ids,
@@ -138,9 +138,5 @@ def stream_text(
     ):
         if next_ids[0] == end_of_text(tokenizer):
             break
-        ids.append(int(next_ids[0]))
-        text = tokenizer.decode(ids)
-        if not text.endswith("\ufffd"):
-            yield text[len(written) :]
-            written = text
-    yield tokenizer.decode(ids)[len(written) :]
+        if piece := decoder.step(tokenizer, int(next_ids[0])):
+            yield piece

@@ -8,7 +8,6 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from types import ModuleType
-from typing import NoReturn
 
 from checker.course.languages import Unreadable
 from checker.course.paths import relative_path
@@ -29,14 +28,6 @@ def incomplete(steps: Sequence[Step]) -> list[Step]:
     return [step for step in steps if is_incomplete(step)]
 
 
-class _Fresh(importlib.machinery.SourceFileLoader):
-    """Loads a file from its source: Python's cached bytecode may be stale if both were saved within one second."""
-
-    def path_stats(self, path: str) -> NoReturn:  # type: ignore[override]
-        """Refuse to say when the file was saved, so that no cached bytecode is used."""
-        raise OSError
-
-
 class _Mine(importlib.abc.MetaPathFinder):
     """Finds the learner's file wherever a solution is imported."""
 
@@ -48,9 +39,7 @@ class _Mine(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         """Return the spec of the learner's file, for the solutions that it stands in for."""
         file = self.files.get(fullname)
-        if not file:
-            return None
-        return importlib.util.spec_from_file_location(fullname, file, loader=_Fresh(fullname, str(file)))
+        return importlib.util.spec_from_file_location(fullname, file) if file else None
 
 
 def use_steps(steps: Sequence[Step]) -> None:

@@ -26,7 +26,7 @@ from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention, eager
 
 from checker.course.steps import Step
 from checker.numeric.references import Array, seeded_weights
-from play.ablation.held_out import chapters
+from play.training.texts import moby_dick
 from tools.hugging_face import AWKWARD, CONV1D, Record, awkward_model, hugging_face_config, load, seeded, seeded_model
 
 # ---------------------------------------------------------------- what goes in, and what comes out
@@ -307,7 +307,7 @@ def warmup_06() -> Record:
             record[f"text/{about}/{number}"] = np.frombuffer(text.encode(), np.uint8)
             ids = tokenizer(text, split_special_tokens=True)["input_ids"]
             record[f"ids/{about}/{number}"] = np.array(ids, np.int64)
-    text = chapters()[30]
+    text = moby_dick()[30]
     record["learned_text"] = np.frombuffer(text.encode(), np.uint8)
     return record | {"learned": learned_by_hugging_face(text, LEARNED)}
 

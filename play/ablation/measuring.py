@@ -12,9 +12,9 @@ from tokenizers import Tokenizer
 
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, tensor
-from play.ablation.held_out import chapters
-from play.ablation.switches import SwitchedGPT2, Switches, everything
+from play.ablation.switches import SwitchedGPT2, Switches, everything, inputs
 from play.tokens import encode, end_of_text, load_tokenizer
+from play.training.texts import moby_dick_corpus
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import checkpoint_folder, load_pretrained
 
@@ -76,7 +76,7 @@ class Measure:
         folder = checkpoint_folder(name_or_folder)
         model = load_pretrained(folder)
         self.config, self.all_on = model.config, everything(model)
-        self.text = read(list(chapters().values()), load_tokenizer(folder), model.config, stride)
+        self.text = read(moby_dick_corpus().test, load_tokenizer(folder), model.config, stride)
         with compiling("the model with a switch for each part"):
             self.graph: Callable[..., Any] = SwitchedGPT2(model).compiled()
 
@@ -84,8 +84,8 @@ class Measure:
         """Return the bits that the model needs for the text, per byte in UTF-8."""
         nats = 0.0
         for ids, targets in self.text.windows:
-            inputs = {name: tensor(array) for name, array in switches.inputs(ids.shape[-1]).items()}
-            log_probabilities = np.from_dlpack(self.graph(tensor(ids), inputs))  # [batch, seq, vocab]
+            on = {name: tensor(array) for name, array in inputs(switches, ids.shape[-1]).items()}
+            log_probabilities = np.from_dlpack(self.graph(tensor(ids), on))  # [batch, seq, vocab]
             chosen = np.take_along_axis(log_probabilities, np.maximum(targets, 0)[..., None], axis=-1)[..., 0]
             nats -= float(chosen[targets != NOT_COUNTED].astype(np.float64).sum())
         return nats / float(np.log(2)) / self.text.bytes

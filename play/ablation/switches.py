@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -28,84 +27,71 @@ TANH, EXACT, NO_BEND = 0, 1, 2  # the activations
 RANDOM_HEAD = 1  # a seed; with 0, step 20 draws the numbers that the embeddings begin from, and traces of them remain
 
 
-@dataclass(frozen=True)
-class Switches:
-    """How much of each part a run of the model has. As a rule, 1 is all of it and 0 is nothing."""
-
-    places: np.ndarray  # [n_positions], the row of wpe that each position gets
-    wpe: np.ndarray  # [1]
-    mask: np.ndarray  # [n_positions, n_positions], added to the scores
-    scores: np.ndarray  # [1], a factor of the scaled scores
-    heads: np.ndarray  # [layer, head]
-    sublayers: np.ndarray  # [layer, 2], what attention and feed-forward network write
-    stream: np.ndarray  # [layer, 2], what is left of the stream that each of them adds to
-    norm: np.ndarray  # [3], the normalization itself, its gain, and its bias
-    activation: np.ndarray  # [3], tanh GELU, exact GELU, nothing; they sum to 1
-    lm_head: np.ndarray  # [vocab, embd]
-
-    def inputs(self, length: int) -> dict[str, np.ndarray]:
-        """Return the inputs of the graph for sequences of ``length`` tokens."""
-        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        return arrays | {"places": self.places[:length], "mask": self.mask[:length, :length]}
+#: How much of each part a run of the model has, by name. As a rule, 1 is all of it and 0 is nothing.
+Switches = dict[str, np.ndarray]
 
 
 def everything(model: MaxGPT2LMHeadModel) -> Switches:
     """Return the switches with which the model is step 11's."""
     config = model.config
     layers, length = config.n_layer, config.n_positions
-    return Switches(
-        places=np.arange(length),
-        wpe=_numbers([1]),
-        mask=_numbers(np.triu(np.full((length, length), -np.inf), k=1)),
-        scores=_numbers([1]),
-        heads=_numbers(np.ones((layers, config.n_head))),
-        sublayers=_numbers(np.ones((layers, 2))),
-        stream=_numbers(np.ones((layers, 2))),
-        norm=_numbers([1, 1, 1]),
-        activation=_numbers([1, 0, 0]),
-        lm_head=np.from_dlpack(model.lm_head.weight),
-    )
+    return {
+        "wpe": np.from_dlpack(model.transformer.wpe.weight),  # [n_positions, embd]
+        "mask": _numbers(np.triu(np.full((length, length), -np.inf), k=1)),  # added to the scores
+        "scores": _numbers([1]),  # a factor of the scaled scores
+        "heads": _numbers(np.ones((layers, config.n_head))),
+        "sublayers": _numbers(np.ones((layers, 2))),  # what attention and feed-forward network write
+        "stream": _numbers(np.ones((layers, 2))),  # what is left of the stream that each of them adds to
+        "norm": _numbers([1, 1, 1]),  # the normalization itself, its gain, and its bias
+        "activation": _numbers([1, 0, 0]),  # tanh GELU, exact GELU, nothing; they sum to 1
+        "lm_head": np.from_dlpack(model.lm_head.weight),  # [vocab, embd]
+    }
 
 
 def _numbers(values: Any) -> np.ndarray:
     return np.array(values, np.float32)
 
 
-def left_out(all_on: Switches, config: GPT2Config) -> dict[str, Switches]:
+def inputs(on: Switches, length: int) -> Switches:
+    """Return the inputs of the graph for sequences of ``length`` tokens."""
+    return on | {"wpe": on["wpe"][:length], "mask": on["mask"][:length, :length]}
+
+
+def left_out(on: Switches, config: GPT2Config) -> dict[str, Switches]:
     """Return switches that each lack one part, by the name of what is left out or put in its place."""
     numbers = np.random.default_rng(RANDOM_HEAD)
-    random_head = numbers.standard_normal(all_on.lm_head.shape) * all_on.lm_head.std()
+    random_head = numbers.standard_normal(on["lm_head"].shape) * on["lm_head"].std()
     return {
-        "positions: none": replace(all_on, wpe=0 * all_on.wpe),
-        "positions: everywhere the first": replace(all_on, places=0 * all_on.places),
-        "positions: backward": replace(all_on, places=all_on.places[::-1].copy()),
-        "normalization: gain 1": replace(all_on, norm=_numbers([1, 0, 1])),
-        "normalization: bias 0": replace(all_on, norm=_numbers([1, 1, 0])),
-        "normalization: none": replace(all_on, norm=_numbers([0, 1, 1])),
-        "activation: exact GELU": replace(all_on, activation=_numbers([0, 1, 0])),
-        "activation: none": replace(all_on, activation=_numbers([0, 0, 1])),
-        "attention: no scale": replace(all_on, scores=_numbers([math.sqrt(config.head_dim)])),
-        "attention: even weights": replace(all_on, scores=_numbers([0])),
-        "attention: no mask": replace(all_on, mask=0 * np.tril(all_on.mask)),
-        "attention: none": without_layer(all_on, slice(None), ATTENTION),
-        "feed-forward: none": without_layer(all_on, slice(None), FEED_FORWARD),
-        "residual: none": replace(all_on, stream=0 * all_on.stream),
-        "head: random": replace(all_on, lm_head=_numbers(random_head)),
+        "positions: none": on | {"wpe": 0 * on["wpe"]},
+        "positions: everywhere the first": on | {"wpe": np.repeat(on["wpe"][:1], config.n_positions, axis=0)},
+        "positions: backward": on | {"wpe": on["wpe"][::-1].copy()},
+        "normalization: gain 1": on | {"norm": _numbers([1, 0, 1])},
+        "normalization: bias 0": on | {"norm": _numbers([1, 1, 0])},
+        "normalization: none": on | {"norm": _numbers([0, 1, 1])},
+        "activation: exact GELU": on | {"activation": _numbers([0, 1, 0])},
+        "activation: none": on | {"activation": _numbers([0, 0, 1])},
+        "attention: no scale": on | {"scores": _numbers([math.sqrt(config.head_dim)])},
+        "attention: even weights": on | {"scores": _numbers([0])},
+        "attention: no mask": on | {"mask": 0 * np.tril(on["mask"])},
+        "attention: none": without_layer(on, slice(None), ATTENTION),
+        "feed-forward: none": without_layer(on, slice(None), FEED_FORWARD),
+        "residual: none": on | {"stream": 0 * on["stream"]},
+        "head: random": on | {"lm_head": _numbers(random_head)},
     }
 
 
-def without_head(all_on: Switches, layer: int, head: int) -> Switches:
+def without_head(on: Switches, layer: int, head: int) -> Switches:
     """Return the switches without one head; layers and heads count from 0."""
-    heads = all_on.heads.copy()
+    heads = on["heads"].copy()
     heads[layer, head] = 0
-    return replace(all_on, heads=heads)
+    return on | {"heads": heads}
 
 
-def without_layer(all_on: Switches, layer: int | slice, *halves: int) -> Switches:
+def without_layer(on: Switches, layer: int | slice, *halves: int) -> Switches:
     """Return the switches with one sublayer of a block, or both, writing nothing; of several blocks with a slice."""
-    sublayers = all_on.sublayers.copy()
+    sublayers = on["sublayers"].copy()
     sublayers[layer, halves] = 0
-    return replace(all_on, sublayers=sublayers)
+    return on | {"sublayers": sublayers}
 
 
 class SwitchedGPT2(Module[[Tensor, Mapping[str, Tensor]], Tensor]):
@@ -116,10 +102,10 @@ class SwitchedGPT2(Module[[Tensor, Mapping[str, Tensor]], Tensor]):
 
     def forward(
         self, input_ids: Tensor, on: Mapping[str, Tensor]
-    ) -> Tensor:  # [batch, seq], the inputs of Switches -> [batch, seq, vocab]
+    ) -> Tensor:  # [batch, seq], the switches -> [batch, seq, vocab]
         """Return the logarithm of each token's probability of coming next."""
         transformer = self.model.transformer
-        hidden_states = transformer.wte(input_ids) + on["wpe"] * transformer.wpe(on["places"])
+        hidden_states = transformer.wte(input_ids) + on["wpe"]
         for layer, block in enumerate(transformer.h):
             normalized = normalize(block.ln_1, hidden_states, on["norm"])
             written = gather(block.attn, normalized, on["mask"], on["scores"], on["heads"][layer])
@@ -131,13 +117,10 @@ class SwitchedGPT2(Module[[Tensor, Mapping[str, Tensor]], Tensor]):
 
     def compiled(self) -> Any:
         """Return the graph for the CPU, as a function of a tensor and a dictionary of tensors."""
-        ref = DeviceRef.from_device(CPU())
-        arrays = everything(self.model).inputs(self.model.config.n_positions)
-        shapes: dict[str, Any] = {name: array.shape for name, array in arrays.items()}
-        shapes |= {"places": ["seq"], "mask": ["seq", "seq"]}
-        types: Any = {
-            name: TensorType(DType.from_numpy(array.dtype), shapes[name], ref) for name, array in arrays.items()
-        }
+        ref, on = DeviceRef.from_device(CPU()), everything(self.model)
+        shapes: dict[str, Any] = {name: array.shape for name, array in on.items()}
+        shapes |= {"wpe": ["seq", self.model.config.n_embd], "mask": ["seq", "seq"]}
+        types: Any = {name: TensorType(DType.float32, shape, ref) for name, shape in shapes.items()}
         return self.compile(TensorType(DType.int64, ["batch", "seq"], ref), types)
 
 

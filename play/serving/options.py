@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checker.course.installed import needed_version
+from checker.course.installed import why_not_usable
 from checker.course.steps import QUANTIZATION
 from play.own_steps import use_mine
 
@@ -67,16 +67,12 @@ def check_version() -> None:
     Raises:
         CannotServe: another version is installed, or MAX without its server.
     """
-    version, needed = importlib.metadata.version("max"), needed_version()
-    if version != needed:
-        raise CannotServe(
-            f"play/serving is written for MAX {needed}, and {version} is installed; "
-            f"install max[serve]=={needed}, or bring play/serving up to date"
-        )
+    if why := why_not_usable():
+        raise CannotServe(why)
     try:
         importlib.metadata.version("fastapi")
     except importlib.metadata.PackageNotFoundError as error:
-        raise CannotServe(f"MAX's server is not installed; `./run serve` installs max[serve]=={needed}") from error
+        raise CannotServe("MAX's server is not installed; `./run serve` installs it") from error
 
 
 @functools.cache

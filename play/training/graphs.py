@@ -1,4 +1,4 @@
-"""The graphs of a training: gradients, the update, and probabilities, which share the weights' memory.
+"""The graphs of a training: gradients, the update, and the logits, which share the weights' memory.
 
 They are compiled once per size of the model, and not again when the weights change: weights are inputs that the update
 writes into.
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from max.driver import CPU
 from max.dtype import DType
-from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph import TensorType
@@ -33,15 +32,15 @@ Groups = dict[str, Weights]  # weights, means and squares, by the names of step 
 Batches = Iterable[tuple[np.ndarray, np.ndarray]]  # of inputs and targets, two times [batch, seq]
 
 
-class LogProbabilities(Module[..., Tensor]):
-    """The logarithms of the probabilities that a model gives each token, with its weights as inputs."""
+class Logits(Module[..., Tensor]):
+    """The logits of a model whose weights are inputs."""
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
 
     def forward(self, input_ids: Tensor, weights: Gradients) -> Tensor:  # [batch, seq] -> [batch, seq, vocab]
         """Run step 11's model with these weights."""
-        return F.logsoftmax(model_with(self.config, weights)(input_ids))
+        return model_with(self.config, weights)(input_ids)
 
 
 def config_of(plan: Plan, vocab: int) -> GPT2Config:
@@ -59,7 +58,7 @@ class Trainer:
     groups: dict[str, Shared]  # by the names of the state's fields
     accumulate: Callable[..., Any]
     update: Callable[..., Any]
-    compiled_probabilities: Callable[..., Any]
+    compiled_logits: Callable[..., Any]
 
     def __post_init__(self) -> None:
         self.state = TrainingState(**{name: tensors(group.arrays) for name, group in self.groups.items()})
@@ -80,18 +79,18 @@ class Trainer:
         """Return what a training goes on from, in the memory that the next step writes into."""
         return {name: self.groups[name].arrays for name in ("weights", "means", "squares")}
 
-    def log_probabilities(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, seq] -> [batch, seq, vocab]
-        """Run the model with the weights as they are now. For sampling, these are logits like any others."""
-        return np.from_dlpack(self.compiled_probabilities(tensor(input_ids), self.state.weights))
+    def logits(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, seq] -> [batch, seq, vocab]
+        """Run the model with the weights as they are now."""
+        return np.from_dlpack(self.compiled_logits(tensor(input_ids), self.state.weights))
 
     def loss(self, batches: Batches) -> tuple[float, int]:
         """Return the mean loss in nats over all targets that count, and how many they are."""
         nats, count = 0.0, 0
         for input_ids, targets in batches:
-            places = np.maximum(targets, 0)[..., None]
-            chosen = np.take_along_axis(self.log_probabilities(input_ids), places, axis=-1)[..., 0]
-            counts = targets != NOT_COUNTED
-            nats -= float(chosen[counts].sum(dtype=np.float64))
+            logits, counts = self.logits(input_ids), targets != NOT_COUNTED
+            chosen = np.take_along_axis(logits, np.maximum(targets, 0)[..., None], axis=-1)[..., 0]
+            losses = np.logaddexp.reduce(logits, axis=-1) - chosen  # [batch, seq]
+            nats += float(losses[counts].sum(dtype=np.float64))
             count += int(counts.sum())
         return nats / count, count
 
@@ -104,8 +103,8 @@ def compile_trainer(config: GPT2Config) -> Trainer:
     each, both = types(groups["weights"].arrays), types(groups["weights"].wholes)
     with compiling("step 20's Update (1 of 3)"):
         update = Update(AdamW(), MAX_NORM).compile(number, number, number, both, both, both, both)
-    with compiling("the model's probabilities (2 of 3)"):
-        probabilities = LogProbabilities(config).compile(ids, each)
+    with compiling("the model's logits (2 of 3)"):
+        logits = Logits(config).compile(ids, each)
     with compiling("step 20's Accumulate (3 of 3), which takes longest"):
         accumulate = Accumulate(config).compile(ids, ids, each, each)
     wholes = [tensors(group.wholes) for group in groups.values()]
@@ -113,4 +112,4 @@ def compile_trainer(config: GPT2Config) -> Trainer:
     def update_wholes(rate: Tensor, step: Tensor, count: Tensor, *by_name: Gradients) -> Any:
         return update(rate, step, count, *wholes)
 
-    return Trainer(config, groups, accumulate, update_wholes, probabilities)
+    return Trainer(config, groups, accumulate, update_wholes, logits)

@@ -183,5 +183,5 @@ class Session:
         """Return what the model writes now: the prompt and what follows it."""
         input_ids = encode(self.tokenizer, self.plan.prompt, self.trainer.config)
         settings, trainer = Settings(SAMPLE_TOKENS, seed=seed), self.trainer
-        text = stream_text(trainer.log_probabilities, self.tokenizer, input_ids, settings, self.plan.positions)
+        text = stream_text(trainer.logits, self.tokenizer, input_ids, settings, self.plan.positions)
         return self.plan.prompt + "".join(text)

@@ -18,9 +18,9 @@ from max.experimental.tensor import TensorType
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, listeners, prepare, tensor
 from checker.session.printer import telling_of_compiling
-from play.ablation.held_out import chapters
 from play.ablation.measuring import NOT_COUNTED, STRIDE, Text, read
 from play.tokens import load_tokenizer
+from play.training.texts import moby_dick_corpus
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import Weights, convert_checkpoint, read_checkpoint, read_config
 from solutions.solution_22 import BYTES, MULTIPLIED, Stored, model_of, numbers_of, quantize_weights
@@ -85,7 +85,7 @@ def bits_per_byte(folder: Path, texts: list[str]) -> float:
 def evaluate(folder: Path = SMALL_MODEL, texts: list[str] | None = None) -> Iterator[Row]:
     """Measure every format on the held-out chapters, or on other texts; megabytes are those of all stored weights."""
     config, weights = read_config(folder), convert_checkpoint(read_checkpoint(folder))
-    text, right = read(texts or list(chapters().values()), load_tokenizer(folder), config, STRIDE), None
+    text, right = read(texts or moby_dick_corpus().test, load_tokenizer(folder), config, STRIDE), None
     for format, product, stored, multiplied in ways(weights):
         with compiling(f"the model with weights in {format}"):
             logits = logits_of(config, multiplied)

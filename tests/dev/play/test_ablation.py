@@ -1,6 +1,7 @@
 """Ablations: what is switched off is off, nothing else is, and the figures are those of Hugging Face's model."""
 
 import copy
+import functools
 import json
 
 import numpy as np
@@ -27,21 +28,6 @@ def model():
 
 
 @pytest.fixture(scope="module")
-def run(model):
-    """The logarithms of probabilities with switches, without a compiler."""
-    from checker.max_adapter.runtime import lazily, tensor
-    from play.ablation.switches import SwitchedGPT2
-
-    def log_probabilities(switches):
-        inputs = {name: tensor(array) for name, array in switches.inputs(LENGTH).items()}
-        with lazily():
-            output = SwitchedGPT2(model)(tensor(IDS), inputs)
-        return np.from_dlpack(output)
-
-    return log_probabilities
-
-
-@pytest.fixture(scope="module")
 def switched(model):
     """Every set of switches by its name."""
     from play.ablation import switches
@@ -57,101 +43,84 @@ def switched(model):
 
 @pytest.fixture(scope="module")
 def theirs():
-    """Hugging Face's model, which a function may spoil: the logarithms of its probabilities."""
+    """Hugging Face's model, which may be spoiled: the logarithms of its probabilities."""
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    original = transformers.GPT2LMHeadModel.from_pretrained(
-        SMALL_MODEL, dtype="float32", attn_implementation="eager"
-    ).eval()
+    original = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL, attn_implementation="eager").float().eval()
 
-    def log_probabilities(spoil):
+    def log_probabilities(name):
         model = copy.deepcopy(original)
-        model.torch = torch
         with torch.no_grad():
-            inputs = spoil(model)
-            logits = model(torch.tensor(IDS), **(inputs if isinstance(inputs, dict) else {})).logits
+            inputs = spoil(model, name, torch) or {}
+            logits = model(torch.tensor(IDS), **inputs).logits
         return torch.log_softmax(logits.double(), dim=-1).numpy()
 
     return log_probabilities
 
 
-# ---------------------------------------------------------------- the same, done to Hugging Face's model
+def spoil(model, name, torch):
+    """Do to Hugging Face's model what switches do; return inputs that it needs besides."""
+    wpe, blocks = model.transformer.wpe.weight, model.transformer.h
+    norms = [module for name, module in model.named_modules() if "ln_" in name]
+    match name:
+        case "positions: backward":
+            wpe.copy_(wpe.flip(0))
+        case "normalization: gain 1":
+            [norm.weight.fill_(1) for norm in norms]
+        case "normalization: bias 0":
+            [norm.bias.zero_() for norm in norms]
+        case "normalization: none":
+            [setattr(norm, "forward", lambda x: x) for norm in norms]
+        case "activation: exact GELU":
+            [setattr(block.mlp.act, "forward", torch.nn.functional.gelu) for block in blocks]
+        case "activation: none":
+            [setattr(block.mlp.act, "forward", lambda x: x) for block in blocks]
+        case "attention: no scale":
+            [each[..., : each.shape[-1] // 3].mul_(8) for block in blocks for each in block.attn.c_attn.parameters()]
+        case "attention: no mask":
+            return {"attention_mask": torch.zeros(len(IDS), 1, LENGTH, LENGTH)}
+        case "attention: none":
+            [each.zero_() for block in blocks for each in block.attn.c_proj.parameters()]
+        case "residual: none":
+            [setattr(block, "forward", functools.partial(without_residual, block)) for block in blocks]
+        case "a head":
+            width = model.config.n_embd // model.config.n_head
+            blocks[LAYER].attn.c_proj.weight[HEAD * width : (HEAD + 1) * width] = 0  # Conv1D: [in, out]
+        case "a layer":
+            del blocks[LAYER]
 
 
-def blocks(change):
-    return lambda model: [change(block) for block in model.transformer.h]
+def without_residual(block, x, past, mask, *_, **more):
+    return block.mlp(block.ln_2(block.attn(block.ln_1(x), attention_mask=mask)[0]))
 
 
-def silent(sublayer):
-    return blocks(lambda block: [each.zero_() for each in getattr(block, sublayer).c_proj.parameters()])
-
-
-def norms(change):
-    return lambda model: [change(module) for name, module in model.named_modules() if "ln_" in name]
-
-
-def activation(function):
-    return blocks(lambda block: setattr(block.mlp.act, "forward", function))
-
-
-def scale(factor):
-    return blocks(
-        lambda block: [each[..., : each.shape[-1] // 3].mul_(factor) for each in block.attn.c_attn.parameters()]
-    )
-
-
-def without_residual(block):
-    def forward(x, past, mask, *_, **more):
-        return block.mlp(block.ln_2(block.attn(block.ln_1(x), attention_mask=mask)[0]))
-
-    block.forward = forward
-
-
-def without_head(model):
-    width = model.config.n_embd // model.config.n_head
-    model.transformer.h[LAYER].attn.c_proj.weight[HEAD * width : (HEAD + 1) * width] = 0  # Conv1D: [in, out]
-
-
-def wpe(change):
-    return lambda model: model.transformer.wpe.weight.copy_(change(model.transformer.wpe.weight))
-
-
-SPOIL = {
-    "nothing": lambda model: None,
-    "positions: none": wpe(lambda weight: 0 * weight),
-    "positions: everywhere the first": wpe(lambda weight: weight[:1].clone()),
-    "positions: backward": wpe(lambda weight: weight.flip(0)),
-    "normalization: gain 1": norms(lambda norm: norm.weight.fill_(1)),
-    "normalization: bias 0": norms(lambda norm: norm.bias.zero_()),
-    "normalization: none": norms(lambda norm: setattr(norm, "forward", lambda x: x)),
-    "activation: exact GELU": lambda model: activation(model.torch.nn.functional.gelu)(model),
-    "activation: none": activation(lambda x: x),
-    "attention: no scale": scale(8.0),
-    "attention: even weights": scale(0),
-    "attention: no mask": lambda model: {"attention_mask": model.torch.zeros(len(IDS), 1, LENGTH, LENGTH)},
-    "attention: none": silent("attn"),
-    "feed-forward: none": silent("mlp"),
-    "residual: none": blocks(without_residual),
-    "a head": without_head,
-    "a layer": lambda model: model.transformer.h.__delitem__(LAYER),
-}
-
-
-@pytest.mark.parametrize("name", SPOIL)
-def test_what_is_left_out_is_left_out_as_of_hugging_faces_model(name, switched, run, theirs):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nothing", "positions: backward", "normalization: gain 1", "normalization: bias 0", "normalization: none",
+        "activation: exact GELU", "activation: none", "attention: no scale", "attention: no mask", "attention: none",
+        "residual: none", "a head", "a layer",
+    ],
+)  # fmt: skip
+def test_what_is_left_out_is_left_out_as_of_hugging_faces_model(name, model, switched, theirs):
     """Without normalization, numbers grow from layer to layer, and so does their rounding."""
-    expected = theirs(SPOIL[name])
+    from checker.max_adapter.runtime import lazily, tensor
+    from play.ablation.switches import SwitchedGPT2, inputs
+
+    on, expected = inputs(switched[name], LENGTH), theirs(name)
+    with lazily():
+        ours = SwitchedGPT2(model)(tensor(IDS), {name: tensor(array) for name, array in on.items()})
     relative = 5e-4 if name == "normalization: none" else 5e-5
-    np.testing.assert_allclose(run(switched[name]), expected, atol=5e-5, rtol=relative)
+    np.testing.assert_allclose(np.from_dlpack(ours), expected, atol=5e-5, rtol=relative)
     if name != "nothing":
-        assert np.abs(expected - theirs(SPOIL["nothing"])).max() > (1e-5 if "exact" in name else 0.01)
+        assert np.abs(expected - theirs("nothing")).max() > (1e-5 if "exact" in name else 0.01)
 
 
-def test_a_random_head_has_the_size_of_the_tied_one_and_every_part_is_tried_here(switched):
-    head, tied = switched["head: random"].lm_head, switched["nothing"].lm_head
+def test_a_random_head_has_the_size_of_the_tied_one_and_every_part_has_its_figure(switched):
+    head, tied = switched["head: random"]["lm_head"], switched["nothing"]["lm_head"]
     assert head.shape == tied.shape
     assert head.std() == pytest.approx(tied.std(), rel=0.01)
     assert abs(np.corrcoef(head.ravel(), tied.ravel())[0, 1]) < 0.02
-    assert {*SPOIL, "head: random"} == {*switched} == {*RECORDED["parts"], "nothing", "a head", "a layer"}
+    assert {*switched} == {*RECORDED["parts"], "nothing", "a head", "a layer"}
 
 
 @pytest.mark.parametrize("stride", [1, 3, 7])
@@ -189,10 +158,7 @@ def test_the_command_prints_what_it_writes_and_the_recorded_figures_are_those_of
     assert RECORDED["nothing"] == pytest.approx(EVALUATION["test bits per byte"]["this model"], abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [("--stride=0", "stride = 0 is impossible; give 1 to n_positions = 512"), ("--mine", "are not written yet: s01")],
-)
-def test_what_cannot_be_measured_is_said(course, option, message):
-    done = course.python("-m", "cli", "ablate", option)
-    assert (done.returncode, message in done.stderr, "Traceback" in done.stderr) == (2, True, False)
+def test_what_cannot_be_measured_is_said(course):
+    done = course.python("-m", "cli", "ablate", "--stride=0")
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "stride = 0 is impossible; give 1 to n_positions = 512" in done.stderr

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from checker.course.paths import SMALL_MODEL
-from play.ablation.held_out import chapters
+from play.training.texts import TEST
 
 FIGURES: dict[str, Any] = json.loads((SMALL_MODEL / "ablations.json").read_text())
 
 #: The numbers of the chapters that the model reads.
-CHAPTERS = tuple(chapters())
+CHAPTERS = tuple(TEST)
 
 #: Bits per byte with nothing left out.
 nothing: float = FIGURES["nothing"]

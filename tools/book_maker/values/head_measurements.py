@@ -12,10 +12,10 @@ import numpy as np
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import listeners, prepare
 from checker.session.printer import telling_of_compiling
-from play.ablation.held_out import chapters
 from play.attention_weights import attention_of
 from play.pictures import visible
 from play.tokens import encode, load_tokenizer, token_texts
+from play.training.texts import moby_dick
 from solutions.solution_13 import load_pretrained
 
 CHAPTER = 30
@@ -66,7 +66,7 @@ def read(text: str, window: int | None = None) -> Reading:
 @cache
 def passage() -> Reading:
     """Return the passage that everything is measured on."""
-    return read(chapters()[CHAPTER], WINDOW)
+    return read(moby_dick()[CHAPTER], WINDOW)
 
 
 @cache

@@ -8,7 +8,7 @@ import numpy as np
 
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import lazily, prepare, tensor
-from play.ablation.held_out import chapters
+from play.training.texts import moby_dick
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_13 import load_pretrained
 from solutions.warmup_08 import softmax_cross_entropy
@@ -24,7 +24,7 @@ def position_costs() -> Mapping[str, float]:
 
     prepare()
     model = load_pretrained(SMALL_MODEL)
-    ids = encode(load_tokenizer(SMALL_MODEL), chapters()[CHAPTER], model.config)[0]
+    ids = encode(load_tokenizer(SMALL_MODEL), moby_dick()[CHAPTER], model.config)[0]
     windows = ids[: len(ids) // WINDOW * WINDOW].reshape(-1, WINDOW)
     places = np.arange(WINDOW)
     variants = {
