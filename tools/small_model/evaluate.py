@@ -6,7 +6,8 @@ All three predict the same bytes. Fewer bits are better; plain text is 8 bits pe
 from __future__ import annotations
 
 import lzma
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,20 +27,11 @@ def size(chapters: list[str]) -> int:
     return sum(len(chapter.encode()) for chapter in chapters)
 
 
-def grams(chapters: list[str], order: int) -> np.ndarray:
-    """Return every run of ``order`` bytes that ends in a byte of ``chapters``, each packed into one uint64: [bytes]."""
-    packed = []
+def grams(chapters: list[str], order: int) -> Iterator[bytes]:
+    """Yield for each byte of ``chapters`` the run of ``order`` bytes that ends in it; zeros precede a chapter."""
     for chapter in chapters:
-        data = np.frombuffer(bytes(order - 1) + chapter.encode(), np.uint8)
-        windows = np.lib.stride_tricks.sliding_window_view(data, order).astype(np.uint64)
-        packed.append((windows << np.arange(8 * (order - 1), -1, -8, dtype=np.uint64)).sum(axis=1, dtype=np.uint64))
-    return np.concatenate(packed)
-
-
-def look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the ``values`` of the ``wanted`` among the sorted ``keys``, and 0 for those that are missing."""
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, values[at], 0)
+        data = bytes(order - 1) + chapter.encode()
+        yield from (data[at : at + order] for at in range(len(data) - order + 1))
 
 
 class NGram:
@@ -54,9 +46,10 @@ class NGram:
     def __init__(self, order: int, corpus: Corpus):
         self.tables = []
         for n in range(1, order + 1):
-            keys, counts = np.unique(grams(corpus.train, n), return_counts=True)
-            contexts, first, kinds = np.unique(keys >> np.uint64(8), return_index=True, return_counts=True)
-            self.tables.append((keys, counts, contexts, np.add.reduceat(counts, first), kinds))
+            counts, totals = Counter(grams(corpus.train, n)), Counter[bytes]()
+            for gram, count in counts.items():
+                totals[gram[:-1]] += count
+            self.tables.append((counts, totals, Counter(gram[:-1] for gram in counts)))
         self.discounts = [0.5] * order
         seen = self.counts(corpus.dev)
         for _ in range(2):  # one discount at a time; a second round changes little
@@ -64,22 +57,19 @@ class NGram:
                 bits = {d: self.bits_of(seen, [*self.discounts[:n], d, *self.discounts[n + 1 :]]) for d in DISCOUNTS}
                 self.discounts[n] = float(min(bits, key=bits.__getitem__))
 
-    def counts(self, chapters: list[str]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return c, C and D, each [bytes], for each order and for each byte of ``chapters``."""
-        seen = []
-        for n, (keys, counts, contexts, totals, kinds) in enumerate(self.tables, start=1):
-            wanted = grams(chapters, n)
-            context = wanted >> np.uint64(8)
-            seen.append(
-                (look_up(keys, counts, wanted), look_up(contexts, totals, context), look_up(contexts, kinds, context))
-            )
-        return seen
+    def counts(self, chapters: list[str]) -> list[np.ndarray]:
+        """Return c, C and D for each order and for each byte of ``chapters``: [bytes, 3]."""
+        return [
+            np.array([(counts[gram], totals[gram[:-1]], kinds[gram[:-1]]) for gram in grams(chapters, n)])
+            for n, (counts, totals, kinds) in enumerate(self.tables, start=1)
+        ]
 
     @staticmethod
-    def bits_of(seen: list[tuple[np.ndarray, np.ndarray, np.ndarray]], discounts: list[float]) -> float:
+    def bits_of(seen: list[np.ndarray], discounts: list[float]) -> float:
         """Return bits per byte, from the counts at each byte."""
-        p = np.full(len(seen[0][0]), 1 / 256)
-        for (count, total, kinds), discount in zip(seen, discounts, strict=True):
+        p = np.full(len(seen[0]), 1 / 256)
+        for counts, discount in zip(seen, discounts, strict=True):
+            count, total, kinds = counts.T
             known = total > 0
             safe = np.where(known, total, 1)
             p = np.where(known, np.maximum(count - discount, 0) / safe + discount * kinds / safe * p, p)

@@ -4,7 +4,6 @@ import importlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -16,7 +15,6 @@ import pytest
 
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
-from tools import lock
 
 MANIFEST = tomllib.loads((ROOT / "pixi.toml").read_text())
 TASKS = MANIFEST["tasks"]
@@ -78,24 +76,6 @@ def test_every_environment_is_locked_at_the_versions_of_pyproject():
         assert {re.sub(r"\[.*?\]", "", pin) for pin in pins} <= {*locked[name]}, name
     used = {task.get("default-environment", "default") for task in TASKS.values()}
     assert used <= MANIFEST["environments"].keys() <= {"default", *EXTRAS}
-
-
-def test_lock_exports_each_extra_and_group_without_what_one_kind_of_gpu_needs(monkeypatch, tmp_path):
-    def uv(folder, command):
-        (folder / "uv.lock").write_text('[[package]]\nname = "numpy"\n[[package]]\nname = "nvidia-nccl-cu12"\n')
-        return " ".join(option for option in command if "prune" in option or "extra" in option or "group" in option)
-
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    (tmp_path / "requirements").mkdir()
-    monkeypatch.setattr(lock, "ROOT", tmp_path)
-    monkeypatch.setattr(lock, "uv", uv)
-    monkeypatch.setattr(shutil, "which", lambda name: name)
-    assert lock.write_requirements() == 0
-    written = {path.stem: path.read_text().splitlines() for path in (tmp_path / "requirements").iterdir()}
-    options = {name: f" --extra={name}" for name in EXTRAS} | {"learn": ""}
-    options |= {name: f" --only-group={name}" for name in STATED["dependency-groups"]}
-    head = "# Made by `./run lock` from pyproject.toml."
-    assert written == {name: [head, f"--prune=nvidia-nccl-cu12{option}"] for name, option in options.items()}
 
 
 def test_run_lists_the_tasks_alone_and_for_an_unknown_one():
