@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.course.attempts import edited, load_attempts
-from checker.course.blanks import TODO, blanks_of
+from checker.course.blanks import blanks_of, skeleton
 from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
@@ -59,15 +59,7 @@ class Course:
         blanks = [blank.label for blank in blanks_of(name)]
         if unknown := [label for label in labels if label not in blanks]:
             raise ValueError(f"step {step} has no blank {unknown[0]!r}; it has {', '.join(blanks)}")
-        solution, source = name.solution_file.read_text(), expected(name)
-        for blank in blanks_of(name):
-            if blank.label in labels:
-                lines = solution.splitlines(keepends=True)
-                todo = lines[blank.first - 1].replace("# ", TODO, 1)
-                indent = todo[: -len(todo.lstrip())]
-                body = "".join(lines[blank.first - 1 : blank.last])
-                source = source.replace(f"{todo}{indent}{name.language.stop}\n", body)
-        self.write(step, source)
+        self.write(step, skeleton(name.solution_file.read_text(), name.language, labels))
 
     def spoil(self, step: str, beginning: str, kind: str = "mistakes") -> None:
         """Make the mistake whose sentence starts with ``beginning``, or write with the habit that is called so.
@@ -122,31 +114,32 @@ class Course:
             shutil.copy(path, venv / f"installed-{path.name}")
 
 
-ORDER = re.compile(r"(\S+)\s+(untouched|solved|mistake|habit|fill)(?::\s*(.+))?", re.DOTALL)
+NEXT = re.compile(r";\s*(?=\S+ (?:untouched|solved|mistake:|habit:|fill:))")  # a sentence may have semicolons, too
 
 
 def prepare(course: Course, order: str) -> None:
     """Set the learner's files as the book instructs: ``07 solved; 04 fill: __init__, forward``.
 
     A part is a step and then ``untouched``, ``solved``, ``mistake: BEGINNING``, ``habit: NAME`` or
-    ``fill: BLANK, BLANK``.
-    All other files are untouched.
+    ``fill: BLANK, BLANK``. All other files are untouched.
 
     Raises:
         ValueError: the instruction cannot be read, or names something that does not exist.
     """
     course.reset()
-    for part in re.split(r";\s*(?=\S+\s+(?:untouched|solved|mistake:|habit:|fill:))", order.strip()):
-        match = ORDER.fullmatch(part.strip())
-        if not match or (match[2] in ("untouched", "solved")) is bool(match[3]):
-            raise ValueError(
-                f"{part!r} is not an instruction for a learner's file; write `07 untouched`, `07 solved`, "
-                "`07 mistake: BEGINNING OF THE SENTENCE`, `07 habit: NAME` or `07 fill: BLANK, BLANK`"
-            )
-        step, state, words = match[1], match[2], " ".join((match[3] or "").split())
-        if state == "solved":
-            course.write(step)
-        elif state == "fill":
-            course.fill(step, *words.split(", "))
-        elif state in ("mistake", "habit"):
-            course.spoil(step, words, f"{state}s")
+    for part in NEXT.split(" ".join(order.split())):
+        step, _, state = part.partition(" ")
+        match state.partition(": "):
+            case "untouched", "", "":
+                pass
+            case "solved", "", "":
+                course.write(step)
+            case "fill", _, words if words:
+                course.fill(step, *words.split(", "))
+            case "mistake" | "habit" as kind, _, words if words:
+                course.spoil(step, words, f"{kind}s")
+            case _:
+                raise ValueError(
+                    f"{part!r} is not an instruction for a learner's file; write `07 untouched`, `07 solved`, "
+                    "`07 mistake: BEGINNING OF THE SENTENCE`, `07 habit: NAME` or `07 fill: BLANK, BLANK`"
+                )

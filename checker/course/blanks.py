@@ -12,6 +12,7 @@ solution.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from checker.course.languages import Language
@@ -79,10 +80,10 @@ def find_blanks(solution: str, language: Language = PYTHON) -> list[Blank]:
     return blanks
 
 
-def skeleton(solution: str, language: Language = PYTHON) -> str:
-    """Return the learner's file: the solution with every blank still to write."""
+def skeleton(solution: str, language: Language = PYTHON, written: Collection[str] = ()) -> str:
+    """Return the learner's file: the solution with every blank still to write, but for those ``written``, by label."""
     lines = solution.splitlines()
-    for blank in reversed(find_blanks(solution, language)):
+    for blank in reversed([each for each in find_blanks(solution, language) if each.label not in written]):
         indent = lines[blank.first - 1][: -len(lines[blank.first - 1].lstrip())]
         todo = [f"{indent}{TODO}{blank.words}", f"{indent}{language.stop}"]
         lines[blank.first - 1 : blank.last] = todo

@@ -125,9 +125,9 @@ def table(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join([head, "|" + "|".join(column.rule for column in shown) + "|", *body])
 
 
-def by_processor(results: Result, tables: Callable[[Result], Iterable[str]]) -> str:
-    """Return the tables of all processors below one another, each after the processor and the day."""
-    shown = ((name, result["date"], made) for name, result in results.items() for made in tables(result))
+def by_processor(results: Result, tables: Callable[..., Iterable[str]], *part: str) -> str:
+    """Return the tables of all processors, of one part if there are several, each after the processor and the day."""
+    shown = ((name, result["date"], made) for name, result in results.items() for made in tables(result, *part))
     return "\n\n".join(f"**{name}**, {date}\n\n{made}" for name, date, made in shown)
 
 

@@ -117,18 +117,14 @@ COLUMNS = {
 }
 
 
-def by_processor(results: Result, part: str) -> str:
-    """Return the tables of one part, those of all processors below one another."""
-
-    def tables(result: Result) -> list[str]:
-        return [table(COLUMNS[part], result["parts"][part])] if part in result["parts"] else []
-
-    return harness.by_processor(results, tables)
+def tables(result: Result, part: str) -> list[str]:
+    """Return the table of one part, if it was measured."""
+    return [table(COLUMNS[part], result["parts"][part])] if part in result["parts"] else []
 
 
 def as_markdown(results: Result) -> str:
     """Return the tables of all parts."""
-    return "\n\n".join(filter(None, (by_processor(results, part) for part in PARTS)))
+    return "\n\n".join(filter(None, (harness.by_processor(results, tables, part) for part in PARTS)))
 
 
 def run(only: Sequence[str], quick: bool, rounds: int, out: Path | None) -> None:

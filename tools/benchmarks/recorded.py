@@ -5,7 +5,6 @@ A file says on which day and on which processor it was measured, and which tag o
 
 from __future__ import annotations
 
-from tools.benchmarks import harness
 from tools.benchmarks.harness import Result
 
 
@@ -24,13 +23,9 @@ def table(figures: Result, name: str) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (made["head"], made["rule"], *made["rows"]))
 
 
-def by_processor(results: Result, name: str) -> str:
-    """Return a table of several processors, below one another."""
-
-    def tables(result: Result) -> list[str]:
-        return [table(result["recorded"], name)] if name in result["recorded"]["tables"] else []
-
-    return harness.by_processor(results, tables)
+def tables(result: Result, name: str) -> list[str]:
+    """Return a recorded table of a processor, if it has one of that name."""
+    return [table(result["recorded"], name)] if name in result["recorded"]["tables"] else []
 
 
 def least_share(results: Result) -> float:

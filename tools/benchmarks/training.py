@@ -72,13 +72,9 @@ def measure(compare: Comparison, size: Size) -> Row:
     return row
 
 
-def by_processor(results: Result) -> str:
-    """Return the tables of all processors below one another."""
-
-    def tables(result: Result) -> list[str]:
-        return [table(COLUMNS, [row for name in SIZES for row in result["parts"].get(name, [])])]
-
-    return harness.by_processor(results, tables)
+def tables(result: Result) -> list[str]:
+    """Return the one table, with a row for each size that was measured."""
+    return [table(COLUMNS, [row for name in SIZES for row in result["parts"].get(name, [])])]
 
 
 def run(only: Sequence[str], rounds: int, out: Path | None) -> None:
@@ -95,4 +91,4 @@ def run(only: Sequence[str], rounds: int, out: Path | None) -> None:
             result["parts"][name] = [measure(compare, size)]
             result["failed"] |= {f"{size.name}, {title},": why for title, why in compare.failed.items()}
             result["versions"] = compare.versions
-    harness.finish_on_this_processor(by_processor, result, out)
+    harness.finish_on_this_processor(lambda results: harness.by_processor(results, tables), result, out)

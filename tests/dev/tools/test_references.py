@@ -1,7 +1,6 @@
 """The recorded numbers are what Hugging Face computes now."""
 
 import importlib.util
-import re
 import sys
 import unicodedata
 
@@ -40,22 +39,6 @@ def test_recording_again_gives_the_same_numbers(name):
         else:
             np.testing.assert_allclose(recorded[key], array, rtol=0, atol=SAME)
     assert SAME <= TOLERANCE
-
-
-#: A training's gains begin at 1, its biases and averages at 0.
-OF_A_TRAINING = re.compile(r"(block_)?(weights|sums|means|squares)_\d")
-
-
-def test_nothing_recorded_is_one_or_zero():
-    for name in record.RECORDERS:
-        for key, array in Reference(Step(name).reference_file).items():
-            if (
-                array.size > 1
-                and array.dtype == np.float32
-                and not key.endswith(("losses", "gradient", "attention_weights", "padded_output", "_numbers"))
-                and not OF_A_TRAINING.match(key)
-            ):
-                assert not np.isin(array, [0, 1, -1]).any(), f"{name}: {key}"
 
 
 def cut(text):

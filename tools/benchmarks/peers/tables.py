@@ -65,11 +65,6 @@ def _table(result: Result, name: str, rows: Sequence[Row], batch: int) -> str:
     return table(columns, [line for line in lines.values() if len(line) > 1])
 
 
-def by_processor(results: Result, part: str) -> str:
-    """Return the tables of one part, those of all processors below one another."""
-    return harness.by_processor(results, lambda result: tables(result, part))
-
-
 def who_is_compared() -> str:
     """Return the table of all ways: what each multiplies, what its cache keeps, and what it computes logits for."""
     columns = [Column("library", "title"), Column("weights", "weights"), Column("multiplied by numbers in", "inputs")]
@@ -92,5 +87,5 @@ def versions(results: Result) -> str:
 
 def as_markdown(results: Result) -> str:
     """Return all tables, and what was not timed."""
-    parts = [by_processor(results, part) for part in PARTS]
+    parts = [harness.by_processor(results, tables, part) for part in PARTS]
     return "\n\n".join([where_it_ran(results), *filter(None, parts), harness.not_timed(results)])
