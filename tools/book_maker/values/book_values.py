@@ -59,12 +59,13 @@ loop = _json(f"{FIGURES}/loop.json")
 
 #: What is no longer measured: each step's check, and step 21's with a new text; one fused projection; this course's
 #: model beside Hugging Face's; a block of GPT-2 small beside those of newer models; the first steps of the model in the
-#: box once more in PyTorch; and a check made the obvious way.
+#: box once more in PyTorch; what that model wrote, and the one before it; and a check made the obvious way.
 steps = _json(f"{FIGURES}/steps.json")
 projections = _json(f"{FIGURES}/projections.json")
 speed = _json(f"{FIGURES}/speed.json")
 modern_speed = _json(f"{FIGURES}/modern.json")
 followed = _json(f"{FIGURES}/follow.json")
+writing = _json(f"{FIGURES}/writing.json")
 naive = _json(f"{FIGURES}/naive.json")
 
 #: This course's model beside what a user would pick instead, by processor (``./run bench``).

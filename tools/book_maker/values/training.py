@@ -3,11 +3,10 @@
 import json
 import math
 import re
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from checker.course.paths import ROOT, SMALL_MODEL
+from checker.course.paths import ROOT
 from play.training.curve import as_points
 from play.training.plan import History, Plan
 from solutions.solution_01 import GPT2Config
@@ -70,36 +69,3 @@ def _quoted(text: str) -> str:
     """Return a text as a quotation that contains no markup."""
     lines = re.sub(r"([\\`*_<>#|\[\]{}$~])", r"\\\1", text).splitlines()
     return "\n".join(f"> {line}".rstrip() for line in lines)
-
-
-# ---------------------------------------------------------------- the model in the box
-
-#: What it wrote after a few beginnings, and where that, and its figures, are from.
-writing_origin = {"date": "2026-11-23", "tag": "weight-before"}
-writing: list[dict[str, Any]] = json.loads((SMALL_MODEL / "writing.json").read_text())
-
-#: The same of the model that was in the box before, and how well that predicted.
-before: dict[str, Any] = json.loads((SMALL_MODEL / "before.json").read_text())
-bits_before: float = before["test bits per byte"]
-
-#: The figures of a text, and how they are shown.
-FIGURES: dict[str, Callable[[Any], object]] = {
-    "words": str,
-    "invented": len,
-    "repeated": "{:.0%}".format,
-    "longest copy": len,
-}
-
-
-def written() -> str:
-    """Return what the model in the box wrote after each beginning."""
-    return "\n\n".join(_quoted(f"{text['beginning']}{text['text']} …") for text in writing)
-
-
-def writing_table() -> str:
-    """Return the figures of these texts, each after that of the model before, as the rows of a table."""
-    lines = ["| after | words | invented | repeated runs | longest copy |", "|---|--:|--:|--:|--:|"]
-    for old, new in zip(before["writing"], writing, strict=True):
-        cells = [new["beginning"], *(f"{show(old[name])} → {show(new[name])}" for name, show in FIGURES.items())]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
