@@ -4,11 +4,17 @@ import ast
 from pathlib import Path
 
 import numpy as np
+from max.experimental import functional as F
 
+from checker.course.paths import SMALL_MODEL
 from checker.course.steps import all_steps
+from checker.max_adapter.runtime import listeners, prepare, tensor
+from checker.session.printer import telling_of_compiling
+from play.tokens import load_tokenizer
 from solutions.solution_01 import GPT2Config
+from solutions.solution_12 import next_token_probabilities
+from solutions.solution_13 import load_pretrained
 from tools.book_maker.drawing.svg import Box, Drawing
-from tools.book_maker.figures.step_12 import PROMPT, likeliest
 
 WIDTH = 140
 NOTE = WIDTH + 44
@@ -16,6 +22,7 @@ NOTE = WIDTH + 44
 #: A step has the color of what it builds.
 COLORS = {"s04": "key", "s05": "accent", "s06": "accent", "s07": "query", "s11": "value"}
 TILE, COLUMNS = 46, 5
+PROMPT = "Call me"
 
 
 def cover(draw: Drawing) -> None:
@@ -24,7 +31,7 @@ def cover(draw: Drawing) -> None:
     wide, top = COLUMNS * TILE, 168
     middle, floor = wide / 2, top + 30 + -(-len(steps) // COLUMNS) * TILE
     draw.text(middle, 12, "how likely each token is next", kind="muted")
-    draw.bars(-30, 26, wide + 70, [(repr(token), share) for token, share in likeliest(4)], labels=70)
+    draw.bars(-30, 26, wide + 70, [(repr(token), share) for token, share in _likeliest(4)], labels=70)
     draw.arrow((middle, top), (middle, top - 28))
     draw.box(-10, top, wide + 20, floor - top + 10, kind="muted", dashed=True, round=9)
     draw.text(middle, top + 16, "the files that you write", kind="muted")
@@ -33,6 +40,18 @@ def cover(draw: Drawing) -> None:
         draw.box(x, y, TILE - 6, TILE - 6, step.number, COLORS.get(step.task, "plain"), mono=True)
     prompt = draw.box(middle - 50, floor + 40, 100, 36, PROMPT, "accent")
     draw.arrow(prompt.top, (middle, floor + 12))
+
+
+def _likeliest(count: int) -> list[tuple[str, float]]:
+    """Return the tokens that the small model finds likeliest after the prompt, with their probabilities."""
+    prepare()
+    tokenizer = load_tokenizer(SMALL_MODEL)
+    with F.lazy():
+        output = load_pretrained(SMALL_MODEL)(tensor(np.array([tokenizer.encode(PROMPT).ids])))
+    with telling_of_compiling(listeners):
+        logits = np.from_dlpack(output)[0, -1]
+    probabilities = next_token_probabilities(logits[None])[0]
+    return [(tokenizer.decode([int(token)]), float(probabilities[token])) for token in logits.argsort()[::-1][:count]]
 
 
 def model(draw: Drawing) -> None:

@@ -1,11 +1,10 @@
-"""The figures of step 15: a ragged batch, the pages of its cache, and what the server was measured to do."""
+"""The figures of step 15: a ragged batch, and the pages of its cache."""
 
 from itertools import pairwise
 
 import numpy as np
 
 from tools.book_maker.drawing.svg import Drawing
-from tools.book_maker.values.book_values import serving
 
 NAMES = "ABC"
 KINDS = ("query", "key", "value")  # one color a request
@@ -53,17 +52,3 @@ def pages(draw: Drawing) -> None:
                 words[place - first], kinds[place - first] = f"{NAMES[request]}{place}", KINDS[request]
         drawn = draw.matrix(pool + page % 4 * 88, page // 4 * 66, [words], cell=CELL, kind=[kinds])
         draw.brace(drawn.x, drawn.y + HIGH + 3, drawn.width, f"page {page}")
-
-
-def throughput(draw: Drawing) -> None:
-    """The more clients ask at once, the more tokens a second there are; beside each server the number of clients."""
-    y = 0.0
-    for model, servers in serving["tokens a second"].items():
-        largest = max(rate for rates in servers.values() for rate in rates.values())
-        draw.text(4, y + 14, f"{model}: tokens a second", "start", bold=True)
-        y += 28
-        for kind, (server, rates) in zip(KINDS, servers.items(), strict=True):
-            rows = [(f"{server}, {count}", rate) for count, rate in rates.items()]
-            draw.bars(0, y, 630, rows, spec=".0f", kind=kind, labels=270, limit=largest, row=22)
-            y += 22 * len(rows) + 6
-        y += 8

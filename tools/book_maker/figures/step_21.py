@@ -1,14 +1,9 @@
-"""Figures of step 21: tiles and the diagonal, an online softmax on paper, a register tile, a roofline."""
+"""Figures of step 21: tiles and the diagonal, a register tile, a roofline."""
 
 from typing import Any
 
-import numpy as np
-
 from tools.book_maker.drawing.svg import Axis, Drawing
 from tools.book_maker.values.book_values import kernels
-
-SCORES = (1.0, 3.0, 2.0, 5.0, 4.0)  # five numbers, as in the chapter, in blocks of 2, 2 and 1
-BLOCK = 2
 
 QUERIES, KEYS, LENGTH = 2, 4, 12  # of the figure; a kernel has larger ones
 
@@ -34,36 +29,6 @@ def tiles(draw: Drawing) -> None:
         ("the future: never read", "masked"),
     )
     draw.legend(wide + 18, 41, notes, down=74)
-
-
-def _running() -> list[tuple[tuple[float, ...], float, float, float]]:
-    """Return, block by block: its scores, the maximum by then, the factor, and the total."""
-    maximum, total, blocks = -np.inf, 0.0, []
-    for first in range(0, len(SCORES), BLOCK):
-        block = SCORES[first : first + BLOCK]
-        new = max(maximum, *block)
-        factor = float(np.exp(maximum - new))
-        total = total * factor + float(np.exp(np.array(block) - new).sum())
-        maximum = new
-        blocks.append((block, maximum, factor, total))
-    return blocks
-
-
-def online(draw: Drawing) -> None:
-    """Five scores in three blocks: after each, the maximum, the factor for what came before, and the total."""
-    cell = 52
-    end = len(SCORES) * cell
-    for x, words in ((end / 2, "scores"), (end + 56, "maximum"), (end + 134, "factor"), (end + 212, "total")):
-        draw.text(x, 16, words, size="normal")
-    for at, (block, maximum, factor, total) in enumerate(_running()):
-        level, first = 44 + at * 66, at * BLOCK
-        draw.text(-12, level + 20, f"block {at}", "end")
-        for column, score in enumerate(SCORES):
-            seen = column < first + len(block)
-            kind = "masked" if not seen else "key" if column < first else "accent"
-            draw.box(column * cell + 2, level, cell - 4, 40, f"{score:g}" * seen, kind, dashed=not seen)
-        for aside, printed in ((56, f"{maximum:g}"), (134, f"{factor:.3f}"), (212, f"{total:.3f}")):
-            draw.text(end + aside, level + 20, printed, size="normal", mono=True)
 
 
 def registers(draw: Drawing) -> None:

@@ -105,8 +105,7 @@ serving_tables, quantized = _later("benchmarks.serving"), _later("small_model.qu
 
 #: What is measured of the small model, and what newer models change in the sizes of GPT-2 small.
 ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.values.head_measurements")
-positions, training = _later("book_maker.values.position_costs"), _later("book_maker.values.training")
-modern = _later("book_maker.values.modern")
+training, modern = _later("book_maker.values.training"), _later("book_maker.values.modern")
 
 #: How large ``.venv`` becomes in GB, as ``./run`` announces it.
 environment_gb = float(re.findall(r"([\d.]+) GB", (ROOT / "run").read_text())[0])

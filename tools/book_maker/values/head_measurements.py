@@ -21,7 +21,6 @@ from solutions.solution_13 import load_pretrained
 CHAPTER = 30
 WINDOW = 128  # tokens that are read together
 SENTENCE = "The whale and the ship and the sea."
-ASKERS = 3  # tokens that must be able to see a token before it counts as one that many take from
 OFTEN = 8  # times that a token must occur in the passage to be called a favorite
 
 
@@ -180,17 +179,3 @@ def decided() -> int:
     That is the head in which the highest weight of each token but the first is the largest on average.
     """
     return int(sentence().weights[0].max(axis=-1)[..., 1:].mean(axis=-1).argmax())
-
-
-def column() -> str:
-    """Return the token that others take the most from in the head that is drawn large, compared with even attention.
-
-    What a token takes from itself does not count, nor does a token that fewer than ``ASKERS`` others can see.
-    """
-    text = sentence()
-    layer, head = divmod(decided(), text.weights.shape[2])
-    others = np.tril(np.ones_like(text.even), k=-1)
-    taken, alike = (
-        (weights * others)[1:, :-ASKERS].sum(axis=0) for weights in (text.weights[0, layer, head], text.even)
-    )
-    return visible(text.tokens[0][int((taken / alike).argmax())])

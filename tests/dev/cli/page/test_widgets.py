@@ -15,7 +15,6 @@ from play.widgets.timing import BATCHES, NEW_TOKENS, PROMPTS
 from solutions.solution_12 import next_token_probabilities
 from tests.dev.axe import complaints
 from tools.book_maker.browser import WIDTHS, open_page
-from tools.book_maker.figures import step_21
 from tools.book_maker.values import head_measurements, training
 from tools.book_maker.values.arithmetic import cache_bytes, decode_bytes
 from tools.book_maker.values.book_values import config
@@ -231,11 +230,12 @@ def test_the_cache_shows_tokens_bytes_and_the_recorded_times(open_widget):
 
 
 def test_tiles_have_the_numbers_of_the_chapter_and_are_counted_as_the_mask_has_them(open_widget):
-    widget, running = open_widget("tiles"), step_21._running()
-    slide(widget, Blocks_that_are_read=len(running))
-    assert rows(widget) == [
-        [str(at), ", ".join(f"{score:g}" for score in block), f"{maximum:g}", f"{factor:.4f}", f"{total:.4f}"]
-        for at, (block, maximum, factor, total) in enumerate(running)
+    widget = open_widget("tiles")
+    slide(widget, Blocks_that_are_read=3)
+    assert rows(widget) == [  # block, scores, maximum, factor, total
+        ["0", "1, 3", "3", "0.0000", "1.1353"],
+        ["1", "2, 5", "5", "0.1353", "1.2034"],
+        ["2", "4", "5", "1.0000", "1.5713"],
     ]
     widget.get_by_label("Scores of a row").fill("1, whale")
     assert "Write numbers" in widget.locator(".said").inner_text()
