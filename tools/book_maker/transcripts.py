@@ -6,13 +6,13 @@ otherwise (see ``tools/course_copy.py``). All ``python`` blocks of a chapter are
 is the ``text`` block after it. Times (``1.2 s``) are not compared, and a line ``...`` stands for lines left out.
 """
 
-import json
 import re
 import tempfile
 from collections.abc import Sequence
 from difflib import unified_diff
 from pathlib import Path
 
+from play.reading.blocks import Block, need_max
 from play.reading.chapters import SRC, Fault, Fence, fences, python_fences
 from tools.course_copy import Course, prepare
 
@@ -24,6 +24,8 @@ LEFT_OUT = "..."
 COMPILING = re.compile(
     r"^  (MAX compiles what it has not run on this machine before.*|compiled .* in \d+ s|compiling .*)$"
 )
+END = "\N{SYMBOL FOR END OF TRANSMISSION BLOCK}"  # printed after each Python block
+PREPARE = "from checker.max_adapter.runtime import prepare; prepare()"  # without it, an eager operation takes seconds
 TIMEOUT = 600  # seconds for a chapter's Python blocks, or for one command
 
 
@@ -94,24 +96,24 @@ def python_output(chapter: str, text: str, course: Course) -> dict[Fence, list[s
     """Run a chapter's Python blocks again, in one module; return what each printed.
 
     Raises:
-        Fault: a block fails, or the blocks end without an answer.
+        Fault: a block fails, or ends the program.
     """
     blocks = python_fences(chapter, text)
     if not blocks:
         return {}
     course.reset()
-    lines = [{"line": fence.first + 1, "source": fence.text} for fence in blocks]
-    program, job = Path(__file__).with_name("blocks.py"), json.dumps({"path": str(SRC / chapter), "blocks": lines})
-    run = course.python("-P", str(program), input=job, timeout=TIMEOUT)
-    try:
-        answers = json.loads(run.stdout.splitlines()[-1])
-    except (IndexError, ValueError):
-        raise Fault(chapter, blocks[0].first, f"the Python blocks ended without an answer:\n{run.stderr}") from None
-    for fence, answer in zip(blocks, answers, strict=False):
-        if "error" in answer:
-            raise Fault(chapter, fence.first, f"this Python block fails; correct it:\n{answer['error']}")
-    printed = [answer["printed"].replace(str(course.root), "~/gpt2-in-max").splitlines() for answer in answers]
-    return dict(zip(blocks, printed, strict=True))
+    program = [""] * blocks[-1].last  # a line number in it is the chapter's own
+    if need_max([Block(fence.first, fence.text) for fence in blocks]):
+        program[0] = PREPARE
+    for fence in blocks:
+        program[fence.first : fence.last - 1] = fence.lines
+        program[fence.last - 1] = f"print({END!r}, flush=True)"
+    (course.root / chapter).write_text("\n".join(program))
+    run = course.python(chapter, timeout=TIMEOUT)
+    *printed, _ = run.stdout.replace(str(course.root), "~/gpt2-in-max").split(f"{END}\n")
+    if len(printed) < len(blocks):
+        raise Fault(chapter, blocks[len(printed)].first, f"this Python block fails; correct it:\n{run.stderr}")
+    return {fence: lines.splitlines() for fence, lines in zip(blocks, printed, strict=True)}
 
 
 def output_after(fence: Fence, text: str, blocks: Sequence[Fence]) -> Fence | None:

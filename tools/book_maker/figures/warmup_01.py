@@ -4,7 +4,18 @@ import numpy as np
 
 from solutions.warmup_01 import attention_scores, context_vectors, softmax
 from tools.book_maker.drawing.svg import Drawing
-from tools.book_maker.values.worked_examples import JOURNEY, SIX_WORDS, WORDS
+
+WORDS = ("Your", "journey", "starts", "with", "one", "step")
+#: "Your journey starts with one step", three numbers per word, as in the check; after Raschka, chapter 3.
+SIX_WORDS = (
+    (0.43, 0.15, 0.89),
+    (0.55, 0.87, 0.66),
+    (0.57, 0.85, 0.64),
+    (0.22, 0.58, 0.33),
+    (0.77, 0.25, 0.10),
+    (0.05, 0.80, 0.55),
+)
+JOURNEY = 1  # the row of "journey"
 
 
 def journey(draw: Drawing) -> None:

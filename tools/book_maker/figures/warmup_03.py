@@ -5,7 +5,7 @@ import numpy as np
 from solutions.warmup_02 import scaled_scores
 from solutions.warmup_03 import attention_weights, lookback_mask
 from tools.book_maker.drawing.svg import Drawing
-from tools.book_maker.values.worked_examples import SIX_WORDS, WORDS
+from tools.book_maker.figures.warmup_01 import SIX_WORDS, WORDS
 
 
 def mask(draw: Drawing) -> None:

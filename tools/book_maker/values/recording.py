@@ -59,7 +59,7 @@ def training() -> dict[str, Any]:
 
 
 def tiles() -> dict[str, Any]:
-    """Return what the pictures of step 21 begin with: the chapter's five scores by hand, and the tiles of its figure."""
+    """Return what the pictures of step 21 begin with: its five scores by hand, and the tiles of its figure."""
     sizes = {"length": step_21.LENGTH, "queries": step_21.QUERIES, "keys": step_21.KEYS}
     return {"scores": (1.0, 3.0, 2.0, 5.0, 4.0), "block": 2, **sizes}
 
