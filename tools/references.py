@@ -253,39 +253,17 @@ def step_14() -> Record:
 #: What a tokenizer can get wrong, by the subject of the claim. Python 3.11 knows every letter here as a letter.
 TEXTS = {
     "english": [
-        "",
-        "a",
-        "Hello",
-        " Hello",
-        "Hello, world",
-        "Call me Ishmael.",
-        "The tokenization of unbelievable strawberries",
-        "SHOUTING and sPoNgEbOb",
-        "antidisestablishmentarianism",
+        *("", "a", "Hello", " Hello", "Hello, world", "Call me Ishmael."),
+        *("The tokenization of unbelievable strawberries", "SHOUTING and sPoNgEbOb", "antidisestablishmentarianism"),
     ],
     "beyond": [
-        "naïve café",
-        "Würde, Größe",
-        "e\u0301 is e with an accent",
-        "Привет, мир",
-        "日本語 한국어",
-        "नमस्ते",
-        "سلام",
-        "🙂👍🏽",
-        "a—b “c” ½ ٣",
+        *("naïve café", "Würde, Größe", "e\u0301 is e with an accent", "Привет, мир", "日本語 한국어", "नमस्ते", "سلام"),
+        *("🙂👍🏽", "a—b “c” ½ ٣"),
     ],
     "words": [
-        "don't we'll you've they're I'm he'd it's",
-        "DON'T 'tis rock'n'roll ''s",
-        "two  spaces,   three ",
-        "a\n\nb\n",
-        "\tone\t\ttab",
-        "   ",
-        " \r\n ",
-        "no-break\u00a0space\u2003wide",
-        "2024 1234567 3.14 12,345 007",
-        "x1=y_2[i]//3;",
-        "<|endoftext|>",
+        *("don't we'll you've they're I'm he'd it's", "DON'T 'tis rock'n'roll ''s", "two  spaces,   three "),
+        *("a\n\nb\n", "\tone\t\ttab", "   ", " \r\n ", "no-break\u00a0space\u2003wide"),
+        *("2024 1234567 3.14 12,345 007", "x1=y_2[i]//3;", "<|endoftext|>"),
     ],
 }
 LEARNED = 60  # merges
@@ -530,7 +508,7 @@ OPTIMIZER = {"beta1": 0.8, "beta2": 0.9, "epsilon": 1e-3, "weight_decay": 0.5}
 
 def step_20() -> Record:
     """Record how PyTorch trains two tiny models for 20 steps, each step on two batches with some labels ignored."""
-    record: Record = {f"config/{name}": np.array(value) for name, value in (TRAINING | OPTIMIZER).items()}
+    record = under("config/", TRAINING | OPTIMIZER)
     rng = np.random.RandomState(20)
     input_ids = rng.randint(0, TINY["vocab_size"], (2, 2, 5), dtype=np.int64)  # [batches, rows, seq]
     labels = input_ids.copy()
@@ -541,7 +519,7 @@ def step_20() -> Record:
         model = GPT2LMHeadModel(hugging_face_config(**sizes))
         weights = {name: 0.5 * array for name, array in seeded(model).items()}
         load(model, weights | {"lm_head.weight": weights["transformer.wte.weight"]})
-        record |= {f"{prefix}sizes/{name}": np.array(value) for name, value in sizes.items()}
+        record |= under(f"{prefix}sizes/", sizes)
         curve = trained(model, *(torch.from_numpy(array).flatten(0, 1) for array in (input_ids, labels)))
         beginnings = ("weights_0/", "sums_1/", "weights_1/", "weights_20/", "losses", "norms") if prefix else ""
         record |= {f"{prefix}{name}": array for name, array in curve.items() if name.startswith(beginnings)}
@@ -564,9 +542,8 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record
     curve: dict[str, list[float]] = {"rates": [], "losses": [], "norms": []}
 
     def keep(kind: str, step: int, arrays: dict[str, torch.Tensor]) -> None:
-        for name, array in arrays.items():
-            laid_out = (array.T if name.endswith(CONV1D) else array).detach().numpy().copy()
-            record[f"{kind}_{step}/{name}"] = np.ascontiguousarray(laid_out)
+        laid_out = {name: array.T if name.endswith(CONV1D) else array for name, array in arrays.items()}
+        record.update(under(f"{kind}_{step}/", laid_out))
 
     keep("weights", 0, named)
     for step in range(1, TRAINED_STEPS + 1):
@@ -587,7 +564,7 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record
             keep("weights", step, named)
             for kind, key in (("means", "exp_avg"), ("squares", "exp_avg_sq")):
                 keep(kind, step, {name: optimizer.state[weight][key] for name, weight in named.items()})
-    return record | {name: np.array(numbers) for name, numbers in curve.items()} | {"count": count.numpy()}
+    return record | under("", curve | {"count": count})
 
 
 @torch.no_grad()
@@ -615,7 +592,7 @@ def step_21() -> Record:
         output, _ = eager_attention_forward(attention, query, key, value, mask)
         arrays["output"] = (output * seen.any(-1)[:, 0, :, None, None]).flatten(2).numpy()
         arrays["starts"] = np.array(starts, np.int32)
-        record |= {f"{case}_{name}": array for name, array in arrays.items()}
+        record |= under(f"{case}_", arrays)
     return record
 
 
@@ -640,7 +617,7 @@ def step_22() -> Record:
 
     The rows of the matrix differ in size, so no scale serves two blocks.
     """
-    record = {f"config/{name}": np.array(value) for name, value in IN_BLOCKS.items()}
+    record = under("config/", IN_BLOCKS)
     record["matrix"] = values("blocks", 5, 96) * 10 ** values("sizes of rows", 5, 1)
     record["input"] = token_ids("model in blocks", 2, 7)
     for format in ("Q8_0", "Q4_0"):
