@@ -172,7 +172,7 @@ def _found(names: tuple[str, ...]) -> list[str]:
 @click.argument("steps", nargs=-1, type=StepName())
 def kernels(steps: tuple[Step, ...]) -> int:
     """Grade solutions, alternatives and mistakes; record their answers, and their kernels: 07 …, or all"""
-    from tools.surveys.survey import record
+    from tools.survey import record
 
     with refusing(RuntimeError):
         return record(steps or all_steps())

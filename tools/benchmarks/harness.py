@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import platform
 import shlex
 import statistics
 import sys
@@ -52,18 +51,13 @@ def conditions(rounds: int) -> Result:
 
 
 def machine() -> str:
-    """Return the processor, its architecture and cores, and Python's version in words."""
-    return f"{processor_name()}, {platform.machine()}, {cores()} cores, Python {platform.python_version()}"
+    """Return what figures are kept under: the processor, its widest instructions, and its cores."""
+    return ", ".join([processor_name(), *instruction_sets()[:1], f"{cores()} cores"])
 
 
 def cores() -> int:
     """Return the number of physical cores."""
     return psutil.cpu_count(logical=False) or 1
-
-
-def key() -> str:
-    """Return what figures are kept under: the processor, its widest instructions, and its cores."""
-    return ", ".join([processor_name(), *instruction_sets()[:1], f"{cores()} cores"])
 
 
 def say(line: str) -> None:
@@ -155,8 +149,8 @@ def finish(printed: str, result: Result | list[Row], out: Path | None) -> None:
 
 def finish_on_this_processor(tables: Callable[[Result], str], result: Result, out: Path | None) -> None:
     """Print the tables of a result, and put its figures beside those of other processors, if a path is given."""
-    before = json.loads(out.read_text()) if out and out.is_file() else {}
-    finish(tables({key(): result}), merged(before, {key(): result}), out)
+    before, new = json.loads(out.read_text()) if out and out.is_file() else {}, {result["machine"]: result}
+    finish(tables(new), merged(before, new), out)
 
 
 def merged(before: Any, new: Any) -> Any:

@@ -43,8 +43,7 @@ IMPORT = "MAX is imported"
 COLUMNS = (
     Column("until", "what"),
     Column("seconds", "seconds", ".2f"),
-    Column("times the import of MAX", "times import", ".1f"),
-    Column("worst", "worst", ".2f"),
+    Column("times the import of MAX", "times", ".1f"),
 )
 Timer = Callable[[], float]
 SaveAndCheck = Callable[[str, str], float]  # times from a text that is saved to the words that end the wait
@@ -165,18 +164,16 @@ def saves(prefix: str, save: SaveAndCheck) -> dict[str, Timer]:
 
 
 FOLLOWED = {"watch": ("watch: from a save", watched), "page": ("page: from Ctrl-Enter", served)}
-PARTS = ("check", *FOLLOWED)
 
 # ---------------------------------------------------------------- the whole
 
 
 def as_markdown(result: Result) -> str:
     """Return the figures as a table."""
-    figures = {column.key: result.get(column.key, {}) for column in COLUMNS[1:]}
-    rows = [
-        {"what": what} | {key: taken[what] for key, taken in figures.items() if what in taken}
-        for what in result["seconds"]
-    ]
+    seconds = result["seconds"]
+    rows = [{"what": what, "seconds": taken} for what, taken in seconds.items()]
+    if IMPORT in seconds:
+        rows = [row | {"times": row["seconds"] / seconds[IMPORT]} for row in rows]
     return table(COLUMNS, rows)
 
 
@@ -184,7 +181,7 @@ def run(parts: Sequence[str], cold: bool, rounds: int, out: Path | None) -> None
     """Time every verdict and print a table.
 
     Args:
-        parts: some of ``PARTS``.
+        parts: ``check``, and some of ``FOLLOWED``.
         cold: also time the first check on a machine that has never run MAX, and all that ``./run warm`` compiles there.
         rounds: how often each is timed.
         out: where to write the figures as JSON.
@@ -199,7 +196,6 @@ def run(parts: Sequence[str], cold: bool, rounds: int, out: Path | None) -> None
                 timers |= saves(title, save)
         take_turns(timers, 1, lambda what: timers[what]())  # fills the caches
         times = take_turns(timers, rounds, lambda what: timers[what]())
-        result["worst"] = {what: round(max(some), 3) for what, some in times.items()}
         if cold:
             first, cache = course_with(RIGHT, folder / "first"), folder / "everything"
             taken = seconds_until(NUMBERS, CHECK, first, XDG_CACHE_HOME=str(folder / "cold"))
@@ -209,6 +205,4 @@ def run(parts: Sequence[str], cold: bool, rounds: int, out: Path | None) -> None
             size = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
             result["megabytes kept"] = round(size / 1e6)
     result["seconds"] = {what: median(some) for what, some in times.items()}
-    if imported := result["seconds"].get(IMPORT):
-        result["times import"] = {what: round(taken / imported, 2) for what, taken in result["seconds"].items()}
     harness.finish(as_markdown(result), result, out)

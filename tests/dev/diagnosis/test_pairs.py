@@ -10,7 +10,7 @@ from checker.course.attempts import edited, load_attempts, places
 from checker.course.blanks import blanks_of
 from checker.course.languages.python import PYTHON
 from checker.course.steps import Step, all_steps
-from tools.surveys.survey import survey
+from tools.survey import survey
 
 PAIRS = 5  # of a step
 

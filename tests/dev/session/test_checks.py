@@ -11,7 +11,7 @@ from checker.course.steps import Step, all_steps
 from checker.diagnosis.mistakes import read_answers
 from checker.max_adapter import kernels
 from tools.course_copy import Course
-from tools.surveys.survey import THE_SOLUTION, subjects_of, survey
+from tools.survey import THE_SOLUTION, subjects_of, survey
 
 WARM_UPS, STEPS = 8, 22
 MISTAKES, ALTERNATIVES = 6, 3  # the fewest that a step's check has to know

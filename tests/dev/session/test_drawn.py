@@ -5,7 +5,7 @@ import pytest
 from checker.course.attempts import edited, load_attempts
 from checker.course.steps import Step, all_steps
 from checker.events import FAIL, PASS
-from tools.surveys.survey import survey
+from tools.survey import survey
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ import pytest
 
 from checker.course.attempts import load_attempts
 from checker.course.steps import all_steps
-from tools.surveys.habits import follow
+from tools.survey import follow
 
 AT_LEAST = 3
 DRAWN = 1  # of a step; all with --nightly

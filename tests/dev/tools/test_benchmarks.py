@@ -213,7 +213,7 @@ def test_the_other_benchmarks_run(line, part, tmp_path):
     (result,) = written.values()
     assert result["parts"].keys() == {part}
     assert result["parts"][part]
-    assert printed.startswith(f"**{harness.key()}**")
+    assert printed.startswith(f"**{harness.machine()}**")
 
 
 @pytest.mark.nightly

@@ -1,13 +1,15 @@
-"""Grade everything that the check of a step must get right, without looking at any learner's file.
+"""Survey how good the checks are: grade everything that they must get right, without looking at any learner's file.
 
 The solution and every alternative must be accepted; every spoiled solution must be refused, with the
 sentence of its own mistake: ``tests/dev/session/test_checks.py`` demands it.
 
 ``./run kernels`` does that for every step, and records which of MAX's kernels it took and what every mistake answers.
+:func:`follow` writes a step as people used to another library do, and then does what the check says until it passes.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import multiprocessing
 import random
@@ -33,6 +35,7 @@ from checker.events import DRAWN, FAIL, NUMBERS, PASS, Explanation, FromChild, S
 
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
 THE_SOLUTION = "the solution"
+MOST_ROUNDS = 5  # in which a habit is followed
 
 
 @dataclass
@@ -40,7 +43,7 @@ class Surveyed:
     """What the check said of one subject: the solution, an alternative or a spoiled solution."""
 
     name: str
-    happened: str = ""  # what no subject may do: fail to load
+    happened: str = ""  # what only a habit may do: fail to load
     verdicts: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     locations: dict[str, Location | None] = field(default_factory=dict)
@@ -164,9 +167,11 @@ def _grade(
                     modules[name] = load_step(step, module, sources[name], paths[name])
                 else:
                     modules[name] = load_source(module, sources[name], paths[name])
+            except Unreadable as error:
+                surveyed[name].happened = f"it cannot be read: {error}"
+                surveyed[name].locations["it is read"] = error.location
             except BaseException as error:
-                words = str(error) if isinstance(error, Unreadable) else error_in_words(error)
-                surveyed[name].happened = f"it cannot be loaded: {words}"
+                surveyed[name].happened = f"it cannot be loaded: {error_in_words(error)}"
         return modules
 
     runtime = import_max(step, lambda what, seconds: compiled.append(what))
@@ -215,3 +220,48 @@ def record(steps: Iterable[Step]) -> int:
         print(f"{relative_path(step.check_file)}: {len(used[step.name])} kernels", flush=True)
     RECORD.write_text(json.dumps({name: used[name] for name in sorted(used)}, indent=1) + "\n")
     return 1 if wrong else 0
+
+
+# ---------------------------------------------------------------- habits
+
+
+def follow(step: Step, names: Collection[str]) -> tuple[dict[str, str], set[str]]:
+    """Write a step with each of the habits ``names``, and then what the check says to write instead.
+
+    Returns:
+        By habit, why that did not lead to a pass, or nothing; and what MAX compiled on the way.
+    """
+    solution, habits = step.solution_file.read_text(), load_attempts(step).habits
+    sources, compiled = {name: edited(solution, habits[name]) for name in names}, set[str]()
+    problems = dict.fromkeys(names, "it was accepted as it is")
+    for _ in range(MOST_ROUNDS):
+        subjects = {name: {solution: source} for name, source in sources.items()}
+        if not subjects:
+            break
+        surveyed, _, newly_compiled = survey(step, subjects, compiled_kernels=step.language is not PYTHON)
+        compiled |= {*newly_compiled}
+        for subject in surveyed:
+            name, refused = subject.name, subject.happened or subject.refused
+            location = next((each for each in subject.locations.values() if each and each.instead), None)
+            if refused and location:
+                line, instead = location.instead_line, location.instead
+                sources[name] = _with_statement(sources[name], line, instead, step.language is PYTHON)
+                problems[name] = ""
+            else:
+                del sources[name]
+                problems[name] = f"the check gave no line to write: {refused}" if refused else problems[name]
+    return problems | dict.fromkeys(sources, "it is still not accepted after the last line allowed"), compiled
+
+
+def _with_statement(source: str, line: int, statement: str, in_python: bool) -> str:
+    """Return a source with the innermost statement at a line replaced; for a loop or the like, only its first line."""
+    lines = source.splitlines()
+    first = end = line
+    if in_python:
+        statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
+        holding = [node for node in statements if node.lineno <= line <= (node.end_lineno or 0)]
+        node = max(holding, key=lambda node: (node.lineno, -(node.end_lineno or 0)))
+        body = getattr(node, "body", None)
+        first, end = node.lineno, body[0].lineno - 1 if isinstance(body, list) else node.end_lineno or line
+    lines[first - 1 : end] = [lines[first - 1][: -len(lines[first - 1].lstrip())] + statement]
+    return "\n".join(lines) + "\n"
