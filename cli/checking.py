@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from checker.course.paths import ROOT, SOLUTIONS, TESTS
 from checker.course.steps import Step
-from checker.events import DRAWN, StageEnded
+from checker.events import DRAWN, Job, StageEnded
 from checker.session.child import Child
 from checker.session.session import Session
 
@@ -76,17 +76,17 @@ class Check(threading.Thread):
     def run(self) -> None:
         """Carry it out."""
         try:
-            if self.child:
-                self._hear(self.child)
+            if self.child and self.session.job:
+                self._hear(self.child, self.session.job)
         finally:
             self.is_over = True
             self.tell(self)
         if not self.may_go_on and not self.is_ended:
             self.ready.prepare(self.session.step)
 
-    def _hear(self, child: Child) -> None:
+    def _hear(self, child: Child, job: Job) -> None:
         with child:
-            for event in child.run(self.session.job):
+            for event in child.run(job):
                 if self.is_ended:
                     return  # a pass was kept when it was heard
                 self.session.hear(event)
