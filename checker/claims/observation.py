@@ -6,7 +6,6 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
@@ -64,17 +63,6 @@ class Observation:
         self.subjects: Mapping[str, ModuleType] = {}
         self.running: Any = None
         self.inputs: dict[str, Any] = {}
-        self.traced: AbstractContextManager[Any] = contextlib.nullcontext()
-        self.end_of_trace: type[Exception] | tuple[()] = ()
-        self.eagerly: Callable[[], AbstractContextManager[None]] | None = None
-        if uses_max(self.step) and self.stage == TRACING:
-            from checker.max_adapter import graphs
-
-            self.traced, self.end_of_trace = graphs.only_traced(), graphs.StagedError
-        elif uses_max(self.step) and self.stage != COMPILED:
-            from checker.max_adapter.runtime import eagerly
-
-            self.eagerly = eagerly
 
     def run(self) -> dict[str, dict[str, Outcome]]:
         """Run the claims; return the outcomes."""
@@ -85,7 +73,12 @@ class Observation:
         options += ["--device", self.device] if self.device else []
         for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # set by a user, for tests of their own
             os.environ.pop(name, None)
-        with tempfile.TemporaryDirectory() as folder, self.traced:  # else pytest spends seconds on old folders
+        with contextlib.ExitStack() as opened:
+            if self.stage == TRACING:
+                from checker.max_adapter.graphs import only_traced
+
+                opened.enter_context(only_traced())
+            folder = opened.enter_context(tempfile.TemporaryDirectory())  # else pytest spends seconds on old folders
             pytest.main([*options, "--basetemp", f"{folder}/claims", str(self.step.check_file)], plugins=[self])
         return self.outcomes
 
@@ -157,8 +150,11 @@ class Observation:
         about = about_of(item)
         if failure is None:
             return Outcome(PASS, about=about)
-        if isinstance(failure.value, self.end_of_trace):
-            return Outcome(TRACED, about=about)
+        if self.stage == TRACING:
+            from checker.max_adapter.graphs import StagedError
+
+            if isinstance(failure.value, StagedError):
+                return Outcome(TRACED, about=about)
         path = self.subjects[subject].__file__ or ""
         found_again = self.from_its_line(item, failure, path)
         outcome = outcome_of(found_again.value, path, about, self.gone)
@@ -183,14 +179,17 @@ class Observation:
         self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException], path: str
     ) -> pytest.ExceptionInfo[BaseException]:
         """Return a failure, found again with every operation of MAX run at once if it came from no line of the file."""
-        if self.eagerly is None or isinstance(failure.value, Refusal | NotImplementedError):
+        is_computed = uses_max(self.step) and self.stage in (NUMBERS, DRAWN)
+        if not is_computed or isinstance(failure.value, Refusal | NotImplementedError):
             return failure
         if place_in(failure.value, path)[1]:
             return failure
+        from checker.max_adapter.runtime import eagerly
+
         draw: Any = item.funcargs.get("draw")
         if draw:
             draw.start_over()
-        with self.eagerly():
+        with eagerly():
             again = pytest.CallInfo.from_call(item.runtest, "call").excinfo
         return again if again and place_in(again.value, path)[1] else failure
 

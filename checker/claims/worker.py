@@ -25,7 +25,7 @@ from checker.claims.plugin import read_reference
 from checker.claims.subjects import Compiles, answer_closed, load_answer, load_code, load_step
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import Location, Unreadable
-from checker.course.steps import Step, uses_max
+from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.locating import code_in
 from checker.diagnosis.mistakes import Outcomes
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, FromChild, Job, encode
@@ -52,7 +52,7 @@ class Graded:
             outcomes = {**outcomes, **self.run(DRAWN, seeds=seeds)}
         if any(outcome.verdict == FAIL for outcome in outcomes.values()):
             self.explain(outcomes, seeds)
-        elif self.job.compile and all_pass(outcomes):
+        elif self.job.compile and all_pass(outcomes) and COMPILED in claims_of(self.step).values():
             traced = [claim for claim, outcome in self.run(TRACING).items() if outcome.verdict == TRACED]
             if traced:
                 self.run(COMPILED, claims={"subject": traced})
