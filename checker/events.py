@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 from checker.course.languages import Location
 
@@ -91,6 +91,7 @@ class Explanation:
     numbers, which ``--show`` shows. The parent adds the ``line`` to look at.
     """
 
+    kind: ClassVar = "explanation"
     sentence: str
     about: str = ""
     location: Location | None = None

@@ -13,15 +13,15 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Compiling, Explanation, Printed, Tick
-from checker.session.verdict import Numbers, Row, Sentence
+from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Compiling, Explanation, Tick
+from checker.session.verdict import Row, Words
 
 STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
 SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
 
-Item = Row | Explanation | Sentence | Numbers | Printed
+Item = Row | Explanation | Words
 Listener = Callable[[str, float | None], None]  # what is compiled, and None or the seconds it took
 
 
@@ -125,16 +125,16 @@ class Printer(View):
         match item:
             case Row():
                 self.row(item.verdict, item.about, item.sentence)
-            case Printed():
-                self.console.print(Text(f"  | {item.text}", "dim"), soft_wrap=True)
             case Explanation():
                 self.line(f"\n{item.about}: {item.sentence}" if item.about else f"\n{item.sentence}")
                 for line in item.location.as_lines() if item.location else []:
                     self.code(line)
-            case Sentence():
+            case Words("printed"):
+                self.console.print(Text(f"  | {item.text}", "dim"), soft_wrap=True)
+            case Words("shown"):
+                self.styled(item.text if self.last and self.last.kind == "shown" else f"\n{item.text}")
+            case Words():
                 self.line(item.text if item.aside or self.last is None else f"\n{item.text}")
-            case Numbers():
-                self.styled(item.text if isinstance(self.last, Numbers) else f"\n{item.text}")
         self.last = item
 
     def row(self, verdict: str, about: str, sentence: str) -> None:

@@ -12,9 +12,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from checker.course.paths import relative_path
-from checker.events import FAIL, PASS, Explanation, Printed
+from checker.events import FAIL, PASS, Explanation
 from checker.session.printer import Item, View
-from checker.session.verdict import INTERRUPTED, PASSED, Numbers, Row, Sentence
+from checker.session.verdict import INTERRUPTED, PASSED, Row, Words
 
 if TYPE_CHECKING:
     from checker.session.session import Session
@@ -23,8 +23,6 @@ VERSION = 2  # of the object; another one where a program that reads it would ha
 SECOND = 1.0  # between two records of what is being compiled
 
 Record = dict[str, Any]
-
-KINDS = {Row: "row", Explanation: "explanation", Numbers: "shown", Printed: "printed", Sentence: "said"}
 
 
 class Records(View):
@@ -37,7 +35,7 @@ class Records(View):
 
     def show(self, item: Item) -> None:
         """Tell a part."""
-        self.tell({"event": KINDS[type(item)], **as_record(item)})
+        self.tell({"event": item.kind, **as_record(item)})
 
     def show_compiling(self, what: str, since: float) -> None:
         """Tell what is being compiled, once a second."""
@@ -71,10 +69,10 @@ def verdict_record(session: Session) -> Record:
     """Return a whole check, once it has a verdict, as one object."""
     assert session.verdict
     status = session.verdict.status
-    parts: dict[str, list[Any]] = {kind: [] for kind in KINDS.values()}
-    for item in session.items:
-        parts[KINDS[type(item)]].append(as_record(item))
-    texts = {kind: [record["text"] for record in parts[kind]] for kind in ("shown", "printed", "said")}
+    texts = {
+        kind: [item.text for item in session.items if isinstance(item, Words) and item.kind == kind]
+        for kind in ("shown", "printed", "said")
+    }
     return {
         "version": VERSION,
         "step": session.step.name,
@@ -84,7 +82,7 @@ def verdict_record(session: Session) -> Record:
         "complete": status == PASSED and session.is_complete,
         "seconds": round(session.seconds(), 3),
         "seed": session.seed,
-        "rows": parts["row"],
-        "explanations": parts["explanation"],
+        "rows": [as_record(item) for item in session.items if isinstance(item, Row)],
+        "explanations": [as_record(item) for item in session.items if isinstance(item, Explanation)],
         **texts,
     }

@@ -30,17 +30,7 @@ from checker.events import (
 )
 from checker.session.child import Child
 from checker.session.printer import Item, View
-from checker.session.verdict import (
-    FAILED,
-    INTERRUPTED,
-    PASSED,
-    CheckState,
-    Numbers,
-    Row,
-    Sentence,
-    Verdict,
-    decide,
-)
+from checker.session.verdict import FAILED, INTERRUPTED, PASSED, CheckState, Row, Verdict, Words, decide
 
 MOST_SEEDS = 10_000
 
@@ -172,7 +162,7 @@ class Session:
             case events.Printed():
                 self.crash = self.step.language.crash(event.text) or self.crash
                 if not self.step.language.crash(event.text):  # which the verdict tells
-                    self._show(event)
+                    self._show(Words("printed", event.text))
             case events.Compiling() | events.Tick():
                 if self.view.is_long():
                     self._show_held()
@@ -295,7 +285,7 @@ class Session:
         if show and verdict.status != PASSED:
             lines = self.shown.lines if self.shown and self.shown.about == show else ()
             for line in lines or [f"{show} has no wrong numbers to show."]:
-                self._show(Numbers(line))
+                self._show(Words("shown", line))
         elif with_numbers := [each.about for each in verdict.explanations if each.numbers and each.about]:
             seed = f" --seed {self.seed}" if self.drawn_failed else ""
             self._say(f"`./run {self.step.task} --show {with_numbers[0]}{seed}` shows the numbers side by side.")
@@ -324,7 +314,7 @@ class Session:
             self._say(f"(Progress was not saved: {file} cannot be written, {error.strerror}.)", aside=True)
 
     def _say(self, text: str, *, aside: bool = False) -> None:
-        self._show(Sentence(text, aside))
+        self._show(Words("said", text, aside))
 
     def _show(self, item: Item) -> None:
         self.items.append(item)

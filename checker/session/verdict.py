@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from checker.course.languages import Location
 from checker.events import DRAWN, FAIL, PASS, TRACED, TRACING, WAITS, Claimed, Explanation
@@ -15,6 +16,7 @@ PASSED, FAILED, INTERRUPTED = 0, 1, 130  # exit statuses
 class Row:
     """What is known of one claim, or of a blank that is still to write; ``line`` is where to look."""
 
+    kind: ClassVar = "row"
     verdict: str
     about: str
     sentence: str
@@ -22,18 +24,15 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """Something else to tell the learner; an aside belongs to what stands before it."""
+class Words:
+    """Something else to show: what the check has ``said``, numbers ``shown``, or what the file has ``printed``.
 
+    An aside belongs to what stands before it.
+    """
+
+    kind: str
     text: str
     aside: bool = False
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """A line of the numbers that were asked for."""
-
-    text: str
 
 
 @dataclass(frozen=True)
