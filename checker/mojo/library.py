@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 import re
 import shutil
 import tempfile
@@ -26,8 +25,7 @@ from checker.events import THE_KERNEL
 from checker.mojo.messages import in_words
 
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
-KEPT = ROOT / ".course" / "mojo"
-MOST_KEPT = 30  # libraries, of some ten kilobytes each
+KEPT = ROOT / ".course" / "mojo"  # ten kilobytes for each text that was compiled
 
 Tell = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
 
@@ -45,7 +43,6 @@ def shared_library(texts: Mapping[str, str], main: str, what: str, tell: Tell = 
     key = digest(installed_version(), main, *(part for item in sorted(texts.items()) for part in item))
     library = KEPT / f"{key}.so"
     if library.is_file():
-        os.utime(library)  # those that were used last are kept
         return library
     tell(what, None)
     started = monotonic()
@@ -63,8 +60,6 @@ def shared_library(texts: Mapping[str, str], main: str, what: str, tell: Tell = 
                 shutil.copy(made, unfinished)
     finally:
         tell(what, monotonic() - started)
-    for old in sorted(KEPT.glob("*.so"), key=lambda path: path.stat().st_mtime)[:-MOST_KEPT]:
-        old.unlink(missing_ok=True)
     return library
 
 

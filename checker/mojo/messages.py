@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from checker.course.languages import Location
 
@@ -12,41 +11,31 @@ ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):\d+: error: (?P<mess
 LONGEST = 300  # characters of a message
 
 
-@dataclass(frozen=True)
-class Habit:
-    """How a line is written by people who are used to another language, and how Mojo has it.
-
-    ``line`` is a regular expression, ``instead`` what to put for it; ``advice`` says why, in a sentence.
-    """
-
-    line: str
-    instead: str
-    advice: str
-
-
 BY_ITS_NAME = "In Mojo it is imported by its own name."
 ONE_NAME = "Mojo's functions take every type of number, under one name."
 CONVERT = "A whole number does not become a Float32 by itself: convert it"
 VAR = "A name is introduced by var."
 
+#: How a line is written by people who are used to another language, as a regular expression, what Mojo has for it, and
+#: why, in a sentence.
 HABITS = (
-    Habit(r"\b(?:math|np|numpy|torch)\.(exp|sqrt|log)\b", r"\1", BY_ITS_NAME),
-    Habit(r"\b(?:np|numpy|torch)\.maximum\b|\b(?:np|numpy|torch)\.max\b", "max", "Mojo has it built in."),
-    Habit(r"\b_*(exp|sqrt|log)f\b", r"\1", ONE_NAME),
-    Habit(r"\bf(max|min)f?\b", r"\1", ONE_NAME),
-    Habit(r"\bsqrt\(([a-z]\w*)\)", r"sqrt(Float32(\1))", f"{CONVERT}."),
-    Habit(r"([\w\[\]]+) ?\*\* ?0\.5", r"sqrt(Float32(\1))", f"{CONVERT}, and take its root."),
-    Habit(r"^(\s*)(?:const )?(?:float|int|double|auto) (\w+ =)", r"\1var \2", VAR),
-    Habit(r"^(\s*)let (\w+)", r"\1var \2", VAR),
-    Habit(r"(\w+)\+\+;?$", r"\1 += 1", "There is no ++."),
-    Habit(r"(\w+)--;?$", r"\1 -= 1", "There is no --."),
-    Habit(r"sync_parallelize\[(\w+)\]\(", r"sync_parallelize(\1, ", "What is run is an argument, not a parameter."),
-    Habit(
+    (r"\b(?:math|np|numpy|torch)\.(exp|sqrt|log)\b", r"\1", BY_ITS_NAME),
+    (r"\b(?:np|numpy|torch)\.maximum\b|\b(?:np|numpy|torch)\.max\b", "max", "Mojo has it built in."),
+    (r"\b_*(exp|sqrt|log)f\b", r"\1", ONE_NAME),
+    (r"\bf(max|min)f?\b", r"\1", ONE_NAME),
+    (r"\bsqrt\(([a-z]\w*)\)", r"sqrt(Float32(\1))", f"{CONVERT}."),
+    (r"([\w\[\]]+) ?\*\* ?0\.5", r"sqrt(Float32(\1))", f"{CONVERT}, and take its root."),
+    (r"^(\s*)(?:const )?(?:float|int|double|auto) (\w+ =)", r"\1var \2", VAR),
+    (r"^(\s*)let (\w+)", r"\1var \2", VAR),
+    (r"(\w+)\+\+;?$", r"\1 += 1", "There is no ++."),
+    (r"(\w+)--;?$", r"\1 -= 1", "There is no --."),
+    (r"sync_parallelize\[(\w+)\]\(", r"sync_parallelize(\1, ", "What is run is an argument, not a parameter."),
+    (
         r"^(\s*)def (\w+)\((\w+): Int\):",
         r"\1def \2(\3: Int) {imm}:",
         "An inner function says in braces that it reads what is around it.",
     ),
-    Habit(r"^(\s*)@parameter\s*$", r"\1# no decorator", "An inner function needs no decorator: take the line away."),
+    (r"^(\s*)@parameter\s*$", r"\1# no decorator", "An inner function needs no decorator: take the line away."),
 )
 
 
@@ -66,11 +55,11 @@ def in_words(output: str, source: str, file: str) -> tuple[str, Location | None]
     lines, line = source.splitlines(), int(own["line"])
     sentence = f"Mojo: {_shortened(own['message'])}{'' if own['message'].endswith('?') else '.'}"
     for number in _looked_at(line, lines):
-        for habit in HABITS:
-            written = re.sub(habit.line, habit.instead, lines[number - 1])
+        for habit, instead, advice in HABITS:
+            written = re.sub(habit, instead, lines[number - 1])
             if written != lines[number - 1]:
                 code, written = lines[number - 1].strip(), written.strip()
-                return f"{sentence} {habit.advice}", Location(number, code, instead=written, instead_line=number)
+                return f"{sentence} {advice}", Location(number, code, instead=written, instead_line=number)
     place = Location(line, lines[line - 1].strip()) if 0 < line <= len(lines) else None
     return sentence, place
 
