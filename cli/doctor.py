@@ -24,7 +24,7 @@ from cli.processes import Ended, run_module
 NEEDED_GB = {"memory": 4.0, "disk": 2.0}
 CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does
 CONTRACT_SECONDS = 120.0
-PROBE_SECONDS = 300.0  # the accelerator's kernels may have to be compiled
+PROBE_SECONDS = 300.0  # the graph may have to be compiled for the accelerator
 CANNOT_IMPORT = 2  # the exit status of the contract if there is no MAX to look at
 
 
@@ -95,12 +95,12 @@ def contract() -> str:
 
 
 def gpu() -> str:
-    """Return the accelerator, if an operation ran on it and was right."""
-    answer = ask_max("checker.max_adapter.contract", "gpu", seconds=PROBE_SECONDS)
+    """Return whether an accelerator gives right numbers: those of step 02, compiled for it alone."""
+    answer = ask_max("cli", "s02", "--solution", "--device", "gpu", seconds=PROBE_SECONDS)
     if answer.status is None:
-        return f"found, but an addition on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU"
+        return f"found, but a check on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU"
     if answer.status == 0:
-        return f"{answer.output.strip()}: an addition on it gives the right sum"
+        return "found: the check of step_02 passes on it"
     none = "none that MAX can use; checks run on the CPU"
     return none if "there is no device" in answer.output else f"no: {answer.last_line}"
 
