@@ -12,7 +12,9 @@ from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor
 
 from checker.claims import about, equal, require
-from checker.claims.modules import build, compiled, run, run_for
+from checker.claims.modules import build, compiled, run, unwanted
+from checker.claims.vocabulary import article
+from checker.max_adapter.runtime import lazily, tensor
 from checker.numeric.tolerance import TOLERANCE
 from solutions.solution_03 import LayerNorm
 
@@ -76,6 +78,21 @@ def add_up(name, both, one, other):
     equal(both, right, what=f"The gradient of {name} for 2 grad + other", whose="twice the one plus the other")
 
 
+def gradients_of(function, *arguments):
+    """Return the gradients of x, weight and bias that a function of the learner's returns, by name."""
+    with lazily():
+        results = function(*(value if isinstance(value, float) else tensor(value) for value in arguments))
+    several = isinstance(results, tuple | list)
+    if not several or len(results) != 3:
+        wanted = "3 tensors, for x, weight and bias"
+        raise unwanted(function, results, wanted, f"{len(results)} things" if several else "")
+    named = dict(zip(OF_THREE, results, strict=True))
+    for name, result in named.items():
+        if not isinstance(result, Tensor):
+            raise unwanted(function, result, "a Tensor", f"{article(type(result).__name__)} for {name}")
+    return named
+
+
 @about("sum_over_rows")
 def test_sum(step):
     """It adds up each channel over all tokens of all sequences: the shape is [channels]."""
@@ -85,7 +102,7 @@ def test_sum(step):
 
 
 def linear(step, grad, x, weight):
-    return run_for(OF_THREE, step.linear_backward, grad, x, weight)
+    return gradients_of(step.linear_backward, grad, x, weight)
 
 
 def recorded_linear(step, reference):
@@ -183,7 +200,7 @@ def test_gelu_adds_up(step):
 
 
 def norm(step, grad, x, weight, eps=1e-5):
-    return run_for(OF_THREE, step.layer_norm_backward, grad, x, weight, eps)
+    return gradients_of(step.layer_norm_backward, grad, x, weight, eps)
 
 
 def recorded_norm(step, reference):

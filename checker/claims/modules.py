@@ -76,35 +76,15 @@ def run(function: Callable[..., Any], *arguments: np.ndarray | float) -> Any:
     Raises:
         Refusal: the result is not a tensor.
     """
-    result = _called(function, arguments)
+    with lazily():
+        result = function(*(value if isinstance(value, int | float) else tensor(value) for value in arguments))
     if not isinstance(result, Tensor):
-        raise _refusal(function, result, "a Tensor")
+        raise unwanted(function, result, "a Tensor")
     return result
 
 
-def run_for(names: Sequence[str], function: Callable[..., Any], *arguments: np.ndarray | float) -> dict[str, Tensor]:
-    """Call the learner's function in the same way; return its tensors by ``names``, in the order of the names.
-
-    Raises:
-        Refusal: the result is not that many tensors.
-    """
-    results = _called(function, arguments)
-    if not isinstance(results, tuple | list) or len(results) != len(names):
-        wanted = f"{len(names)} tensors, for {', '.join(names[:-1])} and {names[-1]}"
-        raise _refusal(function, results, wanted, f"{len(results)} things" if isinstance(results, tuple | list) else "")
-    named = dict(zip(names, results, strict=True))
-    for name, result in named.items():
-        if not isinstance(result, Tensor):
-            raise _refusal(function, result, "a Tensor", f"{article(type(result).__name__)} for {name}")
-    return named
-
-
-def _called(function: Callable[..., Any], arguments: Sequence[np.ndarray | float]) -> Any:
-    with lazily():
-        return function(*(value if isinstance(value, int | float) else tensor(value) for value in arguments))
-
-
-def _refusal(function: Callable[..., Any], result: Any, wanted: str, returned: str = "") -> Refusal:
+def unwanted(function: Callable[..., Any], result: Any, wanted: str, returned: str = "") -> Refusal:
+    """Return the refusal of what a function returns: in words, or else by its type."""
     name = getattr(function, "__qualname__", type(function).__name__)
     name = "It" if "<" in name else name  # the name of a claim's own lambda means nothing to a learner
     returned = returned or article(type(result).__name__)

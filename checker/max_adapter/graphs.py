@@ -14,7 +14,6 @@ model of real size does not belong in the set of a check.
 from __future__ import annotations
 
 import hashlib
-import inspect
 import io
 import json
 import platform
@@ -121,13 +120,8 @@ def install() -> None:
     """Let MAX's sessions load any graph that was compiled together with others.
 
     If the kept graphs cannot be used after all, MAX compiles the graph itself.
-
-    Raises:
-        AttributeError, TypeError: this MAX has no such place to hook into; nothing is changed.
     """
     compile_any, init_any = InferenceSession.compile_reusing_mefs, InferenceSession.init_all
-    inspect.signature(compile_any).bind("session", "model")
-    inspect.signature(init_any).bind("session", "compiled", weights_registry={})
 
     def compile_or_find(session: InferenceSession, model: Any, **options: Any) -> Any:
         if not isinstance(model, Graph):

@@ -14,7 +14,6 @@ The interpreter has no kernel for products with weights in blocks, nor one that 
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -65,16 +64,12 @@ def install(compiling: Compiling) -> None:
 
     Args:
         compiling: entered, with what is being compiled, for as long as that takes.
-
-    Raises:
-        AttributeError, ImportError, TypeError: this MAX has no such place to hook into; nothing is changed.
     """
     from max._interpreter_ops import gc_compile
 
     families = gc_compile.registered_families()
     tables = [_Noting(family.cache) for family in families]
     compile_one = gc_compile.compile_single_target
-    inspect.signature(compile_one).bind("family", "key", "device", "build_graph")
     waiting = list(groups().values())
 
     def compile_missing(family: Any, key: str, device: Any, build_graph: Any) -> Any:
@@ -144,9 +139,6 @@ def install_operations() -> None:
 
     MAX's own product rounds what it multiplies the weights by, so its numbers differ from these by about 1%. Nor are
     these products looked up in MAX's library, which takes half a second in every graph; the compiler will do that.
-
-    Raises:
-        AttributeError, ImportError, KeyError: this MAX has no such place to hook into; nothing is changed.
     """
     from max import _interpreter
     from max._core.dialects import mo

@@ -9,7 +9,7 @@ from max.dtype import DType
 from max.experimental.nn import Linear
 
 from checker.claims import Refusal
-from checker.claims.modules import build, run, run_for
+from checker.claims.modules import build, run
 from checker.course.paths import ROOT
 from checker.max_adapter import kernels, runtime
 
@@ -62,17 +62,3 @@ def test_weights_without_a_place_are_refused():
         build(lambda: Linear(3, 2, bias=False), weights=weights)
     with pytest.raises(Refusal, match=r"weight has the shape \[3, 2\], and must have \[2, 3\]"):
         build(Linear, 2, 3, weights=weights)
-
-
-@pytest.mark.parametrize(
-    ("function", "words"),
-    [
-        (lambda x: None, "returns a NoneType, and must return 2 tensors, for sum and product. Is there a `return`?"),
-        (lambda x: (x, x, x), "returns 3 things, and must return 2 tensors, for sum and product."),
-        (lambda x: [x, X], "It returns a ndarray for product, and must return a Tensor."),
-    ],
-)
-def test_other_results_are_refused_in_words(function, words):
-    with pytest.raises(Refusal) as refused:
-        run_for(("sum", "product"), function, X)
-    assert refused.value.sentence.endswith(words)
