@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from checker.course.paths import ROOT, SOLUTIONS, TESTS
 from checker.course.steps import Step
 from checker.events import DRAWN, Job, StageEnded
 from checker.session.child import Child
@@ -18,7 +17,6 @@ class ReadyChild:
     def __init__(self) -> None:
         self.child: Child | None = None
         self.step: Step | None = None
-        self.started = 0
         self.is_closed = False
         self.lock = threading.Lock()
 
@@ -27,7 +25,6 @@ class ReadyChild:
         with self.lock:
             if not self.is_closed and not self._fits(step):
                 self._stop()
-                self.started = newest_change()  # before the child reads any of them
                 self.child, self.step = Child(step), step
 
     def take(self, step: Step) -> Child:
@@ -39,8 +36,7 @@ class ReadyChild:
             return child
 
     def _fits(self, step: Step) -> bool:
-        is_alive = self.child is not None and self.child.process.poll() is None
-        return is_alive and self.step == step and self.started == newest_change()
+        return self.child is not None and self.child.process.poll() is None and self.step == step
 
     def _stop(self) -> None:
         if self.child:
@@ -102,9 +98,3 @@ class Check(threading.Thread):
         self.is_ended = True
         if self.child:
             self.child.kill()
-
-
-def newest_change() -> int:
-    """Return the time of the last change of a file that a child imports beforehand, in nanoseconds."""
-    folders = (ROOT / "cli", ROOT / "checker", SOLUTIONS, TESTS)
-    return max(path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*.py"))

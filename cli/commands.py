@@ -16,6 +16,8 @@ from checker import interrupts
 from checker.course.steps import Step, find_step
 from checker.interrupts import INTERRUPTED
 
+UNUSABLE = 2  # the exit status of a call that cannot be carried out
+
 
 class Commands(click.Group):
     """A group of commands that return their exit status, listed in the order of their definition."""
@@ -26,11 +28,14 @@ class Commands(click.Group):
         return super().main(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> NoReturn:
-        """Run a command, and exit with the status that it returns."""
+        """Run a command, and exit with the status that it returns, or say why it cannot be carried out."""
         try:
             status = super().invoke(ctx)
         except KeyboardInterrupt:
             status = INTERRUPTED
+        except CommandError as error:
+            click.echo(f"{ctx.invoked_subcommand or 'check'}: {error}", err=True)
+            status = UNUSABLE
         ctx.exit(status or 0)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -38,23 +43,17 @@ class Commands(click.Group):
         return list(self.commands)
 
 
-class Refusal(click.ClickException):
-    """A call that cannot be carried out; the message begins with the command's name."""
-
-    exit_code = 2
-
-    def show(self, file: Any = None) -> None:
-        """Print the message."""
-        click.echo(self.message, file=file, err=True)
+class CommandError(Exception):
+    """What was asked for cannot be carried out; the message says why, or what to do."""
 
 
 @contextlib.contextmanager
 def refusing(*kinds: type[Exception]) -> Iterator[None]:
-    """Turn errors of these kinds, whose messages say what to do, into a refusal by the running command."""
+    """Turn errors of these kinds, whose messages say what to do, into a ``CommandError``."""
     try:
         yield
     except kinds as error:
-        raise Refusal(f"{click.get_current_context().info_name}: {error}") from error
+        raise CommandError(str(error)) from error
 
 
 class StepName(click.ParamType):

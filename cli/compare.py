@@ -18,31 +18,35 @@ from checker.course.standing import standing
 from checker.course.static import read_text
 from checker.course.steps import Step
 from checker.session.printer import Printer
+from cli.commands import CommandError
 
-NO, UNUSABLE = 1, 2
 WARNING = "This step has not passed yet, and comparing shows the solution."
-STYLES = {"-": "yellow", "+": "green", "@": "dim"}
+STYLES = {"-": "yellow", "+": "green", "…": "dim"}
 WHOLE = 10_000  # equal lines around a difference that are shown
-
-#: A mark and a line: ``-`` only the first text has it, ``+`` only the second, a space both have it; ``@`` stands for
-#: equal lines that are left out.
-Row = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A taught function that is written differently: where it is in the learner's file, if it is, and the rows."""
+    """A taught function that is written differently: its line in the learner's file, if it is there, and the rows."""
 
     name: str
     line: int | None
-    rows: list[Row]
+    rows: list[str]
 
 
-def differences(step: Step, source: str, *, whole: bool = False) -> list[Difference]:
+def differences(step: Step, *, whole: bool = False) -> list[Difference]:
     """Return the taught functions that are not written alike; the ``whole`` functions, or only around what differs.
 
     Comments, blank lines and formatting do not count as a difference.
+
+    Raises:
+        CommandError: the learner's file cannot be read.
     """
+    try:
+        source = read_text(step.learner_file)
+        step.language.refuse(source, str(step.learner_file))
+    except Unreadable as error:
+        raise CommandError(str(error)) from error
     solution = step.solution_file.read_text()
     mine, answers = step.language.functions(source), step.language.functions(solution)
     different = []
@@ -61,10 +65,10 @@ def _lines(source: str, function: Function) -> list[str]:
     return textwrap.dedent("\n".join(line.rstrip().replace(TODO, "# ", 1) for line in lines)).splitlines()
 
 
-def rows_of(left: Sequence[str], right: Sequence[str], around: int = 1) -> list[Row]:
+def rows_of(left: Sequence[str], right: Sequence[str], around: int = 1) -> list[str]:
     """Return where two texts differ, with some equal lines ``around`` each place; nothing if they are equal."""
     lines = list(difflib.unified_diff(left, right, n=around, lineterm=""))[3:]  # after the names, and the first place
-    return [("@", "…") if line.startswith("@@") else (line[0], line[1:]) for line in lines]
+    return ["…" if line.startswith("@@") else f"{line[0]} {line[1:]}".rstrip() for line in lines]
 
 
 def compare(step: Step, *, whole: bool, anyway: bool) -> int:
@@ -76,28 +80,25 @@ def compare(step: Step, *, whole: bool, anyway: bool) -> int:
         anyway: show it even if the file as it is has not passed.
 
     Returns:
-        The exit status: 1 if the file has not passed, 2 if it cannot be compared.
+        The exit status: 1 if the file has not passed.
+
+    Raises:
+        CommandError: the file cannot be read.
     """
     printer, file = Printer(), relative_path(step.learner_file)
     if not anyway and standing(step).state != "done":
         again = " as it is now" if step.name in progress.read()["pass"] else ""
         printer.line(f"{file} has not passed{again}: `./run {step.task}` checks it.")
         printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
-        return NO
-    try:
-        source = read_text(step.learner_file)
-        step.language.refuse(source, str(step.learner_file))
-    except Unreadable as error:
-        printer.line(str(error))
-        return UNUSABLE
-    different = differences(step, source, whole=whole)
+        return 1
+    different = differences(step, whole=whole)
     if different:
         printer.line(f"- {file}\n+ {relative_path(step.solution_file)}\n")
     for difference in different:
         place = f"line {difference.line}" if difference.line else "not in your file"
         printer.line(f"{difference.name}, {place}\n")
-        for mark, line in difference.rows:
-            printer.styled(("  …" if mark == "@" else f"  {mark} {line}".rstrip(), STYLES.get(mark, "")))
+        for row in difference.rows:
+            printer.styled((f"  {row}", STYLES.get(row[:1], "")))
         printer.line()
     count = len(blanks_of(step))
     printer.line(f"{count - len(different)} of {count} blanks are written as in the solution.")

@@ -27,6 +27,7 @@ from checker.events import FAIL, PASS, TODO
 from checker.interrupts import exit_on_termination
 from checker.session.printer import STYLES, Printer
 from checker.session.records import Record
+from cli.commands import CommandError
 from cli.doctor import commit
 from cli.problems import Problem, as_lines, not_obeyed, problems_of
 from cli.processes import run_module
@@ -36,10 +37,6 @@ VERSION = 2  # of the object, which grades.schema.json describes
 STEPS = "steps"
 PARTS = ("cli", "checker", "play", "solutions", "tests", "models", "pixi.toml", "pyproject.toml")  # what a check needs
 OF_TOOLS = ("*.kept-*", ".*", "__pycache__")  # what the course and Python leave beside the steps
-
-
-class CannotGrade(Exception):
-    """There is nothing to grade, or nothing to grade by; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ def grade(checkout: Path, options: Options) -> int:
         The exit status: 0 if nothing fails and, where steps were named, each of them passes.
 
     Raises:
-        CannotGrade: there is nothing to grade.
+        CommandError: there is nothing to grade.
     """
     exit_on_termination()
     (texts, left_out), grades, printer = take(checkout), list[Grade](), Printer(quiet=options.form == "json")
@@ -114,11 +111,11 @@ def take(checkout: Path) -> tuple[dict[Step, str | Unreadable], list[str]]:
         The text of each step that is there, or why it cannot be read; and what else lies beside them.
 
     Raises:
-        CannotGrade: it has no folder of steps.
+        CommandError: it has no folder of steps.
     """
     folder = checkout / STEPS
     if not folder.is_dir():
-        raise CannotGrade(f"{folder} is not a folder; name a checkout, which has the folder {STEPS}/")
+        raise CommandError(f"{folder} is not a folder; name a checkout, which has the folder {STEPS}/")
     files = {step: folder / step.learner_file.name for step in all_steps()}
     texts: dict[Step, str | Unreadable] = {}
     for step, file in files.items():

@@ -7,7 +7,6 @@ the lines, so the learner is asked first. The number of hints seen is kept (``ch
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from rich.markdown import Markdown
@@ -17,14 +16,11 @@ from checker.course import progress
 from checker.course.paths import relative_path
 from checker.course.steps import Step
 from checker.session.printer import Printer, asked
+from cli.commands import CommandError
 
 TIER = re.compile(r'<details class="hint">\s*<summary>(?P<title>.*?)</summary>(?P<body>.*?)</details>', re.DOTALL)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 PLAIN = Theme({"markdown.code": "bold"})
-
-
-class NoHints(Exception):
-    """There are no hints that may be shown; the message says why, or what to do."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +43,12 @@ def hints_of(step: Step) -> list[Tier]:
     """Return the hints of a step, the vaguest first.
 
     Raises:
-        NoHints: there is no chapter.
+        CommandError: there is no chapter.
     """
     try:
         text = step.chapter.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise NoHints(f"{relative_path(step.chapter)}, where the hints are, is missing") from error
+        raise CommandError(f"{relative_path(step.chapter)}, where the hints are, is missing") from error
     tiers = list(TIER.finditer(text))
     return [
         Tier(number, len(tiers), re.sub(r"^Hint \d+ of \d+: *", "", " ".join(tier["title"].split())), tier["body"])
@@ -64,60 +60,37 @@ def next_tier(step: Step) -> Tier | None:
     """Return the hint that follows those that were seen; None if all were.
 
     Raises:
-        NoHints: as ``hints_of``.
+        CommandError: as ``hints_of``.
     """
     seen = progress.read()["hints"].get(step.name, 0)
     return next((tier for tier in hints_of(step) if tier.number > seen), None)
 
 
-def note_seen(step: Step, number: int) -> None:
-    """Keep that hint ``number`` was seen, and those before it.
+def tell(step: Step, *, every: bool = False, sure: bool = False) -> None:
+    """Print the next hint, or ``every`` hint from the first; before the last, ask a person who is not ``sure``.
 
     Raises:
-        OSError: it cannot be kept.
+        CommandError: there is no chapter, or nobody to ask.
     """
-    progress.note_hints(step, number)
-
-
-def ask_before_the_last(what: str) -> bool:
-    """Ask a person at a terminal whether to show the last hint; without a terminal, refuse.
-
-    Raises:
-        NoHints: there is nobody to ask.
-    """
-    answer = asked(f"{what} Show it?")
-    if answer is None:
-        raise NoHints(f"{what} Add --yes to see it.")
-    return answer
-
-
-def tell(step: Step, printer: Printer, may_tell_all: Callable[[str], bool], *, every: bool = False) -> None:
-    """Print the next hint, or ``every`` hint from the first.
-
-    Args:
-        step: whose hints.
-        printer: where to.
-        may_tell_all: called before the last hint unless it was seen, with a sentence that says what it gives away.
-        every: print them all.
-
-    Raises:
-        NoHints: raised by ``hints_of`` or by ``may_tell_all``.
-    """
-    following = next_tier(step)
+    printer, following = Printer(), next_tier(step)
     if not following and not every:
         printer.line(
             f"You have seen all {len(hints_of(step))} hints of {step.task}: `./run hint {step.task} --all` shows them "
             f"again, `./run compare {step.task} --anyway` the solution."
         )
     for tier in hints_of(step) if every else filter(None, [following]):
-        if following and tier.warning and not may_tell_all(tier.warning):
-            return
+        if following and tier.warning and not sure:
+            answer = asked(f"{tier.warning} Show it?")
+            if answer is None:
+                raise CommandError(f"{tier.warning} Add --yes to see it.")
+            if not answer:
+                return
         printer.line(f"Hint {tier.number} of {tier.count}: {tier.title}")
         with printer.console.use_theme(PLAIN):  # and backticks stay, since they tell code from prose without color
             printer.draw(Markdown(CODE.sub(r"`` `\1` ``", tier.body), code_theme="ansi_dark"))
         printer.line()
         try:
-            note_seen(step, tier.number)
+            progress.note_hints(step, tier.number)
         except OSError as error:
             file = relative_path(progress.FILE)
             printer.line(f"(The next call shows this one again: {file} cannot be written, {error.strerror}.)")

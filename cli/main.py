@@ -14,7 +14,7 @@ import click
 
 from checker.course.paths import ROOT, relative_path
 from checker.course.steps import Step, all_steps, find_step
-from cli.commands import Commands, Refusal, Several, StepName, refusing, teller
+from cli.commands import CommandError, Commands, Several, StepName, teller
 
 DEVICE = click.Choice(["cpu", "gpu"])
 FOLDER = click.Path(path_type=Path, resolve_path=True)
@@ -38,7 +38,7 @@ class LearnersCommands(Commands):
 
             if command := super().get_command(ctx, name):
                 return command
-            raise Refusal(f"check: {error}") from error
+            raise CommandError(str(error)) from error
 
 
 step_argument = click.argument("step", type=StepName(), help="07, s07 or w01")
@@ -85,7 +85,7 @@ def check(step: Step, *, no_compile: bool, form: str | None, **options: Any) -> 
 
     labels = [blank.label for blank in blanks_of(step)]
     if options["show"] not in ("", *labels):
-        raise Refusal(f"{step.task}: there is no function {options['show']} to show; choose from {', '.join(labels)}")
+        raise CommandError(f"there is no function {options['show']} to show; choose from {', '.join(labels)}")
     if form:
         import json
 
@@ -117,10 +117,9 @@ def check_named(step: Step, **options: Any) -> int:
 @click.argument("step", type=StepName(), required=False, help="07, s07 or w01; else the first that is not done")
 def watch(step: Step | None) -> int:
     """Check a step at every save, starting with the first that is not done: ./run watch, ./run watch 07."""
-    from cli.watch.follow import NothingToWatch, watch
+    from cli.watch import watch
 
-    with refusing(NothingToWatch):
-        return watch(step)
+    return watch(step)
 
 
 @main.command()
@@ -129,12 +128,9 @@ def watch(step: Step | None) -> int:
 @click.option("--yes", is_flag=True, help="Do not ask before the last hint, which tells the most.")
 def hint(step: Step, everything: bool, yes: bool) -> None:
     """Show the next hint for a step: ./run hint 07."""
-    from checker.session.printer import Printer
-    from cli import hint
+    from cli.hint import tell
 
-    may_tell_all = (lambda what: True) if yes else hint.ask_before_the_last
-    with refusing(hint.NoHints):
-        hint.tell(step, Printer(), may_tell_all, every=everything)
+    tell(step, every=everything, sure=yes)
 
 
 @main.command()
@@ -154,12 +150,11 @@ def status() -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def reset(step: Step | None, everything: bool, yes: bool) -> None:
     """Start a step over: ./run reset 07; your file is kept beside it."""
-    from cli.reset import CannotReset, reset
+    from cli.reset import reset
 
-    with refusing(CannotReset):
-        if everything == bool(step):
-            raise CannotReset("say which step to reset, `./run reset 07`, or `./run reset --all`")
-        reset([step] if step else all_steps(), sure=yes)
+    if everything == bool(step):
+        raise CommandError("say which step to reset, `./run reset 07`, or `./run reset --all`")
+    reset([step] if step else all_steps(), sure=yes)
 
 
 @main.command()
@@ -181,10 +176,9 @@ def compare(step: Step, whole: bool, anyway: bool) -> int:
 @click.option("--limit", type=click.FloatRange(1), default=1800.0, metavar="SECONDS", help="End a check after so long.")
 def grade_all(checkout: Path | None, steps: list[Step] | None, **options: Any) -> int:
     """Grade every step of a checkout, of which only steps/ is taken: ./run grade ../submission"""
-    from cli.grading import CannotGrade, Options, grade
+    from cli.grading import Options, grade
 
-    with refusing(CannotGrade):
-        return grade(checkout or ROOT, Options(steps or (), **options))
+    return grade(checkout or ROOT, Options(steps or (), **options))
 
 
 @main.command()
@@ -213,11 +207,9 @@ def warm(steps: tuple[Step, ...]) -> int:
 )
 def book(port: int | None, open_: bool, trusted_origin: tuple[str, ...]) -> int:
     """Serve the book with an editor and the check on its pages, at http://127.0.0.1:3000."""
-    from cli.page.building import CannotBuild
-    from cli.page.server import CannotServe, serve
+    from cli.page.server import serve
 
-    with refusing(CannotServe, CannotBuild):
-        return serve(teller(), port=port, open_=open_, trusted=trusted_origin)
+    return serve(teller(), port=port, open_=open_, trusted=trusted_origin)
 
 
 @main.command()

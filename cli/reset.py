@@ -12,10 +12,7 @@ from checker.course.paths import relative_path
 from checker.course.skeletons import expected, is_untouched, keep
 from checker.course.steps import Step
 from checker.session.printer import Printer, asked
-
-
-class CannotReset(Exception):
-    """Not every file was reset; the message says why, or what to do."""
+from cli.commands import CommandError
 
 
 def reset(steps: list[Step], *, sure: bool) -> None:
@@ -24,7 +21,7 @@ def reset(steps: list[Step], *, sure: bool) -> None:
     A person at a terminal is asked first, unless ``sure``. Nothing is lost either way.
 
     Raises:
-        CannotReset: a file cannot be written.
+        CommandError: a file cannot be written.
     """
     printer = Printer()
     touched = [step for step in steps if not is_untouched(step)]
@@ -33,28 +30,30 @@ def reset(steps: list[Step], *, sure: bool) -> None:
     if replaced and not sure and asked(f"{what} Reset?") is False:
         printer.line("Nothing was changed.")
         return
-    try:
-        for step in touched:
-            file, copy = relative_path(step.learner_file), begin_again(step)
+    for step in steps:
+        try:
+            copy = begin_again(step)
+        except OSError as error:
+            raise CommandError(f"{error}. Is the folder of the course writable?") from error
+        if step in touched:
+            file = relative_path(step.learner_file)
             printer.line(f"Your {file} is kept as {relative_path(copy)}." if copy else f"{file} was missing.")
             printer.line(f"{file} is the skeleton again.")
-        for step in steps:
-            progress.forget(step)
-    except OSError as error:
-        raise CannotReset(f"{error}. Is the folder of the course writable?") from error
     if not touched:
         files = f"{relative_path(steps[0].learner_file)} is" if len(steps) == 1 else "Every file in steps/ is"
         printer.line(f"{files} untouched.")
 
 
 def begin_again(step: Step) -> Path | None:
-    """Write the skeleton of a step; return the copy of what was there, or None if there was nothing.
+    """Write the skeleton of a step, and forget its hints and verdicts; return the copy of the learner's work, if any.
 
     Raises:
         OSError: the file cannot be kept or written.
     """
-    path = step.learner_file
-    copy = keep(path) if path.is_file() else None
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(expected(step), encoding="utf-8")
+    path, copy = step.learner_file, None
+    if not is_untouched(step):
+        copy = keep(path) if path.is_file() else None
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(expected(step), encoding="utf-8")
+    progress.forget(step)
     return copy

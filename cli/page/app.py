@@ -29,10 +29,9 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from checker.course import progress
 from checker.course.blanks import blanks_of
-from checker.course.languages import Unreadable
 from checker.course.paths import relative_path
+from checker.course.progress import note_hints
 from checker.course.standing import next_to_do, standing
 from checker.course.steps import Step, all_steps
 from checker.events import Options
@@ -40,12 +39,11 @@ from checker.session.records import Record, Records, verdict_record
 from checker.session.session import Session
 from cli import compare, hint, reset
 from cli.checking import Check, ReadyChild
+from cli.commands import CommandError
 from cli.page import files
-from cli.page.model import Model, NoAnswer
+from cli.page.model import Model
 
 ASSETS = Path(__file__).with_name("assets")
-MOST_BYTES = 1_000_000  # of a request's body
-FILE_VERSION = "File-Version"  # the header of an answer that says which version of the learner's file it saved
 ADDED = '<link rel="stylesheet" href="/page/panel.css">\n<script type="module" src="/page/main.js"></script>\n</head>'
 #: Of a page: its own scripts run, by a word that is new each time, and no other. A style can fetch nothing elsewhere.
 POLICY = (
@@ -102,16 +100,17 @@ class Book:
 
     def app(self) -> Starlette:
         """Return what answers requests."""
-        actions = (self.beside, self.hint, self.compare, self.reset)
         api = [
             Route("/standings", self.standings),
             Route("/model/{what}", self.ask, methods=["POST"]),
             Route("/steps/{step}", self.file),
-            Route("/steps/{step}", self.save, methods=["PUT"]),
+            Route("/steps/{step}", partial(answer, save), methods=["PUT"]),
             Route("/steps/{step}/check", self.check, methods=["POST"]),
-            *(Route(f"/steps/{{step}}/{do.__name__}", partial(self.answer, do), methods=["POST"]) for do in actions),
+            Route("/steps/{step}/hint", partial(answer, next_hint), methods=["POST"]),
+            Route("/steps/{step}/compare", partial(answer, differences), methods=["POST"]),
+            Route("/steps/{step}/reset", partial(answer, begin_again), methods=["POST"]),
         ]
-        reasons = (HTTPException, files.Rejected, hint.NoHints, NoAnswer, OSError, UnicodeEncodeError)
+        reasons = (HTTPException, CommandError, OSError, UnicodeEncodeError)
         return Starlette(
             routes=[
                 Mount("/api", routes=api, middleware=[Middleware(KeyHolders, key=self.key)]),
@@ -138,18 +137,17 @@ class Book:
         steps = all_steps()
         standings = await run_in_threadpool(lambda: [standing(step) for step in steps])
         following = next_to_do(steps)
-        answer = {
-            "steps": [{"name": now.step.name, "state": now.state, "refused": now.refused} for now in standings],
-            "done": sum(now.state == "done" for now in standings),
-            "next": {"name": following.name, "title": following.title} if following else None,
-        }
-        return JSONResponse(answer)
+        return JSONResponse(
+            {
+                "steps": [{"name": now.step.name, "state": now.state, "refused": now.refused} for now in standings],
+                "done": sum(now.state == "done" for now in standings),
+                "next": {"name": following.name, "title": following.title} if following else None,
+            }
+        )
 
     async def ask(self, request: Request) -> Response:
         """Answer what an interactive figure asks the model."""
         return JSONResponse(await self.model.ask(request.path_params["what"], await _body(request)))
-
-    # ------------------------------------------------------------ a step
 
     async def file(self, request: Request) -> Response:
         """Answer with the learner's file and how far it is; without its text if the page knows this version."""
@@ -157,20 +155,12 @@ class Book:
         if known is None:  # the page was opened, and will ask for a check
             self.ready.prepare(step)
         file = files.read(step)
-        answer = {"file": relative_path(step.learner_file), "version": file.version, "words": standing(step).words}
-        return JSONResponse(answer if file.version == known else {**answer, "text": file.text})
-
-    async def save(self, request: Request) -> Response:
-        """Save the learner's file in place of the version that the page began from."""
-        return Response(status_code=204, headers=_save(request, await _body(request)))
+        now = {"file": relative_path(step.learner_file), "version": file.version, "words": standing(step).words}
+        return JSONResponse(now if file.version == known else {**now, "text": file.text})
 
     async def check(self, request: Request) -> Response:
-        """Save the text that comes with it, check the file on disk, and answer with records; leaving ends it."""
-        step, asked = _step(request), await _body(request)
-        show = asked.get("show", "")
-        if show and show not in (blank.label for blank in blanks_of(step)):
-            raise HTTPException(400, f"there is no function {show!r} to show")
-        saved = _save(request, asked) if "text" in asked else None
+        """Check the file on disk, and answer with records; leaving ends it."""
+        step, show = _step(request), (await _body(request)).get("show", "")
         loop, records = asyncio.get_running_loop(), asyncio.Queue[Record]()
 
         def tell(record: Record) -> None:
@@ -200,46 +190,46 @@ class Book:
                 if not check.may_go_on:  # else it goes on for the pass that compiling completes
                     check.end()
 
-        return StreamingResponse(lines(), media_type="application/x-ndjson", headers=saved)
+        return StreamingResponse(lines(), media_type="application/x-ndjson")
 
-    async def answer(self, do: Callable[[Step, Answer], Answer], request: Request) -> Response:
-        """Answer with what a function returns."""
-        return JSONResponse(do(_step(request), await _body(request)))
 
-    def beside(self, step: Step, asked: Answer) -> Answer:
-        """Return the file on disk beside the text that the page has."""
-        return beside(files.read(step), str(asked.get("text", "")))
+# ---------------------------------------------------------------- what is answered at once
 
-    def hint(self, step: Step, asked: Answer) -> Answer:
-        """Return the next hint, or the last again; before the last, what it would give away unless one is ``sure``."""
-        tier = hint.next_tier(step)
-        if tier is None:
-            return {"number": len(hint.hints_of(step)), "is_all": True}
-        if tier.warning and not asked.get("sure"):
-            return {"ask": tier.warning}
-        hint.note_seen(step, tier.number)
-        return {"number": tier.number, "is_all": False}
 
-    def compare(self, step: Step, asked: Answer) -> Answer:
-        """Return the functions that are written differently from the solution, row by row."""
-        if standing(step).state != "done" and not asked.get("sure"):
-            return {"ask": compare.WARNING}
-        source = files.read(step).text
-        try:
-            step.language.refuse(source, str(step.learner_file))
-        except Unreadable as error:
-            raise files.Rejected(str(error)) from error
-        return {
-            "differences": [asdict(difference) for difference in compare.differences(step, source)],
-            "count": len(blanks_of(step)),
-        }
+async def answer(do: Callable[[Step, Answer], Answer], request: Request) -> Response:
+    """Answer with what a function returns for a step and the body of a request."""
+    return JSONResponse(do(_step(request), await _body(request)))
 
-    def reset(self, step: Step, asked: Answer) -> Answer:
-        """Put the skeleton in place of the version that the page has; say under which name it is kept."""
-        files.expect(step, str(asked.get("replaces")))
-        copy = reset.begin_again(step)
-        progress.forget(step)
-        return {**asdict(files.read(step)), "kept": relative_path(copy) if copy else ""}
+
+def save(step: Step, body: Answer) -> Answer:
+    """Save a text in place of the version that the page began from; return its own version."""
+    return {"version": files.save(step, body["text"], body["replaces"])}
+
+
+def next_hint(step: Step, body: Answer) -> Answer:
+    """Return the number of the next hint, or of the last again; before the last, what it tells unless one is sure."""
+    tier = hint.next_tier(step)
+    if tier and tier.warning and not body.get("sure"):
+        return {"ask": tier.warning}
+    if tier:
+        note_hints(step, tier.number)
+    return {"number": tier.number if tier else len(hint.hints_of(step)), "is_all": not tier}
+
+
+def differences(step: Step, body: Answer) -> Answer:
+    """Return the functions that are written differently from the solution; before a pass, ask unless one is sure."""
+    if standing(step).state != "done" and not body.get("sure"):
+        return {"ask": compare.WARNING}
+    return {"differences": list(map(asdict, compare.differences(step))), "count": len(blanks_of(step))}
+
+
+def begin_again(step: Step, body: Answer) -> Answer:
+    """Put the skeleton in place of the file; return it, and under which name the file is kept."""
+    copy = reset.begin_again(step)
+    return {**asdict(files.read(step)), "kept": relative_path(copy) if copy else ""}
+
+
+# ---------------------------------------------------------------- requests
 
 
 def _step(request: Request) -> Step:
@@ -251,30 +241,11 @@ def _step(request: Request) -> Step:
 
 
 async def _body(request: Request) -> Answer:
-    """Return the object that a request brings; nothing is an empty one."""
-    data = bytearray()
-    async for part in request.stream():
-        data += part
-        if len(data) > MOST_BYTES:
-            raise HTTPException(413, f"a body has {MOST_BYTES:,} bytes at most")
+    """Return the object that a request brings."""
     try:
-        return dict(json.loads(data or b"{}"))
+        return dict(await request.json())
     except (TypeError, ValueError) as error:
         raise HTTPException(400, "the body must be a JSON object") from error
-
-
-def _save(request: Request, asked: Answer) -> dict[str, str]:
-    """Save a text in place of the version that the page began from; return the header with its own version."""
-    text, replaces = asked.get("text"), asked.get("replaces")
-    if not isinstance(text, str) or not isinstance(replaces, str):
-        raise HTTPException(400, "a save needs a text, and the version that it replaces")
-    request.state.text = text  # should there be a conflict
-    return {FILE_VERSION: files.save(_step(request), text, replaces)}
-
-
-def beside(file: files.File, text: str) -> Answer:
-    """Return a file, and its lines beside those of another text."""
-    return {**asdict(file), "rows": compare.rows_of(file.text.splitlines(), text.splitlines())}
 
 
 async def _rejected(request: Request, error: Exception) -> Response:
@@ -284,6 +255,7 @@ async def _rejected(request: Request, error: Exception) -> Response:
 
 
 async def _conflict(request: Request, error: Exception) -> Response:
-    """Answer with the file as it is now, beside what the page wanted to save."""
-    now = files.read(_step(request))
-    return JSONResponse(beside(now, getattr(request.state, "text", now.text)), 412)
+    """Answer with the file as it is now, and where it differs from what the page wanted to save."""
+    assert isinstance(error, files.Conflict)
+    rows = compare.rows_of(error.file.text.splitlines(), error.text.splitlines())
+    return JSONResponse({**asdict(error.file), "rows": rows}, 412)

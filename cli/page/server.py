@@ -1,4 +1,4 @@
-"""Run the server: on this machine alone, until Ctrl-C, and give the key to one browser."""
+"""Build the book, serve it on this machine alone until Ctrl-C, and give the key to one browser."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import socket
+import subprocess
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -18,15 +19,15 @@ import uvicorn
 from checker.course.paths import ROOT
 from checker.interrupts import exit_on_termination
 from checker.session.verdict import INTERRUPTED
-from cli.page import building
+from cli.commands import CommandError
 from cli.page.app import Book
 
 PORT = 3000  # where the book is if nothing else is there: a draft that a browser keeps belongs to an address
 END_SECONDS = 1  # for answers that are on their way when it ends
-
-
-class CannotServe(Exception):
-    """The book cannot be served; the message says why, or what to do."""
+HTML = ROOT / "book" / "html"
+#: What goes into the book: the chapters, what they quote, and the programs that compute, draw and quote it.
+CHAPTERS = ("book/src", "book/theme", "book/book.toml")
+SOURCES = (*CHAPTERS, "solutions", "tests", "models", "cli", "checker", "play", "tools")
 
 
 def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted: tuple[str, ...]) -> int:
@@ -39,16 +40,16 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
         trusted: further origins under which a browser reaches this server.
 
     Raises:
-        CannotServe: the port is taken.
-        building.CannotBuild: the book has a fault.
+        CommandError: the port is taken, or the book cannot be built.
     """
     with contextlib.closing(_listening(port)) as bound:
-        html = building.build(say)
+        if not is_built():
+            build(say)
         port, key = bound.getsockname()[1], secrets.token_urlsafe(32)
         link = f"http://127.0.0.1:{port}/#key={key}"
         hosts = ["127.0.0.1", "localhost", *map(_host, trusted), *_forwarded(port)]
         config = uvicorn.Config(
-            Book(html, key, hosts).app(),
+            Book(HTML, key, hosts).app(),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -68,6 +69,30 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
     return INTERRUPTED
 
 
+def is_built() -> bool:
+    """Return whether the book is as new as everything that goes into it."""
+    index = HTML / "index.html"
+    tops = [ROOT / name for name in SOURCES]
+    files = (path for top in tops for path in (top, *top.rglob("*")) if path.is_file() and path.suffix != ".pyc")
+    return index.is_file() and max(path.stat().st_mtime for path in files) <= index.stat().st_mtime
+
+
+def build(say: Callable[[str], None]) -> None:
+    """Build the book.
+
+    Raises:
+        CommandError: mdBook is missing, or has said what is wrong.
+    """
+    say("building the book, which takes about ten seconds")
+    try:
+        subprocess.run(["mdbook", "build", str(ROOT / "book")], cwd=ROOT, stdin=subprocess.DEVNULL, check=True)
+    except FileNotFoundError as error:
+        message = "mdBook is not installed. `./run book` installs it; with pixi, `pixi run book` does."
+        raise CommandError(message) from error
+    except subprocess.CalledProcessError as error:
+        raise CommandError("mdBook could not build the book") from error
+
+
 def _host(origin: str) -> str:
     """Return the name of a machine: ``book.example`` of ``https://book.example:8000`` or of the name itself."""
     return urlsplit(origin if "//" in origin else f"//{origin}").hostname or origin
@@ -83,12 +108,12 @@ def _listening(port: int | None) -> socket.socket:
     """Return a socket on this machine's own address.
 
     Raises:
-        CannotServe: the port is taken.
+        CommandError: the port is taken.
     """
     for candidate in (PORT, 0) if port is None else (port,):
         with contextlib.suppress(OSError):
             return socket.create_server(("127.0.0.1", candidate))
-    raise CannotServe(f"Port {port} is in use. Try --port {(port or PORT) + 1}")
+    raise CommandError(f"Port {port} is in use. Try --port {(port or PORT) + 1}")
 
 
 @contextlib.contextmanager

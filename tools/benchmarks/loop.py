@@ -1,7 +1,7 @@
 """Time the learner's loop: how long each verdict takes in a terminal, under ``watch`` and on the page.
 
 In a terminal, a figure is the time from starting the check to the line that carries the verdict, and the import of MAX
-is timed beside it. Under ``watch`` it begins with the save, on the page with the request that a Ctrl-Enter makes; both
+is timed beside it. Under ``watch`` it begins with the save, on the page with the requests that a Ctrl-Enter makes; both
 have a child ready by then, because between a verdict and the next save there is a pause, as there is for a learner.
 """
 
@@ -139,7 +139,8 @@ def served(course: Path) -> Iterator[SaveAndCheck]:
             with urllib.request.urlopen(urllib.request.Request(file, headers=headers)) as answer:
                 body = json.dumps({"text": source, "replaces": json.load(answer)["version"]}).encode()
             start = time.perf_counter()
-            with urllib.request.urlopen(urllib.request.Request(f"{file}/check", body, headers)) as records:
+            urllib.request.urlopen(urllib.request.Request(file, body, headers, method="PUT")).close()
+            with urllib.request.urlopen(urllib.request.Request(f"{file}/check", b"{}", headers)) as records:
                 taken = wait_for(words, (record.decode() for record in records), start)
                 records.read()
             return taken

@@ -17,7 +17,7 @@ export class Panel {
         this.turn = Promise.resolve(); // the last of the requests that may change the file
         this.hasDraft = false; // the draft that the browser keeps is this tab's
         this.conflict = null; // the file as it is on disk, while a reader has to choose
-        this.undo = null; // the text before a reset, and the version that the reset has made
+        this.beforeReset = '';
     }
 
     async open() {
@@ -29,20 +29,18 @@ export class Panel {
         const draft = JSON.parse(localStorage.getItem(this.draftName) ?? 'null');
         if (draft && draft.text != file.text) {
             this.editor.put(draft.text);
+            this.version = draft.began;
             this.changed();
-            if (draft.began != file.version) await this.safely(() => this.askWhich());
+            if (draft.began != file.version) await this.safely(() => this.store()); // which lets the reader choose
         }
         this.lookLater();
     }
 
     build() {
-        const tool = (words, does, more) => button(words, () => {
-            if (!this.conflict) this.notice.replaceChildren(); // what was asked last is no longer asked
-            this.safely(does);
-        }, more);
+        const tool = (words, does, more) => button(words, () => this.safely(does), more);
         const box = make('div', { class: 'editor' });
         this.state = make('span', { class: 'state', role: 'status' });
-        this.notice = make('div', { class: 'notices' });
+        this.chooser = make('div', { role: 'alert' });
         this.help = make('div', { class: 'help' });
         this.showButton = tool('Show numbers', () => this.check(this.verdict.toShow), { hidden: true });
         this.undoButton = tool('Undo reset', () => this.undoReset(), { hidden: true });
@@ -59,8 +57,8 @@ export class Panel {
         this.section.setAttribute('role', 'region');
         this.section.setAttribute('aria-label', `Write ${this.name}`);
         const file = this.section.querySelector('p.file');
-        const hint = make('p', { class: 'keys' }, keys);
-        this.section.replaceChildren(file, box, tools, hint, this.state, this.notice, result, this.help);
+        const about = make('p', { class: 'keys' }, keys);
+        this.section.replaceChildren(file, box, tools, about, this.state, this.chooser, result, this.help);
         this.verdict = new Verdict(result, line => this.editor.goTo(line));
         this.editor = makeEditor(box, `Your ${this.name}`, {
             changed: () => this.changed(),
@@ -94,7 +92,7 @@ export class Panel {
     accept({ text, version }) {
         this.saved = text;
         this.version = version;
-        this.undoButton.hidden = this.undo?.version != version;
+        this.undoButton.hidden = true;
     }
 
     /** Say whether the text is saved, and have the browser keep what is not. */
@@ -112,35 +110,24 @@ export class Panel {
         return this.turn = before.then(() => this.conflict ? this.chooser.querySelector('button').focus() : does());
     }
 
-    /**
-     * Send a request with the text, if that is not saved, and with the version that it replaces; in turn, since the
-     * answer says which version the next one replaces. Return the answer, or nothing if the reader has to choose first.
-     */
-    async send(path, body, options = {}) {
-        const { text } = this.editor;
-        const change = { ...this.isDirty && { text }, replaces: this.version };
-        try {
-            const answer = await ask(path, { method: 'POST', body: { ...body, ...change }, ...options });
-            const version = answer.headers.get('File-Version');
-            if (version) { // it was saved
-                this.accept({ text, version });
-                this.changed();
-            }
-            return answer;
-        } catch (error) {
-            if (error.status != 412) throw error;
-            this.choose(error.answer);
-        }
-    }
-
     /** Save what is not saved; return whether the file is the text now. */
     save() {
-        return this.inTurn(async () => {
-            if (!this.isDirty) return true;
-            const answer = await this.send(this.path, {}, { method: 'PUT' });
-            if (answer) this.say('Saved.');
-            return Boolean(answer);
-        });
+        return this.inTurn(() => !this.isDirty || this.store());
+    }
+
+    /** Save the text in place of the version that it began from, or let the reader choose which is to stay. */
+    async store() {
+        const { text } = this.editor;
+        try {
+            const { version } = await get(this.path, { method: 'PUT', body: { text, replaces: this.version } });
+            this.accept({ text, version });
+        } catch (error) {
+            if (error.status != 412) throw error;
+            return this.choose(error.answer);
+        }
+        this.changed();
+        this.say('Saved.');
+        return true;
     }
 
     lookLater() {
@@ -159,41 +146,39 @@ export class Panel {
             await showStandings();
         }
         if (file.text === undefined) return;
-        if (this.isDirty && this.editor.text != file.text) return this.askWhich();
-        this.accept(file);
-        this.editor.put(file.text);
-        this.changed();
+        if (this.isDirty) return this.store(); // which lets the reader choose
+        this.take(file);
         this.say(`${this.name} was saved elsewhere; this is what it is now.`);
     }
 
-    // ------------------------------------------------------------ changed here and on disk
-
-    async askWhich() {
-        this.choose(await post(`${this.path}/beside`, { text: this.editor.text }));
+    /** Put a file in place of the text. */
+    take(file, canBeUndone = false) {
+        this.accept(file);
+        this.editor.put(file.text, canBeUndone);
+        this.changed();
     }
 
-    /** Show the file and the text side by side, and let the reader say which is to stay. */
+    /** Show where the file and the text differ, and let the reader say which is to stay. */
     choose(file) {
-        if (file.text == this.editor.text) return this.accept(file), this.changed();
+        if (file.text == this.editor.text) return this.take(file);
         this.conflict = file;
-        this.chooser = make('div', { class: 'choice conflict', role: 'alert' },
+        this.chooser.replaceChildren(
             make('p', {}, `${this.name} was saved elsewhere, and your text here is not saved. Which is to stay?`),
             make('p', { class: 'tools' },
                 button('Keep what is in the editor', () => this.decide(true)),
                 button('Take what is on disk', () => this.decide(false))),
-            comparison('on disk', 'in the editor', file.rows));
-        this.notice.replaceChildren(this.chooser);
+            comparison(file.rows, 'on disk', 'in the editor'));
         this.say('');
     }
 
     decide(isMine) {
         const file = this.conflict;
         this.conflict = null;
-        this.notice.replaceChildren();
+        this.chooser.replaceChildren();
+        this.editor.focus();
         this.accept(file);
-        if (isMine) return this.editor.focus(), this.safely(() => this.save());
-        this.editor.put(file.text, true);
-        this.changed();
+        if (isMine) return this.safely(() => this.save());
+        this.take(file, true);
         this.say('This is what is on disk. Undo (Ctrl-Z) brings back what was here.');
     }
 
@@ -201,94 +186,71 @@ export class Panel {
 
     async check(show = '') {
         this.lookLater(); // what a look costs, the check would wait for
-        let text, signal;
-        const asked = this.inTurn(() => { // not before, since a check that is saving is not to be stopped
-            this.checking?.abort();
-            this.checking = new AbortController();
-            ({ text } = this.editor);
-            ({ signal } = this.checking);
-            return this.send(`${this.path}/check`, { show }, { signal });
-        });
+        this.checking?.abort();
+        this.checking = new AbortController();
+        const { signal } = this.checking;
+        const saving = this.save();
         this.verdict.begin(); // after asking, since drawing takes time
         this.editor.mark({});
         this.showButton.hidden = true;
         this.say('Checking.');
         try {
-            const answer = await asked;
-            if (!answer) return this.verdict.end();
+            if (!await saving) return this.verdict.end(), this.say(''); // the reader has to choose first
+            const answer = await ask(`${this.path}/check`, { method: 'POST', body: { show }, signal });
             for await (const record of records(answer.body)) {
                 if (signal.aborted) return; // the verdict is a newer check's by now
                 this.verdict.hear(record);
             }
         } catch (error) {
-            if (signal?.aborted) return;
+            if (signal.aborted) return;
             this.verdict.end(); // none comes any more
             throw error;
         }
         this.say(this.verdict.words);
         this.showButton.hidden = !this.verdict.toShow;
-        if (this.editor.text == text) this.editor.mark(this.verdict.marks);
+        if (!this.isDirty) this.editor.mark(this.verdict.marks);
         await showStandings();
     }
 
     // ------------------------------------------------------------ help
 
-    /** Ask the reader before something is shown or done; it is done where the answer is yes. */
-    confirm(question, yes, does) {
-        const close = () => this.notice.replaceChildren();
-        const first = button(yes, () => (close(), this.safely(does)));
-        const cancel = button('Cancel', () => (close(), this.editor.focus()));
-        this.notice.replaceChildren(make('div', { class: 'choice', role: 'alert' },
-            make('p', {}, question), make('p', { class: 'tools' }, first, cancel)));
-        first.focus();
-    }
-
-    async hint(isSure = false) {
-        const { ask: question, number, is_all: isAll } = await post(`${this.path}/hint`, { sure: isSure });
-        if (question) return this.confirm(question, 'Show it', () => this.hint(true));
-        const ofPage = [...document.querySelectorAll('main > details.hint')];
-        const tiers = ofPage.slice(0, number).map(tier => tier.cloneNode(true));
-        tiers.forEach(tier => tier.querySelectorAll('.buttons').forEach(each => each.remove()));
-        tiers.at(-1).open = true;
-        this.help.replaceChildren(...tiers);
+    async hint(sure = false) {
+        const { ask: question, number, is_all: isAll } = await post(`${this.path}/hint`, { sure });
+        if (question) return confirm(`${question} Show it?`) && this.hint(true);
+        const tier = document.querySelectorAll('main > details.hint')[number - 1];
+        tier.open = true;
+        tier.querySelector('summary').focus(); // which brings it into view
         if (isAll) this.say('These are all the hints.');
-        tiers.at(-1).querySelector('summary').focus();
     }
 
-    async compare(isSure = false) {
+    async compare(sure = false) {
         if (!await this.save()) return;
-        const { ask: question, differences, count } = await post(`${this.path}/compare`, { sure: isSure });
-        if (question) return this.confirm(question, 'Show it', () => this.compare(true));
+        const { ask: question, differences, count } = await post(`${this.path}/compare`, { sure });
+        if (question) return confirm(`${question} Show it?`) && this.compare(true);
         this.help.replaceChildren(
             ...differences.flatMap(({ name, line, rows }) => [
                 make('h3', {}, make('code', {}, name), line ? `, line ${line}` : ' is not in your file'),
-                comparison('yours', 'solution', rows),
+                comparison(rows, 'yours', 'the solution'),
             ]),
             make('p', {}, `${count - differences.length} of ${count} blanks are written as in the solution.`));
     }
 
-    reset() {
-        this.confirm(`This puts the skeleton in place of ${this.name}. What is there now is kept beside it.`, 'Reset',
-            async () => {
-                if (!await this.save()) return;
-                const before = this.saved;
-                const answer = await this.inTurn(() => this.send(`${this.path}/reset`));
-                if (!answer) return;
-                const now = await answer.json();
-                this.undo = { text: before, version: now.version };
-                this.accept(now);
-                this.editor.put(now.text);
-                this.editor.mark({});
-                this.verdict.clear();
-                this.help.replaceChildren();
-                this.changed();
-                this.say(now.kept ? `Your file is kept as ${now.kept}.` : 'This is the skeleton.');
-                await showStandings();
-            });
+    async reset() {
+        const question = `This puts the skeleton in place of ${this.name}. What is there now is kept beside it. Reset?`;
+        if (!confirm(question) || !await this.save()) return;
+        this.beforeReset = this.saved;
+        const file = await this.inTurn(() => post(`${this.path}/reset`));
+        this.take(file);
+        this.undoButton.hidden = false;
+        this.editor.mark({});
+        this.verdict.clear();
+        this.help.replaceChildren();
+        this.say(file.kept ? `Your file is kept as ${file.kept}.` : 'This is the skeleton.');
+        await showStandings();
     }
 
     async undoReset() {
-        this.editor.put(this.undo.text);
+        this.editor.put(this.beforeReset);
         await this.save();
         this.editor.focus();
     }
@@ -308,14 +270,9 @@ async function* records(body) {
 }
 
 /** Show where two texts differ: the lines of the one, those of the other, and the equal lines next to them. */
-function comparison(left, right, rows) {
-    const kinds = { '-': ['minus', left], '+': ['plus', right] };
-    const lines = rows.map(([mark, line]) => {
-        const [kind, who] = kinds[mark] ?? ['', mark == ' ' ? 'both' : ''];
-        return make('tr', { class: kind },
-            who ? make('th', { scope: 'row' }, who) : make('td'), make('td', {}, make('code', {}, line)));
-    });
-    const label = `Where they differ: ${left} and ${right}`;
-    return make('div', { class: 'comparison', tabindex: 0, role: 'region', 'aria-label': label },
-        make('table', {}, make('tbody', {}, ...lines)));
+function comparison(rows, left, right) {
+    const code = make('code', { class: 'language-diff' }, rows.join('\n'));
+    window.hljs?.highlightBlock(code);
+    return make('div', { class: 'comparison' }, make('p', {}, `Lines with - are ${left}, those with + ${right}.`),
+        make('pre', { tabindex: 0 }, code));
 }

@@ -13,7 +13,7 @@ import pytest
 from checker.course.steps import find_step
 from checker.events import FAIL
 from checker.session.verdict import PASSED, CheckState, Verdict
-from cli.watch.follow import in_one_line
+from cli.watch import in_one_line
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Check a step at every save.
+"""Check a step at every save, and do what keys ask for.
 
 The verdict on the numbers need not wait for MAX to be imported: the child was started before the save and has already
 imported it (``cli.checking``). A save during a check restarts it. When the file of another step is saved, that step is
@@ -8,16 +8,23 @@ followed. After a pass the key n goes on to the next step that is not done, whil
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
+import re
+import signal
+import sys
+import termios
+import threading
 import time
-from collections.abc import Callable
+import tty
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from checker.course.blanks import blanks_of
 from checker.course.paths import relative_path
 from checker.course.standing import first_to_do, standing
-from checker.course.steps import Step, all_steps, find_step
+from checker.course.steps import Step, all_steps
 from checker.events import Options
 from checker.interrupts import exit_on_termination
 from checker.session.printer import Printer, View
@@ -25,29 +32,29 @@ from checker.session.session import Session
 from checker.session.verdict import INTERRUPTED, PASSED
 from cli import hint
 from cli.checking import Check, ReadyChild
+from cli.commands import CommandError
 from cli.compare import WARNING, compare
-from cli.reset import CannotReset, reset
+from cli.reset import reset
 from cli.status import list_all
-from cli.watch.inputs import Inputs, Pressed, Saved, keys_of_terminal, saves_in, take
 
-LOOK_SECONDS = 1.0  # between looks at the file itself, in case the system reports no change (network drives)
+LOOK_SECONDS = 0.03  # between looks at the files
 REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
 KEYS = "h hint, s show numbers, c compare, x reset, n next, p previous, l list, r check again, q quit"
+ESCAPE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)?")  # an arrow, say: none of its characters was meant as a letter
 
-#: When a file was changed, and its content. None if there is none.
-Look = tuple[int, bytes] | None
+#: Which file this is, when it was changed, and its size. None if there is none.
+Stamp = tuple[int, int, int] | None
+#: What the watch waits for: keys, and checks that have come to something.
+Inputs = queue.SimpleQueue[str | Check]
 
 
-class NothingToWatch(Exception):
-    """There is no file to watch; the message says what to do."""
-
-
-def look(path: Path) -> Look:
-    """Return a file as it is now."""
+def stamp(path: Path) -> Stamp:
+    """Return what changes with every save of a file."""
     try:
-        return path.stat().st_mtime_ns, path.read_bytes()
+        status = path.stat()
     except OSError:
         return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 class Watch:
@@ -55,7 +62,7 @@ class Watch:
 
     Args:
         step: the first step.
-        inputs: saves, keys, and checks.
+        inputs: keys, and checks.
         ready: the child of the next check.
         has_keys: whether there is a terminal.
     """
@@ -63,12 +70,11 @@ class Watch:
     def __init__(self, step: Step, inputs: Inputs, ready: ReadyChild, *, has_keys: bool) -> None:
         self.step, self.inputs, self.ready, self.has_keys = step, inputs, ready, has_keys
         self.printer = Printer()
-        self.seen: Look = None  # the file of the last check
+        self.stamps = {step: stamp(step.learner_file) for step in all_steps()}
         self.running: Check | None = None  # the check whose verdict is awaited
         self.compiling: dict[Step, Check] = {}  # those that have passed, and go on in the background
         self.to_show = ""  # the function whose numbers the key s would show
         self.offered: Callable[[], None] | None = None  # what the key y would do
-        self.typed: str | None = None  # what has been typed of a step's name after an l
         self.is_over = False
         self.keys: dict[str, Callable[[], None]] = {
             "h": self.hint,
@@ -86,15 +92,13 @@ class Watch:
         """Check at every save until the learner quits; return the exit status."""
         self.check()
         while not self.is_over:
-            match take(self.inputs, LOOK_SECONDS):
-                case Pressed(key):
-                    self.press(key)
-                case Saved(names):
-                    self.follow_save(names)
-                case Check() as check:
-                    self.hear(check)
-                case None:
-                    self.follow_save(frozenset())
+            with contextlib.suppress(queue.Empty):
+                happened = self.inputs.get(timeout=LOOK_SECONDS)
+                if isinstance(happened, Check):
+                    self.hear(happened)
+                else:
+                    self.press(happened)
+            self.follow_saves()
         return 0
 
     # ------------------------------------------------------------ checks
@@ -106,7 +110,7 @@ class Watch:
             if before:  # a pass stays, not compiled
                 before.end()
                 before.join()
-        self.seen, self.to_show = self.settled(), ""
+        self.stamps[self.step], self.to_show = self.settled(), ""
         self.printer.close()
         self.printer = Printer(blank.label for blank in blanks_of(self.step))
         self.printer.again = "save"
@@ -115,10 +119,10 @@ class Watch:
         session = Session(self.step, self.printer, Options(show=show), started)
         self.running = Check(session, self.ready, self.note)
 
-    def settled(self) -> Look:
-        """Return the file, after giving an editor that is replacing it time to finish."""
+    def settled(self) -> Stamp:
+        """Return the stamp of the file, after giving an editor that is replacing it time to finish."""
         deadline = time.monotonic() + REPLACE_SECONDS
-        while not ((now := look(self.step.learner_file)) and now[1]) and time.monotonic() < deadline:
+        while not ((now := stamp(self.step.learner_file)) and now[-1]) and time.monotonic() < deadline:
             time.sleep(0.01)
         return now
 
@@ -159,23 +163,20 @@ class Watch:
 
     def close(self) -> None:
         """End all checks."""
-        checks = [*self.compiling.values(), *filter(None, [self.running])]
-        for check in checks:
+        for check in filter(None, [self.running, *self.compiling.values()]):
             check.end()
-        for check in checks:
             check.join()
         self.printer.close()
 
     # ------------------------------------------------------------ steps
 
-    def follow_save(self, names: frozenset[str]) -> None:
-        """Check again if the file was saved, or check another step whose file is the only one among ``names``."""
-        now = look(self.step.learner_file)
-        has_other_text = now is not None and (self.seen is None or now[1] != self.seen[1])
-        if has_other_text if self.running else now != self.seen:
-            return self.check()
-        saved = [step for step in all_steps() if step.learner_file.name in names and step != self.step]
-        if len(saved) == 1 and standing(saved[0]).state not in ("untouched", "missing"):  # it was not reset
+    def follow_saves(self) -> None:
+        """Check again if the file was saved, or check another step whose file is the only one that was."""
+        before, self.stamps = self.stamps, {step: stamp(step.learner_file) for step in self.stamps}
+        saved = [step for step, now in self.stamps.items() if now != before[step]]
+        if self.step in saved:
+            self.check()
+        elif len(saved) == 1 and standing(saved[0]).state not in ("untouched", "missing"):  # it was not reset
             self.go_to(saved[0])
 
     def go_to(self, step: Step | None, otherwise: str = "") -> None:
@@ -201,43 +202,26 @@ class Watch:
 
     def press(self, key: str) -> None:
         """Do what a key asks for."""
-        if self.typed is not None and self.type_name(key):
-            return
         offered, self.offered = self.offered, None
-        if key == "y" and offered:
-            offered()
-        elif key in self.keys:
-            self.keys[key]()
-        elif key.strip():
-            self.printer.line(f"\nUnknown key. The keys are {KEYS}")
+        try:
+            if key == "y" and offered:
+                offered()
+            elif key in self.keys:
+                self.keys[key]()
+            elif key.strip():
+                self.printer.line(f"\nUnknown key. The keys are {KEYS}")
+        except CommandError as error:
+            self.printer.line(f"{error}.")
 
     def quit(self) -> None:
         """End the watch."""
         self.is_over = True
 
     def list(self) -> None:
-        """List all steps, and let the learner type the name of one."""
+        """List all steps."""
         self.printer.line()
         list_all(self.printer, self.step)
-        self.printer.line("\nType a step, 07 or w01, and Enter to go there.")
-        self.typed = ""
         self.say_keys()
-
-    def type_name(self, key: str) -> bool:
-        """Take in a key of a step's name, or the end of it; return whether it was one."""
-        typed = self.typed or ""
-        if key.isdigit() or (key in "sw" and not typed):
-            self.typed = typed + key
-            self.printer.console.print(key, end="")
-            return True
-        self.typed = None
-        if not key.isspace() or not typed:
-            return False
-        try:
-            self.go_to(find_step(typed))
-        except ValueError as error:
-            self.printer.line(f"\n{error}")
-        return True
 
     def offer(self, what: str, then: Callable[[], None]) -> None:
         """Say what a y would do, and do it if y is the next key."""
@@ -270,26 +254,19 @@ class Watch:
         self.offer(f"This makes {file} the skeleton again; what is there now is kept beside it.", self.reset)
 
     def reset(self) -> None:
-        """Start the step over."""
-        try:
-            reset([self.step], sure=True)
-        except CannotReset as error:
-            self.printer.line(f"{error}.")
+        """Start the step over, and check it."""
+        reset([self.step], sure=True)
         self.check()
 
-    def hint(self, *, last: bool = False) -> None:
+    def hint(self) -> None:
         """Give the next hint; offer the last one first."""
-
-        def may_tell_all(what: str) -> bool:
-            if not last:
-                self.offer(what, partial(self.hint, last=True))
-            return last
-
         self.printer.line()
-        try:
-            hint.tell(self.step, self.printer, may_tell_all)
-        except hint.NoHints as error:
-            self.printer.line(f"{error}.")
+        following = hint.next_tier(self.step)
+        tell = partial(hint.tell, self.step, sure=True)
+        if following and following.warning:
+            self.offer(following.warning, tell)
+        else:
+            tell()
 
 
 def in_one_line(session: Session) -> str:
@@ -303,11 +280,45 @@ def in_one_line(session: Session) -> str:
     return f"{task} is not compiled; its pass is kept. {why}"
 
 
+@contextlib.contextmanager
+def keys_of_terminal(inputs: Inputs) -> Iterator[bool]:
+    """Put the keys that are pressed into the queue, one by one and unechoed, while this is open.
+
+    Yields:
+        Whether there is a terminal; without one there are no keys.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        yield False
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+
+    def take_terminal(*_: object) -> None:
+        tty.setcbreak(terminal)
+
+    def read_keys() -> None:
+        with contextlib.suppress(OSError):
+            while keys := os.read(terminal, 1024).decode(errors="replace"):
+                for key in ESCAPE.sub("", keys):
+                    inputs.put(key)
+        inputs.put("q")  # the terminal is gone
+
+    take_terminal()
+    resumed = signal.signal(signal.SIGCONT, take_terminal)  # after Ctrl-Z and fg, a shell has changed its settings
+    threading.Thread(target=read_keys, daemon=True).start()
+    try:
+        yield True
+    finally:
+        signal.signal(signal.SIGCONT, resumed)
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
 def watch(step: Step | None) -> int:
     """Watch a step, or the first that is not done, until the learner quits; return the exit status.
 
     Raises:
-        NothingToWatch: the folder of the learner's files is missing.
+        CommandError: the folder of the learner's files is missing.
     """
     step = step or first_to_do(all_steps())
     if step is None:
@@ -315,14 +326,10 @@ def watch(step: Step | None) -> int:
         return 0
     folder = step.learner_file.parent
     if not folder.is_dir():
-        raise NothingToWatch(f"{relative_path(folder)} is missing; `./run skeletons` writes it anew")
+        raise CommandError(f"{relative_path(folder)} is missing; `./run skeletons` writes it anew")
     exit_on_termination()
     inputs: Inputs = queue.SimpleQueue()
-    with (
-        contextlib.closing(ReadyChild()) as ready,
-        saves_in(folder, inputs),
-        keys_of_terminal(inputs) as has_keys,
-    ):
+    with contextlib.closing(ReadyChild()) as ready, keys_of_terminal(inputs) as has_keys:
         try:
             with contextlib.closing(Watch(step, inputs, ready, has_keys=has_keys)) as watching:
                 return watching.follow()
