@@ -14,6 +14,7 @@ import click
 
 from checker import interrupts
 from checker.course.steps import Step, find_step
+from checker.errors import UserError
 from checker.interrupts import INTERRUPTED
 
 UNUSABLE = 2  # the exit status of a call that cannot be carried out
@@ -33,7 +34,7 @@ class Commands(click.Group):
             status = super().invoke(ctx)
         except KeyboardInterrupt:
             status = INTERRUPTED
-        except CommandError as error:
+        except UserError as error:
             click.echo(f"{ctx.invoked_subcommand or 'check'}: {error}", err=True)
             status = UNUSABLE
         ctx.exit(status or 0)
@@ -43,17 +44,13 @@ class Commands(click.Group):
         return list(self.commands)
 
 
-class CommandError(Exception):
-    """What was asked for cannot be carried out; the message says why, or what to do."""
-
-
 @contextlib.contextmanager
 def refusing(*kinds: type[Exception]) -> Iterator[None]:
-    """Turn errors of these kinds, whose messages say what to do, into a ``CommandError``."""
+    """Turn errors of these kinds, whose messages say what to do, into a ``UserError``."""
     try:
         yield
     except kinds as error:
-        raise CommandError(str(error)) from error
+        raise UserError(str(error)) from error
 
 
 class StepName(click.ParamType):

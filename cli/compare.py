@@ -17,8 +17,8 @@ from checker.course.paths import relative_path
 from checker.course.standing import standing
 from checker.course.static import read_text
 from checker.course.steps import Step
+from checker.errors import UserError
 from checker.session.printer import Printer
-from cli.commands import CommandError
 
 WARNING = "This step has not passed yet, and comparing shows the solution."
 STYLES = {"-": "yellow", "+": "green", "…": "dim"}
@@ -40,13 +40,13 @@ def differences(step: Step, *, whole: bool = False) -> list[Difference]:
     Comments, blank lines and formatting do not count as a difference.
 
     Raises:
-        CommandError: the learner's file cannot be read.
+        UserError: the learner's file cannot be read.
     """
     try:
         source = read_text(step.learner_file)
         step.language.refuse(source, str(step.learner_file))
     except Unreadable as error:
-        raise CommandError(str(error)) from error
+        raise UserError(str(error)) from error
     solution = step.solution_file.read_text()
     mine, answers = step.language.functions(source), step.language.functions(solution)
     different = []
@@ -83,7 +83,7 @@ def compare(step: Step, *, whole: bool, anyway: bool) -> int:
         The exit status: 1 if the file has not passed.
 
     Raises:
-        CommandError: the file cannot be read.
+        UserError: the file cannot be read.
     """
     printer, file = Printer(), relative_path(step.learner_file)
     if not anyway and standing(step).state != "done":

@@ -14,7 +14,7 @@ from checker.course.paths import SMALL_MODEL
 from checker.interrupts import INTERRUPTED
 from cli.commands import each, refusing, teller
 from cli.main import DEVICE, main
-from play.serving.options import CannotServe, Options
+from play.serving.options import Options
 from play.training import plan
 
 FILE = click.Path(path_type=Path)
@@ -66,11 +66,9 @@ writing_options = each(
 @click.option("--solution", is_flag=True, help="Run it on the solution instead of your step.")
 def try_(chapter: str, solution: bool) -> int:
     """Run the Python blocks of a chapter: ./run try 08."""
-    from play.reading.chapters import NoChapter
     from play.reading.trying import try_chapter
 
-    with refusing(NoChapter):
-        return try_chapter(chapter, teller(), solution=solution)
+    return try_chapter(chapter, teller(), solution=solution)
 
 
 @main.command()
@@ -124,7 +122,7 @@ def serve(**options: Any) -> int:
     """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
     from play.serve import serve
 
-    with refusing(ValueError, CannotServe):
+    with refusing(ValueError):
         return serve(teller(), **options)
 
 

@@ -23,11 +23,11 @@ from checker.course.paths import ROOT, relative_path
 from checker.course.skeletons import is_begun
 from checker.course.static import Missing, read_text
 from checker.course.steps import Step, all_steps
+from checker.errors import UserError
 from checker.events import FAIL, PASS, TODO
 from checker.interrupts import exit_on_termination
 from checker.session.printer import STYLES, Printer
 from checker.session.records import Record
-from cli.commands import CommandError
 from cli.doctor import commit
 from cli.problems import Problem, as_lines, not_obeyed, problems_of
 from cli.processes import run_module
@@ -81,7 +81,7 @@ def grade(checkout: Path, options: Options) -> int:
         The exit status: 0 if nothing fails and, where steps were named, each of them passes.
 
     Raises:
-        CommandError: there is nothing to grade.
+        UserError: there is nothing to grade.
     """
     exit_on_termination()
     (texts, left_out), grades, printer = take(checkout), list[Grade](), Printer(quiet=options.form == "json")
@@ -111,11 +111,11 @@ def take(checkout: Path) -> tuple[dict[Step, str | Unreadable], list[str]]:
         The text of each step that is there, or why it cannot be read; and what else lies beside them.
 
     Raises:
-        CommandError: it has no folder of steps.
+        UserError: it has no folder of steps.
     """
     folder = checkout / STEPS
     if not folder.is_dir():
-        raise CommandError(f"{folder} is not a folder; name a checkout, which has the folder {STEPS}/")
+        raise UserError(f"{folder} is not a folder; name a checkout, which has the folder {STEPS}/")
     files = {step: folder / step.learner_file.name for step in all_steps()}
     texts: dict[Step, str | Unreadable] = {}
     for step, file in files.items():

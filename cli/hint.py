@@ -15,8 +15,8 @@ from rich.theme import Theme
 from checker.course import progress
 from checker.course.paths import relative_path
 from checker.course.steps import Step
+from checker.errors import UserError
 from checker.session.printer import Printer, asked
-from cli.commands import CommandError
 
 TIER = re.compile(r'<details class="hint">\s*<summary>(?P<title>.*?)</summary>(?P<body>.*?)</details>', re.DOTALL)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -43,12 +43,12 @@ def hints_of(step: Step) -> list[Tier]:
     """Return the hints of a step, the vaguest first.
 
     Raises:
-        CommandError: there is no chapter.
+        UserError: there is no chapter.
     """
     try:
         text = step.chapter.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise CommandError(f"{relative_path(step.chapter)}, where the hints are, is missing") from error
+        raise UserError(f"{relative_path(step.chapter)}, where the hints are, is missing") from error
     tiers = list(TIER.finditer(text))
     return [
         Tier(number, len(tiers), re.sub(r"^Hint \d+ of \d+: *", "", " ".join(tier["title"].split())), tier["body"])
@@ -60,7 +60,7 @@ def next_tier(step: Step) -> Tier | None:
     """Return the hint that follows those that were seen; None if all were.
 
     Raises:
-        CommandError: as ``hints_of``.
+        UserError: as ``hints_of``.
     """
     seen = progress.read()["hints"].get(step.name, 0)
     return next((tier for tier in hints_of(step) if tier.number > seen), None)
@@ -70,7 +70,7 @@ def tell(step: Step, *, every: bool = False, sure: bool = False) -> None:
     """Print the next hint, or ``every`` hint from the first; before the last, ask a person who is not ``sure``.
 
     Raises:
-        CommandError: there is no chapter, or nobody to ask.
+        UserError: there is no chapter, or nobody to ask.
     """
     printer, following = Printer(), next_tier(step)
     if not following and not every:
@@ -82,7 +82,7 @@ def tell(step: Step, *, every: bool = False, sure: bool = False) -> None:
         if following and tier.warning and not sure:
             answer = asked(f"{tier.warning} Show it?")
             if answer is None:
-                raise CommandError(f"{tier.warning} Add --yes to see it.")
+                raise UserError(f"{tier.warning} Add --yes to see it.")
             if not answer:
                 return
         printer.line(f"Hint {tier.number} of {tier.count}: {tier.title}")

@@ -14,7 +14,8 @@ import click
 
 from checker.course.paths import ROOT, relative_path
 from checker.course.steps import Step, all_steps, find_step
-from cli.commands import CommandError, Commands, Several, StepName, teller
+from checker.errors import UserError
+from cli.commands import Commands, Several, StepName, teller
 
 DEVICE = click.Choice(["cpu", "gpu"])
 FOLDER = click.Path(path_type=Path, resolve_path=True)
@@ -38,7 +39,7 @@ class LearnersCommands(Commands):
 
             if command := super().get_command(ctx, name):
                 return command
-            raise CommandError(str(error)) from error
+            raise UserError(str(error)) from error
 
 
 step_argument = click.argument("step", type=StepName(), help="07, s07 or w01")
@@ -85,7 +86,7 @@ def check(step: Step, *, no_compile: bool, form: str | None, **options: Any) -> 
 
     labels = [blank.label for blank in blanks_of(step)]
     if options["show"] not in ("", *labels):
-        raise CommandError(f"there is no function {options['show']} to show; choose from {', '.join(labels)}")
+        raise UserError(f"there is no function {options['show']} to show; choose from {', '.join(labels)}")
     if form:
         import json
 
@@ -153,7 +154,7 @@ def reset(step: Step | None, everything: bool, yes: bool) -> None:
     from cli.reset import reset
 
     if everything == bool(step):
-        raise CommandError("say which step to reset, `./run reset 07`, or `./run reset --all`")
+        raise UserError("say which step to reset, `./run reset 07`, or `./run reset --all`")
     reset([step] if step else all_steps(), sure=yes)
 
 

@@ -11,8 +11,8 @@ from checker.course import progress
 from checker.course.paths import relative_path
 from checker.course.skeletons import expected, is_untouched, keep
 from checker.course.steps import Step
+from checker.errors import UserError
 from checker.session.printer import Printer, asked
-from cli.commands import CommandError
 
 
 def reset(steps: list[Step], *, sure: bool) -> None:
@@ -21,7 +21,7 @@ def reset(steps: list[Step], *, sure: bool) -> None:
     A person at a terminal is asked first, unless ``sure``. Nothing is lost either way.
 
     Raises:
-        CommandError: a file cannot be written.
+        UserError: a file cannot be written.
     """
     printer = Printer()
     touched = [step for step in steps if not is_untouched(step)]
@@ -34,7 +34,7 @@ def reset(steps: list[Step], *, sure: bool) -> None:
         try:
             copy = begin_again(step)
         except OSError as error:
-            raise CommandError(f"{error}. Is the folder of the course writable?") from error
+            raise UserError(f"{error}. Is the folder of the course writable?") from error
         if step in touched:
             file = relative_path(step.learner_file)
             printer.line(f"Your {file} is kept as {relative_path(copy)}." if copy else f"{file} was missing.")

@@ -14,14 +14,11 @@ import tomllib
 
 from checker import interrupts
 from checker.course.paths import ROOT
+from checker.errors import UserError
 
 OURS = ("python -m cli ", "python -m tools ")  # lines whose --help every environment can answer
 
 Task = dict[str, str]
-
-
-class CannotRun(Exception):
-    """A task that does not exist, or whose packages cannot be installed."""
 
 
 def tasks() -> dict[str, Task]:
@@ -49,7 +46,7 @@ def install(environment: str) -> None:
     try:
         subprocess.run([*pip, "--requirement", str(wanted)], check=True)
     except subprocess.CalledProcessError as error:
-        raise CannotRun(f"the packages of {wanted.name} could not be installed; is there a network?") from error
+        raise UserError(f"the packages of {wanted.name} could not be installed; is there a network?") from error
     shutil.copy(wanted, stamp)
 
 
@@ -57,10 +54,10 @@ def run(name: str, arguments: list[str], known: dict[str, Task]) -> int:
     """Become the line of a task, with arguments appended; return only where nothing is to run.
 
     Raises:
-        CannotRun: there is no such task, or its packages cannot be installed.
+        UserError: there is no such task, or its packages cannot be installed.
     """
     if name not in known:
-        raise CannotRun(f"there is no task {name!r}. The tasks are:\n\n{listing(known)}")
+        raise UserError(f"there is no task {name!r}. The tasks are:\n\n{listing(known)}")
     line = known[name]["cmd"]
     if not {"-h", "--help"} & set(arguments):
         install(known[name].get("default-environment", "default"))
@@ -85,7 +82,7 @@ def main() -> int:
         return 0
     try:
         return run(name, arguments, known)
-    except CannotRun as error:
+    except UserError as error:
         print(f"run: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

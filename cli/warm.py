@@ -24,8 +24,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from checker.course.paths import ROOT, relative_path
 from checker.course.steps import Step, all_steps
+from checker.errors import UserError
 from checker.session.printer import Printer
-from play.serving.options import CannotServe, check_version
+from play.serving.options import check_version
 
 PATIENT = {"COURSE_QUIET_SECONDS": "120"}  # for one claim on a solution, while the machine compiles
 
@@ -50,7 +51,7 @@ UNSERVED = [FIRST, GRAPHS, WRITING, KERNELS, LATER]  # all but the server's; aft
 
 def all_work() -> list[Work]:
     """Return what is to be compiled: one alone, then the others together; the server's only if it is installed."""
-    with contextlib.suppress(CannotServe):
+    with contextlib.suppress(UserError):
         check_version()
         return [FIRST, GRAPHS, SERVING, *UNSERVED[2:]]
     return UNSERVED

@@ -25,6 +25,7 @@ from checker.course.blanks import blanks_of
 from checker.course.paths import relative_path
 from checker.course.standing import first_to_do, standing
 from checker.course.steps import Step, all_steps
+from checker.errors import UserError
 from checker.events import Options
 from checker.interrupts import exit_on_termination
 from checker.session.printer import Printer, View
@@ -32,7 +33,6 @@ from checker.session.session import Session
 from checker.session.verdict import INTERRUPTED, PASSED
 from cli import hint
 from cli.checking import Check, ReadyChild
-from cli.commands import CommandError
 from cli.compare import WARNING, compare
 from cli.reset import reset
 from cli.status import list_all
@@ -210,7 +210,7 @@ class Watch:
                 self.keys[key]()
             elif key.strip():
                 self.printer.line(f"\nUnknown key. The keys are {KEYS}")
-        except CommandError as error:
+        except UserError as error:
             self.printer.line(f"{error}.")
 
     def quit(self) -> None:
@@ -318,7 +318,7 @@ def watch(step: Step | None) -> int:
     """Watch a step, or the first that is not done, until the learner quits; return the exit status.
 
     Raises:
-        CommandError: the folder of the learner's files is missing.
+        UserError: the folder of the learner's files is missing.
     """
     step = step or first_to_do(all_steps())
     if step is None:
@@ -326,7 +326,7 @@ def watch(step: Step | None) -> int:
         return 0
     folder = step.learner_file.parent
     if not folder.is_dir():
-        raise CommandError(f"{relative_path(folder)} is missing; `./run skeletons` writes it anew")
+        raise UserError(f"{relative_path(folder)} is missing; `./run skeletons` writes it anew")
     exit_on_termination()
     inputs: Inputs = queue.SimpleQueue()
     with contextlib.closing(ReadyChild()) as ready, keys_of_terminal(inputs) as has_keys:

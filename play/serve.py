@@ -7,7 +7,8 @@ import json
 import os
 from typing import Any
 
-from play.serving.options import OF_THE_MODEL, CannotServe, Options, Tell, check_version, choose_modules
+from checker.errors import UserError
+from play.serving.options import OF_THE_MODEL, Options, Tell, check_version, choose_modules
 
 RAY = {  # the environment of its processes, and of its package, which reads it when it is imported
     "RAY_DEDUP_LOGS": "0",  # a line of one replica's log is not left out because another said the same
@@ -24,7 +25,7 @@ def serve(tell: Tell, **chosen: Any) -> int:
         chosen: the fields of :class:`play.serving.options.Options`.
 
     Raises:
-        CannotServe: MAX's server is missing or another version, options exclude each other, the port is taken, or there
+        UserError: MAX's server is missing or another version, options exclude each other, the port is taken, or there
             is no such device.
         ValueError: steps are not complete, or the last check of one failed, and no option allows it; or the checkpoint
             cannot be found or read.
@@ -32,7 +33,7 @@ def serve(tell: Tell, **chosen: Any) -> int:
     check_version()
     options = Options(**chosen)
     if (options.kernels or options.quantize) and (options.device != "cpu" or (options.kernels and options.quantize)):
-        raise CannotServe("--kernels and --quantize run on the CPU, and exclude each other; leave one out")
+        raise UserError("--kernels and --quantize run on the CPU, and exclude each other; leave one out")
     if options.log_json:
         from play.serving import records
 

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from cli.tasks import CannotRun, install
+from checker.errors import UserError
+from cli.tasks import install
 
 #: One worker more than there are processors: many tests wait for a process, a page or a limit.
 WORKERS = str((os.cpu_count() or 1) + 1)
@@ -19,7 +20,7 @@ def enter_dev() -> None:
     """Make sure of the environment ``dev``.
 
     Raises:
-        CannotRun: its packages cannot be installed.
+        UserError: its packages cannot be installed.
     """
     of_pixi = os.environ.get("PIXI_ENVIRONMENT_NAME")
     if not of_pixi:
@@ -33,7 +34,7 @@ def main() -> int:
     try:
         if {"--all", "--rest", "--nightly"} & set(sys.argv):
             enter_dev()
-    except CannotRun as error:
+    except UserError as error:
         print(f"run: {error}", file=sys.stderr)
         return 2
     return pytest.main([*EVERY_RUN, *sys.argv[1:]])

@@ -55,8 +55,7 @@ def bench(only: list[str], peers: list[str], quick: bool, rounds: int, out: Path
     """
     from tools.benchmarks.bench import run
 
-    with refusing(RuntimeError):
-        run(only, peers, quick, rounds, out)
+    run(only, peers, quick, rounds, out)
 
 
 @main.command()
@@ -67,8 +66,7 @@ def bench_loop(only: list[str], cold: bool, rounds: int, out: Path | None) -> No
     """Time the learner's loop: how long a verdict takes in a terminal, under watch and on the page"""
     from tools.benchmarks.loop import run
 
-    with refusing(RuntimeError):
-        run(only, cold, rounds, out)
+    run(only, cold, rounds, out)
 
 
 @main.command()
@@ -80,8 +78,7 @@ def bench_serve(clients: list[int], servers: list[str], large: bool, rounds: int
     """Time the server at 1, 8 and 32 clients, beside Hugging Face's"""
     from tools.benchmarks.serving import run
 
-    with refusing(RuntimeError):
-        run(servers, clients, large, rounds, out)
+    run(servers, clients, large, rounds, out)
 
 
 @main.command()
@@ -92,8 +89,7 @@ def bench_kernels(only: list[str], quick: bool, rounds: int, out: Path | None) -
     """Time the kernels in Mojo beside MAX's operations and PyTorch's"""
     from tools.benchmarks.kernels import run
 
-    with refusing(RuntimeError):
-        run(only, quick, rounds, out)
+    run(only, quick, rounds, out)
 
 
 @main.command()
@@ -103,8 +99,7 @@ def bench_train(only: list[str], rounds: int, out: Path | None) -> None:
     """Time a step of training against PyTorch"""
     from tools.benchmarks.training import run
 
-    with refusing(RuntimeError):
-        run(only, rounds, out)
+    run(only, rounds, out)
 
 
 # ---------------------------------------------------------------- the book
@@ -174,8 +169,7 @@ def kernels(steps: tuple[Step, ...]) -> int:
     """Grade solutions, alternatives and mistakes; record their answers, and their kernels: 07 …, or all"""
     from tools.survey import record
 
-    with refusing(RuntimeError):
-        return record(steps or all_steps())
+    return record(steps or all_steps())
 
 
 @main.command()
@@ -196,8 +190,7 @@ def try_max(version: str, steps: tuple[Step, ...]) -> int:
     """
     from tools.try_max import try_max
 
-    with refusing(RuntimeError):
-        return try_max(version, steps or all_steps())
+    return try_max(version, steps or all_steps())
 
 
 @main.command()

@@ -31,6 +31,7 @@ from checker.course.paths import relative_path
 from checker.course.steps import Step, all_steps
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import read_answers, write_answers
+from checker.errors import UserError
 from checker.events import DRAWN, FAIL, NUMBERS, PASS, Explanation, FromChild, Started
 
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
@@ -117,7 +118,7 @@ def survey(
         compiled_kernels: the edits are of a kernel itself, which is compiled, instead of its model in NumPy.
 
     Raises:
-        RuntimeError: the process ended, or was silent for too long; the message names the subject that it was grading.
+        UserError: the process ended, or was silent for too long; the message names the subject that it was grading.
     """
     spawn, subject = multiprocessing.get_context("spawn"), "the import of MAX"
     receiver, sender = spawn.Pipe(duplex=False)
@@ -131,9 +132,9 @@ def survey(
             if isinstance(answer, Survey):
                 return answer
             subject = answer
-        raise RuntimeError(f"the survey of {step.name} says nothing more at {subject}")
+        raise UserError(f"the survey of {step.name} says nothing more at {subject}")
     except EOFError:
-        raise RuntimeError(f"the survey of {step.name} ended at {subject}") from None
+        raise UserError(f"the survey of {step.name} ended at {subject}") from None
     finally:
         process.kill()
         process.join()

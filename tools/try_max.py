@@ -19,14 +19,11 @@ from pathlib import Path
 from checker.course.installed import needed_version
 from checker.course.paths import ROOT
 from checker.course.steps import Step, all_steps
+from checker.errors import UserError
 from tools.course_copy import Course
 
 NEXT = "next"
 OF_MAX = re.compile(r"^(max|mojo)\b.*\n", re.MULTILINE)  # the packages that belong to a version of MAX
-
-
-class CannotTry(RuntimeError):
-    """There is no such MAX; the message says who says why."""
 
 
 def try_max(version: str, steps: Sequence[Step]) -> int:
@@ -40,7 +37,7 @@ def try_max(version: str, steps: Sequence[Step]) -> int:
         The exit status: 0 if every check passes and the contract holds, or there is no next version; 1 if not.
 
     Raises:
-        CannotTry: there is no environment with that version.
+        UserError: there is no environment with that version.
     """
     if version == NEXT and (version := newest()) == needed_version():
         print(f"MAX {version} is the newest: there is no next one to try.")
@@ -55,7 +52,7 @@ def try_max(version: str, steps: Sequence[Step]) -> int:
         return subprocess.run(line, cwd=course, env=others, stdout=out, check=False).returncode
 
     if run("./run", out=subprocess.DEVNULL):  # which makes the environment, and lists the tasks
-        raise CannotTry(f"there is no environment with MAX {version}; why is said above")
+        raise UserError(f"there is no environment with MAX {version}; why is said above")
     print(f"The contract, with MAX {version}, and the grades of the solutions:", flush=True)
     contract = run(".venv/bin/python", "-m", "checker.max_adapter.contract")
     grades = run("./run", "grade", "--no-compile", "--steps", ",".join(step.task for step in steps))
@@ -66,7 +63,7 @@ def newest() -> str:
     """Return the newest version of MAX that pip finds in its indexes, including pre-releases.
 
     Raises:
-        CannotTry: pip finds none.
+        UserError: pip finds none.
     """
     dry = ["--dry-run", "--ignore-installed", "--no-deps", "--pre", "--quiet", "--report", "-"]
     with tempfile.TemporaryDirectory() as folder:  # an environment with a pip, which one that uv has made lacks
@@ -74,7 +71,7 @@ def newest() -> str:
         for command in ([sys.executable, "-m", "venv", folder], install):
             asked = subprocess.run(command, stdout=subprocess.PIPE, env=os.environ, check=False)
             if asked.returncode:
-                raise CannotTry("pip cannot say which MAX is the newest; it says why above")
+                raise UserError("pip cannot say which MAX is the newest; it says why above")
     return json.loads(asked.stdout)["install"][0]["metadata"]["version"]
 
 

@@ -34,12 +34,12 @@ from checker.course.paths import relative_path
 from checker.course.progress import note_hints
 from checker.course.standing import next_to_do, standing
 from checker.course.steps import Step, all_steps
+from checker.errors import UserError
 from checker.events import Options
 from checker.session.records import Record, Records, verdict_record
 from checker.session.session import Session
 from cli import compare, hint, reset
 from cli.checking import Check, ReadyChild
-from cli.commands import CommandError
 from cli.page import files
 from cli.page.model import Model
 
@@ -110,7 +110,7 @@ class Book:
             Route("/steps/{step}/compare", partial(answer, differences), methods=["POST"]),
             Route("/steps/{step}/reset", partial(answer, begin_again), methods=["POST"]),
         ]
-        reasons = (HTTPException, CommandError, OSError, UnicodeEncodeError)
+        reasons = (HTTPException, UserError, OSError, UnicodeEncodeError)
         return Starlette(
             routes=[
                 Mount("/api", routes=api, middleware=[Middleware(KeyHolders, key=self.key)]),

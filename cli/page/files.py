@@ -12,7 +12,7 @@ from checker.course import progress
 from checker.course.paths import relative_path, replacing
 from checker.course.static import Missing, Unreadable, read_text
 from checker.course.steps import Step
-from cli.commands import CommandError
+from checker.errors import UserError
 
 NONE = ""  # the version of a file that does not exist
 
@@ -37,7 +37,7 @@ def read(step: Step) -> File:
     """Return the learner's file; an empty one of no version where there is none.
 
     Raises:
-        CommandError: it is no text.
+        UserError: it is no text.
     """
     path = step.learner_file
     try:
@@ -45,7 +45,7 @@ def read(step: Step) -> File:
     except Missing:
         return File("", NONE)
     except Unreadable as error:
-        raise CommandError(f"{relative_path(path)}: {error}") from error
+        raise UserError(f"{relative_path(path)}: {error}") from error
 
 
 def save(step: Step, text: str, replaces: str) -> str:
@@ -53,7 +53,7 @@ def save(step: Step, text: str, replaces: str) -> str:
 
     Raises:
         Conflict: the file is another version by now.
-        CommandError: it is no text.
+        UserError: it is no text.
         OSError, UnicodeEncodeError: it cannot be written.
     """
     path, data = step.learner_file.resolve(), text.encode()

@@ -23,7 +23,7 @@ from checker.course.paths import ROOT
 from checker.course.progress import digest
 from checker.course.standing import standing
 from checker.course.steps import CACHED_MODEL, Step, steps_up_to
-from cli.commands import CommandError
+from checker.errors import UserError
 from play.training.curve import as_points
 from play.training.plan import FIGURES, OUT
 
@@ -53,17 +53,17 @@ class Model:
         """Answer a question, and say which ``steps`` of the learner's have computed it.
 
         Raises:
-            CommandError: the model refuses the text, takes too long, or ends.
+            UserError: the model refuses the text, takes too long, or ends.
         """
         if what == "training":
             return await run_in_threadpool(training)
         if what not in FIGURES_THAT_ASK:
-            raise CommandError("there is no such figure")
+            raise UserError("there is no such figure")
         async with self.turn:
             steps = await run_in_threadpool(done)
             answer = await self._ask(steps, {**question, "what": what})
         if "error" in answer:
-            raise CommandError(str(answer["error"]))
+            raise UserError(str(answer["error"]))
         return {**answer, "steps": [step.name for step in steps]}
 
     async def _ask(self, steps: list[Step], question: Answer) -> Answer:
@@ -91,7 +91,7 @@ class Model:
                 return dict(json.loads(await self.process.stdout.readline()))
         except (OSError, TypeError, ValueError) as error:  # too late, not there, or something else than an answer
             await self.close()
-            raise CommandError("your steps gave no answer in time; `./run generate --mine` says more") from error
+            raise UserError("your steps gave no answer in time; `./run generate --mine` says more") from error
 
     async def close(self) -> None:
         """End the process and whatever it has started; an answer that somebody waits for does not come."""
@@ -110,12 +110,12 @@ def training() -> Answer:
     """Return the losses of the learner's newest training, as far as it has come, and the name of its ``folder``.
 
     Raises:
-        CommandError: ``./run train`` has made no folder in the course, or what is in it cannot be read.
+        UserError: ``./run train`` has made no folder in the course, or what is in it cannot be read.
     """
     written = max(ROOT.glob(f"*/{FIGURES}"), key=lambda file: file.stat().st_mtime, default=None)
     if written is None:
-        raise CommandError(f"there is no {OUT / FIGURES} yet; `./run train` writes it as it goes on")
+        raise UserError(f"there is no {OUT / FIGURES} yet; `./run train` writes it as it goes on")
     try:
         return {**as_points(json.loads(written.read_bytes())), "folder": written.parent.name}
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise CommandError(f"{written.relative_to(ROOT)} cannot be read") from error
+        raise UserError(f"{written.relative_to(ROOT)} cannot be read") from error

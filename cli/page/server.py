@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from checker.course.paths import ROOT
+from checker.errors import UserError
 from checker.interrupts import exit_on_termination
 from checker.session.verdict import INTERRUPTED
-from cli.commands import CommandError
 from cli.page.app import Book
 
 PORT = 3000  # where the book is if nothing else is there: a draft that a browser keeps belongs to an address
@@ -40,7 +40,7 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
         trusted: further origins under which a browser reaches this server.
 
     Raises:
-        CommandError: the port is taken, or the book cannot be built.
+        UserError: the port is taken, or the book cannot be built.
     """
     with contextlib.closing(_listening(port)) as bound:
         if not is_built():
@@ -81,16 +81,16 @@ def build(say: Callable[[str], None]) -> None:
     """Build the book.
 
     Raises:
-        CommandError: mdBook is missing, or has said what is wrong.
+        UserError: mdBook is missing, or has said what is wrong.
     """
     say("building the book, which takes about ten seconds")
     try:
         subprocess.run(["mdbook", "build", str(ROOT / "book")], cwd=ROOT, stdin=subprocess.DEVNULL, check=True)
     except FileNotFoundError as error:
         message = "mdBook is not installed. `./run book` installs it; with pixi, `pixi run book` does."
-        raise CommandError(message) from error
+        raise UserError(message) from error
     except subprocess.CalledProcessError as error:
-        raise CommandError("mdBook could not build the book") from error
+        raise UserError("mdBook could not build the book") from error
 
 
 def _host(origin: str) -> str:
@@ -108,12 +108,12 @@ def _listening(port: int | None) -> socket.socket:
     """Return a socket on this machine's own address.
 
     Raises:
-        CommandError: the port is taken.
+        UserError: the port is taken.
     """
     for candidate in (PORT, 0) if port is None else (port,):
         with contextlib.suppress(OSError):
             return socket.create_server(("127.0.0.1", candidate))
-    raise CommandError(f"Port {port} is in use. Try --port {(port or PORT) + 1}")
+    raise UserError(f"Port {port} is in use. Try --port {(port or PORT) + 1}")
 
 
 @contextlib.contextmanager

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checker.course.paths import ROOT
+from checker.errors import UserError
 
 SRC = ROOT / "book" / "src"
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
-
-
-class NoChapter(ValueError):
-    """There is no such chapter, or nothing in it to run; the message says what there is."""
 
 
 class Fault(Exception):
@@ -49,12 +46,12 @@ def find_chapter(name: str) -> str:
     """Return the file of the chapter a person means by ``step_07``, ``07``, ``s07``, ``w01`` or ``book/src/setup.md``.
 
     Raises:
-        NoChapter: there is none; the message lists those there are.
+        UserError: there is none; the message lists those there are.
     """
     stem = re.sub(r"^s?(\d\d)$", r"step_\1", re.sub(r"^w(\d\d)$", r"warmup_\1", Path(name).stem))
     known = [path.stem for path in chapters()]
     if stem not in known:
-        raise NoChapter(f"there is no chapter {name!r}; choose from {', '.join(known)}")
+        raise UserError(f"there is no chapter {name!r}; choose from {', '.join(known)}")
     return f"{stem}.md"
 
 

@@ -11,11 +11,12 @@ from rich.syntax import Syntax
 from checker.course.languages.python import PYTHON
 from checker.course.paths import ROOT, relative_path
 from checker.course.steps import all_steps
+from checker.errors import UserError
 from checker.session.printer import Printer
 from play.own_steps import use_step
 from play.preparing import prepared
 from play.reading.blocks import Block, Runner, need_max
-from play.reading.chapters import SRC, NoChapter, find_chapter, python_fences
+from play.reading.chapters import SRC, find_chapter, python_fences
 
 
 def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> int:
@@ -27,13 +28,13 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
         solution: run them on the solution, even where the reader's step is written.
 
     Raises:
-        NoChapter: there is no such chapter, or it has no blocks.
+        UserError: there is no such chapter, or it has no blocks.
     """
     chapter = SRC / find_chapter(name)
     fences = python_fences(chapter.name, chapter.read_text(encoding="utf-8"))
     blocks = [Block(fence.first + 1, fence.text) for fence in fences]
     if not blocks:
-        raise NoChapter(f"{relative_path(chapter)} has no Python blocks to run; `./run book` shows it")
+        raise UserError(f"{relative_path(chapter)} has no Python blocks to run; `./run book` shows it")
     for step in all_steps():
         if step.chapter == chapter and step.language is PYTHON and not solution:
             tell(use_step(step))

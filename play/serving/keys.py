@@ -14,7 +14,8 @@ from pathlib import Path
 from starlette.authentication import AuthCredentials, AuthenticationBackend, AuthenticationError, SimpleUser
 from starlette.requests import HTTPConnection
 
-from play.serving.options import CannotServe, Options
+from checker.errors import UserError
+from play.serving.options import Options
 from play.serving.records import PROBES
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # where only this machine can ask
@@ -31,16 +32,16 @@ class Keys(AuthenticationBackend):
         """Read the file, and return the digest of each key.
 
         Raises:
-            CannotServe: the file cannot be read, or has no key.
+            UserError: the file cannot be read, or has no key.
         """
         try:
             lines = [line.strip() for line in self.path.read_bytes().splitlines()]
         except OSError as error:
             why = f"the file of --api-key cannot be read ({error.strerror}); it has one key per line"
-            raise CannotServe(why) from None
+            raise UserError(why) from None
         keys = [line for line in lines if line and not line.startswith(b"#")]
         if not keys:
-            raise CannotServe("the file of --api-key has no key; write one per line")
+            raise UserError("the file of --api-key has no key; write one per line")
         return [hashlib.sha256(key).digest() for key in keys]
 
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, SimpleUser] | None:
@@ -55,7 +56,7 @@ class Keys(AuthenticationBackend):
         digest = hashlib.sha256(key.strip().encode("latin-1")).digest()
         try:
             matches = [hmac.compare_digest(digest, other) for other in self.digests()]
-        except CannotServe:
+        except UserError:
             matches = []
         if scheme.lower() != "bearer" or not any(matches):  # after all comparisons
             raise AuthenticationError(WANTED)
@@ -66,12 +67,12 @@ def keys_of(options: Options) -> Keys | None:
     """Return the keys that requests need. Without them only this machine may ask, unless anybody who can reach it may.
 
     Raises:
-        CannotServe: there are no keys where there must be some.
+        UserError: there are no keys where there must be some.
     """
     if options.api_key and options.no_key:
-        raise CannotServe("--api-key and --no-key exclude each other; leave one out")
+        raise UserError("--api-key and --no-key exclude each other; leave one out")
     if not (options.api_key or options.no_key or options.host in LOOPBACK):
-        raise CannotServe(
+        raise UserError(
             f"--host {options.host} lets other machines ask; give --api-key FILE, a file with one key per line, "
             "or say --no-key if something in front of this server decides who may ask"
         )

@@ -13,6 +13,7 @@ from typing import Any
 
 from checker.course.installed import why_not_usable
 from checker.course.steps import QUANTIZATION
+from checker.errors import UserError
 from play.own_steps import use_mine
 
 #: The environment variable that tells the processes of MAX and Ray what :func:`of_the_model` returns there, as JSON.
@@ -23,10 +24,6 @@ BODY_SECONDS = 30.0  # in which all of it must have come
 
 
 Tell = Callable[[str], None]  # says how far along the server is
-
-
-class CannotServe(Exception):
-    """The server cannot be started; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +62,14 @@ def check_version() -> None:
     """Refuse a MAX that ``play/serving/max`` was not written for: its interfaces have moved with every release so far.
 
     Raises:
-        CannotServe: another version is installed, or MAX without its server.
+        UserError: another version is installed, or MAX without its server.
     """
     if why := why_not_usable():
-        raise CannotServe(why)
+        raise UserError(why)
     try:
         importlib.metadata.version("fastapi")
     except importlib.metadata.PackageNotFoundError as error:
-        raise CannotServe("MAX's server is not installed; `./run serve` installs it") from error
+        raise UserError("MAX's server is not installed; `./run serve` installs it") from error
 
 
 @functools.cache

@@ -20,10 +20,11 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from checker.course.paths import ROOT
+from checker.errors import UserError
 from play.serving import records
 from play.serving.keys import Keys
 from play.serving.life import finish, received_signals
-from play.serving.options import OF_THE_MODEL, CannotServe, Options, Tell, choose_modules
+from play.serving.options import OF_THE_MODEL, Options, Tell, choose_modules
 
 NAME = "gpt2"  # of the application, and of its deployment
 AT_ONCE = 10_000  # requests that Ray gives a replica, which says itself when its queue is full
@@ -97,7 +98,7 @@ def serve_replicas(options: Options, keys: Keys | None, tell: Tell) -> int:
         The exit status.
 
     Raises:
-        CannotServe: Ray or a replica cannot be started.
+        UserError: Ray or a replica cannot be started.
     """
     variables = {"PYTHONPATH": str(ROOT), OF_THE_MODEL: os.environ[OF_THE_MODEL]}
     address = os.environ.get("RAY_ADDRESS", "local")
@@ -124,7 +125,7 @@ def serve_replicas(options: Options, keys: Keys | None, tell: Tell) -> int:
     except KeyboardInterrupt:  # before they were ready
         return 0
     except (RuntimeError, TimeoutError, RayError) as problem:
-        raise CannotServe((str(problem).strip() or type(problem).__name__).splitlines()[0]) from problem
+        raise UserError((str(problem).strip() or type(problem).__name__).splitlines()[0]) from problem
     finally:
         if ray.is_initialized():
             serve.shutdown()

@@ -19,6 +19,7 @@ import numpy as np
 import psutil
 
 from checker.course.paths import ROOT
+from checker.errors import UserError
 from checker.numeric.tolerance import TOLERANCE
 from tools.benchmarks import preparing
 from tools.benchmarks.harness import say, take_turns
@@ -71,7 +72,7 @@ class Worker:
         """Return the answer to a request.
 
         Raises:
-            RuntimeError: the library could not do it, or is gone; the message quotes its last words.
+            UserError: the library could not do it, or is gone; the message quotes its last words.
         """
         line = ""
         with suppress(BrokenPipeError):
@@ -80,10 +81,10 @@ class Worker:
             line = self.answers.readline()
         if not line:
             self.log.seek(0)
-            raise RuntimeError(f"the process has ended; it said: {self.log.read()[-LONGEST_LOG:]}")
+            raise UserError(f"the process has ended; it said: {self.log.read()[-LONGEST_LOG:]}")
         reply: dict[str, Any] = json.loads(line)
         if "error" in reply:
-            raise RuntimeError(f"{workload or do} failed: {reply['error']}")
+            raise UserError(f"{workload or do} failed: {reply['error']}")
         return reply
 
     def peak(self) -> int:
@@ -140,7 +141,7 @@ class Comparison:
         """Return what a way computes, and about how long it takes.
 
         Raises:
-            RuntimeError: it could not run that.
+            UserError: it could not run that.
         """
         command = preparing.command(way.library, way.dtype, self.checkpoint)
         if way.library not in self.workers:
@@ -165,14 +166,14 @@ class Comparison:
         """Leave out a way from now on if it fails here.
 
         Raises:
-            RuntimeError: it is this course in float32, without which there is nothing to compare.
+            UserError: it is this course in float32, without which there is nothing to compare.
         """
         try:
             yield
-        except RuntimeError as error:
+        except UserError as error:
             self.failed[way.title] = why = f"{workload}: {error}"[-LONGEST_LOG:]
             if way.library == COURSE and way.dtype == "float32":
-                raise RuntimeError(f"{way.title}, {why}") from error
+                raise UserError(f"{way.title}, {why}") from error
             say(f"  {way.title} is not timed: {why}")
 
     def run(
@@ -192,7 +193,7 @@ class Comparison:
             expected: what to compare with, if not the reference's output of the workload.
 
         Raises:
-            RuntimeError: this course, or the reference, could not run it, or this course computes something else in
+            UserError: this course, or the reference, could not run it, or this course computes something else in
                 float32, so there is nothing to time.
         """
         expected = self.output(self.reference, workload)[0] if expected is None else expected
@@ -201,9 +202,9 @@ class Comparison:
             with self.leaving_out(way, workload):
                 actual, seconds = self.output(way, workload)
                 if actual.shape != (shape := expected.shape[: actual.ndim]):
-                    raise RuntimeError(f"the output has the shape {actual.shape} instead of {shape}")
+                    raise UserError(f"the output has the shape {actual.shape} instead of {shape}")
                 if not (difference := self.difference(actual, expected)) <= way.tolerance:  # nor NaN
-                    raise RuntimeError(f"it differs by {difference:.1e}; {way.tolerance:.0e} is allowed")
+                    raise UserError(f"it differs by {difference:.1e}; {way.tolerance:.0e} is allowed")
                 calls[way] = max(1, round(self.turn / seconds))
 
         def figure(way: Way) -> float:
@@ -215,6 +216,6 @@ class Comparison:
         times = {way.title: some for way, some in take_turns(calls, self.rounds, figure).items()}
         say(f"  {workload}: " + ", ".join(f"{title} {min(some):.4g}" for title, some in times.items()))
         for worker in self.workers.values():
-            with suppress(RuntimeError):
+            with suppress(UserError):
                 worker.ask("forget")
         return times

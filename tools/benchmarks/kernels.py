@@ -131,7 +131,7 @@ def run(only: Sequence[str], quick: bool, rounds: int, out: Path | None) -> None
     """Compare, time, print the tables of this processor, and put its figures beside those of others.
 
     Raises:
-        RuntimeError: one of them could not run something, or the kernels compute something else than PyTorch.
+        UserError: one of them could not run something, or the kernels compute something else than PyTorch.
     """
     plan, result = QUICK if quick else Plan(), harness.conditions(rounds)
     with closing(Comparison(ROOT, BY_TORCH, rounds, plan.turn)) as compare:

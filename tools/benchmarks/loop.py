@@ -25,6 +25,7 @@ import pexpect
 from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
+from checker.errors import UserError
 from tools.benchmarks import harness
 from tools.benchmarks.harness import Column, Result, median, table, take_turns, task_arguments
 from tools.course_copy import Course
@@ -59,11 +60,11 @@ def wait_for(words: str, lines: Iterable[str], start: float) -> float:
     """Return the seconds from ``start`` to the first line that has ``words``.
 
     Raises:
-        RuntimeError: there is none.
+        UserError: there is none.
     """
     if any(words in line for line in lines):
         return time.perf_counter() - start
-    raise RuntimeError(f"nothing said {words!r}")
+    raise UserError(f"nothing said {words!r}")
 
 
 # ---------------------------------------------------------------- a check in a process of its own
@@ -73,7 +74,7 @@ def seconds_until(words: str, arguments: list[str], course: Path, **environment:
     """Return the time from starting Python with ``arguments`` to the line that has ``words``, or to its end.
 
     Raises:
-        RuntimeError: it ended without saying the words.
+        UserError: it ended without saying the words.
     """
     start, line = time.perf_counter(), [sys.executable, *arguments]
     learners = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | environment

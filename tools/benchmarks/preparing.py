@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.course.paths import ROOT, SMALL_MODEL, relative_path
+from checker.errors import UserError
 from tools.benchmarks.harness import say
 from tools.benchmarks.peers.with_ctranslate2 import conversion
 
@@ -42,10 +43,6 @@ CHECKPOINT = "checkpoint"  # Hugging Face's layout, which this course loads too
 LOG_LINES = 12  # of what failed
 
 
-class CannotPrepare(RuntimeError):
-    """An environment or a model could not be made; the message says why."""
-
-
 def command(library: str, dtype: str, checkpoint: Path) -> list[str]:
     """Return what starts the program of a library, with a checkpoint; what it needs is made where it is missing.
 
@@ -55,7 +52,7 @@ def command(library: str, dtype: str, checkpoint: Path) -> list[str]:
         checkpoint: beside which its own format is written: ``gguf-F32``, ``ctranslate2-int8``.
 
     Raises:
-        CannotPrepare: its environment, or the model in its format, cannot be made.
+        UserError: its environment, or the model in its format, cannot be made.
     """
     module = f"tools.benchmarks.peers.{library.replace('-', '_')}"
     if library in (COURSE, HUGGING_FACE):
@@ -93,7 +90,7 @@ def make_environment(peer: str) -> None:
     """Make a peer's environment, unless it is ready.
 
     Raises:
-        CannotPrepare: a program is missing, or the packages could not be installed.
+        UserError: a program is missing, or the packages could not be installed.
     """
     if is_ready(peer):
         return
@@ -119,16 +116,16 @@ def _run(line: Sequence[str], making: str, folder: Path = ROOT, environment: dic
     """Run a program.
 
     Raises:
-        CannotPrepare: there is no such program, or it failed; the message quotes its last words.
+        UserError: there is no such program, or it failed; the message quotes its last words.
     """
     pipe, both = subprocess.PIPE, subprocess.STDOUT
     try:
         done = subprocess.run(line, cwd=folder, env=environment, stdout=pipe, stderr=both, text=True, check=False)
     except FileNotFoundError as error:
-        raise CannotPrepare(f"{making} cannot be had without {line[0]}, which is not installed here") from error
+        raise UserError(f"{making} cannot be had without {line[0]}, which is not installed here") from error
     if done.returncode:
         log = "\n".join(done.stdout.strip().splitlines()[-LOG_LINES:])
-        raise CannotPrepare(f"{making} cannot be had: {log}")
+        raise UserError(f"{making} cannot be had: {log}")
 
 
 # ---------------------------------------------------------------- models
@@ -138,7 +135,7 @@ def checkpoint_of(models: str = "models") -> Path:
     """Return a checkpoint of seeded weights, of one of ``SIZES``, which is made where it is missing.
 
     Raises:
-        CannotPrepare: it cannot be written.
+        UserError: it cannot be written.
     """
     checkpoint = HOME / models / CHECKPOINT
     add_format(checkpoint, CHECKPOINT)
@@ -149,7 +146,7 @@ def add_format(checkpoint: Path, name: str) -> None:
     """Write a model in another format beside its checkpoint, unless it is there.
 
     Raises:
-        CannotPrepare: it cannot be written.
+        UserError: it cannot be written.
     """
     folder = checkpoint.parent
     if (folder / name).exists():

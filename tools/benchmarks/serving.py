@@ -22,6 +22,7 @@ from itertools import product
 from pathlib import Path
 
 from checker.course.paths import ROOT, SMALL_MODEL
+from checker.errors import UserError
 from tools.benchmarks.harness import Column, Result, conditions, finish, median, say, table, take_turns, task_arguments
 from tools.benchmarks.preparing import checkpoint_of
 
@@ -54,7 +55,7 @@ def running(name: str, folder: Path) -> Iterator[Place]:
     """Run a server until it has answered a request; yield where it is.
 
     Raises:
-        RuntimeError: it did not answer; the message quotes its last words.
+        UserError: it did not answer; the message quotes its last words.
     """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -72,7 +73,7 @@ def running(name: str, folder: Path) -> Iterator[Place]:
                     break
                 if process.poll() is not None or time.monotonic() > limit:
                     log.seek(0)
-                    raise RuntimeError(f"{name} does not answer:\n{log.read()[-LONGEST_LOG:]}")
+                    raise UserError(f"{name} does not answer:\n{log.read()[-LONGEST_LOG:]}")
                 time.sleep(0.2)
             yield place
         finally:
@@ -123,8 +124,8 @@ def run(servers: Sequence[str], clients: Sequence[int], large: bool, rounds: int
         out: where to write the figures as JSON.
 
     Raises:
-        RuntimeError: a server does not answer.
-        CannotPrepare: the large checkpoint cannot be made.
+        UserError: a server does not answer.
+        UserError: the large checkpoint cannot be made.
     """
     result = conditions(rounds) | {"tokens of a request": TOKENS, "clients": list(clients), "tokens a second": {}}
     models = {"moby-dick": SMALL_MODEL} | ({"124M, random weights": checkpoint_of()} if large else {})

@@ -81,7 +81,7 @@ def run(only: Sequence[str], rounds: int, out: Path | None) -> None:
     """Time a step of every size, print a table, and put the figures beside those of other processors.
 
     Raises:
-        RuntimeError: this course or PyTorch could not run something, or this course computes something else.
+        UserError: this course or PyTorch could not run something, or this course computes something else.
     """
     result: Result = harness.conditions(rounds) | {"failed": {}, "parts": {}}
     for name in only:

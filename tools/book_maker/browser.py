@@ -6,12 +6,14 @@ from contextlib import contextmanager, suppress
 
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
+from checker.errors import UserError
+
 WIDTHS = {390: 844, 1280: 900}  # of a phone and of a desktop window, with their heights
 THEMES = ("light", "navy")
 ADVICE = "no Chromium, Chrome or Edge was found; `apt-get install chromium` or `python -m playwright install chromium`"
 
 
-class NoBrowser(RuntimeError):
+class NoBrowser(UserError):
     """No browser starts; the message says how to install one."""
 
 

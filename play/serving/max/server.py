@@ -26,10 +26,11 @@ from max.serve.telemetry.process_controller import ProcessMetricClient
 from starlette.types import ASGIApp
 
 from checker.course.paths import ROOT
+from checker.errors import UserError
 from play.serving.front import front
 from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, SIGNALS, live
-from play.serving.options import CannotServe, Options, Tell
+from play.serving.options import Options, Tell
 from play.serving.records import CURRENT
 from play.serving.service import ModelEnded, Service
 from play.serving.validation import MOST_CHOICES, ModelLimits
@@ -103,13 +104,13 @@ class Served:
         keys: one of which a request needs, if there are any.
 
     Raises:
-        CannotServe: there is no such device.
+        UserError: there is no such device.
         ValueError: the checkpoint cannot be found or read.
     """
 
     def __init__(self, options: Options, keys: Keys | None) -> None:
         if options.device == "gpu" and not accelerator_count():
-            raise CannotServe("there is no GPU that MAX can use here; leave --device out to serve from the CPU")
+            raise UserError("there is no GPU that MAX can use here; leave --device out to serve from the CPU")
         self.options, self.settings = options, prepare_server(options)
         self.folder = checkpoint_folder(options.model)
         self.name = self.folder.resolve().name if Path(options.model).is_dir() else str(options.model)
@@ -191,7 +192,7 @@ def serve(options: Options, keys: Keys | None, tell: Tell) -> int:
     """Serve until a signal ends it, ``tell`` how far along it is, and return the exit status.
 
     Raises:
-        CannotServe: the port is taken or is not a port, the host is not this machine's, or there is no such device.
+        UserError: the port is taken or is not a port, the host is not this machine's, or there is no such device.
         ValueError: the checkpoint cannot be found or read.
     """
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
@@ -199,7 +200,7 @@ def serve(options: Options, keys: Keys | None, tell: Tell) -> int:
         taken = socket.create_server((options.host, options.port), family=family)
     except (OSError, OverflowError, UnicodeError) as error:
         why = f"{options.host}:{options.port} cannot be served at ({error})"
-        raise CannotServe(f"{why}; choose another --port or --host") from error
+        raise UserError(f"{why}; choose another --port or --host") from error
     with taken:
         served = Served(options, keys)
         host, port = options.host if family == socket.AF_INET else f"[{options.host}]", taken.getsockname()[1]

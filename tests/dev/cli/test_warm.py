@@ -1,5 +1,6 @@
-"""``warm``: what it compiles, at once and in which order, and that it can be stopped."""
+"""``warm``: what it compiles, and that it says what failed and can be stopped."""
 
+import asyncio
 import contextlib
 import re
 import time
@@ -7,31 +8,26 @@ import time
 import psutil
 import pytest
 
+from checker.errors import UserError
 from cli import warm
-from cli.warm import SERVING, Warming, Work
-from play.serving.options import CannotServe
+from cli.warm import SERVING, Work
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 
-QUICK, OTHER = Work("one that is quick", ("this",), 1), Work("another", ("keyword",), 1)
-FAILING = Work("one that fails", ("no_such_module",), 1)
 
-
-def test_every_work_is_carried_out_the_first_alone_and_what_failed_is_told(capsys, monkeypatch):
-    warming, together = Warming(3), []
-    do_all = warming.do_all
-    monkeypatch.setattr(warming, "do_all", lambda todo, *more: together.append(list(todo)) or do_all(todo, *more))
-    warming.compile([QUICK, FAILING, OTHER])
-    assert together == [[QUICK.what], [FAILING.what, OTHER.what]]
+def test_stages_come_one_after_another_and_what_failed_is_told(capsys):
+    works = [Work(module, (module,)) for module in ("this", "no_such_module", "keyword")]
+    assert asyncio.run(warm.carry_out(works[:1], works[1:])) == [works[1]]
     shown = capsys.readouterr().out
-    assert all(re.search(rf"^  {work.what} \(\d+ s\)$", shown, re.MULTILINE) for work in (QUICK, OTHER, FAILING))
+    first, *others = re.findall(r"^  (\w+) \(\d+ s\)$", shown, re.MULTILINE)
+    assert (first, sorted(others)) == ("this", ["keyword", "no_such_module"])
     assert "No module named no_such_module" in shown
 
 
 def test_the_server_is_compiled_where_it_is_installed(monkeypatch):
     def reject():
-        raise CannotServe("there is none")
+        raise UserError("there is none")
 
     assert SERVING in warm.all_work()
     monkeypatch.setattr(warm, "check_version", reject)
@@ -41,12 +37,12 @@ def test_the_server_is_compiled_where_it_is_installed(monkeypatch):
 def test_a_terminal_shows_a_bar_a_file_does_not_and_a_wrong_solution_is_told(course):
     with contextlib.closing(Terminal(course.root, "-m", "cli", "warm", "w01")) as terminal:
         shown = terminal.rest()
-    assert re.search(r"\d+% \d:\d\d:\d\d the checks of the solutions", shown)
+    assert re.search(r"1/1 \d:\d\d:\d\d solutions/warmup_01.py", shown)
     solution = course.root / "solutions" / "warmup_01.py"
     solution.write_text(solution.read_text().replace("return query @", "return 2 * query @"))
     run = course.python("-m", "cli", "warm", "w01")
-    assert (run.returncode, "%" in run.stdout) == (1, False)
-    assert "  w01: " in run.stdout
+    assert (run.returncode, "1/1" in run.stdout) == (1, False)
+    assert "  fail      attention_scores" in run.stdout
     for out in (shown, run.stdout):
         assert re.search(r"  solutions/warmup_01\.py \(\d s\)", out)
 

@@ -3,8 +3,9 @@
 import pytest
 
 from checker.course.steps import find_step
+from checker.errors import UserError
 from play.reading.blocks import Block, Runner
-from play.reading.chapters import NoChapter, find_chapter, python_fences
+from play.reading.chapters import find_chapter, python_fences
 
 CHAPTER = """```python
 x = 1
@@ -45,7 +46,7 @@ def test_a_chapter_is_found_by_any_of_its_names():
     for name in ("08", "s08", "step_08", "book/src/step_08.md"):
         assert find_chapter(name) == "step_08.md"
     assert (find_chapter("w01"), find_chapter("heads")) == ("warmup_01.md", "heads.md")
-    with pytest.raises(NoChapter, match=r"there is no chapter 'poems'; choose from .*heads"):
+    with pytest.raises(UserError, match=r"there is no chapter 'poems'; choose from .*heads"):
         find_chapter("poems")
 
 

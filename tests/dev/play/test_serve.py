@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from checker.course.paths import ROOT, SMALL_MODEL
+from checker.errors import UserError
 from play.serving import options
 from play.serving.options import LARGEST_BODY
 
@@ -310,7 +311,7 @@ def test_what_cannot_be_served_is_said(arguments, sentence, course, monkeypatch)
 
 def test_another_version_of_max_is_named(monkeypatch):
     monkeypatch.setattr(options.importlib.metadata, "version", lambda name: "26.8.0")
-    with pytest.raises(options.CannotServe, match=r"written for MAX 26\.7\.0, and 26\.8\.0 is installed"):
+    with pytest.raises(UserError, match=r"written for MAX 26\.7\.0, and 26\.8\.0 is installed"):
         options.check_version()
 
 

@@ -39,18 +39,22 @@ class Site:
     def path(self, task):
         return self.course.root / "steps" / find_step(task).learner_file.name
 
-    def ask(self, path, body=None, method=None, headers=None):
-        """Return the status and the answer of a request, with the key unless the headers have another."""
+    def ask(self, *arguments, **options):
+        """Return the status and the answer of a request."""
+        return self.ask_all(*arguments, **options)[:2]
+
+    def ask_all(self, path, body=None, method=None, headers=None):
+        """Return the status, answer and headers for a request, with the key unless its own headers have another."""
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         asked = urllib.request.Request(f"{self.address}{path}", data, method=method or ("POST" if data else "GET"))
         for name, value in {"Authorization": f"Bearer {self.key}", **(headers or {})}.items():
             asked.add_header(name, value)
         try:
             with urllib.request.urlopen(asked, timeout=60) as answer:
-                return answer.status, answer.read().decode()
+                return answer.status, answer.read().decode(), answer.headers
         except urllib.error.HTTPError as error:
             with error:
-                return error.code, error.read().decode()
+                return error.code, error.read().decode(), error.headers
 
     def get(self, path, body=None):
         """Return the object that answers a request which succeeds."""
@@ -72,7 +76,7 @@ def make_course(root: Path, book: Path) -> Course:
     for part in ("src", "theme", "book.toml"):
         (root / "book" / part).symlink_to(ROOT / "book" / part)
     shutil.copytree(book, root / "book" / "html")
-    (root / "book" / "html" / ".built").touch()
+    (root / "book" / "html" / "index.html").touch()
     return course
 
 

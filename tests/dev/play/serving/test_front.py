@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from checker.course.paths import ROOT
+from checker.errors import UserError
 from play.serving import front
 from play.serving.keys import Keys, keys_of
-from play.serving.options import LARGEST_BODY, CannotServe, Options
+from play.serving.options import LARGEST_BODY, Options
 from play.serving.records import CURRENT
 from play.serving.service import DRAINING, MODEL_ENDED, OUT_OF_TIME, Service
 from play.serving.validation import ModelLimits
@@ -171,7 +172,7 @@ def test_other_machines_need_a_key_unless_it_is_waived(file, tmp_path):
         ("127.0.0.1", file, True, "exclude each other"), ("127.0.0.1", tmp_path / "empty", False, "has no key"),
         ("127.0.0.1", tmp_path / "a-key-by-mistake", False, "cannot be read"),
     ):  # fmt: skip
-        with pytest.raises(CannotServe, match=sentence) as refusal:
+        with pytest.raises(UserError, match=sentence) as refusal:
             Keys.digests(keys_of(Options("", host, api_key=path, no_key=no_key)))
         assert "mistake" not in str(refusal.value)
 
