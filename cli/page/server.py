@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 import subprocess
+import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -84,8 +85,10 @@ def build(say: Callable[[str], None]) -> None:
         UserError: mdBook is missing, or has said what is wrong.
     """
     say("building the book, which takes about ten seconds")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    command, environment = ["mdbook", "build", str(ROOT / "book")], os.environ | {"PATH": path}
     try:
-        subprocess.run(["mdbook", "build", str(ROOT / "book")], cwd=ROOT, stdin=subprocess.DEVNULL, check=True)
+        subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, check=True)
     except FileNotFoundError as error:
         message = "mdBook is not installed. `./run book` installs it; with pixi, `pixi run book` does."
         raise UserError(message) from error

@@ -134,8 +134,8 @@ def run(parts: Sequence[str], peers: Sequence[str], quick: bool, rounds: int, ou
         out: the file of figures, by processor; what was measured before is replaced.
 
     Raises:
-        UserError: the checkpoint is missing, from which all else is made.
-        UserError: this course, or Hugging Face's model, cannot be run, or the two compute something else.
+        UserError: there is no checkpoint to begin from, or this course or Hugging Face's model cannot be run, or the
+            two compute something else.
     """
     plan, checkpoint = QUICK if quick else Plan(), checkpoint_of("models-quick" if quick else "models")
     ways, result = [way for way in WAYS if way.library in peers], harness.conditions(rounds) | {"parts": {}}

@@ -124,8 +124,7 @@ def run(servers: Sequence[str], clients: Sequence[int], large: bool, rounds: int
         out: where to write the figures as JSON.
 
     Raises:
-        UserError: a server does not answer.
-        UserError: the large checkpoint cannot be made.
+        UserError: a server does not answer, or the large checkpoint cannot be made.
     """
     result = conditions(rounds) | {"tokens of a request": TOKENS, "clients": list(clients), "tokens a second": {}}
     models = {"moby-dick": SMALL_MODEL} | ({"124M, random weights": checkpoint_of()} if large else {})
