@@ -7,7 +7,6 @@ import subprocess
 
 import pytest
 
-from checker.course import skeletons
 from checker.course.blanks import blanks_of
 from checker.course.paths import ROOT
 from checker.course.skeletons import expected
@@ -15,42 +14,13 @@ from checker.course.steps import all_steps, find_step
 from cli import hint
 from tests.dev.terminal import Terminal
 
-CHAPTER = """\
-## Hints
-
-<details class="hint"><summary>Hint 1 of 3: the idea</summary>
-
-- **`attention_scores`**: A [dot product](https://example.org/dot) for every pair.
-
-</details>
-
-<details class="hint">
-<summary>Hint 2 of 3: the operation</summary>
-
-```python
-x = [1]   # **stars** stay
-```
-
-</details>
-
-<details class="hint"><summary>Hint 3 of 3: the line</summary>
-
-- `return np.exp(scores - largest)`
-
-</details>
-
-## The solution
-
-<details class="solution"><summary>The solution</summary>SECRET</details>
-"""
-
 
 @pytest.fixture
 def hinted(course):
-    """The course with a made-up chapter of warm-up 01, and no other."""
-    chapter = course.root / "book" / "src" / "warmup_01.md"
-    chapter.parent.mkdir(parents=True)
-    chapter.write_text(CHAPTER)
+    """The course with the chapter of warm-up 01, and no other."""
+    chapters = course.root / "book" / "src"
+    chapters.mkdir(parents=True)
+    shutil.copy(find_step("w01").chapter, chapters)
     return course
 
 
@@ -71,30 +41,22 @@ def states(course):
     return {line[1]: line[2] for line in lines if line}
 
 
-# ---------------------------------------------------------------- hint
-
-
 @pytest.mark.slow
 def test_every_call_gives_one_hint_more_and_the_last_is_asked_for(hinted):
-    first = run(hinted, "hint", "w01")
-    assert re.match(r"Hint 1 of 3: the idea\n\s* • `attention_scores`: A dot product for every pair\.", first)
-    second = run(hinted, "hint", "w01")
-    assert second.startswith("Hint 2 of 3: the operation\n")
-    assert "x = [1]   # **stars** stay" in second
+    assert re.match(r"Hint 1 of 3: the idea\n\s* • `attention_scores`: ", run(hinted, "hint", "w01"))
+    assert run(hinted, "hint", "w01").startswith("Hint 2 of 3: the operation\n")
     for arguments in ((), ("--all",)):
-        refused = run(hinted, "hint", "w01", *arguments, status=2)
-        assert 'The last hint, 3 of 3, "the line", gives away what to write. Add --yes to see it.' in refused
-        assert "np.exp" not in refused
+        unanswered = run(hinted, "hint", "w01", *arguments, status=2)
+        assert 'The last hint, 3 of 3, "the line", gives away what to write. Add --yes to see it.' in unanswered
+        assert "return query @" not in unanswered
     for answer, is_shown in (("\n", False), ("y\n", True)):
         terminal = Terminal(hinted.root, "-m", "cli", "hint", "w01")
         terminal.expect("gives away what to write. Show it? [y/N] ")
         terminal.send(answer)
-        assert ("return np.exp" in terminal.rest()) is is_shown
+        assert ("return query @" in terminal.rest()) is is_shown
         terminal.close()
     assert "You have seen all 3 hints of w01: `./run hint w01 --all` shows them again" in run(hinted, "hint", "w01")
-    shown = run(hinted, "hint", "w01", "--all")
-    assert re.findall(r"^Hint \d", shown, re.MULTILINE) == ["Hint 1", "Hint 2", "Hint 3"]
-    assert "SECRET" not in shown
+    assert re.findall(r"^Hint \d", run(hinted, "hint", "w01", "--all"), re.MULTILINE) == ["Hint 1", "Hint 2", "Hint 3"]
     assert "where the hints are, is missing" in run(hinted, "hint", "07", status=2)
 
 
@@ -107,9 +69,6 @@ def test_the_hints_of_the_book():
             assert [blank.label for blank in blanks_of(step) if f"`{blank.label}`" not in tier.body] == []
 
 
-# ---------------------------------------------------------------- status
-
-
 @pytest.mark.slow
 def test_every_state_of_a_step(course):
     assert states(course) == {step.task: "untouched" for step in all_steps()}
@@ -118,7 +77,6 @@ def test_every_state_of_a_step(course):
     assert states(course)["w01"] == "in progress (4 of 4 blanks, not checked)"
     course.check("w01")
     course.fill("w02", "project")
-    course.check("w02")
     course.fill("s07", "_split_heads", "_attn")
     course.write("s02", edits={"def causal_mask(": "def causal_mask(("})
     file_of(course, "s03").unlink()
@@ -173,12 +131,7 @@ def test_progress_that_is_old_damaged_or_cannot_be_kept(hinted):
     progress.parent.write_text("in the way")
     hinted.write("w01")
     assert "(Progress was not saved: .course/progress.json cannot be written, " in run(hinted, "w01")
-    assert "(The next call shows this one again: .course/progress.json cannot be written, " in run(
-        hinted, "hint", "w01"
-    )
-
-
-# ---------------------------------------------------------------- reset
+    assert "(The next call shows this one again: .course/progress.json" in run(hinted, "hint", "w01")
 
 
 @pytest.mark.slow
@@ -189,6 +142,7 @@ def test_reset_keeps_the_file_and_begins_anew(hinted):
         copy = re.search(r"Your steps/warmup_01.py is kept as (steps/warmup_01.kept-\d{8}-\d{6}(?:-\d)?.py).\n", done)
         assert (hinted.root / copy[1]).read_bytes() == content
         assert file_of(hinted, "w01").read_text() == expected(find_step("w01"))
+    assert len([*file_of(hinted, "w01").parent.glob("*.kept-*")]) == 3
     git = ["git", "-C", str(ROOT), "check-ignore", ".course/progress.json", copy[1]]
     assert len(subprocess.run(git, capture_output=True, check=True).stdout.split()) == 2
     run(hinted, "hint", "w01")
@@ -209,22 +163,9 @@ def test_reset_keeps_the_file_and_begins_anew(hinted):
         assert why in run(hinted, "reset", "--yes", *arguments, status=2)
 
 
-def test_resets_in_the_same_second_lose_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(skeletons.time, "strftime", lambda form: "20250101-000000")
-    path, copies = tmp_path / "step_07.py", []
-    for content in ("one", "two", "three"):
-        path.write_text(content)
-        copies.append(skeletons.keep(path))
-    assert [copy.read_text() for copy in copies] == ["one", "two", "three"]
-
-
-# ---------------------------------------------------------------- compare
-
 OWN_WAY = {
     "        weights = F.softmax(scores)\n": "        weights = F.softmax(scores, axis=-1)\n",
-    "        scores = query @ key.transpose(-2, -1)\n        scores = scores / math.sqrt(int(value.shape[-1]))\n": (
-        "        scores = my_scores(query, key) * self.head_dim**-0.5\n"
-    ),
+    "        scores = query @ key.transpose(-2, -1)\n": "        scores = my_scores(query, key)\n",
     "\n\nclass GPT2": "\n\ndef my_scores(query, key):\n    return query @ key.transpose(-2, -1)\n\n\nclass GPT2",
 }
 
@@ -248,17 +189,12 @@ def test_compare_waits_for_a_pass_and_shows_what_differs(course):
         assert words in shown
     assert "def _attn" not in shown
     assert "    def _attn" in run(course, "compare", "07", "--anyway", "--whole")
+    spaced = find_step("s07").solution_file.read_text().replace("softmax(scores)", "softmax( scores )  # mine")
     for source, status, words in (
-        (
-            find_step("s07").solution_file.read_text().replace("softmax(scores)", "softmax( scores )  # mine"),
-            0,
-            "5 of 5",
-        ),
+        (spaced, 0, "5 of 5"),
         (expected(find_step("s07")), 0, "0 of 5 blanks"),
         ("x = 1\n", 0, "_attn, not in your file"),
-        ("x = (\n", 2, "'(' was never closed"),
+        ("x = (\n", 2, "compare: Line 1: '(' was never closed"),
     ):
         course.write("s07", source)
         assert words in run(course, "compare", "07", "--anyway", status=status)
-    file_of(course, "s07").unlink()
-    assert "The file is missing." in run(course, "compare", "07", "--anyway", status=2)
