@@ -52,14 +52,6 @@ def awkward_model() -> tuple[Any, Record]:
     return seeded_model(hugging_face_config(**AWKWARD))
 
 
-def varied_model(**sizes: Any) -> tuple[Any, Record]:
-    """Return GPT-2 small, or one of other sizes, and its weights, scaled so that its text varies.
-
-    The blocks outweigh the embeddings; with plain seeded weights every token is followed by itself.
-    """
-    return seeded_model(hugging_face_config(**sizes), {"c_proj.weight": 4, "transformer.ln_f.bias": 0.3})
-
-
 def seeded_model(config: GPT2Config, factors: dict[str, float] | None = None) -> tuple[Any, Record]:
     """Return a tied model with seeded weights; those whose names end with a key of ``factors`` are multiplied."""
     model = GPT2LMHeadModel(config)

@@ -22,11 +22,6 @@ from tools.small_model.quantized import STRIDE, bits_per_byte
 DISCOUNTS = np.linspace(0.05, 0.95, 19)
 
 
-def size(chapters: list[str]) -> int:
-    """Return the number of bytes, in UTF-8."""
-    return sum(len(chapter.encode()) for chapter in chapters)
-
-
 def grams(chapters: list[str], order: int) -> Iterator[bytes]:
     """Yield for each byte of ``chapters`` the run of ``order`` bytes that ends in it; zeros precede a chapter."""
     for chapter in chapters:
@@ -110,7 +105,7 @@ def record_evaluation(folder: Path, others: Sequence[Path]) -> None:
     }
     result: Result = {
         "parameters": parameters(read_config(folder))["total"],
-        "bytes": {part: size(getattr(corpus, part)) for part in ("train", "also", "dev", "test")},
+        "bytes": {part: len("".join(getattr(corpus, part)).encode()) for part in ("train", "also", "dev", "test")},
         "chapters": {"dev": list(DEV), "test": list(TEST)},
         "stride": STRIDE,
         "test bits per byte": {name: round(bits, 4) for name, bits in figures.items()},

@@ -13,7 +13,7 @@ from checker.course.paths import ROOT
 from tools.benchmarks import bench, harness, preparing
 from tools.benchmarks.comparison import Comparison, Way, largest_difference
 from tools.benchmarks.peers import tables
-from tools.benchmarks.peers.catalog import WAYS
+from tools.benchmarks.peers.catalog import REFERENCE, WAYS
 from tools.benchmarks.preparing import COURSE, PEERS
 from tools.benchmarks.workers import Workload
 
@@ -196,6 +196,16 @@ def test_a_peer_runs_a_tiny_model(peer, tmp_path):
             timed = {title for title, figure in row[tables.PARTS[part].unit].items() if figure is not None}
             assert timed == {way.title for way in WAYS if way.library == peer}
     assert f"| {next(way.title for way in WAYS if way.library == peer)} |" in printed
+
+
+@pytest.mark.nightly
+def test_gpt2_small_is_hugging_faces_at_its_full_size():
+    """Its logits, and the text that it writes: 124 million seeded weights."""
+    pytest.importorskip("torch")
+    plan = bench.Plan(lengths=(16,), prompts=(16,), batches=(1,), new_tokens=20, turn=0.0)
+    with closing(Comparison(preparing.checkpoint_of(), REFERENCE, 1, plan.turn, bench.difference)) as compare:
+        (logits,), (text,) = (list(part(compare, [OURS], plan)) for part in (bench.forward, bench.generation))
+    assert logits["ms"].keys() == text["tokens/s"].keys() == {OURS.title}
 
 
 @pytest.mark.nightly
