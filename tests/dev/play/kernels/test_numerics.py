@@ -3,7 +3,6 @@
 Mojo compiles them in seconds, for any processor: for this one, by night as for one with AVX2 alone, and for ARM.
 """
 
-import ctypes
 import platform
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from mojo.run import subprocess_run_mojo
 
 from checker.course.paths import ROOT
+from checker.mojo.library import Library
 from play.processor import instruction_sets
 
 pytestmark = pytest.mark.slow
@@ -82,38 +82,28 @@ no_avx2 = pytest.mark.skipif("AVX2" not in instruction_sets(), reason="this proc
     scope="module",
     params=[pytest.param((), id="here"), pytest.param(AVX2, id="AVX2", marks=[no_avx2, pytest.mark.nightly])],
 )
-def call(request, tmp_path_factory):
-    """Calls an exported function by its name with arrays and integers."""
-    built = build(tmp_path_factory.mktemp("kernels"), "--emit", "shared-lib", *request.param)
-    functions = ctypes.CDLL(str(built))
-
-    def call(name, *arguments):
-        values = (each.ctypes.data if isinstance(each, np.ndarray) else each for each in arguments)
-        return getattr(functions, name)(*map(ctypes.c_int64, values))
-
-    return call
+def kernels(request, tmp_path_factory):
+    return Library(build(tmp_path_factory.mktemp("kernels"), "--emit", "shared-lib", *request.param))
 
 
-FEW = (1, 2, 3, 4, 5, 6, 7, 8)
-MANY = (9, 15, 16, 17, 33, 48, 49, 80, 96, 97, 144, 145, 200, 300)  # around what blocks of 16 to 144 rows hold
+ROWS = (*range(1, 10), 15, 16, 17, 33, 48, 49, 80, 96, 97, 144, 145, 200, 300)  # around what blocks of rows hold
 SIZES = ((768, 2304), (5, 3), (17, 50), (33, 1), (64, 7), (16, 16), (24, 49))
 SIZES += tuple((size, 70) for size in (767, 769, 1536, 1600, 3072))  # more than the cache takes
 
 
-@pytest.mark.parametrize("rows", FEW + MANY)
 @pytest.mark.parametrize(("size", "outputs"), SIZES)
-def test_a_linear_layer_of_every_number_of_rows(call, rows, size, outputs):
+def test_a_linear_layer_of_every_number_of_rows(kernels, size, outputs):
     """The numbers around the output must stay as they are."""
-    generator = np.random.default_rng(rows)
-    shapes = (rows, size), (outputs, size), (outputs,)
-    x, weight, bias = (generator.standard_normal(shape).astype(np.float32) for shape in shapes)
-    around = np.full(rows * outputs + 128, np.nan, np.float32)
-    output = around[64:-64].reshape(rows, outputs)
-    call("linear", x, weight, bias, rows, size, outputs, output)
-    expected = x.astype(np.float64) @ weight.astype(np.float64).T + bias
-    np.testing.assert_allclose(output, expected, rtol=0, atol=1e-6 * size)
-    assert np.isnan(around[:64]).all()
-    assert np.isnan(around[-64:]).all()
+    for rows in ROWS:
+        generator = np.random.default_rng(rows)
+        shapes = (rows, size), (outputs, size), (outputs,)
+        x, weight, bias = (generator.standard_normal(shape).astype(np.float32) for shape in shapes)
+        around = np.full(rows * outputs + 128, np.nan, np.float32)
+        kernels.linear(x, weight, bias, rows, size, outputs, around[64:])
+        expected = x.astype(np.float64) @ weight.astype(np.float64).T + bias
+        output = around[64:-64].reshape(rows, outputs)
+        np.testing.assert_allclose(output, expected, rtol=0, atol=1e-6 * size, err_msg=f"{rows} rows")
+        assert np.isnan([*around[:64], *around[-64:]]).all()
 
 
 def merged(heads):  # [batch, head, seq, depth] -> [batch, seq, head * depth]
@@ -131,14 +121,14 @@ def expected_attention(query, key, value, starts):
     return merged(np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0) @ value)
 
 
-def attend(call, arrays, starts, past=0, cache=None):
+def attend(kernels, arrays, starts, past=0, cache=None):
     """Let tokens attend, whose queries, keys and values lie side by side as ``c_attn`` returns them."""
     batch, heads, seq, depth = arrays[0].shape
     cache = cache or [np.full((batch, heads, seq, depth), np.nan, np.float32) for _ in range(2)]
     joined = np.concatenate([merged(array) for array in arrays], axis=-1)
     output = np.full((batch, seq, heads * depth), np.nan, np.float32)
     sizes = np.array([batch, heads, seq, past, cache[0].shape[2]], np.int64)
-    call(f"attend_{depth}", joined, *cache, np.array(starts, np.int32), output, sizes)
+    getattr(kernels, f"attend_{depth}")(joined, *cache, np.array(starts, np.int32), output, sizes)
     return output
 
 
@@ -148,35 +138,35 @@ def drawn(batch, shape, seq):
     return [generator.standard_normal((batch, head, seq, depth)).astype(np.float32) for _ in range(3)]
 
 
-def check(call, arrays, starts, atol=2e-6):
-    output = attend(call, arrays, starts)
+def check(kernels, arrays, starts, atol=2e-6):
+    output = attend(kernels, arrays, starts)
     np.testing.assert_allclose(output, expected_attention(*arrays, starts), rtol=0, atol=atol)
     return output
 
 
-def test_attention_of_every_length_and_large_scores_are_no_trouble(call):
+def test_attention_of_every_length_and_large_scores_are_no_trouble(kernels):
     for length in (1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 97, 128, 200, 333, 513, 1024):
         query, key, value = drawn(1, (12, 64), length)
-        check(call, (query, key, value), [0])
-        check(call, (30 * query, 30 * key, value), [0], atol=5e-3)  # scores of thousands: 4 digits left
+        check(kernels, (query, key, value), [0])
+        check(kernels, (30 * query, 30 * key, value), [0], atol=5e-3)  # scores of thousands: 4 digits left
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=SHAPES.get)
 @pytest.mark.parametrize("seq", [1, 3, 8, 9, 40, 130])
-def test_a_batch_with_padding_in_which_a_query_that_may_look_at_no_key_gets_zeros(call, shape, seq):
-    output = check(call, drawn(4, shape, seq), [0, seq // 2, seq - 1, seq])
+def test_a_batch_with_padding_in_which_a_query_that_may_look_at_no_key_gets_zeros(kernels, shape, seq):
+    output = check(kernels, drawn(4, shape, seq), [0, seq // 2, seq - 1, seq])
     assert not output[3].any()
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=SHAPES.get)
 @pytest.mark.parametrize("starts", [(7,), (0, 5, 60)], ids=["cores that share a head", "a core per head"])
-def test_a_text_in_pieces_is_the_text_at_once(call, shape, starts):
+def test_a_text_in_pieces_is_the_text_at_once(kernels, shape, starts):
     pieces, past, outputs = (9, 1, 1, 40, 130, 8, 11), 0, []
     (head, depth), length = shape, sum(pieces)
     arrays = drawn(len(starts), shape, length)
     cache = [np.full((len(starts), head, length + 20, depth), np.nan, np.float32) for _ in range(2)]
     for seq in pieces:
-        outputs.append(attend(call, [array[:, :, past : past + seq] for array in arrays], starts, past, cache))
+        outputs.append(attend(kernels, [array[:, :, past : past + seq] for array in arrays], starts, past, cache))
         past += seq
     expected = expected_attention(*arrays, starts)
     np.testing.assert_allclose(np.concatenate(outputs, axis=1), expected, rtol=0, atol=2e-6)

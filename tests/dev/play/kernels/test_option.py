@@ -6,34 +6,26 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def writers():
-    """The model of the command without the kernels, and with them."""
+@pytest.mark.third  # the text of the command is compared below, every day
+def test_tokens_are_the_same_beyond_a_full_context_and_logits_with_left_padding():
+    """With nine rows, there are more than the kernel for few rows takes."""
     from checker.max_adapter.runtime import prepare
     from play.engine import Writer
-
-    prepare()
-    return Writer(), Writer(kernels=True)
-
-
-@pytest.mark.third  # the text of the command is compared below, every day
-def test_greedy_tokens_are_the_same_also_beyond_a_full_context_and_logits_with_left_padding(writers):
-    """With nine rows, there are more than the kernel for few rows takes."""
     from solutions.solution_12 import generate_tokens
     from solutions.solution_14 import pad_left
 
-    config, generator = writers[0].config, np.random.default_rng(3)
-    n_positions = config.n_positions
-    text = writers[0].encode("The whale and the ship and the sea. " * 8)
-    full = [generator.integers(0, config.vocab_size, (rows, n_positions - 5)) for rows in (1, 9)]
-    for ids, count in [(text, 100), *((ids, 12) for ids in full)]:
-        plain, kernels = (
-            generate_tokens(writer.model, ids, count, temperature=0, n_positions=n_positions) for writer in writers
+    prepare()
+    writers, generator = (Writer(), Writer(kernels=True)), np.random.default_rng(3)
+    vocab, n_positions = writers[0].config.vocab_size, writers[0].config.n_positions
+    for rows in (1, 9):
+        ids, greedy = (
+            generator.integers(0, vocab, (rows, n_positions - 5)),
+            dict(temperature=0, n_positions=n_positions),
         )
-        np.testing.assert_array_equal(kernels, plain)
-    prompts = [generator.integers(0, config.vocab_size, length).tolist() for length in (1, 30, 7, 64)]
+        np.testing.assert_array_equal(*(generate_tokens(writer.model, ids, 12, **greedy) for writer in writers))
+    prompts = [generator.integers(0, vocab, length).tolist() for length in (1, 30, 7, 64)]
     for _ in range(3):
-        plain, kernels = (writer.model(pad_left(prompts)) for writer in writers)
+        kernels, plain = (writer.model(pad_left(prompts)) for writer in reversed(writers))
         np.testing.assert_allclose(kernels, plain, rtol=0, atol=2e-4)
         prompts = [[*prompt, int(token)] for prompt, token in zip(prompts, plain[:, -1].argmax(axis=-1), strict=True)]
 

@@ -1,34 +1,35 @@
-"""The whole front before an application that a test controls: no MAX and no network."""
+"""The whole front before a model that a test controls: no MAX, and but for the last test no network."""
 
 import asyncio
 import contextlib
 import json
 import logging
+import os
 import signal
-import subprocess
-import sys
+import socket
 
 import httpx
 import pytest
 
-from checker.course.paths import ROOT
 from checker.errors import UserError
 from play.serving import front
 from play.serving.keys import Keys, keys_of
+from play.serving.life import live
 from play.serving.options import LARGEST_BODY, Options
 from play.serving.records import CURRENT
-from play.serving.service import DRAINING, MODEL_ENDED, OUT_OF_TIME, Service
+from play.serving.service import DRAINING, MODEL_ENDED, OUT_OF_TIME, ModelEnded, Service
 from play.serving.validation import ModelLimits
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
-LIMITS = ModelLimits("whale", n_positions=64, vocab_size=256, encode=lambda text: list(text.encode()))
+LIMITS = ModelLimits("whale", 13, 37, encode=lambda text: [ord(letter) % 37 for letter in text], most_choices=5)
 TEXT = {"model": "whale", "prompt": "Call me"}
 KEY, OTHER = "whale-3f9c", "ahab-é-77"
+COMPLETE, WITH_KEY = "/v1/completions", {"authorization": f"Bearer {KEY}"}
 
 
 class Server:
-    """The front before a model whose answers wait for ``go``."""
+    """The front before a model that answers with the request, and waits for ``go`` before the end of its answer."""
 
     def __init__(self, *, batch=2, queue=1, seconds=60.0, keys=None):
         self.service, self.asked, self.go = Service(batch, queue, seconds), [], asyncio.Event()
@@ -55,13 +56,16 @@ class Server:
         await send({"type": "http.response.body", "body": body})
 
     async def ask(self, **fields):
-        return await self.client.post("/v1/completions", json=TEXT | fields)
+        return await self.client.post(COMPLETE, json=TEXT | fields)
 
     async def start(self, **fields):
         """Ask, and return the task once the model has the request."""
         count, task = len(self.asked), asyncio.create_task(self.ask(**fields))
         await until(lambda: len(self.asked) > count)
         return task
+
+    async def statuses(self, *paths):
+        return [(await self.client.get(path)).status_code for path in paths]
 
 
 async def until(condition):
@@ -103,31 +107,74 @@ async def zeros(pieces):
         yield bytes(1 << 18)
 
 
+def body(content):
+    return "POST", COMPLETE, {"headers": WITH_KEY, "content": content}
+
+
+def fields(**changed):
+    return body(json.dumps(TEXT | changed))
+
+
 PATHS = "/v1/completions, /v1/models, /version, /health, /ready, /metrics"
-WITH_KEY = {"authorization": f"Bearer {KEY}"}
-KEYED, COMPLETE = {"headers": WITH_KEY}, "/v1/completions"
+KEYED = {"headers": WITH_KEY}
 HEADERS = {401: ("www-authenticate", "Bearer"), 405: ("allow", "GET"), 408: ("connection", "close")}
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "how", "status", "sentence"),
+    ("request_", "status", "sentence"),
     [
-        ("POST", COMPLETE, {"json": TEXT}, 401, "Authorization: Bearer KEY"),
-        ("GET", "/nowhere", {}, 401, "the key is missing"),
-        ("GET", "/v1/models", {"headers": {"authorization": f"Bearer {KEY}x"}}, 401, "is not one of this server's"),
-        ("GET", "/v1/models", {"headers": {"authorization": f"Basic {KEY}"}}, 401, "the key is missing"),
-        ("POST", "/v1/chat/completions", KEYED, 404, f"served at /v1/chat/completions; the paths are {PATHS}"),
-        ("GET", "/" + "x" * 50_000, KEYED, 404, "nothing is served at /xxx"),
-        ("POST", "/v1/models", KEYED, 405, "/v1/models takes GET, not POST"),
-        ("POST", COMPLETE, KEYED | {"content": b"{"}, 400, "must be a JSON object"),
-        ("POST", COMPLETE, KEYED | {"json": TEXT | {"model": "x"}}, 404, 'must be "whale"'),
-        ("POST", COMPLETE, KEYED | {"content": zeros(5)}, 413, "larger than 1,048,576 bytes"),
-        ("POST", COMPLETE, KEYED | {"content": never()}, 408, "within 0.05 s"),
+        (("POST", COMPLETE, {"json": TEXT}), 401, "Authorization: Bearer KEY"),
+        (("GET", "/nowhere", {}), 401, "the key is missing"),
+        (("GET", "/v1/models", {"headers": {"authorization": f"Bearer {KEY}x"}}), 401, "is not one of this server's"),
+        (("GET", "/v1/models", {"headers": {"authorization": f"Basic {KEY}"}}), 401, "the key is missing"),
+        (("POST", "/v1/chat/completions", KEYED), 404, f"served at /v1/chat/completions; the paths are {PATHS}"),
+        (("GET", "/" + "x" * 50_000, KEYED), 404, "nothing is served at /xxx"),
+        (("POST", "/v1/models", KEYED), 405, "/v1/models takes GET, not POST"),
+        (body(zeros(5)), 413, "larger than 1,048,576 bytes"),
+        (body(never()), 408, "within 0.05 s"),
+        (body(b"{"), 400, "must be a JSON object"),
+        (body(b'{"prompt": ' + b"[" * 100_000), 400, "must be a JSON object"),
+        (body(b'{"model": "whale", "prompt": %s}' % (b"[" * 190 + b"]" * 190)), 400, "prompt = "),
+        (fields(model="x"), 404, 'model = "x" must be "whale", which is served here'),
+        (fields(model=None), 404, 'model = null must be "whale"'),
+        (
+            fields(prompt=None),
+            400,
+            "prompt = null must be a text, token ids, or a list of either, each of at least one",
+        ),
+        (fields(prompt=["a", ""]), 400, 'prompt = "" must be'),
+        (fields(prompt=[[]]), 400, "<|endoftext|> if you have no other"),
+        (fields(prompt=[1, "a"]), 400, 'prompt = [1, "a"] must be a text, token ids'),
+        (fields(prompt=[True]), 400, "prompt = [true] must be a text, token ids"),
+        (fields(prompt=["a", 5] + [{}] * 100_000), 400, "prompt = 5 must be a text, token ids"),
+        (fields(prompt=[36, 37]), 400, "token id 37 is not in the vocabulary of 37 tokens"),
+        (fields(prompt="a" * 13), 400, "the prompt has 13 tokens and 1 more are asked for"),
+        (fields(prompt=["a", "a" * 12], max_tokens=2), 400, "the prompt has 12 tokens and 2 more"),
+        (fields(max_tokens=0), 400, "max_tokens = 0 must be a whole number from 1 to 13"),
+        (fields(max_tokens="9"), 400, 'max_tokens = "9" must be a whole number'),
+        (fields(max_tokens=True), 400, "max_tokens = true must be a whole number"),
+        (fields(temperature=float("nan")), 400, "temperature = NaN must be a number from 0 to 2"),
+        (fields(top_p=1.1), 400, "top_p = 1.1 must be a number above 0, up to 1"),
+        (fields(top_k=38), 400, "top_k = 38 must be a whole number from -1 to 37"),
+        (fields(seed=-1), 400, "seed = -1 must be a whole number from 0"),
+        (fields(n=6), 400, "n = 6 must be a whole number from 1 to 5"),
+        (fields(prompt=["a"] * 3, n=2), 400, "2 texts for each of 3 prompts are more than 5; split the request"),
+        (fields(n=2, stream=True), 400, "one request streams one text"),
+        (fields(stream="yes"), 400, 'stream = "yes" must be true or false'),
+        (fields(stream=True, stream_options={"other": True}), 400, 'stream_options = "other" must be {"include_usage"'),
+        (fields(echo=True), 400, "echo = true must be left out; it is not offered here"),
+        (fields(best_of=2), 400, "best_of = 2 must be 1 or left out; nothing else is offered"),
+        (fields(stop=[""]), 400, 'stop = [""] must be a text, or a list of at most 16 texts, each of 1 to'),
+        (fields(stop="b" * 129), 400, "each of 1 to 128 characters"),
+        (fields(stop=["b"] * 17), 400, "a list of at most 16 texts"),
+        (fields(stop_token_ids=[0] * 129), 400, "a list of at most 128 token ids"),
+        (fields(stop_token_ids=[37]), 400, "token id 37 is not in the vocabulary"),
+        (fields(temprature=1), 400, "temprature must be left out; the fields that are served are model, prompt"),
     ],
 )
-async def test_what_is_not_served_is_refused_in_words(method, path, how, status, sentence, file, monkeypatch):
+async def test_what_is_not_served_is_refused_in_words(request_, status, sentence, file, monkeypatch):
     monkeypatch.setattr(front, "BODY_SECONDS", 0.05)
-    server = Server(keys=Keys(file))
+    server, (method, path, how) = Server(keys=Keys(file)), request_
     answer = await server.client.request(method, path, **how)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, str(status))
     assert sentence in message(answer)
@@ -139,28 +186,43 @@ async def test_what_is_not_served_is_refused_in_words(method, path, how, status,
     assert (server.asked, server.service.taken) == ([], 0)
 
 
-async def test_a_valid_request_gets_the_models_answer_an_id_and_a_record(file, records):
+NULL = dict.fromkeys(["max_tokens", "stop", "top_p", "user", "stream_options", "seed", "logprobs"])
+WITHOUT_EFFECT = dict(presence_penalty=-0.0, repetition_penalty=1.0, min_tokens=0, user="Ahab", echo=False, best_of=1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "seen"),
+    [
+        ({"prompt": "Call", "max_tokens": 9, "temperature": 0.5, "stop": ["."], "seed": 5}, None),
+        ({"prompt": ["a", [1, 2]]}, None),
+        (NULL | WITHOUT_EFFECT | {"n": 1}, {}),
+        ({"prompt": ["a", "b"], "n": 2}, {"prompt": ["a", "a", "b", "b"]}),  # n and seed in words that MAX follows
+        ({"prompt": [1, 2], "n": 2}, {"prompt": [[1, 2], [1, 2]]}),
+        ({"seed": 0}, {"seed": 1 << 62}),
+    ],
+)
+async def test_a_valid_request_is_put_into_words_that_max_follows(fields, seen):
+    assert (await Server(batch=5).ask(**fields)).json() == TEXT | (fields if seen is None else seen)
+
+
+async def test_a_request_with_a_key_of_the_file_as_it_is_now_gets_an_id_and_a_record(file, records):
     server = Server(keys=Keys(file))
-    padded = json.dumps(TEXT | {"max_tokens": 3, "user": "Ahab"}).encode().ljust(LARGEST_BODY)
+    padded = json.dumps(TEXT).encode().ljust(LARGEST_BODY)
     for key in (KEY.encode(), OTHER.encode()):
         sent = {"authorization": b"bearer  " + key, "x-request-id": "req-1.2_3:4=5+6/7"}
-        answer = await server.client.post("/v1/completions", content=padded, headers=sent)
-        assert (answer.status_code, answer.json()) == (200, TEXT | {"max_tokens": 3})
+        answer = await server.client.post(COMPLETE, content=padded, headers=sent)
+        assert (answer.status_code, answer.json()) == (200, TEXT)
         assert answer.headers.get_list("x-request-id") == ["req-1.2_3:4=5+6/7"]
     expected = {"status": 200, "complete": True, "texts": 1, "generated_tokens": 7}
     assert vars(records()[-1]).items() >= expected.items()
     for sent in ("", "x" * 129, "a b", "é".encode()):
         answer = await server.client.get("/v1/models", headers=WITH_KEY | {"x-request-id": sent})
         assert len(answer.headers["x-request-id"]) == 32
-    refused = await server.client.get("/nowhere")
-    assert (records()[-1].id, records()[-1].status) == (refused.headers["x-request-id"], 401)
-
-
-async def test_the_file_of_keys_is_read_anew_for_each_request(file):
-    server = Server(keys=Keys(file))
     for content, status in (("another\n", 401), (f"{KEY}\n", 200), ("# none\n", 401), (None, 401)):
         file.write_text(content) if content else file.unlink()
-        assert (await server.client.get("/v1/models", headers=WITH_KEY)).status_code == status
+        answer = await server.client.get("/v1/models", headers=WITH_KEY)
+        assert answer.status_code == status
+    assert (records()[-1].id, records()[-1].status) == (answer.headers["x-request-id"], 401)
 
 
 def test_other_machines_need_a_key_unless_it_is_waived(file, tmp_path):
@@ -237,18 +299,15 @@ async def test_a_client_that_leaves_early_is_told_apart_from_one_that_has_everyt
     assert line in (await server.client.get("/metrics")).text
 
 
-async def test_alive_and_able_are_two_things(records):
-    server = Server()
-    assert [(await server.client.get(path)).status_code for path in ("/health", "/ready")] == [200, 200]
+async def test_alive_and_able_are_two_things_and_a_drain_ends_what_has_not_finished_in_time(records):
+    server = Server(batch=8)
+    assert await server.statuses("/health", "/ready") == [200, 200]
     server.service.app, server.service.why = None, "it has ended"
-    assert [(await server.client.get(path)).status_code for path in ("/health", "/ready")] == [200, 503]
+    assert await server.statuses("/health", "/ready") == [200, 503]
     assert records() == [], "probes fill no log"
     refused = await server.ask()
     assert (refused.status_code, refused.headers["retry-after"], message(refused)) == (503, "5", "it has ended")
-
-
-async def test_a_drain_takes_nothing_new_and_tells_what_has_not_finished_in_time():
-    server = Server(batch=8)
+    server.service.app = server.model
     server.go.clear()
     tasks = [await server.start(), await server.start(stream=True)]
     draining = asyncio.create_task(server.service.drain(60.0))
@@ -263,50 +322,31 @@ async def test_a_drain_takes_nothing_new_and_tells_what_has_not_finished_in_time
     await draining
 
 
-LIFE = """
-import asyncio, contextlib, socket, sys
-from play.serving.front import front
-from play.serving.life import live
-from play.serving.service import ModelEnded, Service
-from play.serving.validation import ModelLimits
-
-@contextlib.asynccontextmanager
-async def model():
-    if sys.argv[1] == "ended":
-        raise ModelEnded("killed")
-    yield lambda scope, receive, send: asyncio.Event().wait()
-
-async def serve(taken):
-    service, limits = Service(1, 1, 60), ModelLimits("whale", 64, 256, list)
-    keeping = service.keep(model, False, tell, "ready")
-    return await live(service, keeping, front(service, limits, None), taken, 60, tell)
-
-def tell(sentence):
-    print(sentence, flush=True)
-
-with socket.create_server(("127.0.0.1", 0)) as taken:
-    tell(taken.getsockname()[1])
-    sys.exit(asyncio.run(serve(taken)))
-"""
-
-
 @pytest.mark.parametrize(("how", "status"), [("ended", 1), ("idle", 0), ("running", 128 + signal.SIGINT)])
 async def test_a_server_ends_with_its_model_or_by_a_signal_and_at_once_by_a_second_one(how, status):
-    command = [sys.executable, "-c", LIFE, how]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        address = f"http://127.0.0.1:{process.stdout.readline().strip()}"
-        ready = process.stdout.readline()
-        async with httpx.AsyncClient(base_url=address, timeout=30) as client:
-            if how == "running":
-                asked = asyncio.create_task(client.post(COMPLETE, json=TEXT | {"prompt": [1]}))
-                while "gpt2_texts_running 1.0" not in (await client.get("/metrics")).text:
-                    await asyncio.sleep(0.01)
-                process.send_signal(signal.SIGTERM)
-                while (await client.get("/ready")).status_code != 503:
-                    await asyncio.sleep(0.01)
-                process.send_signal(signal.SIGINT)
-                assert message(await asked) == OUT_OF_TIME
-            elif how == "idle":
-                process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == status
-    assert (ready == "ready\n") == (how != "ended")
+    server, said = Server(), []
+    server.go.clear()
+    server.service.app = None
+
+    @contextlib.asynccontextmanager
+    async def model():
+        if how == "ended":
+            raise ModelEnded("killed")
+        yield server.model
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        keeping = server.service.keep(model, False, said.append, "ready")
+        living = asyncio.create_task(live(server.service, keeping, server.app, taken, 60, said.append))
+        if how != "ended":
+            await until(lambda: said == ["ready"])
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{taken.getsockname()[1]}") as client:
+                asked = asyncio.create_task(client.post(COMPLETE, json=TEXT))
+                await until(lambda: server.asked)
+                server.go.set() if how == "idle" else None
+                os.kill(os.getpid(), signal.SIGTERM)
+                await until(lambda: server.service.draining)
+                os.kill(os.getpid(), signal.SIGINT) if how == "running" else None
+                answer = await asked
+                assert (answer.status_code, how) in ((200, "idle"), (503, "running"))
+        assert await asyncio.wait_for(living, 30) == status
+    assert said[:1] == ([] if how == "ended" else ["ready"])

@@ -18,9 +18,7 @@ from checker.course.steps import TRAINING, steps_up_to
 from play.training.checkpoint import STATE, Folder
 from play.training.train import train
 
-TINY = [
-    f"--{name}={size}" for name, size in dict(layers=1, heads=2, width=16, positions=16, vocab=289, batch=4).items()
-]
+TINY = ["--layers=1", "--heads=2", "--width=16", "--positions=16", "--vocab=289", "--batch=4"]
 
 
 @pytest.fixture(scope="module")
@@ -92,41 +90,30 @@ def run(*arguments, status=0, root=ROOT):
     return done
 
 
-def rows(printed):
-    return [line.split()[:4] for line in printed.splitlines() if re.match(r" +\d+ ", line)]
-
-
 @pytest.mark.nightly
 def test_it_learns_and_after_ctrl_c_goes_on_bit_for_bit_and_with_ones_own_steps_the_same(text, course, tmp_path):
-    folder, parts, mine = (tmp_path / name for name in ("whole", "parts", "mine"))
+    whole, parts, mine = (tmp_path / name for name in ("whole", "parts", "mine"))
     arguments = ["train", "--text", text, *TINY, "--accumulate", 2, "--steps", 60, "--out"]
-    at_once = run(*arguments, folder)
-    figures = json.loads((folder / "training.json").read_text())
-    assert figures["evaluations"][0]["loss"] == pytest.approx(np.log(289), abs=0.05)
-    assert figures["evaluations"][-1]["loss"] < 4.5
-    assert sum(figures["facts"]["bytes"].values()) == text.stat().st_size
-    assert "widgets.record('training'" in (folder / "loss.html").read_text()
-    assert f"--model {folder / 'best'}" in at_once.stderr
-    assert run("generate", "the whale", "--max-new-tokens", "5", "--model", folder / "best").stdout.strip()
-
-    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
-    with subprocess.Popen(command(*arguments, parts), **pipes) as process:
-        printed = ""
-        while not rows(printed):
-            printed += process.stdout.readline()
+    assert f"--model {whole / 'best'}" in run(*arguments, whole).stderr
+    evaluations = json.loads((whole / "training.json").read_text())["evaluations"]
+    assert evaluations[0]["loss"] == pytest.approx(np.log(289), abs=0.05)
+    assert evaluations[-1]["loss"] < 4.5
+    assert run("generate", "the whale", "--max-new-tokens", "5", "--model", whole / "best").stdout.strip()
+    with subprocess.Popen(
+        command(*arguments, parts), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while not re.match(r" +\d+ ", process.stdout.readline()):
+            assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        rest, stderr = process.communicate()
+        _, stderr = process.communicate()
     assert process.returncode == 130, stderr
-    step = int(re.search(r"stopped after step (\d+) of 60, which is saved; `./run train --resume", stderr)[1])
-    done = run("train", "--resume", parts)
-    assert f"going on after step {step} of 60" in done.stderr
-    assert rows(printed + rest) + rows(done.stdout) == rows(at_once.stdout)
+    step = re.search(r"stopped after step (\d+) of 60, which is saved; `./run train --resume", stderr)[1]
+    assert f"going on after step {step} of 60" in run("train", "--resume", parts).stderr
     for step in steps_up_to(TRAINING):
         course.write(step.task)
     run(*arguments, mine, "--mine", root=course.root)
-    for place in (parts / "best", parts, mine):
-        expected = folder / "best" if place.name == "best" else folder
-        assert (place / "model.safetensors").read_bytes() == (expected / "model.safetensors").read_bytes()
+    for model in ("best/model.safetensors", "model.safetensors"):
+        assert len({(folder / model).read_bytes() for folder in (whole, parts, mine)}) == 1
 
 
 @pytest.mark.nightly
@@ -136,11 +123,12 @@ def test_minutes_become_steps_that_are_kept_and_a_text_that_changes_is_noticed(t
     done = run("train", "--text", file, "--also", text, *TINY, "--minutes", 0.02, "--out", folder)
     steps = int(re.search(r"so 0\.02 minutes are enough for ([\d,]+) steps", done.stderr)[1].replace(",", ""))
     assert "times the other texts" in done.stderr
-    assert steps > 10, "1.2 seconds are enough for more"
     saved, _ = Folder(folder).load()
     assert (saved.plan.steps, saved.step, len(saved.history.losses)) == (steps, steps, steps)
     saved.step = 1
     Folder(folder).save(saved, best=False)
     file.write_text(file.read_text() + "A new line.\n" * 40)
-    refused = run("train", "--resume", folder, status=2)
-    assert f"the text has changed since {folder} was begun; restore it" in refused.stderr
+    assert (
+        f"the text has changed since {folder} was begun; restore it"
+        in run("train", "--resume", folder, status=2).stderr
+    )
