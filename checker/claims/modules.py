@@ -17,7 +17,7 @@ from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor, TensorType
 
-from checker.claims.vocabulary import Refusal, article, constructing
+from checker.claims.vocabulary import Refusal, article
 from checker.max_adapter.runtime import compiling, lazily, open_device, tensor
 
 LONGEST_LIST = 200  # characters of parameter names
@@ -34,14 +34,13 @@ def build(kind: Callable[..., Any], *arguments: Any, weights: Mapping[str, np.nd
     """
     if weights is None and isinstance(kind, type):
         instance: Any = object.__new__(kind)
-        with suppress(NotImplementedError), constructing(), F.lazy():
+        with suppress(NotImplementedError), F.lazy():
             instance.__init__(*arguments)
         return instance
-    with constructing():
-        with F.lazy():
-            instance = kind(*arguments)
-        for name, array in (weights or {}).items():
-            load(instance, name, array)
+    with F.lazy():
+        instance = kind(*arguments)
+    for name, array in (weights or {}).items():
+        load(instance, name, array)
     return instance
 
 

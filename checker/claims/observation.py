@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from checker.claims.vocabulary import Refusal
-from checker.course.steps import Step, uses_max
+from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.locating import place_in
 from checker.diagnosis.mistakes import Outcome, sketch
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, WAITS, Claimed, FromChild, Started
@@ -91,11 +91,12 @@ class Observation:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Keep the claims that were asked for."""
-        kind, only = COMPILED if self.stage == TRACING else self.stage, self.claims
+        kinds, only = claims_of(self.step), self.claims
+        kind = COMPILED if self.stage == TRACING else self.stage
         items[:] = [
             item
             for item in items
-            if kind_of(item) == kind and (only is None or claim_of(item) in only.get(subject_of(item), ()))
+            if kinds[item.originalname] == kind and (only is None or claim_of(item) in only.get(subject_of(item), ()))
         ]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -162,8 +163,6 @@ class Observation:
             outcome = replace(outcome, observed=f"{failure.typename}: {failure.value}")
         if outcome.verdict != FAIL:
             return outcome
-        if blank := self.known_to_fail(subject, about, failure.value, path):
-            return Outcome(WAITS, f"waits until {blank} works", about=about)
         if self.stage == DRAWN:
             draw: Any = item.funcargs.get("draw")
             others = f"others ({draw.words})" if draw and draw.words else "others"
@@ -193,13 +192,6 @@ class Observation:
             again = pytest.CallInfo.from_call(item.runtest, "call").excinfo
         return again if again and place_in(again.value, path)[1] else failure
 
-    def known_to_fail(self, subject: str, about: str, error: BaseException, path: str) -> str:
-        """Return the other blank that a claim failed in, if a claim about that one has failed: one is enough."""
-        blank = "__init__" if getattr(error, "while_constructing", False) else place_in(error, path)[0]
-        others = self.outcomes[subject].values()
-        known = blank != about and any(other.about == blank and other.verdict == FAIL for other in others)
-        return blank if known else ""
-
 
 def subject_of(item: pytest.Function) -> str:
     """Return the name of the subject that a claim runs on."""
@@ -216,11 +208,6 @@ def claim_of(item: pytest.Function) -> str:
     parameters = getattr(item, "callspec", None)
     values = [str(value) for name, value in parameters.params.items() if name != "step"] if parameters else []
     return item.originalname + (f"[{'-'.join(values)}]" if values else "")
-
-
-def kind_of(item: pytest.Function) -> str:
-    """Return the kind of a claim."""
-    return next((kind for kind in (COMPILED, DRAWN) if item.get_closest_marker(kind)), NUMBERS)
 
 
 def sentence_of(item: pytest.Function) -> str:

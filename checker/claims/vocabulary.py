@@ -7,8 +7,7 @@ that gives the same observation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,16 +57,6 @@ def about(label: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         return claim
 
     return mark
-
-
-@contextmanager
-def constructing() -> Iterator[None]:
-    """Mark an exception that leaves this block: it was raised while the learner's class was constructed."""
-    try:
-        yield
-    except BaseException as error:
-        error.while_constructing = True  # type: ignore[attr-defined]
-        raise
 
 
 def require(condition: bool, sentence: str, observed: object = None) -> None:

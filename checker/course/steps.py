@@ -27,12 +27,6 @@ IN_MOJO = ".mojo"  # a solution that ends this way is a kernel
 #: The steps that compute gradients: PyTorch's are recorded for them, and MAX needs many kernels for their graphs.
 WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)
 
-#: The step whose bytes are compared with those of llama.cpp.
-IN_BLOCKS = (QUANTIZATION,)
-
-#: The step with a kernel of its own, which no graph may be taken for that was compiled with another.
-WITH_KERNEL = ("step_21",)
-
 
 @dataclass(frozen=True, order=True)
 class Step:
@@ -47,8 +41,11 @@ class Step:
 
     @property
     def compiles_long(self) -> bool:
-        """Whether its compiled verdict takes minutes the first time: ``warm`` makes it only if the step is named."""
-        return self.name in WITH_GRADIENTS + WITH_KERNEL
+        """Whether its compiled verdict takes minutes the first time: ``warm`` makes it only if the step is named.
+
+        A kernel of one's own is among them: no graph may be taken for it that was compiled with another.
+        """
+        return self.name in WITH_GRADIENTS or self.language is not PYTHON
 
     @property
     def task(self) -> str:
@@ -108,7 +105,7 @@ class Step:
     @property
     def recorded_from(self) -> str:
         """Whose numbers are in ``reference_file``."""
-        if self.name in IN_BLOCKS:
+        if self.name == QUANTIZATION:
             return "llama.cpp"
         return "PyTorch" if self.name in WITH_GRADIENTS else "Hugging Face"
 

@@ -150,8 +150,10 @@ def install() -> None:
         try:
             models = init_any(session, session.compile(Path(compiled.kept["file"])), weights_registry=weights)
             return {compiled.name: models[compiled.name]}
-        except Exception:  # the file was cut short, say
-            forget(compiled.of)
+        except Exception:  # the file was cut short, say: its graphs are compiled as they are met, until all are again
+            if index := _index(compiled.of):
+                index.unlink(missing_ok=True)
+            _kept.cache_clear()
             return init_any(session, compiled.compile(), weights_registry=weights_registry)
 
     InferenceSession.compile_reusing_mefs = compile_or_find  # type: ignore[method-assign, assignment]
@@ -177,13 +179,6 @@ def _kept(of: str) -> Index | None:
     except (OSError, ValueError):
         return None
     return kept if Path(kept["file"]).is_file() else None
-
-
-def forget(of: str) -> None:
-    """Forget a set: its graphs are compiled when they are met, until they are compiled together again."""
-    if index := _index(of):
-        index.unlink(missing_ok=True)
-    _kept.cache_clear()
 
 
 def compile_set(of: str, stage: Callable[[], None]) -> None:
