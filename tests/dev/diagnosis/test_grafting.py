@@ -24,6 +24,9 @@ class Thing:
     def area(self):
         return math.pi * self.size
 
+    def double(self):
+        return 2 * self.size
+
     def broken(self):
         raise ValueError("theirs")
 
@@ -57,7 +60,7 @@ def grafted(*theirs: str) -> dict:
 
 def test_only_what_was_asked_for_is_the_solutions_and_what_is_lacking():
     made = grafted()
-    assert made["Thing"](2).area() == 200
+    assert (made["Thing"](2).area(), made["Thing"](2).double()) == (200, 400)
     assert grafted("Thing.__init__")["Thing"](2).area() == 2
     assert round(grafted("Thing.area")["Thing"](2).area()) == 628
     assert made["part"] is made["partial"]

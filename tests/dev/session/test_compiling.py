@@ -5,15 +5,9 @@ import json
 import os
 import random
 import signal
-from functools import partial
-from types import SimpleNamespace
 
 import pytest
 
-from checker.course.steps import find_step
-from checker.events import FAIL
-from checker.session.verdict import PASSED, CheckState, Verdict
-from cli.watch import in_one_line
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -24,7 +18,6 @@ IN_WORDS = """centered = x - x.mean(-1)
         return centered * F.rsqrt(variance + self.eps) * self.weight + self.bias"""
 #: Right for the sizes of an array, and another function for those of a graph.
 WRONG_WHEN_COMPILED = "return {right} if str(x.shape[0]).isdigit() else x"
-STEP = find_step("s03")
 MAY_GO_ON = "You may go on: Ctrl-C keeps the pass."
 
 
@@ -109,17 +102,6 @@ def test_a_save_of_the_same_step_ends_its_compilation_and_quitting_all(course, i
     for pid in compiling | left:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, signal.SIG_DFL)
-
-
-def test_watch_says_in_one_line_what_came_of_compiling():
-    """A compiler that gives up takes no pass back."""
-    for status, outcomes, words in (
-        (PASSED, {}, "s03 is compiled too, and gives the same numbers (1.0 s)."),
-        (1, {}, "s03 is not compiled; its pass is kept."),
-        (1, {"test_compiled": FAIL}, "s03 is no longer done: once compiled, it is wrong."),
-    ):
-        ended = {"step": STEP, "state": CheckState(outcomes=outcomes), "seconds": lambda: 1.0}
-        assert in_one_line(SimpleNamespace(**ended, conclude=partial(Verdict, status))).startswith(words)
 
 
 def workers_below(pid):
