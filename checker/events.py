@@ -112,17 +112,11 @@ class Shown:
 
 @dataclass(frozen=True)
 class Unloadable:
-    """The learner's file cannot be imported."""
+    """The learner's file cannot be imported; or, if it is not ``of_file``, MAX cannot."""
 
     sentence: str
-    location: Location | None
-
-
-@dataclass(frozen=True)
-class MaxUnusable:
-    """MAX cannot be imported, or is not the version that the course is written for."""
-
-    sentence: str
+    location: Location | None = None
+    of_file: bool = True
 
 
 @dataclass(frozen=True)
@@ -175,9 +169,7 @@ class Died:
     """The child has ended before it had said everything."""
 
 
-FromChild = (
-    Started | Claimed | StageEnded | Explanation | Shown | Unloadable | MaxUnusable | Ended | Compiling | Busy | Late
-)
+FromChild = Started | Claimed | StageEnded | Explanation | Shown | Unloadable | Ended | Compiling | Busy | Late
 Event = FromChild | Printed | Tick | Died
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(FromChild)}

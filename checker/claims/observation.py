@@ -169,9 +169,7 @@ class Observation:
             right = f"It is right with the recorded numbers, but not with {others}."
             outcome = replace(outcome, sentence=f"{right} {outcome.sentence}")
         if self.show and outcome.compared:
-            from checker.numeric.showing import arrays_among
-
-            outcome = replace(outcome, compared=replace(outcome.compared, inputs=arrays_among(self.inputs)))
+            outcome = replace(outcome, compared=replace(outcome.compared, inputs=dict(self.inputs)))
         return outcome
 
     def from_its_line(

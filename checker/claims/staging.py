@@ -34,12 +34,11 @@ def stage() -> None:
 
 def main() -> None:
     """Carry out what the command line says."""
+    runtime.prepare()
     match sys.argv[1:]:
         case ["kernels", group]:
-            runtime.prepare()
             kernels.load(kernels.groups()[group], runtime.compiling)
         case ["graphs"]:
-            runtime.prepare()
             graphs.compile_set(SET, stage)
 
 

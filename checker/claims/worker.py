@@ -204,7 +204,7 @@ def main() -> None:
     except ImportError as error:
         from checker.course.installed import in_words
 
-        tell(events.MaxUnusable(in_words(error)))
+        tell(events.Unloadable(f"No verdict: {in_words(error)}", of_file=False))
         tell(events.Ended())
         return
     tell_where_when_asked(job.path, tell)

@@ -25,11 +25,10 @@ def expected(step: Step) -> str:
     return skeleton(step.solution_file.read_text(), step.language)
 
 
-def committed(step: Step) -> str | None:
-    """Return the learner's file as it was at git's last commit, or None."""
+def committed(step: Step) -> str:
+    """Return the learner's file as it was at git's last commit; nothing if it was not there."""
     git = ["git", "-C", str(ROOT), "show", f"HEAD:{step.learner_file.relative_to(ROOT)}"]
-    answer = subprocess.run(git, capture_output=True, text=True, check=False)
-    return answer.stdout if answer.returncode == 0 else None
+    return subprocess.run(git, capture_output=True, text=True, check=False).stdout
 
 
 def is_untouched(step: Step) -> bool:

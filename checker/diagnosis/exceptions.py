@@ -66,19 +66,6 @@ def _table_in(error: BaseException) -> str:
     return ""
 
 
-def rewrites_for(error: BaseException, wanted: str = "") -> list[str]:
-    """Return the rules that rewrite what has failed (see ``rewriting``).
-
-    Args:
-        error: what was raised.
-        wanted: the exception that should have been raised, if any.
-    """
-    message = _shortened(what_was_said(error))
-    raising = [rule.format(wanted) for rule in RAISING] if wanted else []
-    of_library = messages.rewrites_for(message, _library_of(error, message).REWRITES)
-    return [*raising, *_rules_from_signature(error, message), *of_library]
-
-
 def _rules_from_signature(error: BaseException, message: str) -> Iterator[str]:
     """Yield rules that correct a call with wrong arguments, from the signature of what was called."""
     called = _called(error)
@@ -148,7 +135,10 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
     traces = [*passed(error, path)]
     innermost = traces[-1] if traces else None
     calls = [trace for trace in traces if not trace.tb_frame.f_code.co_name.startswith("<")]
-    rules = rewrites_for(error, wanted)
+    message = _shortened(what_was_said(error))
+    rules = [rule.format(wanted) for rule in RAISING] if wanted else []
+    rules += _rules_from_signature(error, message)
+    rules += messages.rewrites_for(message, _library_of(error, message).REWRITES)
     place = None
     if innermost:
         positions = [*innermost.tb_frame.f_code.co_positions()][innermost.tb_lasti // 2]

@@ -15,9 +15,9 @@ from types import CodeType
 
 from checker.course.attempts import load_attempts, places
 from checker.course.blanks import blanks_of, unwritten
-from checker.course.languages.python import PYTHON, calls, functions
+from checker.course.languages.python import PYTHON, calls
 from checker.course.steps import Step
-from checker.diagnosis.grafting import compile_grafted, graft, same_code
+from checker.diagnosis.grafting import compile_grafted, graft
 from checker.diagnosis.locating import fixed_numbers
 from checker.diagnosis.mistakes import (
     Answers,
@@ -63,11 +63,9 @@ class Diagnosis:
     @functools.cached_property
     def lies_in(self) -> Mapping[str, set[str]]:
         """The functions with a blank that each mistake spoils, by their labels."""
-        labels = {function: label for label, function in self.functions.items()}
-        mistakes = load_attempts(self.step).mistakes
         return {
-            name: {labels[function] for function in places(self.solution, edits, self.step.language)}
-            for name, edits in mistakes.items()
+            name: {function.rpartition(".")[2] for function in places(self.solution, edits, self.step.language)}
+            for name, edits in load_attempts(self.step).mistakes.items()
         }
 
     def explain(self, outcomes: Outcomes, source: str, path: str) -> list[Explanation]:
@@ -176,13 +174,14 @@ class Alone:
         tree = ast.parse(source)
         attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
         self.attributes = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
-        mine, solution = functions(tree), ast.parse(diagnosis.solution)
-        theirs = functions(solution)
+        mine, theirs = PYTHON.functions(source), PYTHON.functions(diagnosis.solution)
         self.changed = {
-            label for label, name in diagnosis.functions.items() if not same_code(mine.get(name), theirs[name])
+            label
+            for label, name in diagnosis.functions.items()
+            if name not in mine or mine[name].means != theirs[name].means
         }
         self.calls = calls(tree)
-        self.only_functions_differ = same_code(self._grafted(diagnosis.functions), solution)
+        self.only_functions_differ = ast.dump(self._grafted(diagnosis.functions)) == PYTHON.meaning(diagnosis.solution)
         self.missing = {each.blank.label for each in unwritten(source, diagnosis.solution)}
         self.doubtful: dict[str, Outcome] = {}
 

@@ -37,11 +37,6 @@ def compile_grafted(tree: ast.Module, solution: str, path: str, solution_path: s
     return _filed(compile(ast.Module(body, []), path, "exec"), solution_path)
 
 
-def same_code(mine: ast.AST | None, theirs: ast.AST | None) -> bool:
-    """Return whether two files or functions are the same apart from comments and line numbers."""
-    return mine is not None and theirs is not None and ast.dump(mine) == ast.dump(theirs)
-
-
 def _far(solution: str) -> ast.Module:
     tree = ast.parse(solution)
     ast.increment_lineno(tree, FAR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +14,14 @@ HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two arrays of one shape that a claim compared, and the arrays that the learner's code was given."""
+    """Two arrays of one shape that a claim compared, and what the learner's code was given."""
 
     what: str
     actual: np.ndarray
     expected: np.ndarray
     axes: Sequence[str]
     whose: str
-    inputs: dict[str, np.ndarray] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=dict)
 
 
 def pattern(

@@ -29,7 +29,7 @@ def shown(comparison: Comparison) -> list[str]:
     difference = np.where(np.isnan(difference), np.inf, difference)
     worst = tuple(int(index) for index in np.unravel_index(int(difference.argmax()), difference.shape))
     lines: list[str] = []
-    for name, array in comparison.inputs.items():
+    for name, array in _arrays_among(comparison.inputs).items():
         lead = _lead(array, worst)
         lines += [f"{name} {list(array.shape)}{f', at {list(lead)}' if lead else ''}", *_table(array, lead), ""]
     axes = [f"{axis} {size}" for axis, size in zip(comparison.axes, actual.shape, strict=True)]
@@ -104,7 +104,7 @@ def noting_inputs(function: str, inputs: dict[str, Any]) -> Iterator[None]:
         sys.setprofile(None)
 
 
-def arrays_among(inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _arrays_among(inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the first few inputs that are arrays, or tensors with numbers."""
     arrays: dict[str, np.ndarray] = {}
     for name, value in inputs.items():

@@ -171,10 +171,9 @@ class Session:
             case events.Shown():
                 self.shown = event
             case events.Unloadable():
-                self._show(Row(FAIL, "", self.step.language.loads, self._line_of("", event.location)))
+                if event.of_file:
+                    self._show(Row(FAIL, "", self.step.language.loads, self._line_of("", event.location)))
                 state.stopped = Explanation(event.sentence, location=event.location)
-            case events.MaxUnusable():
-                state.stopped = Explanation(f"No verdict: {event.sentence}")
             case events.Ended():
                 state.ended = True
             case events.Late() | events.Died() if not state.has_failed:  # else the failure stands, unexplained
