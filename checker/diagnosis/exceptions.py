@@ -17,9 +17,8 @@ from checker.diagnosis import numpy_messages
 from checker.diagnosis.locating import code_in, passed
 from checker.diagnosis.rewriting import Place, rewritten
 from checker.max_adapter import messages
-from checker.max_adapter.messages import what_was_said
+from checker.max_adapter.messages import shortened, what_was_said
 
-LONGEST = 300  # characters of a message
 MOST_CALLS = 2  # that are shown
 LONGEST_ARGUMENT = 20  # characters of an argument that is shown
 LETTERS = "abcdefgh"  # for the arguments in a rule
@@ -43,7 +42,7 @@ def error_in_words(error: BaseException) -> str:
         return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
     if row := messages.row_looked_up(str(error)):
         return f"Row {row[0]} of {_table_in(error) or 'a table'} is looked up, but it has only {row[1]} rows."
-    message = _shortened(what_was_said(error)) or "without a message"
+    message = shortened(what_was_said(error)) or "without a message"
     sentence, signature = f"{type(error).__name__}: {message}", ""
     if called := _called(error):
         bare = [parameter.replace(annotation=parameter.empty) for parameter in called[1].parameters.values()]
@@ -120,10 +119,6 @@ def _called(error: BaseException) -> tuple[str, inspect.Signature] | None:
     return None
 
 
-def _shortened(message: str) -> str:
-    return message if len(message) <= LONGEST else f"{message[:LONGEST]} …"
-
-
 def location_of(error: BaseException, path: str, wanted: str = "") -> Location | None:
     """Return where in the file ``path`` an exception comes from: the line, what to write instead, the calls before it.
 
@@ -135,7 +130,7 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
     traces = [*passed(error, path)]
     innermost = traces[-1] if traces else None
     calls = [trace for trace in traces if not trace.tb_frame.f_code.co_name.startswith("<")]
-    message = _shortened(what_was_said(error))
+    message = shortened(what_was_said(error))
     rules = [rule.format(wanted) for rule in RAISING] if wanted else []
     rules += _rules_from_signature(error, message)
     rules += messages.rewrites_for(message, _library_of(error, message).REWRITES)

@@ -10,6 +10,7 @@ import re
 import traceback
 from collections.abc import Mapping, Sequence
 
+LONGEST = 300  # characters of a message
 OF_BOOLEANS = " of booleans"  # what MAX's message about an index leaves out
 PADDING = "pad takes two numbers for each axis"  # what MAX asserts without a message
 MISSING = r"(?:attribute|name) '(\w+)'"  # the message about a name that is not there
@@ -318,6 +319,11 @@ def what_was_said(error: BaseException) -> str:
     index = frames[-1].f_locals.get("index") if frames and "Slice index value" in str(error) else None
     is_mask = str(getattr(getattr(index, "dtype", None), "name", "")) == "bool"
     return without_internals(str(error)) + (OF_BOOLEANS if is_mask else "")
+
+
+def shortened(message: str) -> str:
+    """Return as much of a message as a verdict shows."""
+    return message if len(message) <= LONGEST else f"{message[:LONGEST]} …"
 
 
 def without_internals(message: str) -> str:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from checker.course.languages import Location
+from checker.max_adapter.messages import shortened
 
 ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):\d+: error: (?P<message>.*)$", re.MULTILINE)
-LONGEST = 300  # characters of a message
 
 
 BY_ITS_NAME = "In Mojo it is imported by its own name."
@@ -51,9 +51,9 @@ def in_words(output: str, source: str, file: str) -> tuple[str, Location | None]
     own = next((error for error in errors if error["file"].rpartition("/")[2] == file), None)
     if own is None:
         first = errors[0]["message"] if errors else " ".join(output.split()) or "it said nothing"
-        return f"Mojo: {_shortened(first)}. Do the functions still take what they took?", None
+        return f"Mojo: {shortened(first.rstrip('.'))}. Do the functions still take what they took?", None
     lines, line = source.splitlines(), int(own["line"])
-    sentence = f"Mojo: {_shortened(own['message'])}{'' if own['message'].endswith('?') else '.'}"
+    sentence = f"Mojo: {shortened(own['message'].rstrip('.'))}{'' if own['message'].endswith('?') else '.'}"
     for number in _looked_at(line, lines):
         for habit, instead, advice in HABITS:
             written = re.sub(habit, instead, lines[number - 1])
@@ -74,8 +74,3 @@ def _looked_at(line: int, lines: list[str]) -> Iterator[int]:
     here = lines[line - 1] if line <= len(lines) else ""
     if task := re.search(r"sync_parallelize\((\w+)", here):
         yield from (at for at, text in enumerate(lines, start=1) if re.match(rf"\s+def {task[1]}\(", text))
-
-
-def _shortened(message: str) -> str:
-    message = message.rstrip(".")
-    return message if len(message) <= LONGEST else f"{message[:LONGEST]} …"

@@ -127,12 +127,8 @@ class Child:
         if self.process.stdout.closed:
             return
         self.kill()
-        self.process.wait()
-        os.close(self.reader)
-        for pipe in (self.process.stdin, self.process.stdout):
-            assert pipe is not None
-            with contextlib.suppress(BrokenPipeError):
-                pipe.close()
+        with contextlib.suppress(BrokenPipeError), self.process:  # this waits for it, and closes its pipes
+            os.close(self.reader)
 
 
 class _Lines:
