@@ -46,7 +46,7 @@ def serve(tell: Tell, **chosen: Any) -> int:
     from play.serving.keys import keys_of
 
     if keys := keys_of(options):
-        tell(f"a request needs one of {len(keys.digests())} keys")
+        tell(f"a request needs one of {len(keys.read())} keys")
     try:
         if options.replicas > 1:
             os.environ.update(RAY)

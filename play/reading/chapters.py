@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from checker.course.paths import ROOT
 from checker.errors import UserError
 
 SRC = ROOT / "book" / "src"
+NEEDS_MAX = ("max.", "solutions.solution", "steps.step", "play")
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
 
 
@@ -90,6 +91,11 @@ def python_fences(chapter: str, text: str) -> list[Fence]:
         return before.rfind('<details class="hint"') > before.rfind("</details>")
 
     return [fence for fence in fences(chapter, text) if fence.info == "python" and not in_hint(fence)]
+
+
+def need_max(blocks: Iterable[Fence]) -> bool:
+    """Return whether any of these blocks of Python uses MAX."""
+    return any(word in block.text for block in blocks for word in NEEDS_MAX)
 
 
 def prose(chapter: str, text: str) -> Iterator[tuple[int, str]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
+from types import ModuleType
 
 from rich.syntax import Syntax
 
@@ -15,8 +17,7 @@ from checker.errors import UserError
 from checker.session.printer import Printer
 from play.own_steps import use_step
 from play.preparing import prepared
-from play.reading.blocks import Block, Runner, need_max
-from play.reading.chapters import SRC, find_chapter, python_fences
+from play.reading.chapters import SRC, Fence, find_chapter, need_max, python_fences
 
 
 def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> int:
@@ -31,8 +32,7 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
         UserError: there is no such chapter, or it has no blocks.
     """
     chapter = SRC / find_chapter(name)
-    fences = python_fences(chapter.name, chapter.read_text(encoding="utf-8"))
-    blocks = [Block(fence.first + 1, fence.text) for fence in fences]
+    blocks = python_fences(chapter.name, chapter.read_text(encoding="utf-8"))
     if not blocks:
         raise UserError(f"{relative_path(chapter)} has no Python blocks to run; `./run book` shows it")
     for step in all_steps():
@@ -46,15 +46,18 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
         return _run(blocks, relative_path(chapter))
 
 
-def _run(blocks: Sequence[Block], chapter: str) -> int:
-    printer, runner = Printer(), Runner(chapter)
+def _run(blocks: Sequence[Fence], chapter: str) -> int:
+    printer, module = Printer(), ModuleType("chapter")
+    sys.modules[module.__name__] = module
     for number, block in enumerate(blocks, start=1):
-        printer.line(f"{chapter}, line {block.line} ({number} of {len(blocks)})")
-        printer.console.print(Syntax(block.source.rstrip(), "python", background_color="default", word_wrap=True))
+        printer.line(f"{chapter}, line {block.first + 1} ({number} of {len(blocks)})")
+        printer.console.print(Syntax(block.text.rstrip(), "python", background_color="default", word_wrap=True))
         printer.line("")
-        if error := runner.run(block):
+        try:  # whose line numbers are the chapter's own
+            exec(compile("\n" * block.first + block.text, chapter, "exec"), module.__dict__)
+        except BaseException as error:
             sys.stdout.flush()
-            sys.stderr.write(error)
+            traceback.print_exception(error.with_traceback(error.__traceback__ and error.__traceback__.tb_next))
             return 1
         printer.line("")
     return 0

@@ -109,8 +109,7 @@ class Folder:
         for place in (self.path, self.path / "best") if best else (self.path,):
             write(place / MODEL, model)
         rounded = figures | {"losses": [round(loss, 5) for loss in saved.history.losses]}
-        lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in rounded.items())
-        write(self.path / FIGURES, f"{{\n{lines}\n}}\n".encode())
+        write(self.path / FIGURES, json.dumps(rounded).encode())
         if saved.history.losses:
             write(self.path / CURVE, as_page(figures, self.path.name).encode())
         state = {f"{group}/{name}": array for group, arrays in saved.groups.items() for name, array in arrays.items()}
@@ -135,7 +134,7 @@ class Folder:
                     group, _, rest = name.partition("/")
                     groups.setdefault(group, {})[rest] = opened.get_tensor(name)
             history = History(**{field.name: figures[field.name] for field in fields(History)})
-            saved = Saved(Plan.of(figures["plan"]), history, figures["step"], groups)
+            saved = Saved(Plan(**figures["plan"]), history, figures["step"], groups)
         except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
             raise ValueError(
                 f"{file} is damaged, or is not a training file ({error}); begin again with another --out"

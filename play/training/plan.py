@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,8 @@ class Plan:
     half: bool = option(False, "Save the model in 16 bits per weight; the training itself keeps 32.")
     prompt: str = option("The", "How the samples begin.")
     steps: int = 1000
-    texts: tuple[str, ...] = ()  # absolute paths; none is Moby Dick
-    also: tuple[str, ...] = ()  # absolute paths of what is learned beside them
+    texts: Sequence[str] = ()  # absolute paths; none is Moby Dick
+    also: Sequence[str] = ()  # absolute paths of what is learned beside them
 
     def __post_init__(self) -> None:
         least = dict(layers=1, heads=1, width=1, positions=2, vocab=257, batch=1, accumulate=1, seed=0, steps=2)
@@ -62,12 +63,6 @@ class Plan:
             raise ValueError(f"--rate {self.rate} is not a learning rate; give a number above 0, such as {Plan.rate}")
         if not 0 < self.share <= 0.5:
             raise ValueError(f"--share {self.share} must be above 0 and at most 0.5: twice that is the share at last")
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> Plan:
-        """Return the plan that JSON holds, where tuples are lists."""
-        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-        return cls(**values | lists)
 
     @property
     def warmup_steps(self) -> int:

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from difflib import unified_diff
 from pathlib import Path
 
-from play.reading.blocks import Block, need_max
-from play.reading.chapters import SRC, Fault, Fence, fences, python_fences
+from play.reading.chapters import SRC, Fault, Fence, fences, need_max, python_fences
 from tools.course_copy import Course, prepare
 
 LEARNER = re.compile(r"<!--\s*learner:(?P<order>(?:(?!-->).)*)-->\s*\Z", re.DOTALL)
@@ -103,7 +102,7 @@ def python_output(chapter: str, text: str, course: Course) -> dict[Fence, list[s
         return {}
     course.reset()
     program = [""] * blocks[-1].last  # a line number in it is the chapter's own
-    if need_max([Block(fence.first, fence.text) for fence in blocks]):
+    if need_max(blocks):
         program[0] = PREPARE
     for fence in blocks:
         program[fence.first : fence.last - 1] = fence.lines

@@ -1,10 +1,11 @@
 """``./run try`` and ``./run python``: the book's blocks, run as a reader runs them."""
 
+import re
+
 import pytest
 
 from checker.course.steps import find_step
 from checker.errors import UserError
-from play.reading.blocks import Block, Runner
 from play.reading.chapters import find_chapter, python_fences
 
 CHAPTER = """```python
@@ -27,15 +28,6 @@ x = 2
   x = 3
   ```
 """
-
-
-def test_blocks_run_in_one_module_and_a_traceback_has_the_chapters_lines(capsys):
-    runner = Runner("a_chapter.md")
-    assert runner.run(Block(3, "x = 2\n")) == runner.run(Block(7, "print(x + 1)\n")) == ""
-    assert capsys.readouterr().out == "3\n"
-    traceback = runner.run(Block(9, "1\nx / 0\n"))
-    assert 'a_chapter.md", line 10' in traceback
-    assert traceback.endswith("ZeroDivisionError: division by zero\n")
 
 
 def test_all_python_is_run_but_hints():
@@ -63,6 +55,7 @@ def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
     course.write("w01", step.solution_file.read_text() + "\nprint('this is mine')\nraise OSError('mine')\n")
     failed = tried()
     assert (failed.returncode, "this is mine" in failed.stdout, "OSError: mine" in failed.stderr) == (1, True, True)
+    assert re.search(r'File "book/src/warmup_01.md", line \d+, in <module>\n', failed.stderr)
     assert "this is mine" not in tried("--solution").stdout
 
 

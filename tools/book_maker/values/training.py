@@ -15,7 +15,7 @@ from tools.book_maker.values.arithmetic import parameters
 FILE = ROOT / "tools" / "benchmarks" / "figures" / "training.json"
 RECORDED: dict[str, Any] = json.loads(FILE.read_text())
 
-plan = Plan.of(RECORDED["plan"])
+plan = Plan(**RECORDED["plan"])
 facts: dict[str, Any] = RECORDED["facts"]
 history = History(**{name: RECORDED[name] for name in ("losses", "evaluations", "samples", "seconds", "facts")})
 

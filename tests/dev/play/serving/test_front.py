@@ -235,7 +235,7 @@ def test_other_machines_need_a_key_unless_it_is_waived(file, tmp_path):
         ("127.0.0.1", tmp_path / "a-key-by-mistake", False, "cannot be read"),
     ):  # fmt: skip
         with pytest.raises(UserError, match=sentence) as refusal:
-            Keys.digests(keys_of(Options("", host, api_key=path, no_key=no_key)))
+            Keys.read(keys_of(Options("", host, api_key=path, no_key=no_key)))
         assert "mistake" not in str(refusal.value)
 
 
