@@ -52,13 +52,6 @@ def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor) -> lis
     return pieces
 
 
-def scores_of(
-    query: Tensor, key: Tensor
-) -> Tensor:  # two times [batch, head, seq, head_dim] -> [batch, head, seq, seq]
-    """Return the scores before the mask."""
-    return query @ key.transpose(-2, -1) / math.sqrt(int(query.shape[-1]))
-
-
 @contextmanager
 def watched(modules: list[GPT2MultiHeadAttention]):
     """While this is open, have each forward pass put weights and scores of each module into a list; yield the list."""
@@ -66,7 +59,8 @@ def watched(modules: list[GPT2MultiHeadAttention]):
 
     def watch(attend: Attend) -> Attend:
         def attend_and_keep(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-            seen.append((weights_of(attend, query, key, value), scores_of(query, key)))
+            scores = query @ key.transpose(-2, -1) / math.sqrt(int(query.shape[-1]))  # before the mask
+            seen.append((weights_of(attend, query, key, value), scores))
             return attend(query, key, value)
 
         return attend_and_keep

@@ -16,16 +16,12 @@ from checker.course.static import read_statically
 from checker.course.steps import SERVER, Step, find_step, steps_up_to
 
 
-def incomplete(steps: Sequence[Step]) -> list[Step]:
-    """Return the steps whose learner's file is missing, is not Python, or has blanks to write."""
-
-    def is_incomplete(step: Step) -> bool:
-        try:
-            return bool(read_statically(step, step.learner_file).to_write)
-        except Unreadable:
-            return True
-
-    return [step for step in steps if is_incomplete(step)]
+def is_complete(step: Step) -> bool:
+    """Return whether the learner's file of a step is there, is Python, and has no blank to write."""
+    try:
+        return not read_statically(step, step.learner_file).to_write
+    except Unreadable:
+        return False
 
 
 class _Mine(importlib.abc.MetaPathFinder):
@@ -51,7 +47,7 @@ def use_steps(steps: Sequence[Step]) -> None:
 
 def use_step(step: Step) -> str:
     """Let the import of one solution import the learner's file, if that is complete; return what to say about it."""
-    if incomplete([step]):
+    if not is_complete(step):
         return f"{relative_path(step.learner_file)} is not written yet, so the solution stands in"
     sys.meta_path.insert(0, _Mine([step]))
     return f"on {relative_path(step.learner_file)}; --solution runs it on the solution"
@@ -73,7 +69,7 @@ def use_mine(*, fill_in: bool, anyway: bool, last: str = SERVER, more: Sequence[
         ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
     steps = [*steps_up_to(last), *map(find_step, more)]
-    missing = incomplete(steps)
+    missing = [step for step in steps if not is_complete(step)]
     if missing and not fill_in:
         names = ", ".join(step.task for step in missing)
         raise ValueError(

@@ -149,14 +149,13 @@ def in_hugging_faces_layout(weights: Weights) -> Weights:
 
 def _model_files(plan: Plan, config: GPT2Config, tokenizer: Tokenizer) -> dict[str, bytes]:
     """Return by name what ``from_pretrained`` and this course's ``load_pretrained`` read beside the weights."""
-    ends = dict.fromkeys(("bos_token_id", "eos_token_id"), end_of_text(tokenizer))
     config_json = {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",
         **asdict(config),
         "activation_function": "gelu_new",
         **dict.fromkeys(("attn_pdrop", "embd_pdrop", "resid_pdrop"), 0.0),
-        **ends,
+        **dict.fromkeys(("bos_token_id", "eos_token_id"), end_of_text(tokenizer)),
         "tie_word_embeddings": True,
         "dtype": plan.dtype,
     }
@@ -165,10 +164,8 @@ def _model_files(plan: Plan, config: GPT2Config, tokenizer: Tokenizer) -> dict[s
         "model_max_length": plan.positions,
         "tokenizer_class": "GPT2Tokenizer",  # a name that every version of transformers knows
     }
-    contents = {
-        "config.json": config_json,
-        "generation_config.json": ends,
-        "tokenizer_config.json": tokenizer_config,
+    return {
+        "config.json": json.dumps(config_json, indent=2).encode(),
+        "tokenizer_config.json": json.dumps(tokenizer_config, indent=2).encode(),
+        "tokenizer.json": tokenizer.to_str(pretty=True).encode(),
     }
-    files = {name: (json.dumps(content, indent=2) + "\n").encode() for name, content in contents.items()}
-    return {**files, "tokenizer.json": tokenizer.to_str(pretty=True).encode()}

@@ -55,13 +55,14 @@ class Trainer:
     """A model that learns: its state, and the graphs that change it. Make one with :func:`compile_trainer`."""
 
     config: GPT2Config
-    groups: dict[str, Shared]  # by the names of the state's fields
+    groups: dict[str, Shared]  # by the names of the state's fields, and in their order
     accumulate: Callable[..., Any]
     update: Callable[..., Any]
     compiled_logits: Callable[..., Any]
 
     def __post_init__(self) -> None:
-        self.state = TrainingState(**{name: tensors(group.arrays) for name, group in self.groups.items()})
+        weights, sums, means, squares = (tensors(group.arrays) for group in self.groups.values())
+        self.state = TrainingState(weights, sums, means, squares)
 
     def begin(self, seed: int) -> None:
         """Begin at step 0, with random weights."""

@@ -40,24 +40,15 @@ class Server:
 
     def __init__(self, *arguments, command=SERVE, key="none", until=lambda server: server.answers(), **variables):
         with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        self.address = f"http://127.0.0.1:{self.port}"
+            port = str(free.getsockname()[1])
+        self.address = f"http://127.0.0.1:{port}"
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - a pipe that nobody reads would fill up
-        self.process = subprocess.Popen(
-            [*command, "--port", str(self.port), *arguments],
-            cwd=ROOT,
-            env=os.environ | variables,  # else a child gets what MAX sets behind the back of Python
-            stdout=self.log,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        how = dict(cwd=ROOT, stdout=self.log, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        environment = os.environ | variables  # else a child gets what MAX sets behind the back of Python
+        self.process = subprocess.Popen([*command, "--port", port, *arguments], env=environment, **how)
         self.client = openai.OpenAI(base_url=f"{self.address}/v1", api_key=key, max_retries=0)
-        limit = time.monotonic() + START_SECONDS
-        while not until(self):
-            assert self.process.poll() is None, self.output()
-            assert time.monotonic() < limit, "the server is not ready in time"
-            time.sleep(0.2)
+        self.wait_until(lambda: until(self) or self.process.poll() is not None)
+        assert self.process.poll() is None, self.output()
 
     def __enter__(self):
         return self
@@ -99,13 +90,17 @@ class Server:
         assert next(stream).choices
         return stream
 
-    def wait(self):
-        """Wait until the process, and those that it started, have ended."""
-        self.process.wait(timeout=END_SECONDS)
-        limit = time.monotonic() + END_SECONDS
-        while self.group_lives():
-            assert time.monotonic() < limit, "processes of the server are left"
+    def wait_until(self, condition, seconds=START_SECONDS):
+        limit = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < limit, self.output()
             time.sleep(0.1)
+
+    def status(self):
+        """The exit status, once all processes that it has started have ended, too."""
+        self.process.wait(timeout=END_SECONDS)
+        self.wait_until(lambda: not self.group_lives(), END_SECONDS)
+        return self.process.returncode
 
     def group_lives(self):
         with suppress(ProcessLookupError):
@@ -134,8 +129,7 @@ def server(tmp_path_factory):
         stream = server.stream()
         os.killpg(server.process.pid, signal.SIGTERM)
         assert [part.choices[0].finish_reason for part in stream][-1] == "length", "what runs is finished"
-        server.wait()
-        assert server.process.returncode == 0
+        assert server.status() == 0
         lines = [json.loads(line) for line in server.output().splitlines() if line.startswith("{")]
         assert [line for line in lines if line["level"] != "INFO"] == []
         last = {"message": "request", "status": 200, "generated_tokens": 250, "complete": True}
@@ -218,14 +212,14 @@ def test_the_figures_are_those_of_the_requests(server):
         "maxserve_time_to_first_token_milliseconds_count": 3,
         "maxserve_time_per_output_token_milliseconds_count": 3,
     }
-    limit = time.monotonic() + 30  # the model's process sends its figures a moment later
-    while True:
-        after = server.figures()
-        grown = {name: value - before.get(name, 0) for name, value in after.items()}
-        batches = {name: value for name, value in grown.items() if name.startswith("maxserve_batch_size_sum")}
-        if grown.items() >= expected.items() and sum(batches.values()) == 60:
-            break  # each pass gives a token for each text of its batch
-        assert time.monotonic() < limit, (grown, batches)
+
+    def are_there():
+        grown = {name: value - before.get(name, 0) for name, value in server.figures().items()}
+        batches = sum(value for name, value in grown.items() if name.startswith("maxserve_batch_size_sum"))
+        return grown.items() >= expected.items() and batches == 60  # each pass gives a token for each text of its batch
+
+    server.wait_until(are_there, 30)  # the model's process sends its figures a moment later
+    after = server.figures()
     assert (after["gpt2_texts_running"], after["gpt2_texts_waiting"]) == (0, 0)
     assert after["maxserve_cache_num_total_blocks"] == 32 * CONTEXT // 128
 
@@ -243,15 +237,14 @@ def test_requests_are_told_when_the_models_process_is_killed_and_it_is_started_a
         refusal = waiting.exception()
         assert (refusal.status_code, refusal.response.headers["retry-after"]) == (503, "5")
     assert server.get("/health").status_code == 200
-    while not server.answers():
-        time.sleep(0.1)
+    server.wait_until(server.answers)
     assert server.text("Call me") == text
 
 
 def test_nothing_is_left_of_a_server_that_is_killed():
     with Server(until=Server.worker) as server:
         server.process.kill()
-        server.wait()
+        assert server.status() == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(
@@ -284,5 +277,7 @@ def test_with_the_kernels_every_text_is_the_same_and_with_rounded_matrices_that_
     with Server("--kernels") as kernels, ThreadPoolExecutor(len(PROMPTS)) as clients:
         assert kernels.text(PROMPTS[0]) == expected[0]  # one row for each new token
         assert list(clients.map(kernels.text, PROMPTS)) == expected  # up to 32 rows
+    text = generated(LONG, "--quantize", "q4_0")
+    assert text != generated(LONG)
     with Server("--quantize", "q4_0") as rounded:
-        assert PROMPTS[0] + rounded.text(PROMPTS[0]) + "\n" == generated(PROMPTS[0], "--quantize", "q4_0")
+        assert LONG + rounded.text(LONG) + "\n" == text

@@ -170,6 +170,9 @@ def test_what_was_interrupted_goes_on_bit_for_bit(begin, capsys, cut):
     assert other.history.losses != whole.history.losses
     with pytest.raises(ValueError, match="is done: it has had all 6 steps"):
         train(lambda sentence: None, resume=again.folder.path)
+    changed = begin("changed", replace(PLAN, texts=[str(ROOT / "README.md")]), text="the digest of another").folder.path
+    with pytest.raises(ValueError, match=f"the text has changed since {changed} was begun; restore it"):
+        train(lambda sentence: None, resume=changed)
     mine = begin("mine", code="steps").folder.path
     with pytest.raises(ValueError, match=re.escape(f"own steps; continue with `./run train --resume {mine} --mine`")):
         train(lambda sentence: None, resume=mine)
@@ -310,22 +313,21 @@ def test_what_is_no_training_is_refused_by_name(begin):
 def test_an_update_of_the_wholes_is_that_of_every_weight():
     """The decay of matrices alone, all averages, and the norm: one sum of so many squares would lose a thousandth."""
     from checker.max_adapter.runtime import lazily, prepare
-    from play.training.graphs import MAX_NORM
     from solutions.solution_20 import AdamW, Update, scalar
 
     prepare()
     shapes, rng = {"a": (2304, 768), "b": (5,), "c": (5, 3), "d": (100_000,)}, np.random.default_rng(0)
     values = [{name: np.abs(rng.standard_normal(shape)) for name, shape in shapes.items()} for _ in range(4)]
-    expected, updated = np.sqrt(sum((array**2).sum() for array in values[1].values())), {}
+    norm, arrays = np.sqrt(sum((array**2).sum() for array in values[1].values())), {}
     for part in ("arrays", "wholes"):
-        groups = updated[part] = [Shared(shapes) for _ in range(4)]
-        for group, arrays in zip(groups, values, strict=True):
-            group.fill(arrays)
+        groups = [Shared(shapes) for _ in range(4)]
+        for group, numbers_of in zip(groups, values, strict=True):
+            group.fill(numbers_of)
         with lazily():
             inputs = [tensors(getattr(group, part)) for group in groups]
-            norm = Update(AdamW(), MAX_NORM)(scalar(0.1), scalar(3), scalar(1), *inputs)
-        assert norm.item() == pytest.approx(expected, rel=2e-5)
-    for by_name, at_once in zip(updated["arrays"], updated["wholes"], strict=True):
-        for name, array in by_name.arrays.items():
-            assert array.ctypes.data % 64 == 0
-            np.testing.assert_allclose(array, at_once.arrays[name], rtol=1e-5, atol=1e-6)
+            length = Update(AdamW(), 1.0)(scalar(0.1), scalar(3), scalar(1), *inputs)
+        assert length.item() == pytest.approx(norm, rel=2e-5)
+        arrays[part] = [array for group in groups for array in group.arrays.values()]
+    for by_name, at_once in zip(arrays["arrays"], arrays["wholes"], strict=True):
+        assert at_once.ctypes.data % 64 == 0
+        np.testing.assert_allclose(by_name, at_once, rtol=1e-5, atol=1e-6)
