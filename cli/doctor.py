@@ -19,7 +19,7 @@ from checker.course.installed import installed_version, why_not_usable
 from checker.course.languages.python import PYTHON
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps, uses_max
-from cli.processes import Ended, run_module
+from cli.processes import Ended, last_line, run_module
 
 NEEDED_GB = {"memory": 4.0, "disk": 2.0}
 CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does
@@ -28,19 +28,13 @@ PROBE_SECONDS = 300.0  # the graph may have to be compiled for the accelerator
 CANNOT_IMPORT = 2  # the exit status of the contract if there is no MAX to look at
 
 
-class NotAsked(Exception):
-    """MAX cannot be imported, which the line of MAX says."""
-
-
 def doctor() -> int:
     """Print one line per fact; exit status 1 when something that the checks need is missing."""
     problems = []
     print("```text")
     for name, find in FACTS.items():
         try:
-            fact = find()
-        except NotAsked:
-            fact = "not asked, since MAX cannot be imported"
+            fact = "not asked, since MAX cannot be imported" if name in OF_MAX and why_not_imported() else find()
         except Exception as error:
             fact = f"no: {error}"
         print(f"{name:<12} {fact}", flush=True)
@@ -60,49 +54,42 @@ def python() -> str:
 
 
 @cache
-def ask_contract() -> Ended:
+def ask_contract() -> Ended | None:
     """Return what the contract with MAX says, from a process that imports MAX."""
     return run_module("checker.max_adapter.contract", seconds=CONTRACT_SECONDS)
 
 
+def why_not_imported() -> str:
+    """Return why MAX cannot be imported, or nothing."""
+    answer = ask_contract()
+    return answer.stdout.strip() if answer and answer.returncode == CANNOT_IMPORT else ""
+
+
 def max_version() -> str:
     """Return the installed MAX, if it is the one that the course is written for and can be imported."""
-    why = why_not_usable() or (ask_contract().output.strip() if ask_contract().status == CANNOT_IMPORT else "")
+    why = why_not_usable() or why_not_imported()
     return f"no: {why}" if why else installed_version()
-
-
-def ask_max(module: str, *arguments: str, seconds: float) -> Ended:
-    """Run a module that imports MAX.
-
-    Raises:
-        NotAsked: MAX cannot be imported.
-    """
-    if ask_contract().status == CANNOT_IMPORT:
-        raise NotAsked
-    return run_module(module, *arguments, seconds=seconds)
 
 
 def contract() -> str:
     """Return whether the names of MAX that the course relies on are as it expects; checks may be slower if not."""
     answer = ask_contract()
-    if answer.status == CANNOT_IMPORT:
-        raise NotAsked
-    if answer.status is None:
+    if answer is None:
         return f"no: MAX could not be asked within {CONTRACT_SECONDS:.0f} s; is the machine busy? Run this again"
-    if answer.status and "Traceback" in answer.errors:
-        return f"no: MAX ended the process that asked it: {answer.last_line}"
-    return answer.output.strip().replace("\n", f"\n{'':<12} ")
+    if answer.returncode and "Traceback" in answer.stderr:
+        return f"no: MAX ended the process that asked it: {last_line(answer)}"
+    return answer.stdout.strip().replace("\n", f"\n{'':<12} ")
 
 
 def gpu() -> str:
     """Return whether an accelerator gives right numbers: those of step 02, compiled for it alone."""
-    answer = ask_max("cli", "s02", "--solution", "--device", "gpu", seconds=PROBE_SECONDS)
-    if answer.status is None:
+    answer = run_module("cli", "s02", "--solution", "--device", "gpu", seconds=PROBE_SECONDS)
+    if answer is None:
         return f"found, but a check on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU"
-    if answer.status == 0:
+    if answer.returncode == 0:
         return "found: the check of step_02 passes on it"
     none = "none that MAX can use; checks run on the CPU"
-    return none if "there is no device" in answer.output else f"no: {answer.last_line}"
+    return none if "there is no device" in answer.stdout else f"no: {last_line(answer)}"
 
 
 def metal() -> str:
@@ -117,11 +104,11 @@ def kernels() -> str:
     """Return whether the kernels that the checks need are compiled already: the later steps load them all."""
     step = next(step for step in reversed(all_steps()) if uses_max(step) and step.language is PYTHON)
     start = time.monotonic()
-    answer = ask_max("cli", step.task, "--solution", "--no-compile", seconds=CACHED_SECONDS)
-    if answer.status is None:
+    answer = run_module("cli", step.task, "--solution", "--no-compile", seconds=CACHED_SECONDS)
+    if answer is None:
         return "not compiled yet; `./run warm` does it in a few minutes, else the first check of a step does"
-    if answer.status:
-        return f"no: the check of {step.name} fails on its own solution ({answer.last_line}); please report this"
+    if answer.returncode:
+        return f"no: the check of {step.name} fails on its own solution ({last_line(answer)}); please report this"
     return f"compiled: the check of {step.name} takes {time.monotonic() - start:.1f} s"
 
 
@@ -140,6 +127,7 @@ def free(name: str, free_bytes: float, use: str) -> str:
     return f"{gigabytes:.1f} GB free" if gigabytes > needed else f"no: {gigabytes:.1f} GB free; {use} {needed:.0f}"
 
 
+OF_MAX = ("contract", "gpu", "kernels")  # what only MAX can say
 FACTS: dict[str, Callable[[], str]] = {
     "system": platform.platform,
     "processor": lambda: f"{platform.machine()}, {psutil.cpu_count(logical=False)} cores, {psutil.cpu_count()} threads",

@@ -30,30 +30,13 @@ from checker.session.printer import STYLES, Printer
 from checker.session.records import Record
 from cli.doctor import commit
 from cli.problems import Problem, as_lines, not_obeyed, problems_of
-from cli.processes import run_module
+from cli.processes import last_line, run_module
 
 NOT_BEGUN = "not begun"  # beside a pass and a failure
 VERSION = 2  # of the object, which grades.schema.json describes
 STEPS = "steps"
 PARTS = ("cli", "checker", "play", "solutions", "tests", "models", "pixi.toml", "pyproject.toml")  # what a check needs
 OF_TOOLS = ("*.kept-*", ".*", "__pycache__")  # what the course and Python leave beside the steps
-
-
-@dataclass(frozen=True)
-class Options:
-    """Which steps are graded, how, and what is printed: the table, ``json`` instead, or lines for its problems too."""
-
-    steps: Sequence[Step] = ()
-    no_compile: bool = False
-    seed: int | None = None
-    limit: float = 1800.0  # seconds of a check
-    form: str | None = None  # json, problems or github
-
-    @property
-    def of_a_check(self) -> list[str]:
-        """The options of each check."""
-        seed = [] if self.seed is None else ["--seed", str(self.seed)]
-        return [*seed, *(["--no-compile"] if self.no_compile else [])]
 
 
 @dataclass(frozen=True)
@@ -74,8 +57,15 @@ class Grade:
         return [Problem(relative_path(self.step.learner_file), 1, "", self.why)]
 
 
-def grade(checkout: Path, options: Options) -> int:
+def grade(checkout: Path, steps: Sequence[Step], options: Sequence[str], limit: float, form: str | None) -> int:
     """Grade the steps of a checkout by this course, and print a report.
+
+    Args:
+        checkout: the folder of the clone.
+        steps: those that are graded, and must pass; without any, all are graded, and none may fail.
+        options: those of each check.
+        limit: the seconds of a check.
+        form: what is printed: the table, ``json`` instead, or also lines for its ``problems`` or for ``github``.
 
     Returns:
         The exit status: 0 if nothing fails and, where steps were named, each of them passes.
@@ -84,23 +74,23 @@ def grade(checkout: Path, options: Options) -> int:
         UserError: there is nothing to grade.
     """
     exit_on_termination()
-    (texts, left_out), grades, printer = take(checkout), list[Grade](), Printer(quiet=options.form == "json")
-    with not_obeyed() if options.form == "github" else contextlib.nullcontext():
+    (texts, left_out), grades, printer = take(checkout), list[Grade](), Printer(quiet=form == "json")
+    with not_obeyed() if form == "github" else contextlib.nullcontext():
         by = "" if checkout == ROOT else f", graded by the course in {ROOT} ({commit()})"
         printer.styled(f"The steps of {'this clone' if checkout == ROOT else checkout}{by}.")
         if left_out:
             printer.line(f"Not taken, since no step has that name: {', '.join(left_out)}.")
         printer.line()
-        for step in options.steps or all_steps():
-            grades.append(grade_step(step, texts.get(step), options))
+        for step in steps or all_steps():
+            grades.append(grade_step(step, texts.get(step), options, limit))
             print_grade(printer, grades[-1])
         counts = counted(grades)
         printer.line(f"\n{counts[PASS]} of {len(grades)} {PASS}, {counts[FAIL]} {FAIL}, {counts[NOT_BEGUN]} not begun.")
-    if options.form == "json":
+    if form == "json":
         print(json.dumps(as_object(checkout, left_out, grades), indent=1))
-    for line in as_lines((problem for grade in grades for problem in grade.problems), options.form):
+    for line in as_lines((problem for grade in grades for problem in grade.problems), form):
         print(line)
-    failing = {FAIL, NOT_BEGUN} if options.steps else {FAIL}
+    failing = {FAIL, NOT_BEGUN} if steps else {FAIL}
     return int(any(grade.verdict in failing for grade in grades))
 
 
@@ -138,7 +128,7 @@ def copy_course(place: Path, parts: Iterable[str] = PARTS) -> None:
             shutil.copy2(ROOT / part, place / part)
 
 
-def grade_step(step: Step, text: str | Unreadable | None, options: Options) -> Grade:
+def grade_step(step: Step, text: str | Unreadable | None, options: Sequence[str], limit: float) -> Grade:
     """Return the grade of a step, whose check runs in a copy of the course."""
     if text is None:
         return Grade(step, NOT_BEGUN, "The file is missing.")
@@ -151,21 +141,20 @@ def grade_step(step: Step, text: str | Unreadable | None, options: Options) -> G
         if not is_begun(step, file):
             return Grade(step, NOT_BEGUN)
         copy_course(Path(name))
-        return check(step, Path(name), options)
+        return check(step, Path(name), options, limit)
 
 
-def check(step: Step, place: Path, options: Options) -> Grade:
+def check(step: Step, place: Path, options: Sequence[str], limit: float) -> Grade:
     """Return the grade that the check of a step gives in a copy of the course."""
-    line, variables = [step.task, "--json", *options.of_a_check], os.environ | {"PYTHONPATH": str(place)}
-    started = time.monotonic()
-    run = run_module("cli", *line, seconds=options.limit, folder=place, environment=variables)
+    started, variables = time.monotonic(), os.environ | {"PYTHONPATH": str(place)}
+    run = run_module("cli", step.task, "--json", *options, seconds=limit, folder=place, environment=variables)
     seconds = round(time.monotonic() - started, 1)
+    if run is None:
+        return Grade(step, FAIL, f"No verdict: the check took longer than {limit:g} seconds.", seconds)
     try:
-        verdict = json.loads(run.output)
+        verdict = json.loads(run.stdout)
     except ValueError:
-        failure = f"the check ended without one, with exit status {run.status} ({run.last_line})."
-        if run.status is None:
-            failure = f"the check took longer than {options.limit:g} seconds."
+        failure = f"the check ended without one, with exit status {run.returncode} ({last_line(run)})."
         return Grade(step, FAIL, f"No verdict: {failure}", seconds)
     return Grade(step, PASS if verdict["verdict"] == PASS else FAIL, why_not(verdict), seconds, verdict)
 

@@ -175,11 +175,19 @@ def compare(step: Step, whole: bool, anyway: bool) -> int:
 @click.option("--no-compile", is_flag=True, help="Stop each check after the numbers.")
 @click.option("--seed", type=int, help="Draw every second configuration from this number.")
 @click.option("--limit", type=click.FloatRange(1), default=1800.0, metavar="SECONDS", help="End a check after so long.")
-def grade_all(checkout: Path | None, steps: list[Step] | None, **options: Any) -> int:
+def grade_all(
+    checkout: Path | None,
+    steps: list[Step] | None,
+    no_compile: bool,
+    seed: int | None,
+    limit: float,
+    form: str | None,
+) -> int:
     """Grade every step of a checkout, of which only steps/ is taken: ./run grade ../submission"""
-    from cli.grading import Options, grade
+    from cli.grading import grade
 
-    return grade(checkout or ROOT, Options(steps or (), **options))
+    options = [*(["--no-compile"] if no_compile else []), *([] if seed is None else [f"--seed={seed}"])]
+    return grade(checkout or ROOT, steps or (), options, limit, form)
 
 
 @main.command()
