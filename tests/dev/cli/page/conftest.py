@@ -1,13 +1,23 @@
 """The served course that the tests of the page share."""
 
+import shutil
+
 import pytest
 
-from tests.dev.cli.page.serving import make_course, serve
+from checker.course.paths import ROOT
+from tests.dev.cli.page.serving import serve
+from tools.course_copy import Course
 
 
 @pytest.fixture(scope="session")
 def site(book, tmp_path_factory):
-    """A served course; a test that changes a step begins with ``site.course.write``."""
-    course = make_course(tmp_path_factory.mktemp("page") / "course", book)
-    with serve(course, environment={"COURSE_QUIET_SECONDS": "3"}) as served:
+    """A served course with the book; a test that changes a step begins with ``site.course.write``."""
+    course = Course(tmp_path_factory.mktemp("page") / "course")
+    folder = course.root / "book"
+    folder.mkdir()
+    for part in ("src", "theme", "book.toml"):
+        (folder / part).symlink_to(ROOT / "book" / part)
+    shutil.copytree(book, folder / "html")
+    (folder / "html" / "index.html").touch()
+    with serve(course, COURSE_QUIET_SECONDS="3") as served:
         yield served
