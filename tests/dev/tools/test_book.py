@@ -1,15 +1,6 @@
 """The book: what its chapters must have, and that everything it shows is still so."""
 
-import os
 import re
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from contextlib import suppress
 from functools import cache
 
 import pytest
@@ -122,24 +113,6 @@ def test_every_figure_is_shown():
 def test_the_worked_examples_that_are_drawn_are_those_that_are_checked():
     assert (warmup_01.SIX_WORDS, warmup_01.JOURNEY) == (test_warmup_01.SIX_WORDS, test_warmup_01.JOURNEY)
     assert warmup_06.LOWEST == test_warmup_06.SMALL
-
-
-@pytest.mark.slow
-def test_the_book_is_served_on_this_machine(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    command = [sys.executable, "-m", "cli.tasks", "book-watch", "--port", port, "--dest-dir", str(tmp_path / "html")]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    with subprocess.Popen(command, cwd=ROOT, start_new_session=True, **streams) as server:
-        assert any("Serving on" in line for line in server.stdout)
-        try:
-            page, limit = "", time.monotonic() + 60
-            while "Build GPT-2 in MAX" not in page:
-                assert time.monotonic() < limit, page
-                with suppress(urllib.error.URLError):  # mdBook says that it serves before it listens
-                    page = urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60).read().decode()
-        finally:
-            os.killpg(server.pid, signal.SIGTERM)
 
 
 @pytest.fixture(scope="module")

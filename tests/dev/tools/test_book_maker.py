@@ -241,16 +241,6 @@ def test_the_learners_files_are_set_as_ordered(course):
             prepare(course, order)
 
 
-@pytest.mark.slow
-def test_without_a_browser_it_is_said_how_to_install_one():
-    program = "from tools.book_maker.browser import chromium\nwith chromium(): pass"
-    nowhere = {"PATH": "/nowhere", "PLAYWRIGHT_BROWSERS_PATH": "/nowhere"}
-    run = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, env=os.environ | nowhere, capture_output=True, text=True
-    )
-    assert "NoBrowser: no Chromium, Chrome or Edge was found; `apt-get install chromium`" in run.stderr
-
-
 # ---------------------------------------------------------------- figures
 
 
