@@ -33,13 +33,6 @@ LAYOUT = """least => {
     const short = each => each.outerHTML.slice(0, 120);
     const overflow = document.scrollingElement.scrollWidth - innerWidth;
     if (overflow > 0) faults.push(`the page is ${overflow} wider than the window`);
-    for (const each of all('main *')) {
-        if (place(each).right <= innerWidth + 1) continue;
-        let up = each;
-        while (up.tagName != 'MAIN' && !['auto', 'scroll', 'hidden'].includes(getComputedStyle(up).overflowX))
-            up = up.parentElement;
-        if (up.tagName == 'MAIN') faults.push(`sticks out of the window: ${short(each)}`);
-    }
     for (const svg of all('svg.figure')) {
         const frame = place(svg), title = svg.querySelector('title').textContent;
         const across = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left);
@@ -92,26 +85,6 @@ SHOW = """async theme => {
     for (const frame of [1, 2]) await new Promise(requestAnimationFrame);  // for what watches the sizes of boxes
 }"""
 
-#: Signs that a font does not have: then it depends on what follows in the list of fonts how wide they are.
-LACKING = """async () => {
-    const canvas = document.createElement('canvas').getContext('2d');
-    const wide = (font, sign) => {
-        canvas.font = font;
-        return canvas.measureText(sign).width;
-    };
-    const faults = [];
-    for (const [where, font] of [['main pre > code', 'Iosevka'], ['main math', '"STIX Two Math"']]) {
-        await document.fonts.load(`100px ${font}`);
-        const signs = new Set([...document.querySelectorAll(where)].flatMap(each => [...each.textContent]));
-        // The system has letters of other scripts, and emoji.
-        const foreign = /(?![\\u0000-\\u00ff]|\\p{Script=Greek})\\p{L}|\\p{M}|\\p{Emoji_Presentation}|\\ufffd/u;
-        const own = [...signs].filter(sign => sign.trim() && !(where == 'main pre > code' && foreign.test(sign)));
-        faults.push(...own.filter(sign =>
-            wide(`100px ${font}, monospace`, sign) != wide(`100px ${font}, serif`, sign)));
-    }
-    return faults;
-}"""
-
 #: Parentheses of formulas that are lower than the fraction between them: they stretch only by a font made for that.
 FLAT = """() => [...document.querySelectorAll('main mrow:has(> mfrac)')].filter(row => {
     const [first, ...rest] = row.children, last = rest.pop(), high = each => each.getBoundingClientRect().height;
@@ -160,7 +133,6 @@ def test_a_page(name, page, address, book, pytestconfig):
         faults += complaints(page, EVERYTHING if width == PHONE else COLORS)
     assert faults == []
     assert page.evaluate(FLAT) == []
-    assert page.evaluate(LACKING) == [], "signs that the book's fonts do not have"
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(each => each.id)")
     assert sorted(ids) == sorted(set(ids))
     for link in page.evaluate("[...document.links].map(link => link.href)"):
@@ -187,28 +159,22 @@ def test_the_first_page_says_where_to_begin(page, address):
             assert link.evaluate("link => link.getBoundingClientRect().bottom < innerHeight"), "without scrolling"
 
 
-def test_a_line_shows_how_far_a_long_page_is_read(page, address):
-    read = "new DOMMatrix(getComputedStyle(document.querySelector('.reading')).transform).a"
-    page.goto(f"{address}/step_07.html")
-    assert page.locator(".reading").get_attribute("aria-hidden") == "true"
-    assert page.evaluate(read) == 0
-    page.evaluate("scrollTo({top: (document.documentElement.scrollHeight - innerHeight) / 2, behavior: 'instant'})")
-    page.wait_for_function(f"Math.abs({read} - 0.5) < 0.01")
-    page.goto(f"{address}/404.html")
-    assert not page.locator(".reading").is_visible(), "a short page needs none"
-
-
-def test_keys_reach_what_scrolls_and_the_sidebar(page, address):
+def test_keys_reach_what_scrolls_and_the_sidebar_and_a_line_shows_how_far_a_page_is_read(page, address):
     page.goto(f"{address}/step_07.html")
     listing = page.locator("main > pre > code[tabindex='0']").first
     listing.press("ArrowRight")
     page.wait_for_function("listing => listing.scrollLeft > 0", arg=listing.element_handle())
-    assert page.url == f"{address}/step_07.html"
     switch = page.get_by_role("button", name="Toggle Table of Contents")
     assert switch.get_attribute("aria-expanded") == "false"
     switch.press("Enter")
     assert switch.get_attribute("aria-expanded") == "true"
     assert page.get_by_role("navigation", name="Table of contents").is_visible()
+    page.evaluate("scrollTo({top: (document.documentElement.scrollHeight - innerHeight) / 2, behavior: 'instant'})")
+    read = "new DOMMatrix(getComputedStyle(document.querySelector('.reading')).transform).a"
+    page.wait_for_function(f"Math.abs({read} - 0.5) < 0.01")
+    assert page.locator(".reading").get_attribute("aria-hidden") == "true"
+    page.goto(f"{address}/404.html")
+    assert not page.locator(".reading").is_visible(), "a short page needs none"
 
 
 def test_figures_are_drawn_without_the_book(browser, tmp_path):

@@ -11,6 +11,7 @@ transformers = pytest.importorskip("transformers")
 
 NAMES = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 AWKWARD = GPT2Config(vocab_size=37, n_positions=13, n_embd=15, n_layer=10, n_head=3, n_inner=44)
+TOKENS = 11
 PARTS = {
     "wte": ("wte.",),
     "wpe": ("wpe.",),
@@ -40,34 +41,20 @@ def test_parameters_are_hugging_faces_part_by_part(config):
     assert sum(arithmetic.share(config, part) for part in PARTS) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("config", [GPT2Config(), AWKWARD], ids=["gpt2", "awkward"])
-@pytest.mark.parametrize("tokens", [1, 11])
-def test_flops_are_those_that_torch_counts(config, tokens):
+def test_a_token_costs_what_hugging_faces_model_computes_keeps_and_reads():
     """Without a cache every token is compared with every other, those that the mask hides too."""
     from torch.utils.flop_counter import FlopCounterMode
 
-    model = hugging_faces(config, attn_implementation="eager")
+    model = hugging_faces(AWKWARD, attn_implementation="eager")
     counter = FlopCounterMode(display=False)
     with counter, torch.no_grad():
-        model(torch.zeros((1, tokens), dtype=torch.long, device="meta"))
-    assert counter.get_total_flops() == tokens * arithmetic.token_flops(config, tokens)
-    heads = tokens * 2 * config.vocab_size * config.n_embd
-    assert heads / (tokens * 2 * arithmetic.matrix_weights(config)) == pytest.approx(arithmetic.head_share(config))
-
-
-def test_cache_is_as_large_as_hugging_faces():
-    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**vars(AWKWARD))).eval()
-    with torch.no_grad():
-        cache = model(torch.zeros((1, 9), dtype=torch.long), use_cache=True).past_key_values
-    layers = [(layer.keys, layer.values) for layer in cache.layers]
-    assert len(layers) == AWKWARD.n_layer
-    assert sum(kept.nbytes for layer in layers for kept in layer) == arithmetic.cache_bytes(AWKWARD, 9)
-
-
-def test_decoding_reads_every_weight_but_the_other_positions():
-    model = hugging_faces(GPT2Config())
-    positions = model.transformer.wpe.weight
-    weights = model.num_parameters() - positions.numel() + positions[0].numel()
+        output = model(torch.zeros((1, TOKENS), dtype=torch.long, device="meta"), use_cache=True)
+    assert counter.get_total_flops() == TOKENS * arithmetic.token_flops(AWKWARD, TOKENS)
+    head = AWKWARD.vocab_size * AWKWARD.n_embd
+    assert head / arithmetic.matrix_weights(AWKWARD) == pytest.approx(arithmetic.head_share(AWKWARD))
+    cached = sum(part.nbytes for layer in output.past_key_values.layers for part in (layer.keys, layer.values))
+    assert cached == arithmetic.cache_bytes(AWKWARD, TOKENS)
+    read = model.num_parameters() - (AWKWARD.n_positions - 1) * AWKWARD.n_embd  # of the positions, one row
     for number in (4, 2):
-        read = arithmetic.decode_bytes(GPT2Config(), 100, number)
-        assert read == weights * number + arithmetic.cache_bytes(GPT2Config(), 100, number)
+        expected = (read * 4 + cached) * number // 4
+        assert arithmetic.decode_bytes(AWKWARD, TOKENS, number) == expected

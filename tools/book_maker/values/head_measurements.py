@@ -12,7 +12,7 @@ import numpy as np
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import listeners, prepare
 from checker.session.printer import telling_of_compiling
-from play.attention_weights import attention_of
+from play import attention_weights
 from play.pictures import visible
 from play.tokens import encode, load_tokenizer, token_texts
 from play.training.texts import moby_dick
@@ -41,13 +41,21 @@ class Reading:
     @cached_property
     def shares(self) -> dict[str, np.ndarray]:  # kind of key -> [layer, head]
         """How much attention every head gives to each kind of key that there is in this text."""
-        return {name: _share(self.weights, place) for name, place in _places(self.ids).items() if place.any()}
+        return self._shares(self.weights)
 
     @cached_property
     def even_shares(self) -> dict[str, float]:
         """The same for a head that looks at everything equally."""
-        alike = np.broadcast_to(self.even, (len(self.ids), *self.even.shape))
-        return {name: float(_share(alike, place)) for name, place in _places(self.ids).items() if place.any()}
+        alike = np.broadcast_to(self.even, (len(self.ids), 1, 1, *self.even.shape))
+        return {name: share.item() for name, share in self._shares(alike).items()}
+
+    def _shares(self, weights: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the mean share that a query gives to each kind of key, over the queries that see such a key."""
+        shares = {name: share.mean(axis=0) for name, share in attention_weights.shares(weights).items()}
+        for name, place in _places(self.ids).items():
+            if place.any():
+                shares[name] = np.einsum("wlhqk,wqk->lh", weights, place) / place.any(axis=-1).sum()
+        return shares
 
 
 def read(text: str, window: int | None = None) -> Reading:
@@ -58,7 +66,7 @@ def read(text: str, window: int | None = None) -> Reading:
     window = window or len(ids)
     cut = ids[: len(ids) // window * window].reshape(-1, window)
     with telling_of_compiling(listeners):
-        weights = np.stack([attention_of(model, part[None])[0] for part in cut])
+        weights = np.stack([attention_weights.attention_of(model, part[None])[0] for part in cut])
     return Reading(cut, [token_texts(tokenizer, part) for part in cut], weights)
 
 
@@ -75,35 +83,20 @@ def sentence() -> Reading:
 
 
 def _places(ids: np.ndarray) -> dict[str, np.ndarray]:  # [window, seq] -> [window, query, key] of bool, by name
-    """Return where each kind of key is, seen from each query. The first query sees only itself and does not count."""
-    windows, length = ids.shape
-    everywhere = np.ones((windows, 1, 1), bool)
-    itself = np.eye(length, dtype=bool)
+    """Return where the kinds of keys are that ``./run attention`` does not measure; the first query does not count."""
+    length = ids.shape[1]
     seen = np.tril(np.ones((length, length), bool))
-    copies = (ids[:, :, None] == ids[:, None, :]) & seen & ~itself
+    earlier = np.tril(seen, k=-1)
+    copies = (ids[:, :, None] == ids[:, None, :]) & earlier
     after_copy = np.zeros_like(copies)
     after_copy[:, :, 1:] = copies[:, :, :-1]
-    first = np.zeros((length, length), bool)
-    first[:, 0] = True
-    places = {
-        "the token before": np.eye(length, k=-1, dtype=bool) & everywhere,
-        "itself": itself & everywhere,
-        "the first token": first & everywhere,
-        "the last eight": seen & ~np.tril(seen, k=-8) & everywhere,
+    near = np.broadcast_to(seen & ~np.tril(seen, k=-8), copies.shape).copy()
+    near[:, 0] = False
+    return {
+        "the last eight": near,
         "an earlier copy of itself": copies,
-        "the token after an earlier copy": after_copy & seen & ~itself,
+        "the token after an earlier copy": after_copy & earlier,
     }
-    for place in places.values():
-        place[:, 0] = False
-    return places
-
-
-def _share(weights: np.ndarray, place: np.ndarray) -> np.ndarray:  # [window, …, query, key] -> […]
-    """Return the mean share of its attention that a query gives to a kind of key, if it sees such a key."""
-    there = place.any(axis=-1)
-    middle = (slice(None), *[None] * (weights.ndim - 3))
-    taken = (weights * place[middle]).sum(axis=-1)
-    return taken.sum(axis=(0, -1)) / there.sum()
 
 
 def shares() -> dict[str, np.ndarray]:  # kind of key -> [layer, head]
