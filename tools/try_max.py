@@ -67,11 +67,11 @@ def newest() -> str:
     """
     dry = ["--dry-run", "--ignore-installed", "--no-deps", "--pre", "--quiet", "--report", "-"]
     with tempfile.TemporaryDirectory() as folder:  # an environment with a pip, which one that uv has made lacks
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         install = [f"{folder}/bin/python", "-m", "pip", "install", *dry, "max"]
-        for command in ([sys.executable, "-m", "venv", folder], install):
-            asked = subprocess.run(command, stdout=subprocess.PIPE, env=os.environ, check=False)
-            if asked.returncode:
-                raise UserError("pip cannot say which MAX is the newest; it says why above")
+        asked = subprocess.run(install, stdout=subprocess.PIPE, env=os.environ, check=False)
+    if asked.returncode:
+        raise UserError("pip cannot say which MAX is the newest; it says why above")
     return json.loads(asked.stdout)["install"][0]["metadata"]["version"]
 
 

@@ -5,15 +5,14 @@ The figures of every processor stay apart, and a size that is measured again rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 from checker.course.paths import SMALL_MODEL
 from tools.benchmarks import harness
 from tools.benchmarks.comparison import Comparison, Way
-from tools.benchmarks.harness import Column, Result, Row, median, ratio, say, table
+from tools.benchmarks.harness import Column, Result, Row, median, ratio, table
 from tools.benchmarks.preparing import COURSE, HUGGING_FACE, checkpoint_of
 from tools.benchmarks.workers import Workload
 from tools.benchmarks.workloads import BFLOAT16, COMPILED, STEP
@@ -28,18 +27,9 @@ WAYS = (
 )
 
 
-class Size(NamedTuple):
-    """A model to train, and on how many tokens at once."""
-
-    name: str
-    checkpoint: Callable[[], Path]
-    batch: int
-    length: int
-
-
-SIZES = {
-    "small": Size("the model in the box", lambda: SMALL_MODEL, 8, 512),
-    "gpt2": Size("GPT-2 small", checkpoint_of, 1, 1024),
+SIZES = {  # a model in words, and on how many tokens at once it is trained: batch and length
+    "small": ("the model in the box", 8, 512),
+    "gpt2": ("GPT-2 small", 1, 1024),
 }
 
 COLUMNS = (
@@ -58,11 +48,11 @@ COLUMNS = (
 )
 
 
-def measure(compare: Comparison, size: Size) -> Row:
+def measure(compare: Comparison, model: str, batch: int, length: int) -> Row:
     """Time a step of one size in every way, then measure the memory of fresh processes."""
-    tokens, workload = size.batch * size.length, Workload(STEP, size.batch, size.length)
+    tokens, workload = batch * length, Workload(STEP, batch, length)
     timed = compare.run(workload, WAYS)
-    row: Row = {"model": size.name, "tokens": tokens}
+    row: Row = {"model": model, "tokens": tokens}
     for title, times in timed.items():
         row[f"{title}, ms"] = median(1000 * time for time in times)
         row[f"{title}, tokens/s"] = median((tokens / time for time in times), 1)
@@ -85,10 +75,9 @@ def run(only: Sequence[str], rounds: int, out: Path | None) -> None:
     """
     result: Result = harness.conditions(rounds) | {"failed": {}, "parts": {}}
     for name in only:
-        size = SIZES[name]
-        say(f"{size.name}, {size.batch} x {size.length} tokens")
-        with closing(Comparison(size.checkpoint(), PYTORCH, rounds, SECONDS_PER_TURN)) as compare:
-            result["parts"][name] = [measure(compare, size)]
-            result["failed"] |= {f"{size.name}, {title},": why for title, why in compare.failed.items()}
+        checkpoint = SMALL_MODEL if name == "small" else checkpoint_of()
+        with closing(Comparison(checkpoint, PYTORCH, rounds, SECONDS_PER_TURN)) as compare:
+            result["parts"][name] = [measure(compare, *SIZES[name])]
+            result["failed"] |= {f"{SIZES[name][0]}, {title},": why for title, why in compare.failed.items()}
             result["versions"] = compare.versions
     harness.finish_on_this_processor(lambda results: harness.by_processor(results, tables), result, out)

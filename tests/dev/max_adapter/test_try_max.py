@@ -20,6 +20,7 @@ def test_solutions_are_graded_in_a_copy_that_asks_for_the_version(monkeypatch, t
     folder = tmp_path / ".venv-max-1.2.3"
     course = try_max.copy_of_the_course(folder, "1.2.3")
     assert '"max==1.2.3"' in (course / "pyproject.toml").read_text()
+    assert re.findall(r"^max\S*", (course / "requirements" / "learn.txt").read_text(), re.MULTILINE) == ["max==1.2.3"]
     (course / ".venv").mkdir()
     for path in Path(sys.prefix).glob("[!i]*"):  # all but installed-*.txt
         (course / ".venv" / path.name).symlink_to(path)
