@@ -136,20 +136,22 @@ def test_the_process_that_starts_the_others_does_not_import_max():
 # ---------------------------------------------------------------- figures
 
 
-def test_figures_that_are_not_measured_again_stay():
-    before = {"One": {"date": "1", "parts": {"core": [1, 2], "row": {"a": 1, "b": 2}}}, "Two": {"date": "2"}}
-    new = {"One": {"date": "3", "parts": {"core": [3], "row": {"b": 4}}}}
-    wanted = {"One": {"date": "3", "parts": {"core": [3], "row": {"a": 1, "b": 4}}}, "Two": {"date": "2"}}
-    assert harness.merged(before, new) == wanted
+def test_figures_that_are_not_measured_again_stay(tmp_path):
+    file = tmp_path / "figures.json"
+    file.write_text('{"One": {"parts": {"core": [1, 2], "row": {"a": 1, "b": 2}}}, "Two": {"date": "2"}}')
+    result = {"machine": "One", "parts": {"core": [3], "row": {"b": 4}}}
+    harness.finish_on_this_processor(str, result, file)
+    kept = {"One": result | {"parts": {"core": [3], "row": {"a": 1, "b": 4}}}, "Two": {"date": "2"}}
+    assert json.loads(file.read_text()) == kept
 
 
 def test_a_table_marks_the_best_of_float32_and_what_was_not_timed():
-    row = {"batch": 1, "length": 8, "ms": {OURS.title: 5.0, INT8.title: 2.0, "OpenVINO": 1.0}}
+    row = {"batch": 1, "length": 8, "ms": {OURS.title: 5.0, "CTranslate2": 6.0, INT8.title: 2.0, "OpenVINO": 1.0}}
     result = {"date": "2026-11-26", "instruction sets": ["AVX2"], "rounds": 3, "busy": 0.1}
     result |= {"failed": {"OpenVINO": "end of a log"}, "parts": {"forward": {"1 x 8": row}}}
     printed = tables.as_markdown({"One": result})
     assert "| One | AVX2 | 2026-11-26 | 3 | 0.1 |" in printed
-    for line in (f"{OURS.title} | **5.0**", f"{INT8.title} | 2.0", "OpenVINO | not timed"):
+    for line in (f"{OURS.title} | **5.0**", "CTranslate2 | 6.0", f"{INT8.title} | 2.0", "OpenVINO | not timed"):
         assert f"\n| {line} |" in printed
     assert "OpenVINO on One:\n\n```text\nend of a log" in printed
 

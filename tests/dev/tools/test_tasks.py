@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,7 @@ import pytest
 
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
+from tools import lock
 
 MANIFEST = tomllib.loads((ROOT / "pixi.toml").read_text())
 TASKS = MANIFEST["tasks"]
@@ -72,11 +74,26 @@ def test_every_environment_is_locked_at_the_versions_of_pyproject():
         assert {re.sub(r"\[.*?\]", "", pin) for pin in pins} <= {*locked[name]}, name  # max[serve] is locked as max
         assert {*locked["learn"]} <= {*locked[name]} <= {*locked["dev"]}, name
         assert not [line for line in locked[name] if not re.fullmatch(r"[a-z0-9-]+==[^ ]+( ; .*)?", line)]
-        assert not [line for line in locked[name] if line.startswith(("nvidia-", "triton=="))]  # for one kind of GPU
     for name, pins in STATED["dependency-groups"].items():
         assert {re.sub(r"\[.*?\]", "", pin) for pin in pins} <= {*locked[name]}, name
     used = {task.get("default-environment", "default") for task in TASKS.values()}
     assert used <= MANIFEST["environments"].keys() <= {"default", *EXTRAS}
+
+
+def test_lock_exports_each_extra_and_group_without_what_one_kind_of_gpu_needs(monkeypatch, tmp_path):
+    def uv(folder, command):
+        (folder / "uv.lock").write_text('[[package]]\nname = "numpy"\n[[package]]\nname = "nvidia-nccl-cu12"\n')
+        return " ".join(command[len(lock.EXPORT) :])
+
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "requirements").mkdir()
+    for owner, name, value in ((lock, "ROOT", tmp_path), (lock, "uv", uv), (shutil, "which", str)):
+        monkeypatch.setattr(owner, name, value)
+    assert lock.write_requirements() == 0
+    written = {path.stem: path.read_text().splitlines()[1] for path in (tmp_path / "requirements").iterdir()}
+    options = {name: f" --extra={name}" for name in EXTRAS} | {"learn": ""}
+    options |= {name: f" --only-group={name}" for name in STATED["dependency-groups"]}
+    assert written == {name: f"--prune=nvidia-nccl-cu12{option}" for name, option in options.items()}
 
 
 def test_run_lists_the_tasks_alone_and_for_an_unknown_one():
