@@ -39,16 +39,13 @@ def test_what_is_saved_is_read_again(file, weights):
     for name, weight in saved.items():
         assert stored[name].format == weight.format
         np.testing.assert_array_equal(stored[name].data, weight.data)
+    own_head = weights | {"lm_head.weight": -weights["transformer.wte.weight"]}
+    assert quantize_weights(own_head, "Q4_0").keys() == weights.keys()
     fields = gguf.GGUFReader(file).fields
     tokenizer = json.loads((SMALL_MODEL / "tokenizer.json").read_text())["model"]
     names, merges = (fields[f"tokenizer.ggml.{name}"].contents() for name in ("tokens", "merges"))
     assert {name: number for number, name in enumerate(names)} == tokenizer["vocab"]
     assert [merge.split(" ") for merge in merges] == tokenizer["merges"]
-
-
-def test_a_head_of_its_own_is_kept(weights):
-    own = weights | {"lm_head.weight": -weights["transformer.wte.weight"]}
-    assert quantize_weights(own, "Q4_0").keys() == weights.keys()
 
 
 def test_a_cut_file_is_refused_wherever_it_is_cut(file, tmp_path):
