@@ -203,8 +203,7 @@ def about_of(item: pytest.Function) -> str:
 
 def claim_of(item: pytest.Function) -> str:
     """Return the name of a claim: its function's name and its parameters, except for the subject."""
-    parameters = getattr(item, "callspec", None)
-    values = [str(value) for name, value in parameters.params.items() if name != "step"] if parameters else []
+    values = [str(value) for name, value in item.callspec.params.items() if name != "step"]
     return item.originalname + (f"[{'-'.join(values)}]" if values else "")
 
 
