@@ -8,6 +8,7 @@ from html import escape, unescape
 
 from checker.course.attempts import load_attempts
 from checker.course.languages.mojo import MOJO
+from checker.course.languages.python import functions
 from checker.course.paths import ROOT, WIDGETS, relative_path
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
@@ -100,19 +101,15 @@ def definition(source: str, name: str, suffix: str = ".py") -> str:
     Raises:
         ValueError: there is no such name; the message lists those there are.
     """
-    places: dict[str, tuple[int, int]] = {}
-
-    def visit(body: list[ast.stmt], prefix: str) -> None:
-        for node in body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                first = min(part.lineno for part in (node, *node.decorator_list))
-                places[prefix + node.name] = (first, node.end_lineno or first)
-                visit(node.body, f"{prefix}{node.name}.")
-
     if suffix == MOJO.suffix:
-        places = {name: (function.first, function.last) for name, function in MOJO.functions(source).items()}
+        places = {function: (place.first, place.last) for function, place in MOJO.functions(source).items()}
     else:
-        visit(ast.parse(source).body, "")
+        tree = ast.parse(source)
+        nodes = functions(tree) | {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        places = {
+            qualified: (min(part.lineno for part in (node, *node.decorator_list)), node.end_lineno or node.lineno)
+            for qualified, node in nodes.items()
+        }
     if name not in places:
         raise ValueError(f"there is no {name!r}; choose from {', '.join(places)}")
     first, last = places[name]
