@@ -193,10 +193,11 @@ def test_a_chapter_is_checked_run_again_and_rewritten(monkeypatch, tmp_path, cap
     wanted = CHAPTER.replace("07.py\n0\n", "07.py\n3\n").replace("\nold\n", "\n1\n")
     assert chapter.read_text() == wanted.replace("+ 1)\n```", "+ 1)\n```\n\n```text\n2\n```")
     assert transcripts.update(["one.md"], rewrite=False) == preprocess.check(["one.md"]) == 0
-    chapter.write_text("# Title\n\n{{skeleton 99}}\n\n```python\nx = 1\nx / 0\n```\n")
+    chapter.write_text("# Title\n\n{{skeleton 99}}\n\n```python\nx = 1\n```\n\n```python\nx / 0\n```\n")
     assert transcripts.update(["one.md"], rewrite=True) == preprocess.check(["one.md"]) == 1
     printed = capsys.readouterr().out
-    assert 'one.md", line 7' in printed
+    assert "one.md:9: this Python block fails" in printed
+    assert 'one.md", line 10' in printed
     assert "ZeroDivisionError" in printed
     assert "one.md:3: {{skeleton 99}}: there is no step" in printed
 

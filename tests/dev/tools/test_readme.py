@@ -12,7 +12,7 @@ from checker.course.steps import all_steps, find_step
 from checker.max_adapter.messages import ADVICE
 from play.reading.chapters import SRC
 from tools.book_maker.drawing.terminal import MISTAKE, PICTURE, STEP, terminal
-from tools.book_maker.values.book_values import loop
+from tools.book_maker.values.book_values import environment_gb, loop
 
 README = (ROOT / "README.md").read_text()
 TROUBLESHOOTING = (SRC / "troubleshooting.md").read_text()
@@ -60,8 +60,7 @@ def test_its_numbers_are_those_of_the_tables():
     attempts, text = load_attempts(find_step("07")), in_one_line(README)
     counts = f"{len(attempts.alternatives)} alternatives are accepted and {len(attempts.mistakes)} spoiled solutions"
     assert f"{counts} refused" in text
-    size = re.search(r"about a minute and ([\d.]+ GB)", (ROOT / "run").read_text())[1]
-    assert f"({size})" in text
+    assert f"({environment_gb} GB)" in text
     measured = loop["seconds"]
     assert "In about two seconds" in text
     assert measured["the numeric verdict on a right answer"] < 2
