@@ -62,14 +62,3 @@ def test_ctrl_c_ends_a_call_of_c_at_once_where_that_is_asked_for():
         process.send_signal(signal.SIGINT)
         assert process.stdout.read() == "stopped\n"
     assert process.returncode == interrupts.INTERRUPTED
-
-
-def test_a_handler_that_someone_has_chosen_stays():
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        for chosen, after in ((before, before), (signal.SIG_IGN, signal.default_int_handler)):
-            signal.signal(signal.SIGINT, chosen)
-            interrupts.restore()
-            assert signal.getsignal(signal.SIGINT) is after
-    finally:
-        signal.signal(signal.SIGINT, before)
