@@ -131,7 +131,7 @@ import sys
 from {package}.main import main
 for name in main.list_commands(None):
     main([name, "--help"], standalone_mode=False)
-heavy = {{"max", "numpy", "rich", "pytest", "tokenizers", "torch", "transformers", "watchfiles", "markdown_it"}}
+heavy = {{"max", "numpy", "rich", "pytest", "tokenizers", "torch", "transformers", "markdown_it"}}
 print(*sorted(heavy & {{name.partition(".")[0] for name in sys.modules}}), sep="", end="", file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
