@@ -37,7 +37,7 @@ from cli.compare import WARNING, compare
 from cli.reset import reset
 from cli.status import list_all
 
-LOOK_SECONDS = 0.03  # between looks at the files
+LOOK_SECONDS = 0.05  # between looks at the files
 REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
 KEYS = "h hint, s show numbers, c compare, x reset, n next, p previous, l list, r check again, q quit"
 ESCAPE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)?")  # an arrow, say: none of its characters was meant as a letter
@@ -70,7 +70,8 @@ class Watch:
     def __init__(self, step: Step, inputs: Inputs, ready: ReadyChild, *, has_keys: bool) -> None:
         self.step, self.inputs, self.ready, self.has_keys = step, inputs, ready, has_keys
         self.printer = Printer()
-        self.stamps = {step: stamp(step.learner_file) for step in all_steps()}
+        self.files = {step: step.learner_file for step in all_steps()}
+        self.stamps = self.stamps_now()
         self.running: Check | None = None  # the check whose verdict is awaited
         self.compiling: dict[Step, Check] = {}  # those that have passed, and go on in the background
         self.to_show = ""  # the function whose numbers the key s would show
@@ -172,12 +173,16 @@ class Watch:
 
     def follow_saves(self) -> None:
         """Check again if the file was saved, or check another step whose file is the only one that was."""
-        before, self.stamps = self.stamps, {step: stamp(step.learner_file) for step in self.stamps}
+        before, self.stamps = self.stamps, self.stamps_now()
         saved = [step for step, now in self.stamps.items() if now != before[step]]
         if self.step in saved:
             self.check()
         elif len(saved) == 1 and standing(saved[0]).state not in ("untouched", "missing"):  # it was not reset
             self.go_to(saved[0])
+
+    def stamps_now(self) -> dict[Step, Stamp]:
+        """Return the stamps of all files, several times per second."""
+        return {step: stamp(file) for step, file in self.files.items()}
 
     def go_to(self, step: Step | None, otherwise: str = "") -> None:
         """Go to another step, or say why there is none."""
