@@ -129,14 +129,8 @@ def test_100_mb_of_output_are_cut(course, printing):
     assert 0 < len(run.stdout) < 3_000_000
 
 
-def test_earlier_solutions_may_be_imported(course):
-    course.write("w03")
-    assert "from solutions.warmup_01 import" in (course.root / "steps" / "warmup_03.py").read_text()
-    assert course.check("w03").returncode == 0
-
-
 @pytest.mark.parametrize("step", ["s12", "w03"])
-def test_a_file_may_import_max_where_the_step_does_not(course, monkeypatch, tmp_path, step):
+def test_a_file_may_import_earlier_solutions_and_max_where_the_step_does_not(course, monkeypatch, tmp_path, step):
     """As the source tutorial's step 12 does; nor does it matter what else is on the path, or told to pytest."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "--collect-only")
     monkeypatch.setenv("PYTEST_PLUGINS", "no_such_plugin")
