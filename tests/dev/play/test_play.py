@@ -153,7 +153,7 @@ def test_greedy_tokens_are_hugging_faces_with_a_cache_and_without_and_stream_in_
     from solutions.solution_12 import generate_tokens
 
     writer, without_cache = engine.Writer(), engine.Writer(cache=False)
-    spelled = np.array(writer.tokenizer.encode("ü🐳 whale").ids)  # each byte of these characters is a token
+    spelled = np.array([*writer.tokenizer.encode("ü🐳 whale").ids, 0, 5])  # each byte is a token; 0 ends the text
     settings = engine.Settings(max_new_tokens=len(spelled), temperature=0)
     model = lambda ids: np.eye(4096)[None, spelled[[ids.shape[-1] - 1]]]  # noqa: E731
     pieces = engine.stream_text(model, writer.tokenizer, writer.encode(""), settings, 512)

@@ -55,7 +55,7 @@ def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
     course.write("w01", step.solution_file.read_text() + "\nprint('this is mine')\nraise OSError('mine')\n")
     failed = tried()
     assert (failed.returncode, "this is mine" in failed.stdout, "OSError: mine" in failed.stderr) == (1, True, True)
-    assert re.search(r'File "book/src/warmup_01.md", line \d+, in <module>\n', failed.stderr)
+    assert re.search(r'File "book/src/warmup_01.md", line \d+, in <module>\n +(from|import) ', failed.stderr)
     assert "this is mine" not in tried("--solution").stdout
 
 

@@ -10,6 +10,7 @@ import socket
 
 import httpx
 import pytest
+from prometheus_client import REGISTRY
 
 from checker.errors import UserError
 from play.serving import front
@@ -255,20 +256,24 @@ async def test_so_many_texts_run_so_many_wait_and_the_next_request_is_told_to_co
 
 @pytest.mark.parametrize("why", [None, MODEL_ENDED])
 async def test_a_request_that_is_ended_is_told_by_a_status_or_in_its_stream(why, records):
-    server = Server(batch=4, seconds=60.0 if why else 0.05)
+    status, sentence = (503, why) if why else (504, "the request took longer than 0.05 s")
+    server, labels = Server(batch=4, seconds=60.0 if why else 0.05), {"path": COMPLETE, "status": str(status)}
     server.go.clear()
+    before = REGISTRY.get_sample_value("gpt2_requests_total", labels) or 0
     tasks = [await server.start(), await server.start(stream=True)]
     if why:
         server.service.end_all(why)
         server.service.end_all("said twice")
     text, stream = await asyncio.wait_for(asyncio.gather(*tasks), 30)
-    status, sentence = (503, why) if why else (504, "the request took longer than 0.05 s")
     assert (text.status_code, text.headers.get("retry-after")) == (status, "5" if why else None)
     assert message(text).startswith(sentence)
     first, last, rest = stream.text.split("\n\n")
     assert (stream.status_code, first, rest) == (200, "data: one", "")
     assert json.loads(last.removeprefix("data: "))["error"]["message"].startswith(sentence)
     assert [(record.error, record.ended) for record in records()] == [(status, message(text))] * 2
+    assert REGISTRY.get_sample_value("gpt2_requests_total", labels) == before + 2, (
+        "the stream counts as what it ended by"
+    )
     assert (server.service.taken, server.service.runs) == (0, {})
 
 
