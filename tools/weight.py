@@ -16,14 +16,14 @@ NO_CODE = (
     *(".editorconfig", ".gitignore", "LICENSE"),
 )
 #: A part -> its limit in lines, and how the paths of its files begin. A file counts to the first part that it fits.
-#: Lower a limit whenever its part gets lighter: the aim is 9,500, 5,500, 8,800, 7,500 and 2,100, together 33,500.
+#: Lower a limit when its part has become lighter for good; raise none.
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "checker and cli": (10_300, ("checker/", "cli/")),
+    "checker and cli": (9_500, ("checker/", "cli/")),
     "play": (5_500, ("play/",)),
     "tools": (8_800, ("tools/",)),
-    "tests/dev": (9_100, ("tests/dev/",)),
+    "tests/dev": (7_500, ("tests/dev/",)),
     "book": (2_100, ("book/theme/", "book/src/widgets/")),
-    "together": (35_400, ()),  # all parts above; the parts below are the course itself
+    "together": (33_500, ()),  # all parts above; the parts below are the course itself
     "claims and attempts": (14_500, ("tests/",)),
     "solutions": (2_800, ("solutions/",)),
     "steps": (2_450, ("steps/",)),
