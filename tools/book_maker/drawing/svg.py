@@ -329,40 +329,32 @@ class Drawing:
         values: Sequence[tuple[str, float]],
         *,
         spec: str = ".2f",
-        kind: str = "accent",
-        limit: float | None = None,
         labels: float = 90,
-        row: float = 26,
     ) -> None:
         """Draw horizontal bars, one per row: a label ``labels`` wide, the bar, its number. ``width`` holds all three.
 
-        The longest bar (or ``limit``, if given) takes what labels and numbers leave. Each row is ``row`` high.
+        The longest bar takes what labels and numbers leave.
         """
+        row = 26  # pixels
         printed = [number(value, spec) for _, value in values]
         room = width - labels - max(text_width(words, "small", mono=True) for words in printed) - 8
-        limit = limit or max(value for _, value in values)
-        if room <= 0 or not limit > 0 or any(value < 0 for _, value in values):
+        longest = max(value for _, value in values)
+        if room <= 0 or not longest > 0 or any(value < 0 for _, value in values):
             raise ValueError("bars need positive values, and more width than their labels and numbers take")
         for at, ((label, value), words) in enumerate(zip(values, printed, strict=True)):
             self.text(x + labels - 8, y + (at + 0.5) * row, label, "end")
-            bar = self.box(x + labels, y + at * row + 4, room * value / limit, row - 8, kind=kind, round=2)
+            bar = self.box(x + labels, y + at * row + 4, room * value / longest, row - 8, kind="accent", round=2)
             self.text(bar.right[0] + 6, bar.right[1], words, "start", mono=True)
 
-    def legend(
-        self, x: float, y: float, entries: Iterable[tuple[str, str]], *, lines: bool = False, down: float = 0
-    ) -> None:
-        """Draw what kinds stand for: a square each, or a line (a muted one is dashed), and its words.
+    def legend(self, x: float, y: float, entries: Iterable[tuple[str, str]], *, down: float = 0) -> None:
+        """Draw what kinds stand for: a square each, and its words.
 
         Entries follow each other to the right, or ``down`` apart below each other.
         """
         for words, kind in entries:
-            if lines:
-                self.line((x, y), (x + 24, y), kind=kind, dashed=kind == "muted")
-            else:
-                self.box(x, y - 8, 16, 16, kind=kind, round=2)
-            start = x + (30 if lines else 22)
-            self.text(start, y, words, "start")
-            x, y = (x, y + down) if down else (start + text_width(words, "small") + 18, y)
+            self.box(x, y - 8, 16, 16, kind=kind, round=2)
+            self.text(x + 22, y, words, "start")
+            x, y = (x, y + down) if down else (x + 22 + text_width(words, "small") + 18, y)
 
     def plot(self, area: tuple[float, float, float, float], x: Axis, y: Axis) -> Plot:
         """Draw a pair of axes with ticks and faint lines; the returned plot draws the data.
