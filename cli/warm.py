@@ -95,6 +95,7 @@ async def carry_out(*stages: Sequence[Work]) -> list[Work]:
                 finally:
                     with contextlib.suppress(ProcessLookupError):
                         os.killpg(process.pid, signal.SIGKILL)
+                    await process.wait()
             bar.update(shown, advance=1, description=work.what)
             printer.line(f"  {work.what} ({time.perf_counter() - started:.0f} s)")
             if process.returncode:

@@ -47,6 +47,13 @@ def test_a_terminal_shows_a_bar_a_file_does_not_and_a_wrong_solution_is_told(cou
         assert re.search(r"  solutions/warmup_01\.py \(\d s\)", out)
 
 
+def test_what_is_stopped_ends_with_what_it_has_started():
+    sleeping = Work("sleep", ("timeit", "import subprocess; subprocess.run(['sleep', '98.7'])"))
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(warm.carry_out([sleeping]), 2))
+    assert not any("98.7" in (each.info["cmdline"] or ()) for each in psutil.process_iter(["cmdline"]))
+
+
 def test_ctrl_c_ends_it_with_what_it_started(course):
     with contextlib.closing(Terminal(course.root, "-m", "cli", "warm")) as terminal:
         terminal.expect("Ctrl-C stops it")
