@@ -218,6 +218,7 @@ def test_the_other_benchmarks_run(line, part, tmp_path):
     (result,) = written.values()
     assert result["parts"].keys() == {part}
     assert result["parts"][part]
+    assert not result["failed"]
     assert printed.startswith(f"**{harness.machine()}**")
 
 
