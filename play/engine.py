@@ -77,8 +77,8 @@ class Writer:
 
     Raises:
         ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device; or the kernels
-            are wanted where they do not run: on a GPU, without the cache, or with rounded matrices; or matrices are to
-            be rounded on a GPU.
+            are wanted where they do not run: on a GPU, without the cache, with rounded matrices, or where Mojo cannot
+            compile them; or matrices are to be rounded on a GPU.
     """
 
     def __init__(

@@ -6,19 +6,57 @@ They run inside a graph that is compiled while :func:`loaded` is open, in float3
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor, TensorType
 from max.graph import DeviceRef, default_custom_extensions_scope
 
+from checker.max_adapter.graphs import cache_path
+
+FOLDER = Path(__file__).parent
 CPU = DeviceRef.CPU()
+LONGEST = 300  # characters of what Mojo says
 
 
 def loaded() -> AbstractContextManager[None]:
-    """Let graphs that are built while this is open call the operations, which MAX compiles."""
-    return default_custom_extensions_scope(Path(__file__).parent)
+    """Let graphs that are built while this is open call the operations.
+
+    Raises:
+        ValueError: they cannot be compiled.
+    """
+    return default_custom_extensions_scope(package())
+
+
+@cache
+def package() -> Path:
+    """Return the kernels as one file, which is kept until they change: MAX takes two seconds for it at every start.
+
+    Raises:
+        ValueError: there is no compiler, or it refuses them.
+    """
+    from mojo.run import subprocess_run_mojo  # which is needed with --kernels alone
+
+    folder = cache_path("kernels", *(source.read_text() for source in sorted(FOLDER.glob("*.mojo"))), suffix="")
+    if folder is None:
+        return FOLDER
+    file = folder / "kernels.mojoc"  # a package is called as its file is
+    if not file.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder) as scratch:  # another process may look for the file at any time
+            unfinished = Path(scratch) / file.name
+            try:
+                made = subprocess_run_mojo(["precompile", str(FOLDER), "-o", str(unfinished)], capture_output=True)
+            except (OSError, RuntimeError) as error:
+                raise ValueError(f"Mojo's compiler cannot be started ({error}); leave --kernels away") from error
+            if made.returncode:
+                errors = made.stderr.decode().strip()[-LONGEST:]
+                raise ValueError(f"the kernels do not compile; leave --kernels away. Mojo says: {errors}")
+            unfinished.replace(file)
+    return file
 
 
 def cached_attention(
