@@ -83,8 +83,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.extra_keyword_matches.add(kind[0] + number)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)  # so that it comes before xdist, which looks at the groups first of all
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Leave out what was not asked for; one process runs a slow file, whose tests share a server, say, or a model."""
     option, cases, left_out = config.option, dict[str, int](), []
     for item in items:
@@ -102,9 +102,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ):
             left_out.append(item)
         elif is_slow(item.path) and config.pluginmanager.hasplugin("xdist"):
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
+    yield
 
 
 def is_drawn(case: int, option: argparse.Namespace) -> bool:
