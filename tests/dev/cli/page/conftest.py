@@ -1,4 +1,4 @@
-"""The served course that the tests of the page share."""
+"""The served course that the tests of a file share: what one of them has passed changes what the page says."""
 
 import shutil
 
@@ -9,7 +9,7 @@ from tests.dev.cli.page.serving import serve
 from tools.course_copy import Course
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site(book, tmp_path_factory):
     """A served course with the book; a test that changes a step begins with ``site.course.write``."""
     course = Course(tmp_path_factory.mktemp("page") / "course")
