@@ -177,8 +177,8 @@ def printed_and_written(path, *arguments):
     return done.stdout, json.loads(path.read_text())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("peer", [pytest.param(COURSE, marks=pytest.mark.nightly), *PEERS[1:]])
+@pytest.mark.nightly
+@pytest.mark.parametrize("peer", PEERS)
 def test_a_peer_runs_a_tiny_model(peer, tmp_path):
     pytest.importorskip("torch")
     if peer in PEERS[2:] and not preparing.is_ready(peer):
