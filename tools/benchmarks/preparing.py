@@ -123,10 +123,10 @@ def _run(line: Sequence[str], making: str, folder: Path = ROOT, environment: dic
     try:
         done = subprocess.run(line, cwd=folder, env=environment, stdout=pipe, stderr=both, text=True, check=False)
     except FileNotFoundError as error:
-        raise UserError(f"{making} cannot be had without {line[0]}, which is not installed here") from error
+        raise UserError(f"{making} cannot be made without {line[0]}, which is not installed here") from error
     if done.returncode:
         log = "\n".join(done.stdout.strip().splitlines()[-LOG_LINES:])
-        raise UserError(f"{making} cannot be had: {log}")
+        raise UserError(f"{making} could not be made: {log}")
 
 
 # ---------------------------------------------------------------- models
