@@ -13,7 +13,7 @@ from cli.tasks import install
 
 #: One worker more than there are processors: many tests wait for a process, a page or a limit.
 WORKERS = str((os.cpu_count() or 1) + 1)
-EVERY_RUN = ("--numprocesses", WORKERS, "--dist", "loadgroup", "--durations", "10", "-rs")
+EVERY_RUN = ("--numprocesses", WORKERS, "--durations", "10", "-rs")
 
 
 def enter_dev() -> None:

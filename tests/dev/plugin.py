@@ -15,6 +15,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,9 +84,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.extra_keyword_matches.add(kind[0] + number)
 
 
-@pytest.hookimpl(wrapper=True)  # so that it comes before xdist, which looks at the groups first of all
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Leave out what was not asked for; one process runs a slow file, whose tests share a server, say, or a model."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what was not asked for."""
     option, cases, left_out = config.option, dict[str, int](), []
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
@@ -101,11 +102,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             or (option.rest and not goes_further)
         ):
             left_out.append(item)
-        elif is_slow(item.path) and config.pluginmanager.hasplugin("xdist"):
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
-    yield
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Have one process run a slow file, whose tests share a server, say, or a model."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class SlowFilesTogether(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return file if is_slow(config.rootpath / file) else nodeid
+
+    return SlowFilesTogether(config, log)
 
 
 def is_drawn(case: int, option: argparse.Namespace) -> bool:
