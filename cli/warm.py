@@ -100,7 +100,7 @@ async def carry_out(*stages: Sequence[Work]) -> list[Work]:
             printer.line(f"  {work.what} ({time.perf_counter() - started:.0f} s)")
             if process.returncode:
                 failed.append(work)
-                printer.line(f"This failed, so MAX compiles it when it is needed:\n{output.decode(errors='replace')}")
+                printer.line(f"This failed:\n{output.decode(errors='replace')}")
 
         for works in stages:
             async with asyncio.TaskGroup() as group:

@@ -75,7 +75,7 @@ class Function:
         defined: the line of its ``def``.
         last: the line that it ends with.
         size: how much code it has; this only tells whether it is more than a skeleton has.
-        stop: the line of the statement that stands where something is still to write, if it can be reached.
+        stop: the line of the statement that marks a blank, if it can be reached.
         means: equal for two functions that differ in comments and layout alone.
     """
 

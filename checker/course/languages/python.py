@@ -60,7 +60,7 @@ class Python:
     Attributes:
         name: as it is written.
         suffix: of its files.
-        stop: the statement that stands in a skeleton where something is still to write.
+        stop: the statement that marks a blank.
         loads: the claim that the file can be loaded, which a verdict refutes where it cannot.
         look_for: what to look for in a file that hangs, and in one that ends its process.
     """
