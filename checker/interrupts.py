@@ -1,10 +1,9 @@
-"""Make Ctrl-C work where it would not: where it is ignored, while MAX compiles, and while something is half done.
+"""Make Ctrl-C work where it is ignored, and have a process end with the one that started it.
 
 A program that ignores a signal passes that on to the programs it starts: ``nohup … &``, a background job of a script,
 some CI runners. Python leaves it that way, so no KeyboardInterrupt is ever raised; a shell cannot even set a trap.
-Where it is raised, it waits for a call into C++ to return, which takes minutes while MAX compiles.
 
-A process that runs a learner's code must end with the one that started it, too.
+A process that runs a learner's code must end with its parent, though it may be compiling for minutes.
 """
 
 from __future__ import annotations
@@ -15,11 +14,8 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 INTERRUPTED = 130  # the exit status of a program that Ctrl-C ended
-SHOW_CURSOR = "\r\x1b[K\x1b[?25h"  # on an empty line; a progress bar has hidden it
 
 
 def restore() -> None:
@@ -36,56 +32,6 @@ def exit_on_termination() -> None:
     """Let SIGTERM, and a terminal that is closed, raise SystemExit, so that everything that is open is closed."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
-
-
-@contextmanager
-def put_off() -> Iterator[None]:
-    """While this is open, let Ctrl-C wait: for what must not be left half done."""
-    if threading.current_thread() is not threading.main_thread():  # which alone is interrupted
-        yield
-        return
-    came = list[int]()
-    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if came:
-            signal.raise_signal(signal.SIGINT)
-
-
-@contextmanager
-def at_once(say: Callable[[], None]) -> Iterator[None]:
-    """While this is open, let Ctrl-C end the program at once, even in the middle of a call into C++.
-
-    A thread waits for the number of the signal, which Python writes to a pipe at once, whatever else it waits for.
-
-    Args:
-        say: called before the program ends.
-    """
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-
-    def wait() -> None:
-        while came := os.read(reading, 1):
-            if came[0] == signal.SIGINT:
-                if sys.stderr.isatty():
-                    print(SHOW_CURSOR, end="", file=sys.stderr)
-                say()
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(INTERRUPTED)
-
-    thread = threading.Thread(target=wait, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(before)
-        os.close(writing)
-        thread.join()
-        os.close(reading)
 
 
 def end_with_the_parent(descriptor: int) -> None:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checker import interrupts
 from checker.max_adapter.runtime import tensor
 from play.engine import Settings, stream_text
 from play.tokens import encode
+from play.training import interrupts
 from play.training.checkpoint import Folder, Saved
 from play.training.graphs import Trainer
 from play.training.plan import EVALUATIONS, SAMPLES, History, Plan, in_words

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker import interrupts
 from checker.course.steps import TRAINING
 from play.preparing import prepared
 from play.processor import processor_name
+from play.training import interrupts
 from play.training.plan import CURVE, OUT, History, Plan, in_words
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules these import

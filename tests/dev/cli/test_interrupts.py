@@ -11,9 +11,9 @@ import sys
 
 import pytest
 
-from checker import interrupts
 from checker.course.paths import ROOT
 from checker.course.steps import find_step
+from play.training import interrupts
 from tests.dev.terminal import ended
 
 pytestmark = pytest.mark.slow
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 IGNORING = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")  # starts its arguments with Ctrl-C ignored
 IN_C = """
 import hashlib
-from checker import interrupts
+from play.training import interrupts
 with interrupts.at_once(lambda: print("stopped")):
     print("begun", flush=True)
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # which no signal interrupts
