@@ -208,8 +208,13 @@ def claim_of(item: pytest.Function) -> str:
 
 
 def sentence_of(item: pytest.Function) -> str:
-    """Return the claim in words: the first line of its docstring."""
-    return (item.function.__doc__ or item.name).strip().splitlines()[0]
+    """Return the claim in words: the first line of its docstring, and what it means on a GPU."""
+    sentence = (item.function.__doc__ or item.name).strip().splitlines()[0]
+    if item.callspec.params.get("device") != "gpu":
+        return sentence
+    from checker.max_adapter.runtime import uses_tf32
+
+    return f"{sentence.rstrip('.')}, on this GPU{' to the share that TF32 allows' * uses_tf32('gpu')}."
 
 
 def outcome_of(error: BaseException, path: str, about: str, gone: Collection[str] = ()) -> Outcome:

@@ -6,6 +6,7 @@ Under the checker the module graded is the learner's; under plain ``pytest`` it 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,7 @@ from checker.claims.observation import SUBJECTS
 from checker.claims.subjects import load_answer, load_step
 from checker.course.steps import Step
 from checker.numeric.references import Reference
+from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE, in_use
 
 if TYPE_CHECKING:
     from checker.numeric.drawing import Draw
@@ -66,6 +68,16 @@ def draw(request: pytest.FixtureRequest) -> Draw:
     return Draw(getattr(request, "param", 0), {size for size in sizes | settings if size >= SMALLEST_AVOIDED})
 
 
+@pytest.fixture
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Return the device to compile for, ``cpu`` or ``gpu``; numbers are compared as far as its products go."""
+    from checker.max_adapter.runtime import uses_tf32
+
+    before = in_use.set(TF32_TOLERANCE if uses_tf32(request.param) else TOLERANCE)
+    yield request.param
+    in_use.reset(before)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--device``, as the check has it."""
     parser.addoption("--device", choices=["cpu", "gpu"], help="compile for this device alone")
@@ -83,7 +95,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         from checker.max_adapter.runtime import devices
 
         chosen = metafunc.config.getoption("device")
-        metafunc.parametrize("device", [chosen] if chosen else devices())
+        metafunc.parametrize("device", [chosen] if chosen else devices(), indirect=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

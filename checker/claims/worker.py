@@ -53,14 +53,20 @@ class Graded:
         if any(outcome.verdict == FAIL for outcome in outcomes.values()):
             self.explain(outcomes, seeds)
         elif self.job.compile and all_pass(outcomes) and COMPILED in claims_of(self.step).values():
-            traced = [claim for claim, outcome in self.run(TRACING).items() if outcome.verdict == TRACED]
-            if traced:
-                self.run(COMPILED, claims={"subject": traced})
+            device = self.job.device or "cpu"
+            outcomes = self.run(TRACING, device=device)
+            if traced := [claim for claim, outcome in outcomes.items() if outcome.verdict == TRACED]:
+                outcomes = {**outcomes, **self.run(COMPILED, traced, device=device)}
+            from checker.max_adapter.runtime import devices
+
+            if not self.job.device and all_pass(outcomes) and "gpu" in devices():  # the verdict is out, and the CPU's
+                on_gpu = [claim.replace("[cpu]", "[gpu]") for claim in outcomes if "[cpu]" in claim]
+                self.run(COMPILED, on_gpu, device="gpu")
 
     def run(
-        self, stage: str, claims: Mapping[str, Collection[str]] | None = None, seeds: Sequence[int] = ()
+        self, stage: str, claims: Collection[str] | None = None, seeds: Sequence[int] = (), device: str | None = None
     ) -> Outcomes:
-        """Report and return the outcome of every claim of a stage; none if the file cannot be loaded."""
+        """Report and return the outcome of these claims of a stage, or of all; none if the file cannot be loaded."""
         with contextlib.ExitStack() as closed:
 
             def load() -> Mapping[str, ModuleType]:
@@ -69,9 +75,9 @@ class Graded:
                     self.load()
                 return self.modules
 
-            job, device = self.job, self.job.device if stage in (TRACING, COMPILED) else None
-            show, gone, tell = bool(job.show), job.gone, self.tell
-            outcomes = Observation(self.step, ["subject"], load, stage, seeds, claims, device, show, gone, tell).run()
+            only = None if claims is None else {"subject": claims}
+            show, gone, tell = bool(self.job.show), self.job.gone, self.tell
+            outcomes = Observation(self.step, ["subject"], load, stage, seeds, only, device, show, gone, tell).run()
         if self.modules:
             self.tell(events.StageEnded(stage))
         return outcomes.get("subject", {})

@@ -240,6 +240,11 @@ def open_device(name: str) -> Device:
     raise ValueError(f"there is no device {name!r} that MAX can use here; choose from {', '.join(devices())}")
 
 
+def uses_tf32(device: str) -> bool:
+    """Return whether products of float32 matrices keep 10 bits of each factor there; MAX has no switch for it."""
+    return device == "gpu" and Accelerator().api == "cuda"
+
+
 def devices() -> list[str]:
     """Return the devices for which a compiled verdict is possible."""
     return ["cpu", "gpu"] if accelerator_count() else ["cpu"]

@@ -77,14 +77,9 @@ class Session:
         return self.options.compile and not self.options.show
 
     @property
-    def gpu_decides(self) -> bool:
-        """Whether only the GPU was asked for."""
-        return self.options.device == "gpu"
-
-    @property
     def has_passed(self) -> bool:
         """Whether it is a pass that only the compiler could take back."""
-        return self.state.only_compiling_is_left and not self.gpu_decides
+        return self.state.only_compiling_is_left and self.options.device != "gpu"
 
     @property
     def drawn_failed(self) -> bool:
@@ -176,6 +171,8 @@ class Session:
                 state.stopped = Explanation(event.sentence, location=event.location)
             case events.Ended():
                 state.ended = True
+            case events.Late() | events.Died() if self.verdict:
+                self._say("The GPU's part did not come to its end. The pass stands.")
             case events.Late() | events.Died() if not state.has_failed:  # else the failure stands, unexplained
                 state.stopped = self._stopped(event)
 
@@ -197,6 +194,9 @@ class Session:
             self._say(f"Pass: the outputs match {self.step.recorded_from}'s ({self.seconds():.1f} s).")
         if stage == TRACING and self.has_passed:
             self._keep(lambda: progress.note_pass(self.step, self.source, compiled=False))
+        if stage in (TRACING, COMPILED) and TRACED not in self.state.outcomes.values():
+            self.state.ended = True  # a GPU's claims follow the verdict
+            self.conclude()
 
     def _say_that_it_passed(self) -> None:
         """Say that the learner may go on, once compiling takes a while."""
@@ -208,7 +208,11 @@ class Session:
 
     def _take(self, event: Claimed) -> None:
         """Show a claim, or hold it from the first failure on: its explanation may say that it waits for another."""
-        if event.verdict == FAIL or self.held:
+        if self.verdict:
+            self._show_claim(event)
+            if event.verdict == FAIL:
+                self._say(f"{event.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat.")
+        elif event.verdict == FAIL or self.held:
             self.held.append(event.claim)
         else:
             self._show_claim(event)
@@ -254,7 +258,7 @@ class Session:
             self._say(f"Every check draws new numbers; `./run {self.step.task} --seed {self.seed}` draws these again.")
         self._show_numbers(verdict)
         for words in verdict.words:
-            self._say(words, aside=verdict.status == PASSED)
+            self._say(words)
         if verdict.status == PASSED:
             partly = "" if self.is_complete else ", not compiled: --no-compile left that verdict out"
             self._say(f"Pass ({self.seconds():.1f} s){partly}. Compare with {relative_path(self.step.solution_file)}.")
@@ -269,7 +273,7 @@ class Session:
         return verdict
 
     def _decide(self) -> Verdict:
-        verdict = decide(self.state, self.required, self.to_write, gpu_decides=self.gpu_decides)
+        verdict = decide(self.state, self.required, self.to_write)
         if not all(each.numbers for each in verdict.explanations) and uses_max(self.step):
             from checker.course.installed import why_not_usable  # another MAX raises errors
 
@@ -292,6 +296,8 @@ class Session:
     def interrupt(self) -> Verdict:
         """Show the last words after Ctrl-C, and return the verdict."""
         self.view.close()
+        if self.verdict:
+            return self.verdict
         self._show_held()
         if self.has_passed:
             self.verdict = Verdict(PASSED)
@@ -304,7 +310,7 @@ class Session:
 
     def _keep(self, note: Callable[[], None]) -> None:
         """Write down what a check of the learner's file said, if that is possible."""
-        if self.options.solution or self.gpu_decides:
+        if self.options.solution or self.options.device == "gpu":
             return
         try:
             note()

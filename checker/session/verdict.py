@@ -99,26 +99,24 @@ def explain(state: CheckState) -> list[Explanation]:
     return list(explanations.values())
 
 
-def decide(
-    state: CheckState, required: Collection[str], to_write: Collection[str], *, gpu_decides: bool = False
-) -> Verdict:
+def decide(state: CheckState, required: Collection[str], to_write: Collection[str]) -> Verdict:
     """Return the verdict on a file.
 
     Args:
         state: everything that is known of it.
         required: the claims that a pass needs.
         to_write: the names of the blanks that are still to write.
-        gpu_decides: whether compiled claims about the GPU decide too; otherwise they are only reported.
     """
     if state.stopped:
         kept = ("The pass without the compiler is kept.",) if state.only_compiling_is_left else ()
         return Verdict(FAILED, (state.stopped,), kept)
     explanations = tuple(explain(state))
-    decisive = {claim: each for claim, each in state.outcomes.items() if gpu_decides or not claim.endswith("[gpu]")}
-    if FAIL in decisive.values():
+    if state.has_failed:
         return Verdict(FAILED, explanations)
-    if to_write or WAITS in decisive.values():
-        so_far = f"Right so far. Still to write: {', '.join(to_write)}." if decisive else "Nothing could be tried yet."
+    if to_write or WAITS in state.outcomes.values():
+        so_far = "Nothing could be tried yet."
+        if state.outcomes:
+            so_far = f"Right so far. Still to write: {', '.join(to_write)}."
         return Verdict(FAILED, explanations, (so_far,))
     tried = {claim.partition("[")[0] for claim, outcome in state.outcomes.items() if outcome != TRACED}
     if missing := sorted(set(required) - tried):
@@ -126,5 +124,4 @@ def decide(
         return Verdict(FAILED, (Explanation(not_tried),))
     if not state.ended:
         return Verdict(FAILED, (Explanation("No verdict: the check did not end. Does the file stop it?"),))
-    reserve = ("Only the GPU disagrees, and the CPU decides: a pass, with that caveat.",) if state.has_failed else ()
-    return Verdict(PASSED, explanations, reserve)
+    return Verdict(PASSED)
