@@ -91,7 +91,7 @@ class Part:
 
     name: str
     of: str
-    kept: Index
+    index: Index
     compile: Callable[[], Any]
 
     def __getattr__(self, name: str) -> Any:
@@ -131,8 +131,8 @@ def install() -> None:
             raise StagedError  # ends the claim that staged it
         name = fingerprint(model)
         for of in SETS:
-            if (kept := _kept(of)) and name in kept["graphs"]:
-                return Part(name, of, kept, cache(lambda: compile_any(session, model, **options)))
+            if (index := _read_index(of)) and name in index["graphs"]:
+                return Part(name, of, index, cache(lambda: compile_any(session, model, **options)))
         if not _only_traced.get():
             return compile_any(session, model, **options)
         if refused := refused_by_the_compiler(model):
@@ -144,16 +144,16 @@ def install() -> None:
     ) -> dict[str, Model]:
         if not isinstance(compiled, Part):
             return init_any(session, compiled, weights_registry=weights_registry)
-        kinds = compiled.kept["weights"]
+        kinds = compiled.index["weights"]
         weights: dict[str, Any] = {name: np.zeros(shape, dtype) for name, (dtype, shape) in kinds.items()}
         weights |= {f"{compiled.name}/{name}": value for name, value in (weights_registry or {}).items()}
         try:
-            models = init_any(session, session.compile(Path(compiled.kept["file"])), weights_registry=weights)
+            models = init_any(session, session.compile(Path(compiled.index["file"])), weights_registry=weights)
             return {compiled.name: models[compiled.name]}
         except Exception:  # the file was cut short, say: its graphs are compiled as they are met, until all are again
-            if index := _index(compiled.of):
-                index.unlink(missing_ok=True)
-            _kept.cache_clear()
+            if file := _index_file(compiled.of):
+                file.unlink(missing_ok=True)
+            _read_index.cache_clear()
             return init_any(session, compiled.compile(), weights_registry=weights_registry)
 
     InferenceSession.compile_reusing_mefs = compile_or_find  # type: ignore[method-assign, assignment]
@@ -166,26 +166,26 @@ def refused_by_the_compiler(graph: Graph) -> str:
     return next((words for pattern, words in REFUSED_BY_THE_COMPILER.items() if re.search(pattern, text)), "")
 
 
-def _index(of: str) -> Path | None:
+def _index_file(of: str) -> Path | None:
     return cache_path(f"graphs-{of}", suffix=".json")
 
 
 @cache
-def _kept(of: str) -> Index | None:
+def _read_index(of: str) -> Index | None:
     """Return what is in this machine's copy of a set, if it has been compiled."""
-    index = _index(of)
+    file = _index_file(of)
     try:
-        kept = json.loads(index.read_text()) if index else {"file": ""}
+        index = json.loads(file.read_text()) if file else {"file": ""}
     except (OSError, ValueError):
         return None
-    return kept if Path(kept["file"]).is_file() else None
+    return index if Path(index["file"]).is_file() else None
 
 
 def compile_set(of: str, stage: Callable[[], None]) -> None:
     """Compile together what ``stage`` would have compiled, unless this machine has it already or keeps nothing."""
-    staged, index, kept = staged_by(stage), _index(of), _kept(of)
-    if index and not (kept and {*kept["graphs"]} >= {*map(fingerprint, staged)}):
-        compile_together(staged, index)
+    staged, file, index = staged_by(stage), _index_file(of), _read_index(of)
+    if file and not (index and {*index["graphs"]} >= {*map(fingerprint, staged)}):
+        compile_together(staged, file)
 
 
 def compile_together(graphs: Iterable[Graph], index: Path) -> None:

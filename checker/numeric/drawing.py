@@ -51,15 +51,15 @@ class Draw:
     def array(self, *shape: int, dtype: type[np.floating] = np.float32) -> Array:
         """Return read-only numbers; each row along the last axis has a random spread, from 0.03 to 2."""
         spread = 10 ** self._random.uniform(-1.5, 0.3, (*shape[:-1], 1))
-        return _kept((self._random.standard_normal(shape) * spread).astype(dtype))
+        return _read_only((self._random.standard_normal(shape) * spread).astype(dtype))
 
     def ids(self, below: int, *shape: int) -> Array:
         """Return read-only whole numbers from 0 up to ``below``, which is excluded."""
-        return _kept(self._random.integers(below, size=shape))
+        return _read_only(self._random.integers(below, size=shape))
 
     def coins(self, *shape: int) -> Array:
         """Return True or False for each element, equally likely."""
-        return _kept(self._random.random(shape) < 0.5)
+        return _read_only(self._random.random(shape) < 0.5)
 
     def weights(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
         """Return float32 weights, by name."""
@@ -87,6 +87,6 @@ class Draw:
         }
 
 
-def _kept(array: Array) -> Array:
+def _read_only(array: Array) -> Array:
     array.setflags(write=False)
     return array

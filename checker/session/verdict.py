@@ -108,8 +108,8 @@ def decide(state: CheckState, required: Collection[str], to_write: Collection[st
         to_write: the names of the blanks that are still to write.
     """
     if state.stopped:
-        kept = ("The pass without the compiler is kept.",) if state.only_compiling_is_left else ()
-        return Verdict(FAILED, (state.stopped,), kept)
+        note = ("The pass without the compiler is kept.",) if state.only_compiling_is_left else ()
+        return Verdict(FAILED, (state.stopped,), note)
     explanations = tuple(explain(state))
     if state.has_failed:
         return Verdict(FAILED, explanations)
