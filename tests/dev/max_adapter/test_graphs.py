@@ -65,11 +65,11 @@ def kept(tmp_path, monkeypatch):
             raise LookupError("this one is not among those compiled together")
         return compile_any(session, model, **options)
 
-    monkeypatch.setattr(graphs, "_index", lambda of: index)
+    monkeypatch.setattr(graphs, "_index_file", lambda of: index)
     monkeypatch.setattr(InferenceSession, "compile", compile_another)
-    graphs._kept.cache_clear()
+    graphs._read_index.cache_clear()
     yield index
-    graphs._kept.cache_clear()
+    graphs._read_index.cache_clear()
 
 
 def test_each_is_found_and_right_until_the_file_is_damaged(kept):
