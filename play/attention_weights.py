@@ -16,9 +16,10 @@ from max.experimental.tensor import Tensor
 from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import tensor
 from play.tokens import encode, load_tokenizer, token_texts
+from solutions.checkpoint import checkpoint_folder
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_13 import checkpoint_folder, load_pretrained
+from solutions.solution_13 import load_pretrained
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 

@@ -23,9 +23,9 @@ from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor
 from max.graph.quantization import QuantizationEncoding
 
+from solutions.checkpoint import Weights, check_weights
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_13 import Weights, check_weights
 
 BLOCK = 32  # numbers that share a scale
 BYTES = {"Q8_0": 34, "Q4_0": 18}  # of a block in the formats that are written here: the scale takes two of them

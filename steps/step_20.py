@@ -11,9 +11,9 @@ from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
+from solutions.checkpoint import Weights
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_13 import Weights
 from solutions.solution_16 import count_valid, next_labels
 from solutions.solution_18 import Gradients
 from solutions.solution_19 import gpt2_loss_and_gradients

@@ -15,8 +15,9 @@ from checker.max_adapter.runtime import compiling, tensor
 from play.ablation.switches import SwitchedGPT2, Switches, everything, inputs
 from play.tokens import encode, end_of_text, load_tokenizer
 from play.training.texts import moby_dick_corpus
+from solutions.checkpoint import checkpoint_folder
 from solutions.solution_01 import GPT2Config
-from solutions.solution_13 import checkpoint_folder, load_pretrained
+from solutions.solution_13 import load_pretrained
 
 STRIDE = 64  # tokens that each window predicts, after the first window of a chapter
 BATCH = 16  # windows that run at once

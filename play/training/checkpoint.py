@@ -23,8 +23,9 @@ from checker.course.paths import replacing
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
 from play.training.curve import as_page
 from play.training.plan import CURVE, FIGURES, History, Plan
+from solutions.checkpoint import Weights
 from solutions.solution_01 import GPT2Config
-from solutions.solution_13 import CONV1D, Weights
+from solutions.solution_13 import CONV1D
 
 STATE = "training.safetensors"
 MODEL = "model.safetensors"

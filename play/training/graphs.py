@@ -21,8 +21,8 @@ from checker.max_adapter.runtime import compiling, tensor
 from play.training.memory import Shared, tensors, types
 from play.training.plan import Plan
 from play.training.windows import NOT_COUNTED
+from solutions.checkpoint import Weights
 from solutions.solution_01 import GPT2Config
-from solutions.solution_13 import Weights
 from solutions.solution_18 import Gradients
 from solutions.solution_20 import Accumulate, AdamW, TrainingState, Update, initialize, model_with
 

@@ -17,7 +17,7 @@ from max.dtype import DType
 from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef
 
-from solutions.solution_13 import Weights
+from solutions.checkpoint import Weights
 from solutions.solution_18 import Gradients
 
 Shapes = Mapping[str, tuple[int, ...]]

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from play.training.texts import DEV, TEST, Corpus, moby_dick_corpus, read_text
-from solutions.solution_13 import read_config
+from solutions.checkpoint import read_config
 from tools.benchmarks.harness import Column, Result, finish, table
 from tools.book_maker.values.arithmetic import parameters
 from tools.small_model.quantized import STRIDE, bits_per_byte

@@ -21,8 +21,9 @@ from checker.session.printer import telling_of_compiling
 from play.ablation.measuring import NOT_COUNTED, STRIDE, Text, read
 from play.tokens import load_tokenizer
 from play.training.texts import moby_dick_corpus
+from solutions.checkpoint import Weights, read_checkpoint, read_config
 from solutions.solution_01 import GPT2Config
-from solutions.solution_13 import Weights, convert_checkpoint, read_checkpoint, read_config
+from solutions.solution_13 import convert_checkpoint
 from solutions.solution_22 import BYTES, MULTIPLIED, Stored, model_of, numbers_of, quantize_weights
 from tools.benchmarks.bench import log_probabilities
 from tools.benchmarks.harness import Column, Row, finish, table

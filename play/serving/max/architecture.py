@@ -41,9 +41,10 @@ from play.engine import load_quantized
 from play.kernels.modules import with_linear
 from play.kernels.operations import loaded
 from play.serving.options import of_the_model
+from solutions.checkpoint import read_config
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_13 import load_pretrained, read_config
+from solutions.solution_13 import load_pretrained
 from solutions.solution_15 import ServedGPT2, cache_sizes
 
 

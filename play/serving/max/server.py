@@ -35,7 +35,7 @@ from play.serving.records import CURRENT
 from play.serving.service import ModelEnded, Service
 from play.serving.validation import MOST_CHOICES, ModelLimits
 from play.tokens import load_tokenizer
-from solutions.solution_13 import checkpoint_files, checkpoint_folder, read_config
+from solutions.checkpoint import checkpoint_files, checkpoint_folder, read_config
 
 ARCHITECTURE = f"{ROOT}:play.serving.max.architecture"
 ENVIRONMENT = {  # of this process and of those that MAX starts

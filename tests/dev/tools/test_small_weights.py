@@ -9,7 +9,8 @@ import pytest
 
 from checker.course.paths import SMALL_MODEL
 from play.training.texts import Corpus
-from solutions.solution_13 import convert_checkpoint, read_checkpoint, read_config
+from solutions.checkpoint import read_checkpoint, read_config
+from solutions.solution_13 import convert_checkpoint
 from solutions.solution_22 import load_gguf, quantize_weights, read_gguf, save_gguf
 from tools.small_model import evaluate, quantized
 

@@ -19,8 +19,9 @@ from play.engine import Writer, load_quantized
 from play.kernels.modules import compile_with_kernels
 from play.kernels.operations import cached_attention, linear, loaded
 from play.training.graphs import compile_trainer
+from solutions.checkpoint import read_checkpoint, read_config
 from solutions.solution_12 import generate_tokens
-from solutions.solution_13 import convert_checkpoint, load_pretrained, read_checkpoint, read_config
+from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_20 import train_step
 from tools.benchmarks import workloads
 from tools.benchmarks.workers import FORWARD, TEXT, Call, Read, Workload, be

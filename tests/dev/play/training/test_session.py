@@ -24,8 +24,8 @@ from play.training.memory import Shared, tensors
 from play.training.plan import History, Plan
 from play.training.train import train
 from play.training.windows import Material, Windows, learn_tokenizer, token_ids, validation_windows
+from solutions.checkpoint import read_checkpoint
 from solutions.solution_01 import GPT2Config
-from solutions.solution_13 import read_checkpoint
 from solutions.solution_20 import initialize
 
 TEXTS = ["the whale saw the old ship and the ship saw the white whale\n" * 9]

@@ -1,0 +1,128 @@
+"""A Hugging Face checkpoint: find it, read it, and refuse what this course's model cannot compute. Step 13 uses it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, deserialize
+
+from solutions.solution_01 import GPT2Config
+
+Weights = dict[str, np.ndarray]
+
+PUBLISHED = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
+
+#: What config.json says of the computation: for each setting Hugging Face's default, and other names for the same.
+COMPUTED = {
+    "activation_function": ("gelu_new", "gelu_pytorch_tanh", "gelu_fast"),
+    "scale_attn_weights": (True,),
+    "scale_attn_by_inverse_layer_idx": (False,),
+}
+
+#: NumPy's name of each dtype in a file. NumPy has no bfloat16, so it is read as the integers of the same bytes.
+DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "U8": "u1", "BOOL": "?"}
+
+
+def checkpoint_folder(name_or_folder: str | Path) -> Path:
+    """Return a folder with ``config.json`` and weights: the one given, or a download from Hugging Face's hub.
+
+    Raises:
+        ValueError: there is no such folder, and no such model could be downloaded.
+    """
+    if Path(name_or_folder).is_dir():
+        return Path(name_or_folder)
+    from huggingface_hub import snapshot_download
+
+    name = f"openai-community/{name_or_folder}" if name_or_folder in PUBLISHED else str(name_or_folder)
+    try:
+        return Path(snapshot_download(name, allow_patterns=["*.json", "*.safetensors", "merges.txt"]))
+    except Exception as error:
+        raise ValueError(
+            f"{name} is not a folder here, and could not be downloaded ({type(error).__name__}); "
+            "is the name right, and is there a network?"
+        ) from error
+
+
+def read_config(folder: Path) -> GPT2Config:
+    """Return the configuration of a checkpoint.
+
+    Raises:
+        ValueError: ``config.json`` is missing, is not JSON, or is for a model that computes something else; the
+            message names the architecture, or the setting.
+    """
+    try:
+        values = json.loads((folder / "config.json").read_text())
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{folder} has no readable config.json: {error}") from error
+    if values.get("model_type") != "gpt2":
+        raise ValueError(f"{folder} holds a {values.get('model_type')} model, and this course builds gpt2")
+    for name, (default, *same) in COMPUTED.items():
+        if values.get(name, default) not in (default, *same):
+            raise ValueError(f"{folder} is a gpt2 with {name} = {values[name]}; this course's model has {default}")
+    names = [field.name for field in dataclasses.fields(GPT2Config)]
+    return GPT2Config(**{name: values[name] for name in names if name in values})
+
+
+def checkpoint_files(folder: Path) -> list[Path]:
+    """Return the files that hold the weights of a checkpoint, each once.
+
+    Large checkpoints are split into several files; ``model.safetensors.index.json`` then says under
+    ``weight_map`` which tensor is in which file.
+    """
+    index = folder / "model.safetensors.index.json"
+    if index.is_file():
+        return sorted({folder / name for name in json.loads(index.read_text())["weight_map"].values()})
+    return [folder / "model.safetensors"]
+
+
+def read_checkpoint(folder: Path) -> Weights:
+    """Read every tensor of a checkpoint, by its name in the files, as float32.
+
+    Raises:
+        ValueError: a file is missing, cut short or damaged, or has a tensor of an unknown dtype; the message names it.
+    """
+    tensors: Weights = {}
+    for file in checkpoint_files(folder):
+        try:
+            tensors |= {name: _as_float32(entry) for name, entry in deserialize(file.read_bytes())}
+        except (OSError, SafetensorError) as error:
+            raise ValueError(f"{file} is missing, cut short or damaged: {error}") from error
+        except KeyError as error:
+            raise ValueError(f"{file} has a tensor of dtype {error}; known are {', '.join(DTYPES)}") from error
+    return tensors
+
+
+def _as_float32(entry: Mapping[str, Any]) -> np.ndarray:
+    """Return a tensor that safetensors gave as dtype, shape and bytes."""
+    array = np.frombuffer(entry["data"], DTYPES[entry["dtype"]]).reshape(entry["shape"])
+    if entry["dtype"] == "BF16":  # the upper half of a float32
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float32, copy=False)
+
+
+def check_weights(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse weights that are not exactly those of a model.
+
+    MAX refuses them as well, but names only the first.
+
+    Args:
+        weights: what a checkpoint gave, by the names in the model.
+        shapes: the shape of every weight that the model has.
+
+    Raises:
+        ValueError: weights are missing, unknown or of another shape; every one is named.
+    """
+    problems = [f"{name} is missing" for name in shapes if name not in weights]
+    problems += [f"{name} is unknown" for name in weights if name not in shapes]
+    problems += [
+        f"{name} is {weights[name].shape}, not {shape}"
+        for name, shape in shapes.items()
+        if name in weights and weights[name].shape != shape
+    ]
+    if problems:
+        raise ValueError("the checkpoint does not fit the model: " + "; ".join(problems))
