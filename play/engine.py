@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,10 @@ from checker.course.paths import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, open_device, tensor
 from play.kernels.modules import compile_with_kernels
 from play.tokens import encode, end_of_text, load_tokenizer
+from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_12 import Model, stream_tokens
-from solutions.solution_13 import (
-    checkpoint_folder,
-    convert_checkpoint,
-    load_pretrained,
-    read_checkpoint,
-    read_config,
-)
+from solutions.solution_12 import Model, Sampling, stream_tokens
+from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_14 import compile_cached
 
 
@@ -127,15 +123,9 @@ def stream_text(
     A piece is held back while it ends in the middle of a character of several bytes.
     """
     decoder = DecodeStream(skip_special_tokens=True)
-    for next_ids in stream_tokens(
-        model,
-        input_ids,
-        settings.max_new_tokens,
-        settings.temperature,
-        top_k=settings.top_k,
-        rng=np.random.default_rng(settings.seed),
-        n_positions=n_positions,
-    ):
+    sampling, rng = Sampling(settings.temperature, settings.top_k), np.random.default_rng(settings.seed)
+    stream = stream_tokens(model, input_ids, sampling, rng, n_positions)
+    for next_ids in islice(stream, settings.max_new_tokens):
         if next_ids[0] == end_of_text(tokenizer):
             break
         if piece := decoder.step(tokenizer, int(next_ids[0])):

@@ -3,45 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
-Model = Callable[[np.ndarray], np.ndarray]  # token ids [batch, seq] -> logits [batch, seq, vocab]
+Model = Callable[[np.ndarray], np.ndarray]  # ids [batch, seq] -> logits [batch, seq, vocab], or [batch, 1, vocab]
 
 
-def check_settings(input_ids: np.ndarray, temperature: float, top_k: int | None) -> None:  # [batch, seq]
-    """Refuse what generation could only answer with nonsense.
+@dataclass(frozen=True)
+class Sampling:
+    """How a token is chosen: at temperature 0 the most likely one, else one drawn from the ``top_k`` most likely.
 
     Raises:
-        ValueError: the prompt has no token, the temperature is negative, or ``top_k`` is below 1; the
-            message names the prompt, temperature or top_k.
+        ValueError: the temperature is negative, infinite or NaN, or ``top_k`` is below 1; the message names it.
     """
-    # Three conditions, each with a message of its own that says what to give instead. (6 lines)
-    if input_ids.shape[-1] == 0:
+
+    temperature: float = 1.0
+    top_k: int | None = None  # None: all tokens
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.temperature < np.inf:
+            raise ValueError(f"temperature = {self.temperature}; give 0 for the most likely token, or more")
+        if self.top_k is not None and self.top_k < 1:
+            raise ValueError(f"top_k = {self.top_k} leaves no token to choose from; give 1 or more, or None for all")
+
+    def probabilities(self, logits: np.ndarray) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
+        """Return how likely each token is to come next; every row adds up to 1.
+
+        A temperature below 1 favors the likely tokens, one above 1 the others. With ``top_k``, every token
+        below the k-th largest logit gets probability 0; a ``top_k`` above the size of the vocabulary keeps all.
+        """
+        logits = logits.astype(np.float64)
+        # Subtract each row's maximum, divide by temperature, put -inf below the k-th, take a softmax. (6 lines)
+        logits = (logits - logits.max(axis=-1, keepdims=True)) / self.temperature
+        if self.top_k is not None and self.top_k < logits.shape[-1]:
+            kth_largest = np.sort(logits, axis=-1)[:, -self.top_k, None]  # [batch, 1]
+            logits = np.where(logits < kth_largest, -np.inf, logits)
+        powers = np.exp(logits)
+        return powers / powers.sum(axis=-1, keepdims=True)
+
+    def choose(self, logits: np.ndarray, rng: np.random.Generator) -> np.ndarray:  # [batch, vocab] -> [batch]
+        """Return a token for every row: each row has a draw of its own, one after the other from ``rng``."""
+        # At temperature 0 take the largest logit of each row; else draw a token by its probabilities. (3 lines)
+        if self.temperature == 0:
+            return logits.argmax(axis=-1)
+        return np.array([rng.choice(len(row), p=row) for row in self.probabilities(logits)], dtype=np.int64)
+
+
+def stream_tokens(
+    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: np.random.Generator, n_positions: int = 1024
+) -> Iterator[np.ndarray]:  # [batch, seq] -> [batch], again and again
+    """Yield one new token for every row, without end, each as soon as it is known.
+
+    The model sees at most the last ``n_positions`` tokens: once the context is full, the oldest
+    token drops out for every one that is added.
+
+    Raises:
+        ValueError: the prompt is empty.
+    """
+    if input_ids.shape[1] == 0:
         raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
-    if temperature < 0:
-        raise ValueError(f"temperature = {temperature} is negative; give 0 for the most likely token, or more")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k = {top_k} leaves no token to choose from; give 1 or more, or None for all")
-
-
-def next_token_probabilities(
-    logits: np.ndarray, *, temperature: float = 1.0, top_k: int | None = None
-) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
-    """Return how likely each token is to come next; every row adds up to 1.
-
-    A temperature below 1 favors the likely tokens, one above 1 the others. With ``top_k``, the
-    tokens below the k-th largest logit are out, and the rest share their probability; a ``top_k``
-    above the size of the vocabulary keeps them all.
-    """
-    logits = logits.astype(np.float64)
-    # Divide by the temperature, put -inf where a logit is below the k-th, and take a softmax. (6 lines)
-    logits = logits / temperature
-    if top_k is not None and top_k < logits.shape[-1]:
-        kth_largest = np.sort(logits, axis=-1)[:, -top_k, None]
-        logits = np.where(logits < kth_largest, -np.inf, logits)
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    # Forever: choose from the last position of the visible context, yield the tokens, append them. (5 lines)
+    while True:
+        logits = model(input_ids[:, -n_positions:])[:, -1]  # [batch, vocab]
+        next_ids = sampling.choose(logits, rng)
+        yield next_ids
+        input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)
 
 
 def generate_next_token(
@@ -53,49 +81,15 @@ def generate_next_token(
     top_k: int | None = None,
     rng: np.random.Generator | None = None,
 ) -> np.ndarray:  # [batch, seq] -> [batch]
-    """Draw the token that comes next in every row, with ``rng``.
-
-    Take the most likely one, without drawing, if ``do_sample`` is false or the temperature is 0.
+    """Return the token that comes next in every row, drawn with ``rng``; ``do_sample=False`` is temperature 0.
 
     Raises:
-        ValueError: as :func:`check_settings` says.
+        ValueError: the prompt is empty, or a setting is impossible.
     """
-    check_settings(input_ids, temperature, top_k)
-    rng = rng or np.random.default_rng()
-    # Take the logits of the last position; per row, the largest or one drawn by its probability. (5 lines)
-    logits = model(input_ids)[:, -1]
-    if temperature == 0 or not do_sample:
-        return logits.argmax(axis=-1)
-    probabilities = next_token_probabilities(logits, temperature=temperature, top_k=top_k)
-    return np.array([rng.choice(len(row), p=row) for row in probabilities])
-
-
-def stream_tokens(
-    model: Model,
-    input_ids: np.ndarray,
-    max_new_tokens: int = 10,
-    temperature: float = 1.0,
-    do_sample: bool = True,
-    *,
-    top_k: int | None = None,
-    rng: np.random.Generator | None = None,
-    n_positions: int = 1024,
-) -> Iterator[np.ndarray]:  # [batch, seq] -> max_new_tokens times [batch]
-    """Yield one new token for every row, again and again, each as soon as it is known.
-
-    The model sees at most the last ``n_positions`` tokens: once the context is full, the oldest
-    token drops out for every one that is added.
-
-    Raises:
-        ValueError: as :func:`check_settings` says.
-    """
-    rng = rng or np.random.default_rng()
-    # As often as asked: the next token of what the model can see, yield it, append it. (5 lines)
-    for _ in range(max_new_tokens):
-        visible = input_ids[:, -n_positions:]
-        next_ids = generate_next_token(model, visible, temperature, do_sample, top_k=top_k, rng=rng)
-        yield next_ids
-        input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)
+    sampling, rng = Sampling(temperature if do_sample else 0.0, top_k), rng or np.random.default_rng()
+    stream = stream_tokens(model, input_ids, sampling, rng, n_positions=input_ids.shape[1])
+    # Return the first tokens of the stream. (1 line)
+    return next(stream)
 
 
 def generate_tokens(
@@ -109,13 +103,9 @@ def generate_tokens(
     rng: np.random.Generator | None = None,
     n_positions: int = 1024,
 ) -> np.ndarray:  # [batch, seq] -> [batch, seq + max_new_tokens]
-    """Return the prompt and what follows it: :func:`stream_tokens`, gathered into one array.
-
-    Raises:
-        ValueError: as :func:`check_settings` says.
-    """
-    check_settings(input_ids, temperature, top_k)
-    settings = (max_new_tokens, temperature, do_sample)
-    # Put the prompt and every streamed token side by side. (2 lines)
-    streamed = stream_tokens(model, input_ids, *settings, top_k=top_k, rng=rng, n_positions=n_positions)
-    return np.concatenate([input_ids, *(next_ids[:, None] for next_ids in streamed)], axis=1)
+    """Return the prompt and ``max_new_tokens`` more, chosen as in :func:`generate_next_token`."""
+    sampling, rng = Sampling(temperature if do_sample else 0.0, top_k), rng or np.random.default_rng()
+    stream = stream_tokens(model, input_ids, sampling, rng, n_positions)
+    # Put the prompt and the first max_new_tokens of the stream side by side. (2 lines)
+    columns = [next_ids[:, None] for next_ids in islice(stream, max_new_tokens)]
+    return np.concatenate([input_ids, *columns], axis=1)

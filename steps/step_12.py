@@ -3,34 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
-Model = Callable[[np.ndarray], np.ndarray]  # token ids [batch, seq] -> logits [batch, seq, vocab]
+Model = Callable[[np.ndarray], np.ndarray]  # ids [batch, seq] -> logits [batch, seq, vocab], or [batch, 1, vocab]
 
 
-def check_settings(input_ids: np.ndarray, temperature: float, top_k: int | None) -> None:  # [batch, seq]
-    """Refuse what generation could only answer with nonsense.
+@dataclass(frozen=True)
+class Sampling:
+    """How a token is chosen: at temperature 0 the most likely one, else one drawn from the ``top_k`` most likely.
 
     Raises:
-        ValueError: the prompt has no token, the temperature is negative, or ``top_k`` is below 1; the
-            message names the prompt, temperature or top_k.
+        ValueError: the temperature is negative, infinite or NaN, or ``top_k`` is below 1; the message names it.
     """
-    # TODO: Three conditions, each with a message of its own that says what to give instead. (6 lines)
-    raise NotImplementedError
+
+    temperature: float = 1.0
+    top_k: int | None = None  # None: all tokens
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.temperature < np.inf:
+            raise ValueError(f"temperature = {self.temperature}; give 0 for the most likely token, or more")
+        if self.top_k is not None and self.top_k < 1:
+            raise ValueError(f"top_k = {self.top_k} leaves no token to choose from; give 1 or more, or None for all")
+
+    def probabilities(self, logits: np.ndarray) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
+        """Return how likely each token is to come next; every row adds up to 1.
+
+        A temperature below 1 favors the likely tokens, one above 1 the others. With ``top_k``, every token
+        below the k-th largest logit gets probability 0; a ``top_k`` above the size of the vocabulary keeps all.
+        """
+        logits = logits.astype(np.float64)
+        # TODO: Subtract each row's maximum, divide by temperature, put -inf below the k-th, take a softmax. (6 lines)
+        raise NotImplementedError
+
+    def choose(self, logits: np.ndarray, rng: np.random.Generator) -> np.ndarray:  # [batch, vocab] -> [batch]
+        """Return a token for every row: each row has a draw of its own, one after the other from ``rng``."""
+        # TODO: At temperature 0 take the largest logit of each row; else draw a token by its probabilities. (3 lines)
+        raise NotImplementedError
 
 
-def next_token_probabilities(
-    logits: np.ndarray, *, temperature: float = 1.0, top_k: int | None = None
-) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
-    """Return how likely each token is to come next; every row adds up to 1.
+def stream_tokens(
+    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: np.random.Generator, n_positions: int = 1024
+) -> Iterator[np.ndarray]:  # [batch, seq] -> [batch], again and again
+    """Yield one new token for every row, without end, each as soon as it is known.
 
-    A temperature below 1 favors the likely tokens, one above 1 the others. With ``top_k``, the
-    tokens below the k-th largest logit are out, and the rest share their probability; a ``top_k``
-    above the size of the vocabulary keeps them all.
+    The model sees at most the last ``n_positions`` tokens: once the context is full, the oldest
+    token drops out for every one that is added.
+
+    Raises:
+        ValueError: the prompt is empty.
     """
-    logits = logits.astype(np.float64)
-    # TODO: Divide by the temperature, put -inf where a logit is below the k-th, and take a softmax. (6 lines)
+    if input_ids.shape[1] == 0:
+        raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
+    # TODO: Forever: choose from the last position of the visible context, yield the tokens, append them. (5 lines)
     raise NotImplementedError
 
 
@@ -43,40 +70,14 @@ def generate_next_token(
     top_k: int | None = None,
     rng: np.random.Generator | None = None,
 ) -> np.ndarray:  # [batch, seq] -> [batch]
-    """Draw the token that comes next in every row, with ``rng``.
-
-    Take the most likely one, without drawing, if ``do_sample`` is false or the temperature is 0.
+    """Return the token that comes next in every row, drawn with ``rng``; ``do_sample=False`` is temperature 0.
 
     Raises:
-        ValueError: as :func:`check_settings` says.
+        ValueError: the prompt is empty, or a setting is impossible.
     """
-    check_settings(input_ids, temperature, top_k)
-    rng = rng or np.random.default_rng()
-    # TODO: Take the logits of the last position; per row, the largest or one drawn by its probability. (5 lines)
-    raise NotImplementedError
-
-
-def stream_tokens(
-    model: Model,
-    input_ids: np.ndarray,
-    max_new_tokens: int = 10,
-    temperature: float = 1.0,
-    do_sample: bool = True,
-    *,
-    top_k: int | None = None,
-    rng: np.random.Generator | None = None,
-    n_positions: int = 1024,
-) -> Iterator[np.ndarray]:  # [batch, seq] -> max_new_tokens times [batch]
-    """Yield one new token for every row, again and again, each as soon as it is known.
-
-    The model sees at most the last ``n_positions`` tokens: once the context is full, the oldest
-    token drops out for every one that is added.
-
-    Raises:
-        ValueError: as :func:`check_settings` says.
-    """
-    rng = rng or np.random.default_rng()
-    # TODO: As often as asked: the next token of what the model can see, yield it, append it. (5 lines)
+    sampling, rng = Sampling(temperature if do_sample else 0.0, top_k), rng or np.random.default_rng()
+    stream = stream_tokens(model, input_ids, sampling, rng, n_positions=input_ids.shape[1])
+    # TODO: Return the first tokens of the stream. (1 line)
     raise NotImplementedError
 
 
@@ -91,12 +92,8 @@ def generate_tokens(
     rng: np.random.Generator | None = None,
     n_positions: int = 1024,
 ) -> np.ndarray:  # [batch, seq] -> [batch, seq + max_new_tokens]
-    """Return the prompt and what follows it: :func:`stream_tokens`, gathered into one array.
-
-    Raises:
-        ValueError: as :func:`check_settings` says.
-    """
-    check_settings(input_ids, temperature, top_k)
-    settings = (max_new_tokens, temperature, do_sample)
-    # TODO: Put the prompt and every streamed token side by side. (2 lines)
+    """Return the prompt and ``max_new_tokens`` more, chosen as in :func:`generate_next_token`."""
+    sampling, rng = Sampling(temperature if do_sample else 0.0, top_k), rng or np.random.default_rng()
+    stream = stream_tokens(model, input_ids, sampling, rng, n_positions)
+    # TODO: Put the prompt and the first max_new_tokens of the stream side by side. (2 lines)
     raise NotImplementedError

@@ -1,204 +1,236 @@
 """Step 12, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-DIVIDE = "    logits = logits / temperature\n"
-TAIL = "return powers / powers.sum(axis=-1, keepdims=True)"
-KTH = "kth_largest = np.sort(logits, axis=-1)[:, -top_k, None]"
-LAST = "logits = model(input_ids)[:, -1]"
-DRAW = "np.array([rng.choice(len(row), p=row) for row in probabilities])"
-SIZE = "if top_k is not None and top_k < logits.shape[-1]:"
-ARGMAX = "if temperature == 0 or not do_sample:"
+SHIFT_DIVIDE = "logits = (logits - logits.max(axis=-1, keepdims=True)) / self.temperature"
 LARGEST = "logits.max(axis=-1, keepdims=True)"
-PROBABLE = "next_token_probabilities(logits, temperature=temperature, top_k=top_k)"
-NEXT = "generate_next_token(model, visible, temperature, do_sample, top_k=top_k, rng=rng)"
-SETTINGS = "settings = (max_new_tokens, temperature, do_sample)"
-STREAM = "stream_tokens(model, input_ids, *settings, top_k=top_k, rng=rng, n_positions=n_positions)"
-VISIBLE = "visible = input_ids[:, -n_positions:]"
+SIZE = "if self.top_k is not None and self.top_k < logits.shape[-1]:"
+KTH = "kth_largest = np.sort(logits, axis=-1)[:, -self.top_k, None]"
+CUT = "logits = np.where(logits < kth_largest, -np.inf, logits)"
+TAIL = "return powers / powers.sum(axis=-1, keepdims=True)"
+ARGMAX = "return logits.argmax(axis=-1)"
+DRAW = "np.array([rng.choice(len(row), p=row) for row in self.probabilities(logits)], dtype=np.int64)"
+LAST = "logits = model(input_ids[:, -n_positions:])[:, -1]"
+CHOOSE = "next_ids = sampling.choose(logits, rng)"
 APPEND = "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)"
-GATHER = "np.concatenate([input_ids, *(next_ids[:, None] for next_ids in streamed)], axis=1)"
+COLUMNS = "columns = [next_ids[:, None] for next_ids in islice(stream, max_new_tokens)]"
+GATHER = "return np.concatenate([input_ids, *columns], axis=1)"
 
 MISTAKES = {
-    "An empty prompt is let through: the model has no last token to continue.": {
-        "if input_ids.shape[-1] == 0:": "if False:"
+    "The temperature is not used: divide the logits by it.": {
+        SHIFT_DIVIDE: SHIFT_DIVIDE.removesuffix(" / self.temperature")
     },
-    "A negative temperature is let through: it would make the least likely token the likeliest.": {
-        "if temperature < 0:": "if False:"
-    },
-    "top_k = 0 is let through: it leaves no token to choose from.": {
-        "if top_k is not None and top_k < 1:": "if False:"
-    },
-    "Temperature 0 is refused; it means the most likely token.": {"if temperature < 0:": "if temperature <= 0:"},
-    "The temperature is not used: divide the logits by it.": {DIVIDE: ""},
-    "The logits are multiplied by the temperature; divide them.": {DIVIDE: "    logits = logits * temperature\n"},
+    "The logits are multiplied by the temperature; divide them.": {SHIFT_DIVIDE: SHIFT_DIVIDE.replace(" / ", " * ")},
     "The temperature is applied after the softmax; divide the logits by it, before.": {
-        DIVIDE: "",
-        TAIL: "return powers / powers.sum(axis=-1, keepdims=True) / temperature",
+        SHIFT_DIVIDE: SHIFT_DIVIDE.removesuffix(" / self.temperature"),
+        TAIL: f"{TAIL} / self.temperature",
     },
-    "The softmax overflows: subtract the largest logit before taking the exponential.": {
-        "np.exp(logits - logits.max(axis=-1, keepdims=True))": "np.exp(np.minimum(logits, 700)) "
+    "The softmax overflows: subtract each row's largest logit before taking the exponential.": {
+        SHIFT_DIVIDE: "logits = logits / self.temperature"
+    },
+    "The softmax divides 0 by 0 where all logits lie far below 0: subtract each row's largest logit, not 0 at least.": {
+        LARGEST: "np.maximum(logits.max(axis=-1, keepdims=True), 0)"
     },
     "The largest logit of the whole batch is subtracted; take that of every row, or exp makes zeros of the others.": {
         LARGEST: "logits.max()"
     },
+    "The largest logit and the sum of each row must stay a column, [batch, 1], beside [batch, vocab]: keepdims=True.": {
+        LARGEST: "logits.max(axis=-1)"
+    },
+    "The k-th largest logits must be a column, [batch, 1], beside [batch, vocab]: [:, -top_k, None].": {
+        KTH: KTH.replace(", None]", "]")
+    },
     "The softmax runs over the rows; it runs over the tokens, the last axis.": {
-        "powers.sum(axis=-1, keepdims=True)": "powers.sum(axis=0, keepdims=True)"
+        TAIL: "return powers / powers.sum(axis=0, keepdims=True)"
     },
     "The softmax shares one probability among the whole batch; every row adds up to 1 by itself.": {
-        "powers.sum(axis=-1, keepdims=True)": "powers.sum()"
+        TAIL: "return powers / powers.sum()"
     },
     "The powers are not divided by their sum: the rows do not add up to 1.": {TAIL: "return powers"},
-    "top_k is not used.": {"logits = np.where(logits < kth_largest, -np.inf, logits)": "pass"},
-    "top_k keeps one token too many.": {"-top_k, None]": "-top_k - 1, None]"},
+    "top_k is not used.": {CUT: "pass"},
+    "top_k keeps one token too many.": {"-self.top_k, None]": "-self.top_k - 1, None]"},
     "top_k keeps one token too few: the k-th largest itself stays, so out is what is below it, < and not <=.": {
         "logits < kth_largest": "logits <= kth_largest"
     },
     "top_k keeps one token too few, even when k is the whole vocabulary: drop what is below the k-th largest, < and "
     "not <=.": {
-        SIZE: "if top_k is not None:",
-        KTH: KTH.replace("-top_k", "-min(top_k, logits.shape[-1])"),
+        SIZE: "if self.top_k is not None:",
+        KTH: KTH.replace("-self.top_k", "-min(self.top_k, logits.shape[-1])"),
         "logits < kth_largest": "logits <= kth_largest",
     },
-    "A top_k above the size of the vocabulary is an IndexError; it keeps every token.": {SIZE: "if top_k is not None:"},
+    "top_k keeps only the most likely token, whatever k is: the k largest are sorted upward, so the k-th largest is "
+    "the first of them.": {KTH: "kth_largest = np.sort(logits, axis=-1)[:, -self.top_k :][:, -1:]"},
+    "np.sort is ascending: the k-th largest is at -top_k, counted from the end.": {
+        KTH: KTH.replace("-self.top_k", "self.top_k")
+    },
+    "A top_k above the size of the vocabulary is an IndexError; it keeps every token.": {
+        SIZE: "if self.top_k is not None:"
+    },
     "top_k compares with places instead of logits: argsort says where the logits are, sort what they are.": {
         KTH: KTH.replace("np.sort", "np.argsort")
     },
     "top_k takes the k-th largest logit of the whole batch; it is another one in each row.": {
-        KTH: "kth_largest = np.sort(logits, axis=None)[-top_k]"
+        KTH: "kth_largest = np.sort(logits, axis=None)[-self.top_k]"
     },
     "top_k keeps the least likely tokens; it keeps the most likely.": {
-        "logits < kth_largest": "logits > np.sort(logits, axis=-1)[:, top_k - 1, None]"
+        "logits < kth_largest": "logits > np.sort(logits, axis=-1)[:, self.top_k - 1, None]"
     },
     "The tokens outside top_k get the logit 0, which is no small one; they get minus infinity.": {
         "-np.inf, logits": "0.0, logits"
     },
+    "The tokens outside top_k get the logit -100, which is no small one: GPT-2's own are often below it. Give them "
+    "minus infinity.": {
+        SHIFT_DIVIDE: "logits = logits / self.temperature",
+        "-np.inf, logits": "-100.0, logits",
+        "np.exp(logits)": f"np.exp(logits - {LARGEST})",
+    },
+    "The tokens outside top_k get a logit only 100 below the largest, so they are still drawn now and then; give them "
+    "minus infinity.": {"-np.inf, logits": "-100.0, logits"},
     "The probabilities left by top_k are not shared out: they must add up to 1 again.": {
-        TAIL: "return powers / np.exp(whole - whole.max(axis=-1, keepdims=True)).sum(axis=-1, keepdims=True)",
-        DIVIDE: DIVIDE + "    whole = logits\n",
+        CUT: f"whole = logits\n            {CUT}",
+        TAIL: "return powers / np.exp(whole if self.top_k and self.top_k < logits.shape[-1] else logits)"
+        ".sum(axis=-1, keepdims=True)",
     },
     "The tokens are a column, [batch, 1]; one token for every row is [batch].": {
-        "logits.argmax(axis=-1)": "logits.argmax(axis=-1, keepdims=True)",
+        ARGMAX: "return logits.argmax(axis=-1, keepdims=True)",
         DRAW: f"{DRAW}[:, None]",
     },
-    "The token after the first one is predicted; take the logits of the last place.": {
-        LAST: "logits = model(input_ids)[:, 0]"
-    },
-    "The last but one place is taken; the last is -1.": {LAST: "logits = model(input_ids)[:, -2]"},
-    "Greedy takes the least likely token.": {"logits.argmax(axis=-1)": "logits.argmin(axis=-1)"},
-    "Every row gets the first row's token.": {
-        "return logits.argmax(axis=-1)": "return np.repeat(logits[:1].argmax(axis=-1), len(logits))",
-    },
-    "do_sample=False still samples.": {ARGMAX: "if temperature == 0:"},
-    "Temperature 0 still samples, and divides by zero.": {ARGMAX: "if not do_sample:"},
-    "Greedy needs both temperature 0 and do_sample=False; each alone is enough: or, not and.": {
-        ARGMAX: "if temperature == 0 and not do_sample:"
-    },
-    "Sampling always takes the most likely token.": {DRAW: "probabilities.argmax(axis=-1)"},
+    "Temperature 0 takes the least likely token.": {ARGMAX: "return logits.argmin(axis=-1)"},
+    "Every row gets the first row's token.": {ARGMAX: "return np.repeat(logits[:1].argmax(axis=-1), len(logits))"},
+    "Temperature 0 still samples, and divides by zero.": {"if self.temperature == 0:": "if False:"},
+    "Sampling always takes the most likely token.": {DRAW: "self.probabilities(logits).argmax(axis=-1)"},
     "Tokens are drawn evenly, whatever their probabilities.": {"rng.choice(len(row), p=row)": "rng.choice(len(row))"},
-    "One draw is used for every row; each row is drawn for itself.": {
-        DRAW: "np.array([rng.choice(len(probabilities[0]), p=probabilities[0])] * len(probabilities))"
+    "Tokens are drawn by the softmax of the logits as they are; draw by self.probabilities, which has temperature and "
+    "top_k.": {"self.probabilities(logits)]": "Sampling().probabilities(logits)]"},
+    "One draw is used for every row; each row has a draw of its own.": {
+        DRAW: "np.array([rng.choice(logits.shape[-1], p=self.probabilities(logits)[0])] * len(logits))"
+    },
+    "rng.choice draws from one row of probabilities; call it for each row.": {
+        DRAW: "rng.choice(logits.shape[-1], size=len(logits), p=self.probabilities(logits))"
     },
     "rng is not used, so that the same seed gives different text.": {"rng.choice(": "np.random.default_rng().choice("},
     "The drawn tokens are a list; make an array of them: np.array(...).": {
-        DRAW: DRAW.removeprefix("np.array(").removesuffix(")")
+        DRAW: "[rng.choice(len(row), p=row) for row in self.probabilities(logits)]"
     },
-    "stream_tokens does not pass rng on, so that the same seed gives different text.": {
-        NEXT: NEXT.replace(", rng=rng", "")
+    "The token after the first one is predicted; take the logits of the last position.": {
+        LAST: LAST.replace("[:, -1]", "[:, 0]")
     },
-    "stream_tokens does not pass top_k on.": {NEXT: NEXT.replace(", top_k=top_k", "")},
-    "stream_tokens does not pass do_sample on.": {NEXT: NEXT.replace(", do_sample", "")},
-    "stream_tokens does not pass temperature on.": {
-        NEXT: NEXT.replace("temperature, do_sample", "do_sample=do_sample")
+    "The last but one position is taken; the last is -1.": {LAST: LAST.replace("[:, -1]", "[:, -2]")},
+    "[-1] is the last row of the batch; [:, -1] is the last position of every row.": {
+        LAST: LAST.replace("[:, -1]", "[-1]")
     },
-    "stream_tokens gives generate_next_token temperature and do_sample in the wrong order.": {
-        NEXT: NEXT.replace("temperature, do_sample", "do_sample, temperature")
+    "The position is counted from the length of the text, and the model may answer its last position alone: take -1.": {
+        LAST: "visible = input_ids[:, -n_positions:]\n        logits = model(visible)[:, visible.shape[1] - 1]"
     },
-    "generate_tokens does not pass rng on, so that the same seed gives different text.": {
-        STREAM: STREAM.replace(", rng=rng", "")
+    "stream_tokens chooses greedily; sampling.choose says how to choose.": {
+        CHOOSE: "next_ids = logits.argmax(axis=-1)"
     },
-    "top_k is not given to next_token_probabilities.": {PROBABLE: PROBABLE.replace(", top_k=top_k", "")},
-    "temperature is not given to next_token_probabilities.": {
-        PROBABLE: PROBABLE.replace("temperature=temperature, ", "")
+    "stream_tokens draws with a generator of its own, so that the same seed gives different text; draw with rng.": {
+        CHOOSE: "next_ids = sampling.choose(logits, np.random.default_rng())"
     },
-    "generate_tokens passes neither temperature nor do_sample on: *settings has both.": {
-        STREAM: STREAM.replace("*settings", "max_new_tokens")
-    },
-    "generate_tokens does not pass temperature on.": {
-        STREAM: STREAM.replace("*settings", "max_new_tokens, do_sample=do_sample")
-    },
-    "generate_tokens does not pass top_k on.": {STREAM: STREAM.replace(", top_k=top_k", "")},
-    "generate_tokens does not pass n_positions on.": {STREAM: STREAM.replace(", n_positions=n_positions", "")},
-    "generate_tokens does not pass do_sample on.": {SETTINGS: SETTINGS.replace(", do_sample", "")},
-    "The settings are swapped: they are max_new_tokens, temperature, do_sample.": {
-        SETTINGS: "settings = (max_new_tokens, do_sample, temperature)"
+    "The generator is made anew for every token, so that each gets the same random number; draw with rng.": {
+        CHOOSE: "next_ids = sampling.choose(logits, np.random.default_rng(0))"
     },
     "The new token is not appended, so that the model never sees it.": {APPEND: "pass"},
     "The new token is put in front; it goes to the end.": {
         APPEND: "input_ids = np.concatenate([next_ids[:, None], input_ids], axis=1)"
     },
-    "The context does not slide: the model sees at most the last n_positions tokens.": {VISIBLE: "visible = input_ids"},
-    "A full context keeps its first tokens; it keeps the last.": {VISIBLE: "visible = input_ids[:, :n_positions]"},
+    "The context does not slide: the model sees at most the last n_positions tokens.": {
+        LAST: LAST.replace("[:, -n_positions:]", "")
+    },
+    "A full context keeps its first tokens; it keeps the last.": {LAST: LAST.replace("-n_positions:", ":n_positions")},
     "A prompt that is longer than n_positions is shown whole; the model sees at most the last n_positions tokens.": {
-        VISIBLE: "visible = input_ids",
+        LAST: LAST.replace("[:, -n_positions:]", ""),
         APPEND: f"{APPEND}[:, -n_positions:]",
     },
-    "The model sees the last token alone, and forgets what came before.": {VISIBLE: "visible = input_ids[:, -1:]"},
-    "The prompt is missing from what comes back.": {
-        GATHER: "np.concatenate([input_ids[:, :0], *(next_ids[:, None] for next_ids in streamed)], axis=1)"
-    },
+    "The model sees the last token alone, and forgets what came before.": {LAST: LAST.replace("-n_positions:", "-1:")},
     "The whole text is yielded every time; yield the new token of every row.": {
         "        yield next_ids\n": "",
         APPEND: f"{APPEND}\n        yield input_ids",
     },
-    "One token too many is generated.": {"for _ in range(max_new_tokens):": "for _ in range(max_new_tokens + 1):"},
-    "The tokens are gathered before they are yielded; yield each as soon as it is known.": {
-        "        yield next_ids\n": "        tokens.append(next_ids)\n",
-        "    for _ in range(max_new_tokens):": "    tokens = []\n    for _ in range(max_new_tokens):",
-        f"        {APPEND}\n": f"        {APPEND}\n    yield from tokens\n",
+    "The stream ends; it goes on without end, and the caller stops it.": {
+        "while True:": "for _ in range(10):",
+    },
+    "The stream ends where the context is full; the oldest token drops out, and it goes on.": {
+        "while True:": "while input_ids.shape[1] <= n_positions:",
+    },
+    "The stream itself comes back; next(stream) are its first tokens.": {"return next(stream)": "return stream"},
+    "The token is a column, [batch, 1]; one token for every row is [batch].": {
+        "return next(stream)": "return next(stream)[:, None]"
+    },
+    "The prompt is missing from the text.": {GATHER: "return np.concatenate([input_ids[:, :0], *columns], axis=1)"},
+    "One token too many is generated.": {COLUMNS: COLUMNS.replace("max_new_tokens)", "max_new_tokens + 1)")},
+    "max_new_tokens is not used: islice(stream, max_new_tokens) ends the stream.": {
+        COLUMNS: COLUMNS.replace("max_new_tokens)", "10)")
+    },
+    "The tokens are stacked before they meet the prompt, so there is nothing to stack if max_new_tokens is 0.": {
+        COLUMNS: "columns = [np.stack(list(islice(stream, max_new_tokens)), axis=1)]"
+    },
+    "The text is one row after the other in one axis; the columns stand side by side, axis=1.": {
+        GATHER: "return np.concatenate([input_ids, *columns], axis=None)"
     },
 }
 
 ALTERNATIVES = {
     "inverse of the cumulative sum": {
-        DRAW: "(rng.random((len(probabilities), 1)) > probabilities.cumsum(axis=-1)).sum(axis=-1)"
+        DRAW: "(rng.random((len(logits), 1)) > self.probabilities(logits).cumsum(axis=-1)).sum(axis=-1)"
     },
     "the Gumbel trick": {
-        DRAW: "(np.log(np.maximum(probabilities, 1e-300)) + rng.gumbel(size=probabilities.shape)).argmax(axis=-1)"
+        DRAW: "(np.log(np.maximum(self.probabilities(logits), 1e-300)) + rng.gumbel(size=logits.shape)).argmax(axis=-1)"
     },
-    "np.partition": {KTH: "kth_largest = np.partition(logits, -top_k, axis=-1)[:, -top_k, None]"},
-    "the largest subtracted first": {
-        DIVIDE: "    logits = (logits - logits.max(axis=-1, keepdims=True)) / temperature\n"
+    "np.partition": {KTH: "kth_largest = np.partition(logits, -self.top_k, axis=-1)[:, -self.top_k, None]"},
+    "the largest subtracted in the exponential": {
+        SHIFT_DIVIDE: "logits = logits / self.temperature",
+        "np.exp(logits)": f"np.exp(logits - {LARGEST})",
     },
-    "the visible tokens kept, and no more": {APPEND: APPEND.replace("[input_ids,", "[visible,")},
+    "float32 probabilities": {TAIL: "return (powers / powers.sum(axis=-1, keepdims=True)).astype(np.float32)"},
+    "float32 throughout": {"logits = logits.astype(np.float64)": "pass"},
+    "a finite mask": {"-np.inf, logits": "-1e9, logits"},
+    "the top_k by argsort": {
+        f"{KTH}  # [batch, 1]\n            {CUT}": "order = logits.argsort(axis=-1)\n"
+        "            np.put_along_axis(logits, order[:, : -self.top_k], -np.inf, axis=-1)"
+    },
+    "a log-softmax": {
+        f"powers = np.exp(logits)\n        {TAIL}": "log_sum = np.log(np.exp(logits).sum(axis=-1, keepdims=True))\n"
+        "        return np.exp(logits - log_sum)"
+    },
+    "the visible tokens kept, and no more": {APPEND: f"{APPEND}[:, -n_positions:]"},
     "the k-th largest as a column by [:, -top_k][:, None]": {
-        KTH: KTH.replace("[:, -top_k, None]", "[:, -top_k][:, None]")
+        KTH: KTH.replace("[:, -self.top_k, None]", "[:, -self.top_k][:, None]")
     },
     "no more of the vocabulary than there is": {
-        f"    {SIZE}\n": "    if top_k is not None:\n        top_k = min(top_k, logits.shape[-1])\n"
+        SIZE: "if self.top_k is not None:",
+        KTH: KTH.replace("-self.top_k", "-min(self.top_k, logits.shape[-1])"),
     },
-    "multinomial": {DRAW: "rng.multinomial(1, probabilities).argmax(axis=-1)"},
+    "multinomial": {DRAW: "rng.multinomial(1, self.probabilities(logits)).argmax(axis=-1)"},
+    "the type of ids left to NumPy": {", dtype=np.int64)": ")"},
     "a loop that appends": {
-        GATHER: "np.concatenate([input_ids, np.stack(list(streamed), axis=1).reshape(len(input_ids), -1)], axis=1) if "
-        "max_new_tokens else input_ids"
+        f"{COLUMNS}\n    {GATHER}": "for next_ids in islice(stream, max_new_tokens):\n"
+        "        input_ids = np.append(input_ids, next_ids[:, None], axis=1)\n    return input_ids"
+    },
+    "next, as often as asked": {COLUMNS: "columns = [next(stream)[:, None] for _ in range(max_new_tokens)]"},
+    "the source tutorial's loop": {
+        COLUMNS: "for _ in range(max_new_tokens):\n"
+        "        next_ids = generate_next_token(\n"
+        "            model, input_ids[:, -n_positions:], temperature, do_sample, top_k=top_k, rng=rng\n        )\n"
+        "        input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=-1)",
+        GATHER: "return input_ids",
+        "    return next(stream)": "    logits = model(input_ids)[:, -1, :]\n"
+        "    if not do_sample or temperature <= 0:\n        return logits.argmax(axis=-1)\n"
+        "    logits = logits.astype(np.float64) / temperature\n"
+        "    if top_k is not None:\n"
+        "        values = np.sort(logits, axis=-1)[:, -min(top_k, logits.shape[-1]) :]\n"
+        "        logits = np.where(logits < values[:, :1], -np.inf, logits)\n"
+        "    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))\n"
+        "    rows = powers / powers.sum(axis=-1, keepdims=True)\n"
+        "    rng = rng or np.random.default_rng()\n"
+        "    return np.array([rng.choice(len(row), p=row) for row in rows])",
     },
 }
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
-    "size as a method": {"if input_ids.shape[-1] == 0:": "if input_ids.size(-1) == 0:"},
-    "an assertion": {
-        """    if temperature < 0:
-        raise ValueError(f"temperature = {temperature} is negative; give 0 for the most likely token, or more")
-""": """    assert temperature >= 0, f"temperature = {temperature} is negative"
-"""
-    },
-    "max with a dim": {
-        "logits.max(axis=-1, keepdims=True)": "logits.max(dim=-1, keepdim=True)",
-    },
-    "sum with a dim": {
-        "powers.sum(axis=-1, keepdims=True)": "powers.sum(dim=-1, keepdim=True)",
-    },
-    "exp as a method": {
-        "np.exp(logits - logits.max(axis=-1, keepdims=True))": "(logits - logits.max(axis=-1, keepdims=True)).exp()",
-    },
+    "max with a dim": {LARGEST: "logits.max(dim=-1, keepdim=True)"},
+    "sum with a dim": {"powers.sum(axis=-1, keepdims=True)": "powers.sum(dim=-1, keepdim=True)"},
+    "exp as a method": {"powers = np.exp(logits)": "powers = logits.exp()"},
     "torch.exp": {"powers = np.exp(": "powers = torch.exp("},
     "masked_fill": {
         "np.where(logits < kth_largest, -np.inf, logits)": "logits.masked_fill(logits < kth_largest, -np.inf)",
@@ -206,20 +238,8 @@ HABITS = {
     "sort with a dim": {"np.sort(logits, axis=-1)": "np.sort(logits, dim=-1)"},
     "argmax with a dim": {"logits.argmax(axis=-1)": "logits.argmax(dim=-1)"},
     "torch.argmax": {"logits.argmax(axis=-1)": "torch.argmax(logits, dim=-1)"},
-    "torch.cat": {
-        "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)": (
-            "input_ids = torch.cat([input_ids, next_ids[:, None]], dim=1)"
-        )
-    },
-    "np.cat": {
-        "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)": (
-            "input_ids = np.cat([input_ids, next_ids[:, None]], dim=1)"
-        )
-    },
-    "unsqueeze": {
-        "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)": (
-            "input_ids = np.concatenate([input_ids, next_ids.unsqueeze(1)], axis=1)"
-        )
-    },
-    "dividing in place": {"logits = logits / temperature": "logits.div_(temperature)"},
+    "torch.cat": {APPEND: "input_ids = torch.cat([input_ids, next_ids[:, None]], dim=1)"},
+    "np.cat": {APPEND: "input_ids = np.cat([input_ids, next_ids[:, None]], dim=1)"},
+    "unsqueeze": {APPEND: "input_ids = np.concatenate([input_ids, next_ids.unsqueeze(1)], axis=1)"},
+    "dividing in place": {SHIFT_DIVIDE: "logits.sub_(logits.max(axis=-1, keepdims=True)).div_(self.temperature)"},
 }

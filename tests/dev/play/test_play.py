@@ -19,7 +19,7 @@ from cli.warm import KERNELS, WRITING
 pytestmark = pytest.mark.slow
 
 #: Of s12: the model's graph stays as it is.
-WRONG = {"logits = model(input_ids)[:, -1]": "logits = -model(input_ids)[:, -1]"}
+WRONG = {"next_ids = sampling.choose(logits, rng)": "next_ids = sampling.choose(-logits, rng)"}
 
 
 def run(*arguments, status=0, root=ROOT, stdin=None):

@@ -43,13 +43,13 @@ MESSAGES = {
     ),
     "a blank that others fail in": (
         "s12",
-        {"if temperature < 0:": "if temprature < 0:"},
-        ["check_settings: NameError: name 'temprature' is not defined", "generate_tokens waits until check_settings"],
+        {"powers = np.exp(logits)": "powers = np.exp(logit)"},
+        ["probabilities: NameError: name 'logit' is not defined", "generate_tokens waits until probabilities"],
     ),
     "the calls that led to an error": (
         "s12",
-        {"if temperature < 0:": "if temperature.real() < 0:"},
-        ["TypeError: 'int' object is not callable", "line {line}: if temperature.real() < 0: called with temperature="],
+        {"while True:": "while n_positions.real():"},
+        ["TypeError: 'int' object is not callable", "line {line}: while n_positions.real(): called with n_positions="],
     ),
     "two mistakes": (
         "s07",

@@ -12,7 +12,7 @@ from checker.max_adapter.runtime import listeners, prepare, tensor
 from checker.session.printer import telling_of_compiling
 from play.tokens import load_tokenizer
 from solutions.solution_01 import GPT2Config
-from solutions.solution_12 import next_token_probabilities
+from solutions.solution_12 import Sampling
 from solutions.solution_13 import load_pretrained
 from tools.book_maker.drawing.svg import Box, Drawing
 
@@ -50,7 +50,7 @@ def _likeliest(count: int) -> list[tuple[str, float]]:
         output = load_pretrained(SMALL_MODEL)(tensor(np.array([tokenizer.encode(PROMPT).ids])))
     with telling_of_compiling(listeners):
         logits = np.from_dlpack(output)[0, -1]
-    probabilities = next_token_probabilities(logits[None])[0]
+    probabilities = Sampling().probabilities(logits[None])[0]
     return [(tokenizer.decode([int(token)]), float(probabilities[token])) for token in logits.argsort()[::-1][:count]]
 
 

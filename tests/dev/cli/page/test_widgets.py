@@ -12,7 +12,7 @@ pytest.importorskip("playwright")
 from checker.course.progress import digest_of_check, digest_of_code
 from checker.course.steps import find_step
 from play.widgets.timing import BATCHES, NEW_TOKENS, PROMPTS
-from solutions.solution_12 import next_token_probabilities
+from solutions.solution_12 import Sampling
 from tests.dev.axe import complaints
 from tools.book_maker.browser import WIDTHS, open_page
 from tools.book_maker.values import head_measurements, training
@@ -118,7 +118,7 @@ def rows(widget, at=0):
 
 def expected_sampling(logits, temperature, top_k, top_p):
     """The probabilities after temperature, top-k and top-p, by step 12 and by the definition of top-p."""
-    probabilities = next_token_probabilities(logits[None], temperature=temperature, top_k=top_k)[0]
+    probabilities = Sampling(temperature, top_k).probabilities(logits[None])[0]
     order = probabilities.argsort()[::-1]
     before = probabilities[order].cumsum() - probabilities[order]
     kept = np.isin(np.arange(len(order)), order[before < top_p]) if top_p < 1 else probabilities > 0
