@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
+from numpy.random import Generator, default_rng
 
 Model = Callable[[np.ndarray], np.ndarray]  # ids [batch, seq] -> logits [batch, seq, vocab], or [batch, 1, vocab]
 
@@ -43,7 +44,7 @@ class Sampling:
         powers = np.exp(logits)
         return powers / powers.sum(axis=-1, keepdims=True)
 
-    def choose(self, logits: np.ndarray, rng: np.random.Generator) -> np.ndarray:  # [batch, vocab] -> [batch]
+    def choose(self, logits: np.ndarray, rng: Generator) -> np.ndarray:  # [batch, vocab] -> [batch]
         """Return a token for every row: each row has a draw of its own, one after the other from ``rng``."""
         # At temperature 0 take the largest logit of each row; else draw a token by its probabilities. (3 lines)
         if self.temperature == 0:
@@ -52,7 +53,7 @@ class Sampling:
 
 
 def stream_tokens(
-    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: np.random.Generator, n_positions: int = 1024
+    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None, n_positions: int = 1024
 ) -> Iterator[np.ndarray]:  # [batch, seq] -> [batch], again and again
     """Yield one new token for every row, without end, each as soon as it is known.
 
@@ -64,6 +65,7 @@ def stream_tokens(
     """
     if input_ids.shape[1] == 0:
         raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
+    rng = rng or default_rng()
     # Forever: choose from the last position of the visible context, yield the tokens, append them. (5 lines)
     while True:
         logits = model(input_ids[:, -n_positions:])[:, -1]  # [batch, vocab]
@@ -79,14 +81,14 @@ def generate_next_token(
     do_sample: bool = True,
     *,
     top_k: int | None = None,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
 ) -> np.ndarray:  # [batch, seq] -> [batch]
     """Return the token that comes next in every row, drawn with ``rng``; ``do_sample=False`` is temperature 0.
 
     Raises:
         ValueError: the prompt is empty, or a setting is impossible.
     """
-    sampling, rng = Sampling(temperature if do_sample else 0.0, top_k), rng or np.random.default_rng()
+    sampling = Sampling(temperature if do_sample else 0.0, top_k)
     stream = stream_tokens(model, input_ids, sampling, rng, n_positions=input_ids.shape[1])
     # Return the first tokens of the stream. (1 line)
     return next(stream)
@@ -100,11 +102,11 @@ def generate_tokens(
     do_sample: bool = True,
     *,
     top_k: int | None = None,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     n_positions: int = 1024,
 ) -> np.ndarray:  # [batch, seq] -> [batch, seq + max_new_tokens]
     """Return the prompt and ``max_new_tokens`` more, chosen as in :func:`generate_next_token`."""
-    sampling, rng = Sampling(temperature if do_sample else 0.0, top_k), rng or np.random.default_rng()
+    sampling = Sampling(temperature if do_sample else 0.0, top_k)
     stream = stream_tokens(model, input_ids, sampling, rng, n_positions)
     # Put the prompt and the first max_new_tokens of the stream side by side. (2 lines)
     columns = [next_ids[:, None] for next_ids in islice(stream, max_new_tokens)]

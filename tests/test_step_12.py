@@ -195,7 +195,7 @@ def settings_hold(text_of, length=4):
 
 def stream_of(step, model, temperature=0.0, **options):
     """A stream of tokens that follow PROMPT, the likeliest ones."""
-    return step.stream_tokens(model, PROMPT, step.Sampling(temperature), np.random.default_rng(6), **options)
+    return step.stream_tokens(model, PROMPT, step.Sampling(temperature), **options)
 
 
 @about("stream_tokens")
@@ -234,7 +234,7 @@ def test_a_stream_obeys_the_settings(step):
 
     def text_of(rows, temperature=1.0, do_sample=True, top_k=None, rng=None):
         sampling = step.Sampling(temperature if do_sample else 0.0, top_k)
-        stream = step.stream_tokens(Stub(), rows, sampling, rng or np.random.default_rng())
+        stream = step.stream_tokens(Stub(), rows, sampling, rng)
         return np.stack([next(stream) for _ in range(4)], axis=1)
 
     settings_hold(text_of)
