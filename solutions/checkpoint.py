@@ -89,7 +89,8 @@ def read_checkpoint(folder: Path) -> Weights:
     tensors: Weights = {}
     for file in checkpoint_files(folder):
         try:
-            tensors |= {name: _as_float32(entry) for name, entry in deserialize(file.read_bytes())}
+            entries = dict(deserialize(file.read_bytes()))
+            tensors |= {name: _as_float32(entries[name]) for name in sorted(entries)}  # they come in any order
         except (OSError, SafetensorError) as error:
             raise ValueError(f"{file} is missing, cut short or damaged: {error}") from error
         except KeyError as error:
