@@ -241,5 +241,7 @@ HABITS = {
     "torch.cat": {APPEND: "input_ids = torch.cat([input_ids, next_ids[:, None]], dim=1)"},
     "np.cat": {APPEND: "input_ids = np.cat([input_ids, next_ids[:, None]], dim=1)"},
     "unsqueeze": {APPEND: "input_ids = np.concatenate([input_ids, next_ids.unsqueeze(1)], axis=1)"},
-    "dividing in place": {SHIFT_DIVIDE: "logits.sub_(logits.max(axis=-1, keepdims=True)).div_(self.temperature)"},
+    "dividing in place": {
+        SHIFT_DIVIDE: f"logits = logits - {LARGEST}\n        logits.div_(self.temperature)",
+    },
 }
