@@ -42,7 +42,7 @@ def softmax(logits):
 
 
 def are_probabilities(actual, wanted, what):
-    """Refuse unless these are the probabilities ``wanted``, in float32 or in float64."""
+    """Refuse unless these are the probabilities ``wanted``, in float32, which is off by 3e-8, or in float64."""
     if isinstance(actual, np.ndarray) and actual.dtype == np.float32:
         wanted = wanted.astype(np.float32)
     equal(actual, wanted, ("row", "token"), what=what)

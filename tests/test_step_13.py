@@ -182,7 +182,8 @@ def test_several_files(step, folder, published, reference):
         index |= dict.fromkeys(arrays, f"{dtype}.safetensors")
     (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": index}))
     for name, weight in step.load_pretrained(folder).parameters:
-        equal(weight, reference.weights[name], what=name, tolerance=2**-8)  # half of a bfloat16's last bit
+        # Rounding to bfloat16 takes 0.0031 at most; a float16 read as a bfloat16 is off by 0.98.
+        equal(weight, reference.weights[name], what=name, tolerance=0.01)
 
 
 @pytest.mark.drawn

@@ -164,6 +164,9 @@ MISTAKES = {
     "The tokens are stacked before they meet the prompt, so there is nothing to stack if max_new_tokens is 0.": {
         COLUMNS: "columns = [np.stack(list(islice(stream, max_new_tokens)), axis=1)]"
     },
+    "There is no column to concatenate if max_new_tokens is 0; put the prompt into the same list.": {
+        GATHER: "return np.concatenate([input_ids, np.concatenate(columns, axis=1)], axis=1)"
+    },
     "The text is one row after the other in one axis; the columns stand side by side, axis=1.": {
         GATHER: "return np.concatenate([input_ids, *columns], axis=None)"
     },
