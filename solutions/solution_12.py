@@ -25,7 +25,7 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature < np.inf:
-            raise ValueError(f"temperature = {self.temperature}; give 0 for the most likely token, or more")
+            raise ValueError(f"temperature = {self.temperature} is impossible; give 0 for the likeliest token, or more")
         if self.top_k is not None and self.top_k < 1:
             raise ValueError(f"top_k = {self.top_k} leaves no token to choose from; give 1 or more, or None for all")
 
