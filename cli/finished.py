@@ -134,6 +134,7 @@ def serve(**options: Any) -> int:
 @click.option("--layer", type=int, default=0, help="The layer that is shown large, from 0.")
 @click.option("--head", type=int, default=0, help="The head that is shown large, from 0.")
 @model_options
+@device_option
 def attention(**options: Any) -> None:
     """See what every head looks at: ./run attention "The cat sat on the mat"."""
     from play.attention import show_attention

@@ -18,14 +18,15 @@ def show_attention(
     layer: int,
     head: int,
     model: str | Path,
+    device: str,
     **own_steps: bool,
 ) -> None:
     """Draw the heads on a text, on standard output or in files; ``tell`` which file.
 
     Raises:
         OSError: a file cannot be written.
-        ValueError: the checkpoint cannot be read, the text is too long, or there is no such head; or the learner's
-            steps cannot run: see :func:`play.preparing.prepared`, which ``own_steps`` are for.
+        ValueError: the checkpoint cannot be read, the text is too long, or there is no such head or device; or the
+            learner's steps cannot run: see :func:`play.preparing.prepared`, which ``own_steps`` are for.
     """
     with prepared(tell, **own_steps):
         from play import pictures
@@ -33,7 +34,7 @@ def show_attention(
         from play.widgets.packing import attention_on
         from play.widgets.page import as_html
 
-        attention = read_attention(text_to_read, model)
+        attention = read_attention(text_to_read, model, device)
     layers, heads = attention.weights.shape[:2]
     if not (0 <= layer < layers and 0 <= head < heads):
         there = f"layers 0 to {layers - 1}, with heads 0 to {heads - 1}"

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from max.driver import CPU
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
 from checker.course.paths import SMALL_MODEL
-from checker.max_adapter.runtime import tensor
+from checker.max_adapter.runtime import open_device, tensor
 from play.tokens import encode, load_tokenizer, token_texts
 from solutions.checkpoint import checkpoint_folder
 from solutions.solution_07 import GPT2MultiHeadAttention
@@ -49,7 +50,8 @@ def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor) -> lis
     pieces = []
     for start in range(0, length, head_dim):
         columns = np.eye(length, head_dim, -start, dtype=np.float32)
-        pieces.append(attend(query, key, tensor(np.broadcast_to(columns, (batch, heads, length, head_dim)))))
+        identity = tensor(np.broadcast_to(columns, (batch, heads, length, head_dim))).to(value.device)
+        pieces.append(attend(query, key, identity))
     return pieces
 
 
@@ -75,28 +77,35 @@ def watched(modules: list[GPT2MultiHeadAttention]):
             object.__delattr__(module, "_attn")
 
 
+def array(tensor: Tensor) -> np.ndarray:
+    """Return a tensor's numbers, on whichever device it is."""
+    return np.from_dlpack(tensor.to(CPU()))
+
+
 def attention_of(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return weights and scores of all heads from one forward pass, ``[1, seq] -> [layer, head, seq, seq]``."""
     blocks: Any = model.transformer.h
     with watched([block.attn for block in blocks]) as seen, F.lazy():
-        model(tensor(input_ids))
+        model(tensor(input_ids).to(model.lm_head.weight.device))
     length = input_ids.shape[1]
-    weights = [np.concatenate([np.from_dlpack(piece) for piece in pieces], axis=-1) for pieces, _ in seen]
+    weights = [np.concatenate([array(piece) for piece in pieces], axis=-1) for pieces, _ in seen]
     return (
         np.stack([layer[0, :, :, :length] for layer in weights]),
-        np.stack([np.from_dlpack(scores)[0] for _, scores in seen]),
+        np.stack([array(scores)[0] for _, scores in seen]),
     )
 
 
-def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL) -> Attention:
-    """Return the attention weights of a checkpoint's heads on ``text``.
+def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL, device: str = "cpu") -> Attention:
+    """Return the attention weights of a checkpoint's heads on ``text``, from a model on ``cpu`` or ``gpu``.
 
     Raises:
-        ValueError: the checkpoint cannot be read, or the text has no tokens or too many.
+        ValueError: the checkpoint cannot be read, there is no such device, or the text has no tokens or too many.
     """
     folder = checkpoint_folder(name_or_folder)
     tokenizer = load_tokenizer(folder)
     model = load_pretrained(folder)
+    if device != "cpu":
+        model.to(open_device(device))
     input_ids = encode(tokenizer, text, model.config)
     return Attention(token_texts(tokenizer, input_ids[0]), *attention_of(model, input_ids))
 
