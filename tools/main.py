@@ -27,11 +27,11 @@ def timed(rounds: int) -> Callable[[Command], Command]:
     return lambda command: how_often(out(command))
 
 
-def some_of(option: str, *names: str) -> Callable[[Command], Command]:
-    """Give a benchmark command an option that takes some names, with commas between them; by default it has all."""
-    return click.option(
-        option, type=Several(click.Choice(names)), default=names, metavar="NAME,…", help=f"Some of {', '.join(names)}."
-    )
+def some_of(option: str, *names: str, more: str = "") -> Callable[[Command], Command]:
+    """Give a benchmark command an option that takes some names, with commas between them; by default ``names``."""
+    choices = [*names, more] if more else names
+    about = f"Some of {', '.join(choices)}."
+    return click.option(option, type=Several(click.Choice(choices)), default=names, metavar="NAME,…", help=about)
 
 
 @click.group(cls=Commands)
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 @main.command()
-@some_of("--only", "forward", "generation", "memory")
+@some_of("--only", "forward", "generation", "memory", more="gpu")
 @some_of("--peers", "course", "hugging-face", "ctranslate2", "llama.cpp")
 @click.option("--quick", is_flag=True, help="Run a model of one layer in a few short cases, to see that all works.")
 @timed(rounds=3)
@@ -51,7 +51,7 @@ def bench(only: list[str], peers: list[str], quick: bool, rounds: int, out: Path
     """Time the model beside what a user would pick instead: --only forward, --quick; --help lists the rest
 
     CTranslate2 and llama.cpp get an environment each under .peers/, once: 3 GB with the models. --out adds to a file
-    what was measured on this processor.
+    what was measured on this processor. --only gpu compares with Hugging Face's model on a GPU.
     """
     from tools.benchmarks.bench import run
 

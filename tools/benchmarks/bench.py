@@ -15,15 +15,23 @@ from pathlib import Path
 import numpy as np
 
 from tools.benchmarks import harness
-from tools.benchmarks.comparison import Comparison
+from tools.benchmarks.comparison import Comparison, Way
 from tools.benchmarks.harness import Row, median
 from tools.benchmarks.peers.catalog import REFERENCE, WAYS, Peer
 from tools.benchmarks.peers.tables import as_markdown
-from tools.benchmarks.preparing import checkpoint_of
+from tools.benchmarks.preparing import COURSE, HUGGING_FACE, checkpoint_of
 from tools.benchmarks.workers import FORWARD, SCORES, TEXT, Workload
+from tools.benchmarks.workloads import BFLOAT16, GPU, GPU_AGAIN
 
 MOST_TOKENS = 1024  # of all sequences of a prompt together: their logits fill 206 MB
 MEMORY_TOKENS = 4
+
+GPU_WAYS = (
+    Way("this course, a new cache", COURSE, how=GPU, tolerance=0.02),  # TF32 keeps 3 digits of a factor
+    Way("this course, a used cache", COURSE, how=GPU_AGAIN, tolerance=0.02),
+    Way("Hugging Face, float32", HUGGING_FACE, how=GPU, tolerance=0.02),
+    Way("Hugging Face, bfloat16", HUGGING_FACE, BFLOAT16, GPU, tolerance=0.05),
+)
 
 
 @dataclass(frozen=True)
@@ -116,8 +124,28 @@ def memory(compare: Comparison, ways: Sequence[Peer], plan: Plan) -> Iterator[Ro
     yield {"batch": 1, "length": work.length, "MB": megabytes}
 
 
+def gpu(compare: Comparison, ways: Sequence[Peer], plan: Plan) -> Iterator[Row]:
+    """Time greedy text on a GPU, in ways of its own: the first token and each later one; print every row at once."""
+    compare.output(GPU_WAYS[0], Workload(TEXT, length=1, new_tokens=1))  # which says so if there is no GPU
+    print(f"| milliseconds | {' | '.join(way.title for way in GPU_WAYS)} |\n|---{'|--:' * len(GPU_WAYS)}|", flush=True)
+    for length in plan.prompts:
+        first, text = (Workload(TEXT, length=length, new_tokens=count) for count in (1, plan.new_tokens))
+        expected, _ = compare.output(REFERENCE, replace(text, part=SCORES))
+
+        def later(time: Callable[[Workload], float], first: Workload = first, text: Workload = text) -> float:
+            return (time(text) - time(first)) / (text.new_tokens - 1)
+
+        row: Row = {"batch": 1, "length": length}
+        for what, work, measure in (("first", first, None), ("later", text, later)):
+            times = compare.run(work, GPU_WAYS, measure, expected[:, : work.new_tokens])
+            row[what] = {title: median((1000 * time for time in some), 2) for title, some in times.items()}
+            cells = [format(row[what][way.title], ".2f") if way.title in row[what] else "" for way in GPU_WAYS]
+            print(f"| {what} token after {length} | {' | '.join(cells)} |", flush=True)
+        yield row
+
+
 MEASURED: dict[str, Callable[[Comparison, Sequence[Peer], Plan], Iterator[Row]]] = {
-    part.__name__: part for part in (forward, generation, memory)
+    part.__name__: part for part in (forward, generation, memory, gpu)
 }
 
 # ---------------------------------------------------------------- the whole

@@ -16,6 +16,7 @@ from tools.benchmarks.workers import Workload
 
 CORE, LINEAR, PRODUCT, STEP = "core", "linear", "product", "step"  # parts
 KERNELS, COMPILED, EAGER, BFLOAT16 = "kernels", "torch.compile", "eager", "bfloat16"  # ways to run them
+GPU, GPU_AGAIN = "gpu", "gpu, into the cache of the text before"
 HEADS, DEPTH = 12, 64  # GPT-2 small's
 WIDTH = HEADS * DEPTH
 ROWS = 2048  # and columns of the two matrices whose product shows the machine's peak

@@ -40,10 +40,12 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
     if workload.part == workloads.STEP:
         step = training_step(checkpoint, ids)
         return step, partial(workloads.two_steps, step)
-    model = with_cache(checkpoint, workload.how, workload.dtype)
+    on_gpu, again = workload.how in (workloads.GPU, workloads.GPU_AGAIN), workload.how == workloads.GPU_AGAIN
+    model = with_cache(checkpoint, workloads.GPU if on_gpu else workload.how, workload.dtype)
 
     def write() -> np.ndarray:
-        model.cached_ids = np.zeros((0, 0), np.int64)  # nothing from an earlier run helps this one
+        # Nothing computed by an earlier run helps this one; with as many rows as before, its buffers do.
+        model.cached_ids = np.zeros((workload.batch if again and model.cache else 0, 0), np.int64)
         return generate_tokens(model, ids, workload.new_tokens, temperature=0)[:, workload.length :]
 
     return write, lambda text: text
@@ -52,7 +54,8 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
 @cache
 def with_cache(checkpoint: Path, how: str, dtype: str) -> Any:
     """Return the model with its cache, as ``./run generate`` runs it."""
-    return Writer(checkpoint, kernels=how == workloads.KERNELS, quantize=None if dtype == "float32" else dtype).model
+    device, quantize = "gpu" if how == workloads.GPU else "cpu", None if dtype == "float32" else dtype
+    return Writer(checkpoint, device, kernels=how == workloads.KERNELS, quantize=quantize).model
 
 
 @cache

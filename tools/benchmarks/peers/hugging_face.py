@@ -27,8 +27,8 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
     if workload.part not in (FORWARD, TEXT, SCORES):
         tensors = [torch.from_numpy(array) for array in workloads.inputs(workload)]
         return partial(kernel, workload, *tensors), workloads.in_a_row
-    model = loaded(checkpoint, workload.how)
-    ids = torch.from_numpy(workload.token_ids(model.config.vocab_size))
+    model = loaded(checkpoint, workload.how, workload.dtype)
+    ids = torch.from_numpy(workload.token_ids(model.config.vocab_size)).to(model.device)
     if workload.part == FORWARD:
         run = torch.inference_mode()(lambda: model(ids, use_cache=False).logits)
         return run, lambda logits: logits[:, -1].numpy()
@@ -36,20 +36,20 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
     settings |= {"max_new_tokens": workload.new_tokens, "attention_mask": torch.ones_like(ids)}
     write = partial(model.generate, ids, **settings)
     if workload.part == TEXT:
-        return write, lambda text: text[:, workload.length :].numpy()
+        return lambda: write().cpu(), lambda text: text[:, workload.length :].numpy()  # a GPU works on after generate
     score = partial(write, return_dict_in_generate=True, output_logits=True)
     return score, lambda output: torch.stack(output.logits, dim=1).numpy()
 
 
 @cache
-def loaded(checkpoint: Path, how: str) -> Any:
-    """Return the model as a way runs it, in float32."""
+def loaded(checkpoint: Path, how: str, dtype: str) -> Any:
+    """Return the model as a way runs it."""
     attention = workloads.EAGER if how == workloads.EAGER else "sdpa"
     load = transformers.GPT2LMHeadModel.from_pretrained
-    model = load(checkpoint, attn_implementation=attention, dtype="float32").eval()
+    model = load(checkpoint, attn_implementation=attention, dtype=dtype).eval()
     if how == workloads.COMPILED:
         model.forward = torch.compile(model.forward, dynamic=True)
-    return model
+    return model.to("cuda") if how == workloads.GPU else model
 
 
 @torch.inference_mode()
@@ -93,4 +93,5 @@ def training_step(checkpoint: Path, workload: Workload) -> Call:
 if __name__ == "__main__":
     logging.disable_progress_bar()
     torch.set_num_threads(psutil.cpu_count(logical=False) or 1)
-    be(f"transformers {transformers.__version__}, torch {torch.__version__}", prepare)
+    gpus = [torch.cuda.get_device_name()] if torch.cuda.is_available() else []
+    be(", ".join([f"transformers {transformers.__version__}", f"torch {torch.__version__}", *gpus]), prepare)
