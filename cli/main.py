@@ -201,11 +201,12 @@ def skeletons(only_check: bool) -> int:
 
 @main.command()
 @click.argument("steps", type=StepName(), nargs=-1, help="07, s07 or w01; all when none is named")
-def warm(steps: tuple[Step, ...]) -> int:
+@click.option("--device", type=DEVICE, default="cpu", help="gpu: what checks and generate need on it.")
+def warm(steps: tuple[Step, ...], device: str) -> int:
     """Compile everything that the checks and the finished model need, once, so that nothing waits later."""
     from cli.warm import warm
 
-    return warm(steps)
+    return warm(steps, device)
 
 
 @main.command()

@@ -5,7 +5,7 @@ compiles together: kernels, graphs, the model that writes, and the one that is s
 many at once as there are processors. Last, it runs the check of each solution. Whatever has been compiled is kept, so a
 warm-up that was stopped continues where it was.
 
-If steps are named, only those are checked, and their graphs are compiled one by one.
+If steps are named, only those are checked, and their graphs are compiled one by one. So are all graphs for a GPU.
 """
 
 from __future__ import annotations
@@ -43,23 +43,22 @@ FIRST = Work("the functions of MAX in Mojo", ("checker.max_adapter.imports",))  
 KERNELS = Work("the kernels of the model's steps", ("checker.claims.staging", "kernels", "model"))
 LATER = Work("the kernels of the later steps", ("checker.claims.staging", "kernels", "later"))
 GRAPHS = Work("the graphs of the solutions", ("checker.claims.staging", "graphs"))
-WRITING = Work("the model that writes", ("play.staging", "writing"))
+WRITING, WRITING_ON_GPU = (Work("the model that writes", ("play.staging", device)) for device in ("cpu", "gpu"))
 SERVING = Work("the model that is served", ("play.staging", "serving"))
 TO_TRACE = [FIRST, KERNELS, LATER]  # enough for checks that end with their pass
-UNSERVED = [FIRST, GRAPHS, WRITING, KERNELS, LATER]  # all but the server's; after the first, the longest first
 
 
 def all_work() -> list[Work]:
     """Return what is to be compiled: one alone, then the others together; the server's only if it is installed."""
+    longest = [GRAPHS, WRITING]
     with contextlib.suppress(UserError):
         check_version()
-        return [FIRST, GRAPHS, SERVING, *UNSERVED[2:]]
-    return UNSERVED
+        longest.insert(1, SERVING)
+    return [FIRST, *longest, KERNELS, LATER]
 
 
-def check_of(step: Step, *, compiled: bool) -> Work:
+def check_of(step: Step, *options: str) -> Work:
     """Return the check of a step's solution."""
-    options = () if compiled else ("--no-compile",)
     return Work(relative_path(step.solution_file), ("cli", step.task, "--solution", *options))
 
 
@@ -114,10 +113,22 @@ def compile_missing(works: Sequence[Work]) -> None:
     asyncio.run(carry_out(works[:1], works[1:]))
 
 
-def warm(named: Sequence[Step]) -> int:
-    """Warm up the named steps, or everything; return the exit status, 1 if a solution fails."""
+def warm(named: Sequence[Step], device: str) -> int:
+    """Warm up the named steps, or everything, for a device; return the exit status, 1 if a solution fails.
+
+    Raises:
+        UserError: there is no such device.
+    """
+    if device == "gpu":
+        from max.driver import accelerator_count
+
+        if not accelerator_count():
+            raise UserError("there is no GPU that MAX can use here; leave --device out")
     print("Ctrl-C stops it; the next run continues from there.")
-    works = [] if named else all_work()
-    checks = [check_of(step, compiled=bool(named) or not step.compiles_long) for step in named or all_steps()]
+    works = [] if named else all_work() if device == "cpu" else [*TO_TRACE, WRITING_ON_GPU]
+    checks = []
+    for step in named or all_steps():
+        is_left_out = step.compiles_long and device == "cpu" and not named
+        checks.append(check_of(step, *(["--no-compile"] if is_left_out else ["--device", device])))
     failed = [work for work in asyncio.run(carry_out(works[:1], works[1:], checks)) if work in checks]
     return int(bool(failed))

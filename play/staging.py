@@ -1,7 +1,8 @@
-"""Compile what the finished model needs: ``python -m play.staging writing``, ``python -m play.staging serving``.
+"""Compile what the finished model needs: ``python -m play.staging cpu``, ``… gpu``, ``… serving``.
 
-``warm`` starts each in a process of its own, for the small model on the CPU. One compiles what ``generate`` and
-``chat`` need, with their cache and without, in one module; the other starts the process that runs the served model.
+``warm`` starts each in a process of its own, for the small model. One compiles for the CPU what ``generate`` and
+``chat`` need, with their cache and without, in one module; one compiles for the GPU what they need with their cache;
+another starts the process that runs the served model, on the CPU.
 """
 
 from __future__ import annotations
@@ -32,11 +33,22 @@ async def serve() -> None:
         pass
 
 
-if __name__ == "__main__":
-    if sys.argv[1] == "serving":
-        asyncio.run(serve())
-    else:
-        from checker.max_adapter import graphs, runtime
+def main() -> None:
+    """Carry out what the command line says."""
+    from checker.max_adapter import graphs, runtime
 
-        runtime.prepare()
-        graphs.compile_set("play", write)
+    match sys.argv[1:]:
+        case ["serving"]:
+            asyncio.run(serve())
+        case ["cpu"]:
+            runtime.prepare()
+            graphs.compile_set("play", write)
+        case ["gpu"]:
+            from play.engine import Writer
+
+            runtime.prepare()
+            Writer(device="gpu")
+
+
+if __name__ == "__main__":
+    main()
