@@ -26,6 +26,7 @@ from checker.course.paths import ROOT, relative_path
 from checker.course.steps import Step, all_steps
 from checker.errors import UserError
 from checker.session.printer import Printer
+from cli.processes import last_line, run_module
 from play.serving.options import check_version
 
 PATIENT = {"COURSE_QUIET_SECONDS": "120"}  # for one claim on a solution, while the machine compiles
@@ -119,11 +120,8 @@ def warm(named: Sequence[Step], device: str) -> int:
     Raises:
         UserError: there is no such device.
     """
-    if device == "gpu":
-        from max.driver import accelerator_count
-
-        if not accelerator_count():
-            raise UserError("there is no GPU that MAX can use here; leave --device out")
+    if device == "gpu" and (asked := run_module("play.staging", "open", "gpu")) and asked.returncode:
+        raise UserError(last_line(asked).removeprefix("ValueError: "))
     print("Ctrl-C stops it; the next run continues from there.")
     works = [] if named else all_work() if device == "cpu" else [*TO_TRACE, WRITING_ON_GPU]
     checks = []

@@ -2,7 +2,7 @@
 
 ``warm`` starts each in a process of its own, for the small model. One compiles for the CPU what ``generate`` and
 ``chat`` need, with their cache and without, in one module; one compiles for the GPU what they need with their cache;
-another starts the process that runs the served model, on the CPU.
+another starts the process that runs the served model, on the CPU. ``… open gpu`` fails where there is none.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ def main() -> None:
     match sys.argv[1:]:
         case ["serving"]:
             asyncio.run(serve())
+        case ["open", device]:
+            runtime.open_device(device)
         case ["cpu"]:
             runtime.prepare()
             graphs.compile_set("play", write)
