@@ -13,7 +13,7 @@ import pytest
 from safetensors import TensorSpec, serialize_file
 from safetensors.numpy import save_file
 
-from checker.claims import about, equal, require
+from checker.claims import Refusal, about, equal, require
 from checker.claims.modules import build, run, shapes_of
 from checker.claims.vocabulary import article, is_same
 from checker.course.steps import Step
@@ -106,12 +106,19 @@ TO_TRANSPOSE = (
 @about("tensor_in_model")
 def test_transposed(step, published, reference):
     """The weights of the four Conv1D layers are transposed and contiguous, attention's square c_proj too."""
+    refusals = {}
     for name in TO_TRANSPOSE:
         for prefix in ("", "transformer."):
             tensor = step.tensor_in_model(prefix + name, published[name])
-            equal(tensor, reference.weights[f"transformer.{name}"], ("out", "in"), what=prefix + name)
-            flags = getattr(tensor, "flags", None)
-            require(flags is None or flags.c_contiguous, f"{prefix + name} is right, and not contiguous in memory.")
+            try:
+                equal(tensor, reference.weights[f"transformer.{name}"], ("out", "in"), what=prefix + name)
+                flags = getattr(tensor, "flags", None)
+                require(flags is None or flags.c_contiguous, f"{prefix + name} is right, and not contiguous in memory.")
+            except Refusal as refusal:
+                refusals[prefix + name] = refusal
+    for refusal in refusals.values():  # the first one tells what is wrong; all of them tell mistakes apart
+        refusal.observed = {name: each.sentence for name, each in refusals.items()}
+        raise refusal
 
 
 @about("tensor_in_model")

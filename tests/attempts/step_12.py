@@ -38,6 +38,13 @@ MISTAKES = {
     "The k-th largest logits must be a column, [batch, 1], beside [batch, vocab]: [:, -top_k, None].": {
         KTH: KTH.replace(", None]", "]")
     },
+    "The largest logit of every token is subtracted, over the rows; take that of every row, over the tokens.": {
+        LARGEST: "logits.max(axis=0, keepdims=True)"
+    },
+    "The smallest logit of every row is subtracted, so that exp overflows; subtract the largest.": {
+        LARGEST: "logits.min(axis=-1, keepdims=True)"
+    },
+    "A softmax takes powers of e, by np.exp; these are powers of 2.": {"np.exp(logits)": "2.0**logits"},
     "The softmax runs over the rows; it runs over the tokens, the last axis.": {
         TAIL: "return powers / powers.sum(axis=0, keepdims=True)"
     },
@@ -72,6 +79,9 @@ MISTAKES = {
     },
     "top_k keeps the least likely tokens; it keeps the most likely.": {
         "logits < kth_largest": "logits > np.sort(logits, axis=-1)[:, self.top_k - 1, None]"
+    },
+    "np.where takes the first value where the condition holds: top_k drops the tokens that are to stay.": {
+        "-np.inf, logits)": "logits, -np.inf)"
     },
     "The tokens outside top_k get the logit 0, which is no small one; they get minus infinity.": {
         "-np.inf, logits": "0.0, logits"
@@ -130,11 +140,20 @@ MISTAKES = {
         CHOOSE: "next_ids = sampling.choose(logits, np.random.default_rng(0))"
     },
     "The new token is not appended, so that the model never sees it.": {APPEND: "pass"},
+    "The new tokens are appended as a row of the batch; they are a column: next_ids[:, None] and axis=1.": {
+        APPEND: "input_ids = np.concatenate([input_ids, next_ids[None]], axis=0)"
+    },
+    "The tokens are yielded as a column, [batch, 1]; one token for every row is [batch].": {
+        "yield next_ids\n": "yield next_ids[:, None]\n"
+    },
     "The new token is put in front; it goes to the end.": {
         APPEND: "input_ids = np.concatenate([next_ids[:, None], input_ids], axis=1)"
     },
     "The context does not slide: the model sees at most the last n_positions tokens.": {
         LAST: LAST.replace("[:, -n_positions:]", "")
+    },
+    "[:, :-n_positions] leaves out the last tokens; [:, -n_positions:] keeps them.": {
+        LAST: LAST.replace("-n_positions:", ":-n_positions")
     },
     "A full context keeps its first tokens; it keeps the last.": {LAST: LAST.replace("-n_positions:", ":n_positions")},
     "A prompt that is longer than n_positions is shown whole; the model sees at most the last n_positions tokens.": {
@@ -155,6 +174,9 @@ MISTAKES = {
     "The stream itself comes back; next(stream) are its first tokens.": {"return next(stream)": "return stream"},
     "The token is a column, [batch, 1]; one token for every row is [batch].": {
         "return next(stream)": "return next(stream)[:, None]"
+    },
+    "next(stream)[0] is the token of the first row; return those of all rows.": {
+        "return next(stream)": "return next(stream)[0]"
     },
     "The prompt is missing from the text.": {GATHER: "return np.concatenate([input_ids[:, :0], *columns], axis=1)"},
     "One token too many is generated.": {COLUMNS: COLUMNS.replace("max_new_tokens)", "max_new_tokens + 1)")},

@@ -34,6 +34,15 @@ MISTAKES = {
     "attention's weights are not transposed; c_attn and c_proj are Conv1D like those of mlp.": {
         IS_CONV1D: 'name.endswith(CONV1D) and ".mlp." in name'
     },
+    "mlp's weights are not transposed; c_fc and c_proj are Conv1D like those of attention.": {
+        IS_CONV1D: 'name.endswith(CONV1D) and ".attn." in name'
+    },
+    "c_fc is not transposed; it is a Conv1D like c_attn and both c_proj.": {
+        IS_CONV1D: 'name.endswith((".c_attn.weight", ".c_proj.weight"))'
+    },
+    "Only c_attn and c_fc are transposed; both c_proj are Conv1D too.": {
+        IS_CONV1D: 'name.endswith((".c_attn.weight", ".c_fc.weight"))'
+    },
     "The weights are reshaped to [out, in], which leaves the numbers in their old order; transpose them: tensor.T.": {
         TRANSPOSED: "tensor.reshape(tensor.shape[::-1])"
     },
