@@ -65,6 +65,18 @@ def _table(result: Result, name: str, rows: Sequence[Row], batch: int) -> str:
     return table(columns, [line for line in lines.values() if len(line) > 1])
 
 
+def on_gpu(result: Result) -> list[str]:
+    """Return the table of text written on a GPU, a row for each way."""
+    columns, lines = [Column("milliseconds", "way")], dict[str, Row]()
+    for row in result["parts"]["gpu"].values():
+        for what in ("first", "later"):
+            title = f"{what} token after {row['length']}"
+            columns.append(Column(title, title, ".1f", rule="--:"))
+            for way, figure in row[what].items():
+                lines.setdefault(way, {"way": way})[title] = figure
+    return [table(columns, lines.values())]
+
+
 def who_is_compared() -> str:
     """Return the table of all ways: what each multiplies, what its cache keeps, and what it computes logits for."""
     columns = [Column("library", "title"), Column("weights", "weights"), Column("multiplied by numbers in", "inputs")]

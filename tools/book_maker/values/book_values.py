@@ -71,6 +71,9 @@ naive = _json(f"{FIGURES}/naive.json")
 #: This course's model beside what a user would pick instead, by processor (``./run bench``).
 peers = _json(f"{FIGURES}/peers.json")
 
+#: Text written on a GPU, ours and Hugging Face's, by processor (``./run bench --only gpu``).
+on_gpu = _json(f"{FIGURES}/gpu.json")
+
 #: The most tokens whose forward pass is timed there, in all sequences together.
 most_tokens = MOST_TOKENS
 
