@@ -23,6 +23,29 @@ PARTS = (*grading.PARTS, "steps", "tools", "requirements", "run")
 untouched = functools.cache(expected)  # the skeleton of a step; nothing changes the solutions meanwhile
 
 
+def python(
+    folder: Path,
+    *arguments: object,
+    status: int | None = None,
+    timeout: int = 300,
+    input: str | None = None,
+    **variables: str,
+) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder; a check is patient there, since a machine that runs tests is busy.
+
+    Raises:
+        AssertionError: it does not end with ``status``, or has a traceback, where a status is demanded.
+    """
+    variables = {"COURSE_QUIET_SECONDS": "60"} | os.environ | {"COLUMNS": "500", "NO_COLOR": "1"} | variables
+    limits: Any = {"cwd": folder, "env": variables, "timeout": timeout, "check": False}
+    command = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(command, input=input, capture_output=True, text=True, **limits)
+    if status is not None:
+        assert done.returncode == status, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
 class Course:
     """A copy of the course under ``root``, with untouched skeletons."""
 
@@ -82,15 +105,9 @@ class Course:
         (number,) = [number for number, line in enumerate(lines, start=1) if text in line]
         return number
 
-    def check(self, *arguments: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:
-        """Run the check as a learner does."""
-        return self.python("-m", "cli", *arguments, timeout=timeout)
-
-    def python(self, *arguments: str, timeout: int = 300, input: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Run Python in the copy; a check is patient there, since a machine that runs tests is busy."""
-        variables = {"COURSE_QUIET_SECONDS": "60"} | os.environ | {"COLUMNS": "500", "NO_COLOR": "1"}
-        limits: Any = {"cwd": self.root, "env": variables, "timeout": timeout, "check": False}
-        return subprocess.run([sys.executable, *arguments], input=input, capture_output=True, text=True, **limits)
+    def check(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run a command, such as the check of a step, as a learner does; the options are those of :func:`python`."""
+        return python(self.root, "-m", "cli", *arguments, **options)
 
     def shell(self, line: str, timeout: int = 300) -> str:
         """Return what a terminal shows when ``line`` is entered in the copy, for ``./run`` too; without color."""

@@ -1,6 +1,10 @@
-"""What axe-core finds wrong with a page that is open in the browser."""
+"""What is wrong with a page in the browser: what axe-core finds, and what goes wrong while it is open."""
+
+import contextlib
 
 from axe_playwright_python.base import AXE_SCRIPT
+
+from tools.book_maker.browser import open_page
 
 #: A line for each complaint. What axe leaves undecided, for it knows no fill of a figure, nothing below what is
 #: scrolled out of its box, and no sign that is not a letter, is decided here by axe's arithmetic.
@@ -51,3 +55,15 @@ def complaints(page, asked=EVERYTHING):
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     return page.evaluate(COMPLAINTS, asked)
+
+
+@contextlib.contextmanager
+def open_window(browser, width, theme, address):
+    """Open a window, and keep in its ``wrong`` the errors in its console and what it asks for elsewhere."""
+    page = open_page(browser, width, theme)
+    page.wrong = []
+    page.on("console", lambda told: told.type == "error" and page.wrong.append(f"{told.text} {told.location}"))
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    page.on("request", lambda asked: asked.url.startswith(address) or page.wrong.append(asked.url))
+    yield page
+    page.context.close()

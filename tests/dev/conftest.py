@@ -3,8 +3,6 @@
 import fcntl
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import yaml
 
 from checker import interrupts
 from checker.course.paths import ROOT
-from tools.course_copy import Course
+from tools.course_copy import Course, python
 
 interrupts.restore()  # what the tests start, and send signals to, is to begin as in a terminal
 
@@ -61,17 +59,16 @@ def book(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) 
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.is_dir():
             unfinished = tmp_path_factory.mktemp("unfinished") / "book"
-            command = [sys.executable, "-m", "cli.tasks", "book-build", "--dest-dir", str(unfinished)]
-            run = subprocess.run(command, cwd=ROOT, env=published(), capture_output=True, text=True, check=False)
-            assert run.returncode == 0, run.stdout + run.stderr
+            command = (ROOT, "-m", "cli.tasks", "book-build", "--dest-dir", unfinished)
+            run = python(*command, status=0, timeout=1800, **published())
             assert not re.search(r"\bWARN\b", run.stdout + run.stderr), run.stderr
             unfinished.rename(folder)
     return folder
 
 
 def published() -> dict[str, str]:
-    """Return the environment in which the publishing workflow builds the book, in :data:`REPOSITORY`."""
+    """Return the variables with which the publishing workflow builds the book, in :data:`REPOSITORY`."""
     steps = yaml.safe_load((ROOT / ".github" / "workflows" / "book.yml").read_text())["jobs"]["build"]["steps"]
     (variables,) = [step["env"] for step in steps if step.get("run") == "./run book-build"]
     address = "${{ github.server_url }}/${{ github.repository }}"
-    return os.environ | {name: value.replace(address, REPOSITORY) for name, value in variables.items()}
+    return {name: value.replace(address, REPOSITORY) for name, value in variables.items()}

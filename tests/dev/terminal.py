@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pexpect
 
@@ -17,13 +19,22 @@ UNFINISHED = re.compile(r"\x1b(\[[0-9;?]*)?$|\r$")
 
 
 @contextlib.contextmanager
-def ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
-    """End a process that a test has started, whatever becomes of the test."""
-    with process:
+def started(
+    folder: Path, *arguments: object, by: tuple[str, ...] = (), errors: int = subprocess.PIPE, **variables: str
+) -> Iterator[subprocess.Popen[str]]:
+    """Start ``python ARGUMENTS``, or have another program start it, in a process group of its own.
+
+    Whatever becomes of the test, the group is ended.
+    """
+    command = [*by, sys.executable, *map(str, arguments)]
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"} | variables
+    streams: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors, "text": True}
+    with subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **streams) as process:
         try:
             yield process
         finally:
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 class Terminal(pexpect.spawn):

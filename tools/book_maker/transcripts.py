@@ -13,7 +13,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 from play.reading.chapters import SRC, Fault, Fence, fences, need_max, python_fences
-from tools.course_copy import Course, prepare
+from tools.course_copy import Course, prepare, python
 
 LEARNER = re.compile(r"<!--\s*learner:(?P<order>(?:(?!-->).)*)-->\s*\Z", re.DOTALL)
 COMMAND = re.compile(r"(?:.*\\\n)*.*\n")  # goes on after a line that ends with a backslash
@@ -108,7 +108,7 @@ def python_output(chapter: str, text: str, course: Course) -> dict[Fence, list[s
         program[fence.first : fence.last - 1] = fence.lines
         program[fence.last - 1] = f"print({END!r}, flush=True)"
     (course.root / chapter).write_text("\n".join(program))
-    run = course.python(chapter, timeout=TIMEOUT)
+    run = python(course.root, chapter, timeout=TIMEOUT)
     *printed, _ = run.stdout.replace(str(course.root), "~/gpt2-in-max").split(f"{END}\n")
     if len(printed) < len(blocks):
         raise Fault(chapter, blocks[len(printed)].first, f"this Python block fails; correct it:\n{run.stderr}")

@@ -24,8 +24,7 @@ def hinted(course):
 
 def run(course, *arguments, status=0):
     """What a command prints; it ends with a status."""
-    done = course.python("-m", "cli", *arguments)
-    assert done.returncode == status, done.stdout + done.stderr
+    done = course.check(*arguments, status=status)
     return done.stdout + done.stderr
 
 

@@ -3,8 +3,6 @@
 import contextlib
 import json
 import os
-import subprocess
-import sys
 import time
 
 import jsonschema
@@ -14,13 +12,15 @@ import pytest
 from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
-from tests.dev.terminal import ended
+from tests.dev.terminal import started
+from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
 
 SCHEMA, OF_CHECK = (
     json.loads((ROOT / name).read_text()) for name in ("cli/grades.schema.json", "checker/session/verdict.schema.json")
 )
+GRADE = (ROOT, "-m", "cli", "grade")
 ENDS = "raise SystemExit('this file must not run')\n"
 #: Writes over the check of the next step.
 WRITES = "\nfrom pathlib import Path\nPath('tests/test_warmup_05.py').write_text('raise SystemExit')\n"
@@ -54,11 +54,6 @@ def checkout(tmp_path):
     return tmp_path
 
 
-def grade(checkout, *arguments, **options):
-    command = [sys.executable, "-m", "cli", "grade", str(checkout), *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300, **options)
-
-
 def test_whatever_a_checkout_holds_every_step_has_its_own_grade(checkout):
     graded = {
         "w01": ("not begun", ""),
@@ -72,9 +67,8 @@ def test_whatever_a_checkout_holds_every_step_has_its_own_grade(checkout):
         "s01": ("fail", "This is a folder, not a file."),
         "s07": ("not begun", ""),
     }
-    environment = os.environ | {"COURSE_QUIET_SECONDS": "3"}
-    done = grade(checkout, "--json", "--seed", "3", "--no-compile", "--steps", ",".join(graded), env=environment)
-    assert done.returncode == 1
+    options = ("--json", "--seed", "3", "--no-compile", "--steps", ",".join(graded))
+    done = python(*GRADE, checkout, *options, status=1, COURSE_QUIET_SECONDS="3")
     report = json.loads(done.stdout)
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(report, SCHEMA)
@@ -95,27 +89,25 @@ def test_the_table_the_exit_status_and_calls_that_cannot_be_carried_out(checkout
         ((checkout, "--problems", "--steps", "w07"), 1, "steps/warmup_07.py:"),
         ((checkout / "max",), 2, "is not a folder; name a checkout"),
     ):
-        done = grade(*arguments)
-        assert (done.returncode, words in done.stdout + done.stderr) == (status, True), done.stdout + done.stderr
+        done = python(*GRADE, *arguments, status=status)
+        assert words in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(("limit", "status"), [("1.5", 1), ("600", 143)], ids=["its limit", "SIGTERM"])
 def test_a_check_that_goes_on_is_ended_with_all_it_started(checkout, tmp_path_factory, limit, status):
     temporary = tmp_path_factory.mktemp("temporary")
-    command = [sys.executable, "-m", "cli", "grade", str(checkout), "--steps", "w03", "--limit", limit]
-    environment = os.environ | {"TMPDIR": str(temporary)}
-    with ended(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)) as grading:
-        started, deadline = set(), time.monotonic() + 30
-        while not any("checker.claims.worker" in line for _, line in started):
+    with started(*GRADE, checkout, "--steps", "w03", "--limit", limit, TMPDIR=str(temporary)) as grading:
+        seen, deadline = set(), time.monotonic() + 30
+        while not any("checker.claims.worker" in line for _, line in seen):
             assert time.monotonic() < deadline, "no check was begun"
             for process in psutil.Process(grading.pid).children(recursive=True):
                 with contextlib.suppress(psutil.Error):  # it has just ended
-                    started.add((process, " ".join(process.cmdline())))
+                    seen.add((process, " ".join(process.cmdline())))
             time.sleep(0.02)
         if status == 143:
             grading.terminate()
         output, _ = grading.communicate(timeout=60)
         assert grading.returncode == status
         assert ("the check took longer than 1.5 seconds." in output) is (status == 1)
-    assert psutil.wait_procs([process for process, _ in started], timeout=5)[1] == []
+    assert psutil.wait_procs([process for process, _ in seen], timeout=5)[1] == []
     assert list(temporary.glob("grade-*")) == []

@@ -29,8 +29,7 @@ def test_a_mistake_is_at_its_line_in_an_editor_and_on_github_which_obeys_nothing
     assert all(other == matcher for other in others)
     pattern = matcher["pattern"]
     course.spoil("w05", MISTAKE)
-    done = course.check("step", "warmup_05", "--problems")
-    assert done.returncode == 1
+    done = course.check("step", "warmup_05", "--problems", status=1)
     (problem,) = [match for line in done.stdout.splitlines() if (match := re.search(pattern["regexp"], line))]
     assert (course.root / problem[pattern["file"]]).is_file()
     name, _, sentence = problem[pattern["message"]].partition(": ")

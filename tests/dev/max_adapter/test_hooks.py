@@ -1,19 +1,41 @@
-"""Without a hook into MAX, operations are right, and ``doctor`` says what does not fit."""
+"""No import patches MAX; without a hook into MAX, operations are right, and ``doctor`` says what does not fit.
 
-import os
-import subprocess
-import sys
+Each in a process of its own: here the hooks are in place already.
+"""
 
 import pytest
 
 from checker.course.paths import ROOT
+from tools.course_copy import python
 
+IMPORTS = """
+import importlib, os, signal
+from max.engine import InferenceSession
+from max.experimental import executor
+def state():
+    default = executor._default_executor.get(None) if hasattr(executor, "_default_executor") else None
+    hooked = (InferenceSession.compile_reusing_mefs, InferenceSession.init_all, default)
+    return (*hooked, signal.getsignal(signal.SIGINT), dict(os.environ))
+before = state()
+for name in ("checker.max_adapter.runtime", "checker.max_adapter.kernels", "checker.max_adapter.graphs",
+             "checker.claims.modules", "play.engine", "play.attention_weights"):
+    importlib.import_module(name)
+assert state() == before
+from checker.max_adapter.runtime import prepare
+prepare()
+assert state() != before
+"""
 COMMAND = """
 import sys
 {lacking}
 import runpy
 runpy.run_module("checker.max_adapter.contract", run_name="__main__")
 """
+
+
+def test_no_import_patches_max():
+    """Only ``prepare()`` changes how MAX runs, and how this process takes Ctrl-C."""
+    python(ROOT, "-c", IMPORTS, status=0)
 
 
 @pytest.mark.slow
@@ -30,9 +52,4 @@ runpy.run_module("checker.max_adapter.contract", run_name="__main__")
     ],
 )
 def test_a_hook_that_does_not_fit_is_said(lacking, status, words):
-    """In a process of its own: here the hooks are in place already."""
-    environment = dict(os.environ)  # else a child gets what MAX's libraries set behind Python's back, and no .venv
-    command = [sys.executable, "-c", COMMAND.format(lacking=lacking)]
-    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert run.returncode == status, run.stdout + run.stderr
-    assert words in run.stdout.splitlines()[0]
+    assert words in python(ROOT, "-c", COMMAND.format(lacking=lacking), status=status).stdout.splitlines()[0]

@@ -1,6 +1,5 @@
 """MAX as the checks run it."""
 
-import subprocess
 import sys
 
 import numpy as np
@@ -12,6 +11,7 @@ from checker.claims import Refusal
 from checker.claims.modules import build, run
 from checker.course.paths import ROOT
 from checker.max_adapter import kernels, runtime
+from tools.course_copy import python
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
 
@@ -49,8 +49,7 @@ print(wakeups() - before, slack == ctypes.CDLL(None).prctl(30, 0, 0, 0, 0))
 @pytest.mark.skipif(sys.platform != "linux", reason="the threads of this system cannot be told to sleep longer")
 def test_the_threads_of_max_sleep_while_nothing_runs_and_only_they():
     """MAX alone wakes up two to three thousand times in that half second."""
-    said = subprocess.run([sys.executable, "-c", IDLE], cwd=ROOT, capture_output=True, text=True, check=True)
-    wakeups, as_before = said.stdout.split()
+    wakeups, as_before = python(ROOT, "-c", IDLE, status=0).stdout.split()
     assert int(wakeups) < 300
     assert as_before == "True"
 

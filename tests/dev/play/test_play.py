@@ -2,11 +2,8 @@
 
 import contextlib
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +12,7 @@ import pytest
 from checker.course.paths import ROOT, SMALL_MODEL
 from checker.course.steps import SERVER, steps_up_to
 from cli.warm import KERNELS, WRITING
+from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
 
@@ -25,12 +23,7 @@ WRONG = {"next_ids = sampling.choose(logits, rng)": "next_ids = sampling.choose(
 def run(*arguments, status=0, root=ROOT, stdin=None):
     """Run ``generate``, or another command that comes first."""
     command = arguments if arguments[0] in ("chat", "attention") else ("generate", *arguments)
-    environment = os.environ | {"HF_HUB_OFFLINE": "1"}
-    how = dict(cwd=root, env=environment, input=stdin, capture_output=True, text=True, timeout=600, check=False)
-    done = subprocess.run([sys.executable, "-m", "cli", *command], **how)
-    assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
+    return python(root, "-m", "cli", *command, status=status, input=stdin, timeout=600, HF_HUB_OFFLINE="1")
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +52,7 @@ def test_nothing_is_left_to_compile_after_warm(tmp_path, monkeypatch):
     from max import _core
 
     for work in (WRITING, KERNELS):  # a second each, if this machine has them
-        subprocess.run([sys.executable, "-m", *work.command], cwd=ROOT, check=True)
+        python(ROOT, "-m", *work.command, status=0)
     folder = tmp_path / "kept"
     with contextlib.suppress(shutil.Error):  # files that another test has just renamed
         shutil.copytree(Path(_core.engine.max_cache_dir()).parent, folder)
@@ -111,7 +104,7 @@ def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_chec
     assert solved.stdout == filled.stdout == run("Call me", "--max-new-tokens", "10", "--seed", "1").stdout
     course.write("s12", edits=WRONG)
     assert mine().stdout != solved.stdout
-    assert course.check("s12").returncode == 1
+    course.check("s12", status=1)
     assert "the last check of s12 failed; `./run s12` says why. Add --anyway" in mine(status=2).stderr
     assert mine("--anyway").stdout != solved.stdout
 
@@ -119,11 +112,10 @@ def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_chec
 def test_with_the_kernels_the_text_is_the_same_and_ones_own_attention_does_not_run(course):
     """A wrong step 07 changes the text without the kernels, and with them it does not."""
     course.write("s07", edits={"scores = scores / math.sqrt(": "scores = scores * math.sqrt("})
-    generate = ("-m", "cli", "generate", "Call me", "--seed", "1", "--max-new-tokens", "10")
-    done = course.python(*generate, "--mine", "--fill-in", "--anyway", "--kernels")
-    assert done.returncode == 0, done.stderr
+    options = ("Call me", "--seed", "1", "--max-new-tokens", "10")
+    done = run(*options, "--mine", "--fill-in", "--anyway", "--kernels", root=course.root)
     assert "the kernels stand in for the attention of s07 and s14" in done.stderr
-    assert done.stdout == course.python(*generate).stdout
+    assert done.stdout == run(*options).stdout
 
 
 def test_chat_continues_one_prompt_after_the_other_and_a_spoiled_tokenizer_is_said(tmp_path):

@@ -20,6 +20,7 @@ import pytest
 
 from checker.course.paths import ROOT, SMALL_MODEL
 from play.serving.options import LARGEST_BODY
+from tools.course_copy import python
 
 openai = pytest.importorskip("openai")
 
@@ -140,11 +141,8 @@ def server(tmp_path_factory):
 
 def generated(prompt, *options):
     """What ``./run generate`` prints."""
-    arguments = ("-m", "cli", "generate", prompt, "--temperature", "0", "--max-new-tokens", "16", *options)
-    run = subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=600, check=True
-    )
-    return run.stdout
+    fixed = ("--temperature", "0", "--max-new-tokens", "16")
+    return python(ROOT, "-m", "cli", "generate", prompt, *fixed, *options, status=0, timeout=600).stdout
 
 
 def test_the_text_is_that_of_generate_streamed_or_not_and_of_many_clients_at_once(server):
@@ -257,15 +255,14 @@ def test_nothing_is_left_of_a_server_that_is_killed():
     ],
 )
 def test_what_cannot_be_served_is_said(arguments, sentence, course):
-    run = course.python("-m", "cli", "serve", *arguments)
-    assert (run.returncode, sentence in run.stderr, "Traceback" in run.stderr) == (2, True, False)
+    assert sentence in course.check("serve", *arguments, status=2).stderr
 
 
 def test_mine_is_what_is_served(course):
     for number in range(1, 16):
         course.write(f"{number:02}")
     course.write("15", edits={"        transformer = self.transformer\n": "        raise ValueError('this is mine')\n"})
-    run = course.python("-m", "cli", "serve", "--mine", "--port", "0", timeout=300)
+    run = course.check("serve", "--mine", "--port", "0")
     assert run.returncode == 1
     assert "ValueError: this is mine" in run.stderr + run.stdout
     assert "`./run s15` checks the model" in run.stderr

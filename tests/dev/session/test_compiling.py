@@ -42,7 +42,7 @@ def test_ctrl_c_while_max_compiles_keeps_the_pass(course, in_ones_own_way, kept)
     terminal.sendintr()
     assert terminal.rest().rstrip().endswith("The pass is kept, as `pass, not compiled`.")
     assert terminal.exitstatus == 0
-    assert "pass, not compiled" in course.python("-m", "cli", "status").stdout
+    assert "pass, not compiled" in course.check("status").stdout
 
 
 def test_a_failure_that_only_the_compiler_finds_takes_the_pass_back(course, kept):
@@ -57,8 +57,7 @@ def test_a_failure_that_only_the_compiler_finds_takes_the_pass_back(course, kept
         terminal.expect("s03 is no longer done: once compiled, it is wrong.", seconds=600)  # at a low priority
         terminal.expect("`./run s03` shows it.")
         assert not kept()
-    run = course.check("s03")
-    assert run.returncode == 1
+    run = course.check("s03", status=1)
     assert "Pass: the outputs match Hugging Face's" in run.stdout
     assert "  fail      compiled" in run.stdout
     assert "please report it, with steps/step_03.py. The pass is taken back." in " ".join(run.stdout.split())
@@ -78,8 +77,7 @@ def test_a_failure_that_only_the_compiler_finds_takes_the_pass_back(course, kept
 )
 def test_what_cannot_be_traced_or_is_known_to_be_refused_is_no_pass(course, step, edits, words):
     course.write(step, edits=edits)
-    run = course.check(step)
-    assert run.returncode == 1
+    run = course.check(step, status=1)
     assert "  fail      compiled" in run.stdout
     assert words in " ".join(run.stdout.split())
     assert MAY_GO_ON not in run.stdout

@@ -40,15 +40,8 @@ def gpu(monkeypatch):
         model = exact(device, dtype)
         return lambda left, right: model(cut(left), cut(right))
 
-    def compile(module, *types):
-        def interpreted(*inputs):
-            with runtime.lazily():
-                return module(*inputs)
-
-        return interpreted
-
     monkeypatch.setattr(matmul_gc, "matmul_model", matmul_model)
-    monkeypatch.setattr(Module, "compile", compile)
+    monkeypatch.setattr(Module, "compile", lambda module, *types: runtime.lazily()(module))
     monkeypatch.setattr(runtime, "accelerator_count", lambda: 1)
     monkeypatch.setattr(runtime, "Accelerator", CPU)
     monkeypatch.setattr(runtime, "uses_tf32", lambda device: device == "gpu")

@@ -1,6 +1,7 @@
 """What a check says of a file that is wrong: each message ends with what to do now."""
 
 import ast
+import re
 
 import pytest
 
@@ -28,67 +29,117 @@ class Thing:
 '''
 STOP = "        raise NotImplementedError"
 
-TRANSPOSED = "        tensor = tensor.transpose(-3, -2)\n        return tensor.reshape([*tensor.shape[:-2],"
-#: A step, what is written instead of the solution, and what the check says; {line} is that of the last edit.
+MERGED = "        tensor = tensor.transpose(-3, -2)\n        return tensor.reshape([*tensor.shape[:-2],"
+#: A step, what is written instead of the solution, the functions that fail, and what the check says of them;
+#: {line} is that of the last edit.
 MESSAGES = {
     "a syntax error": (
         "s07",
         {"weights @ value": "weights @ (value"},
+        set(),
         ["Line {line}: '(' was never closed.", "return weights @ (value ^"],
     ),
     "wrong arguments, after which one failure is enough": (
         "s09",
         {"LayerNorm(hidden_size, eps=config.layer_norm_epsilon)": "LayerNorm(hidden_size, config.layer_norm_epsilon)"},
+        {"__init__"},
         ["forward waits until __init__ works", "The signature is LayerNorm(dim, *, eps=1e-05)."],
     ),
     "a blank that others fail in": (
         "s12",
         {"powers = np.exp(logits)": "powers = np.exp(logit)"},
+        {"probabilities"},
         ["probabilities: NameError: name 'logit' is not defined", "generate_tokens waits until probabilities"],
     ),
     "the calls that led to an error": (
         "s12",
         {"while True:": "while n_positions.real():"},
+        {"generate_tokens"},
         ["TypeError: 'int' object is not callable", "line {line}: while n_positions.real(): called with n_positions="],
     ),
     "two mistakes": (
         "s07",
         {
-            TRANSPOSED: "        return tensor.reshape([tensor.shape[0], tensor.shape[2],",
+            MERGED: "        return tensor.reshape([tensor.shape[0], tensor.shape[2],",
             " / math.sqrt(int(value.shape[-1]))": "",
         },
+        {"_merge_heads", "_attn"},
         [
             "_merge_heads: The heads are merged without being transposed back",
             "_attn: The scores are not scaled",
             "_merge_heads and _attn are each wrong. Begin with _merge_heads.",
         ],
     ),
+    "two mistakes, for which others wait only if they call them": (
+        "w06",
+        {
+            "return min(counts, key=lambda pair: (-counts[pair], pair), default=None)": "return max(counts)",
+            "first = min(known, key=lambda pair": "first = max(known, key=lambda pair",
+        },
+        {"most_frequent", "encode_word"},
+        ["waits learn waits until most_frequent works", "waits encode waits until encode_word works"],
+    ),
+    "a mistake in a function whose own claims hold": (
+        "s07",
+        {"self.num_heads = config.n_head": "self.num_heads = 12", "return weights @ value": "return weights @ key"},
+        {"_attn", "forward"},
+        ["_attn: The weights are multiplied with the keys", "__init__: 12 heads are written into the code"],
+    ),
+    "functions that are right alone, and leave a trace that others mind": (
+        "w01",
+        {
+            "import numpy as np\n": "import numpy as np\n\nTRACE = print('once') or []\n",
+            "    largest = ": "    scores = scores + len(TRACE) * np.arange(scores.shape[-1])\n    largest = ",
+            "    weights = softmax": "    TRACE.append(1)\n    weights = softmax",
+        },
+        {"simple_self_attention"},
+        [
+            "steps/warmup_01.py | once pass",
+            "word and channel return. simple_self_attention: Each function is right alone, but together they are not.",
+        ],
+    ),
+    "a function that is gone, which another calls": (
+        "w01",
+        {"def attention_scores(": "def another("},
+        set(),
+        [
+            "there is no attention_scores in the file",
+            "waits until attention_scores is written",
+            "Right so far. Still to write: attention_scores.",
+        ],
+    ),
     "a mistake nobody foresaw": (
         "s07",
         {"return self.c_proj(attn_output)": "return 1.25 * self.c_proj(attn_output)"},
+        {"forward"},
         ["Everything is off by one factor: yours is 1.25 times Hugging Face's."],
     ),
     "a row out of bounds, which MAX tells without the line": (
         "s10",
         {"self.wpe(positions)": "self.wpe(input_ids)"},
+        {"forward"},
         ["forward: Row 17 of wpe is looked up, but it has only 13 rows. line {line}: hidden_states = "],
+    ),
+    "an index out of bounds in Mojo": (
+        "s21",
+        {"dot(query, keys[k * d : (k + 1) * d])": "dot(query, keys[k * d : (k + 2) * d])"},
+        set(),
+        ["Mojo stopped (slice end index", "line {line}: scores[k] = dot(query, keys[k * d : (k + 2) * d])"],
     ),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("step", "edits", "messages"), MESSAGES.values(), ids=MESSAGES)
-def test_a_mistake_is_put_into_words(course, step, edits, messages):
+@pytest.mark.parametrize(("step", "edits", "wrong", "messages"), MESSAGES.values(), ids=MESSAGES)
+def test_a_mistake_is_put_into_words(course, step, edits, wrong, messages):
     course.write(step, edits=edits)
-    check = course.check(step, "--no-compile")
-    assert check.returncode == 1
+    check = course.check(step, "--no-compile", status=1)
     shown = " ".join(check.stdout.split())
     last = list(edits.values())[-1].strip()
     for message in messages:
         line = course.line_of(step, last) if "{line}" in message else 0
         assert message.replace("{line}", str(line)) in shown
-    blamed = {line.split()[1] for line in check.stdout.splitlines() if line.startswith("  fail ")}
-    assert len(blamed) == len({*edits} & {TRANSPOSED}) + 1  # only two mistakes blame two functions
+    assert {*re.findall(r"^  fail +(\w+)  ", check.stdout, re.MULTILINE)} == wrong
 
 
 def test_a_skeleton_has_the_blanks_and_nothing_else_changed():
@@ -121,8 +172,7 @@ def test_unwritten_is_what_still_raises():
 
 def test_an_unknown_step_lists_those_there_are(course):
     assert {find_step(text).name for text in ("07", "7", "s07", "step_07")} == {"step_07"}
-    run = course.check("s99")
-    assert run.returncode == 2
+    run = course.check("s99", status=2)
     assert [step.task for step in all_steps() if step.task not in run.stderr] == []
 
 
@@ -132,8 +182,7 @@ def test_blanks_turn_green_one_by_one(course):
     for label in ("_split_heads", "_merge_heads", "_attn", "__init__"):
         written.append(label)
         course.fill("s07", *written)
-        run = course.check("s07")
-        assert run.returncode == 1
+        run = course.check("s07", status=1)
         assert "Right so far. Still to write: " in run.stdout
         assert label in [line.split()[1] for line in run.stdout.splitlines() if line.startswith("  pass")]
     path = course.root / "steps" / "step_07.py"
@@ -143,18 +192,24 @@ def test_blanks_turn_green_one_by_one(course):
 
 
 @pytest.mark.slow
+def test_blanks_of_a_kernel_are_tried_and_wait_for_those_that_they_call(course):
+    course.fill("s21", "online_softmax", "attend_tile")
+    shown = " ".join(course.check("s21", "--no-compile", status=1).stdout.split())
+    assert "waits attend_tile waits until attend_block is written" in shown
+    assert "Right so far. Still to write: attend_block, causal_attention." in shown
+
+
+@pytest.mark.slow
 def test_the_numbers_are_shown_side_by_side(course):
     scores = "query @ np.swapaxes(key, -2, -1)"
     course.write("w01", edits={scores: f"1.1 * ({scores})"})
     assert "`./run w01 --show attention_scores` shows the numbers side by side." in course.check("w01").stdout
-    run = course.check("w01", "--show", "attention_scores")
-    assert run.returncode == 1
+    run = course.check("w01", "--show", "attention_scores", status=1)
     assert run.stdout.count("> marks the largest difference") == 1
     assert {">1.6445", ">1.4950"} <= {*run.stdout.split()}
     assert "--show" not in run.stdout
     assert "softmax has no wrong numbers to show." in course.check("w01", "--show", "softmax").stdout
-    run = course.check("w01", "--show", "weights")
-    assert run.returncode == 2
+    run = course.check("w01", "--show", "weights", status=2)
     assert "there is no function weights to show; choose from attention_scores, softmax," in run.stdout + run.stderr
     course.write("s07", edits={"scores = scores / math.sqrt(int(value.shape[-1]))": "scores = scores * 0.3"})
     lines = course.check("s07", "--show", "_attn").stdout.splitlines()
@@ -167,18 +222,17 @@ def test_skeletons_never_overwrite_work(course):
     (steps / "step_05.py").write_bytes(b"x = '\xe9'")
     (steps / "step_02.py").write_text((steps / "step_02.py").read_text() + "\n# a note of mine\n")
     mine = {name: (steps / name).read_bytes() for name in ("step_05.py", "step_07.py")}
-    run = course.python("-m", "cli", "skeletons")
-    assert run.returncode == 0, run.stderr
+    run = course.check("skeletons", status=0)
     assert {name: (steps / name).read_bytes() for name in mine} == mine
     assert all(f"steps/{name} is left alone" in run.stdout for name in mine)
     (kept,) = steps.glob("step_02.kept-*.py")
     assert "a note of mine" in kept.read_text()
     assert kept.name in run.stdout
-    assert course.python("-m", "cli", "skeletons", "--check").returncode == 1
+    course.check("skeletons", "--check", status=1)
 
 
 def test_a_file_as_windows_editors_write_it_is_accepted_and_no_attempt_is_read_for_that(course):
     (course.root / "tests" / "attempts" / "warmup_01.py").write_text("raise RuntimeError('these were read')\n")
     path = course.root / "steps" / "warmup_01.py"
     path.write_bytes(b"\xef\xbb\xbf" + find_step("w01").solution_file.read_bytes().replace(b"\n", b"\r\n"))
-    assert course.check("w01").returncode == 0
+    course.check("w01", status=0)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tools.course_copy import python
+
 pytestmark = pytest.mark.slow
 
 SOLUTION = '''\
@@ -44,13 +46,13 @@ def test_a_new_step_is_listed_checked_and_surveyed(course):
     (course.root / "tests" / "test_step_98.py").write_text(CLAIMS)
     attempts = course.root / "tests" / "attempts" / "step_98.py"
     attempts.write_text(ATTEMPTS)
-    assert course.python("-m", "cli", "skeletons").returncode == 0
+    course.check("skeletons", status=0)
     assert "# TODO: Multiply by two. (1 line)" in (course.root / "steps" / "step_98.py").read_text()
-    assert "s98" in course.python("-m", "cli", "status").stdout
+    assert "s98" in course.check("status").stdout
     assert "todo      doubled" in course.check("s98").stdout
-    assert course.python("-m", "tools", "kernels", "98").returncode == 0
+    record = course.root, "-m", "tools", "kernels", "98"
+    python(*record, status=0)
     attempts.write_text(ATTEMPTS.replace("x**2", "x * 2").replace("x + x", "x + 2"))
-    surveyed = course.python("-m", "tools", "kernels", "98")
-    assert surveyed.returncode == 1
+    surveyed = python(*record, status=1)
     assert "step_98: The numbers are squared, not doubled. was a mistake was accepted" in surveyed.stderr
     assert "step_98: a sum was refused: " in surveyed.stderr

@@ -1,8 +1,6 @@
 """The benchmarks: nothing is timed that computes something else, and figures are shown as they were measured."""
 
 import json
-import os
-import subprocess
 import sys
 from contextlib import closing
 
@@ -16,6 +14,7 @@ from tools.benchmarks.peers import tables
 from tools.benchmarks.peers.catalog import REFERENCE, WAYS
 from tools.benchmarks.preparing import COURSE, PEERS
 from tools.benchmarks.workers import Workload
+from tools.course_copy import python
 
 OURS, INT8 = WAYS[0], next(way for way in WAYS if way.dtype == "int8")
 
@@ -123,7 +122,7 @@ def test_the_process_that_starts_the_others_does_not_import_max():
     """MAX sets PYTHONEXECUTABLE to the python3 that it finds, and the processes begun after that are of that Python."""
     modules = "tools.benchmarks.bench, tools.benchmarks.kernels, tools.benchmarks.training"
     code = f"import sys, {modules}; sys.exit(not {{'max', 'torch'}}.isdisjoint(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+    python(ROOT, "-c", code, status=0)
 
 
 # ---------------------------------------------------------------- figures
@@ -170,11 +169,9 @@ def test_an_environment_is_made_again_when_its_pins_change_or_it_failed(monkeypa
 
 def printed_and_written(path, *arguments):
     """Run a benchmark in its shortest form; return what it prints, and what it writes."""
-    command = [sys.executable, "-m", "tools", *arguments, "--rounds", "1", "--out", str(path)]
-    eager = os.environ | {"TORCHDYNAMO_DISABLE": "1"}  # torch.compile takes minutes, and is not ours
-    done = subprocess.run(command, cwd=ROOT, env=eager, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout, json.loads(path.read_text())
+    eager = {"TORCHDYNAMO_DISABLE": "1"}  # torch.compile takes minutes, and is not ours
+    command = ("-m", "tools", *arguments, "--rounds", "1", "--out", path)
+    return python(ROOT, *command, status=0, timeout=1800, **eager).stdout, json.loads(path.read_text())
 
 
 @pytest.mark.nightly

@@ -3,17 +3,18 @@
 import itertools
 import re
 import subprocess
-import sys
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from checker.course.paths import ROOT
 from play.reading.chapters import chapters
-from tests.dev.axe import COLORS, EVERYTHING, complaints
+from tests.dev.axe import COLORS, EVERYTHING, complaints, open_window
 from tests.dev.conftest import REPOSITORY
-from tools.book_maker.browser import THEMES, WIDTHS, open_page
+from tests.dev.terminal import started
+from tools.book_maker.browser import THEMES, WIDTHS
 from tools.book_maker.drawing.svg import LEAST_LETTER
+from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
 
@@ -90,26 +91,17 @@ FLAT = """() => [...document.querySelectorAll('main mrow:has(> mfrac)')].filter(
 @pytest.fixture(scope="module")
 def address(browser, book):
     """Where the built book is served; there is no server without a browser."""
-    command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(book)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    with subprocess.Popen(command, **pipes) as server:
+    # what it tells of each request goes where nobody reads it, for a pipe would fill up
+    with started(book, "-m", "http.server", "0", "--bind", "127.0.0.1", errors=subprocess.DEVNULL) as server:
         yield re.search(r"http://[\d.:]+", server.stdout.readline())[0]
-        server.terminate()
 
 
 @pytest.fixture
 def page(browser, address):
-    """A phone's window, and what goes wrong in it: errors in its console, requests that fail or leave this machine."""
-    page = open_page(browser, PHONE, "light")
-    page.wrong = []
-    page.on("console", lambda message: message.type == "error" and page.wrong.append(message.text))
-    page.on("pageerror", lambda error: page.wrong.append(str(error)))
-    page.on("requestfailed", lambda asked: page.wrong.append(f"{asked.url} failed"))
-    page.on("response", lambda answer: answer.status >= 400 and page.wrong.append(f"{answer.url}: {answer.status}"))
-    page.on("request", lambda asked: asked.url.startswith(address) or page.wrong.append(f"{asked.url} is elsewhere"))
-    yield page
-    page.context.close()
-    assert page.wrong == []
+    """A phone's window, in which nothing may go wrong."""
+    with open_window(browser, PHONE, "light", address) as page:
+        yield page
+        assert page.wrong == []
 
 
 @pytest.mark.parametrize("name", [path.stem for path in chapters()])
@@ -170,7 +162,7 @@ def test_keys_reach_what_scrolls_and_the_sidebar_and_a_line_shows_how_far_a_page
 
 
 def test_figures_are_drawn_without_the_book(browser, tmp_path):
-    subprocess.run([sys.executable, "-m", "tools", "book-figures", tmp_path, "step_01.heads"], cwd=ROOT, check=True)
+    python(ROOT, "-m", "tools", "book-figures", tmp_path, "step_01.heads", status=0)
     assert {path.name for path in tmp_path.iterdir()} == {
         f"figures.{theme}.{kind}" for theme in ("light", "coal") for kind in ("html", "png")
     }

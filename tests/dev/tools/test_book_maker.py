@@ -18,7 +18,6 @@ from play.reading.chapters import Fault, fences
 from tools.book_maker import directives, formulas, preprocess, transcripts
 from tools.book_maker.drawing import svg
 from tools.book_maker.transcripts import agrees, updated
-from tools.book_maker.values import recording
 from tools.course_copy import prepare
 
 NAME = '<span class="whole">GPT-2</span>'  # in which no line ends
@@ -200,14 +199,6 @@ def test_a_chapter_is_checked_run_again_and_rewritten(monkeypatch, tmp_path, cap
     assert 'one.md", line 10' in printed
     assert "ZeroDivisionError" in printed
     assert "one.md:3: {{skeleton 99}}: there is no step" in printed
-
-
-@pytest.mark.slow
-def test_what_an_interactive_figure_shows_is_recorded_as_a_script(monkeypatch, tmp_path):
-    recorded = recording.file_of("tiles").read_text()
-    monkeypatch.setattr(recording, "WIDGETS", tmp_path)
-    recording.record(["tiles"])
-    assert recording.file_of("tiles").read_text() == recorded
 
 
 @pytest.mark.parametrize(

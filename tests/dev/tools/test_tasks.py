@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps
 from tools import lock
+from tools.course_copy import python
 
 MANIFEST = tomllib.loads((ROOT / "pixi.toml").read_text())
 TASKS = MANIFEST["tasks"]
@@ -134,8 +134,7 @@ for name in main.list_commands(None):
 heavy = {{"max", "numpy", "rich", "pytest", "tokenizers", "torch", "transformers", "markdown_it"}}
 print(*sorted(heavy & {{name.partition(".")[0] for name in sys.modules}}), sep="", end="", file=sys.stderr)
 """
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert python(ROOT, "-c", script, status=0).stderr == ""
 
 
 @pytest.fixture

@@ -2,16 +2,15 @@
 
 import contextlib
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from subprocess import Popen
 
 from checker.course.steps import find_step
+from tests.dev.terminal import started
 from tools.course_copy import Course
 
 
@@ -20,7 +19,7 @@ class Site:
     """A served course: where, by which key, and from which folder."""
 
     course: Course
-    server: subprocess.Popen
+    server: Popen
     port: int
     key: str
 
@@ -61,26 +60,12 @@ class Site:
 @contextlib.contextmanager
 def serve(course, *arguments, **environment):
     """Serve the book of a course, and end it as Ctrl-C does."""
-    server = subprocess.Popen(
-        [sys.executable, "-m", "cli", "book", "--no-open", *arguments],
-        cwd=course.root,
-        env=os.environ | {"PYTHONPATH": str(course.root)} | environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
+    with started(course.root, "-m", "cli", "book", "--no-open", *arguments, **environment) as server:
         link, printed = None, []
         while not link:
             printed.append(server.stderr.readline())
             assert printed[-1], "".join(printed)
             link = re.search(r"http://127\.0\.0\.1:(\d+)/#key=(\S+)", printed[-1])
         yield Site(course, server, int(link[1]), link[2])
-    finally:
-        for number, seconds in ((signal.SIGINT, 10), (signal.SIGKILL, None)):
-            if server.poll() is None:
-                os.killpg(server.pid, number)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    server.wait(seconds)
-        server.stderr.close()
+        server.send_signal(signal.SIGINT)
+        server.wait(10)

@@ -18,6 +18,7 @@ from checker.course.paths import ROOT
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from tests.dev.cli.page.serving import serve
+from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
 
@@ -74,8 +75,7 @@ def test_names_that_are_trusted_the_key_and_the_port(site):
         (with_key,) = [path for path in files if other.key.encode() in path.read_bytes()]
         assert stat.S_IMODE(with_key.parent.stat().st_mode) == 0o700
     assert not with_key.exists(), "it is gone with the server"
-    taken = site.course.python("-m", "cli", "book", "--no-open", "--port", str(site.port))
-    assert taken.returncode == 2
+    taken = site.course.check("book", "--no-open", "--port", site.port, status=2)
     assert taken.stderr == f"book: Port {site.port} is in use. Try --port {site.port + 1}\n"
 
 
@@ -152,10 +152,10 @@ def test_the_book_has_every_panel_lets_no_script_run_but_its_own_and_is_built_wh
     (nonce,) = re.findall(r"'nonce-([^']+)'", policy)
     assert f"script-src 'self' 'nonce-{nonce}';" in policy
     assert page.count("<script") == page.count(f'<script nonce="{nonce}"')
-    state = "from cli.page import server; print(server.is_built())"
+    state = site.course.root, "-c", "from cli.page import server; print(server.is_built())"
     source = site.course.root / "tools" / "book_maker" / "new.py"
     site.course.write("w05", "x = 1\n")
-    assert site.course.python("-c", state).stdout == "True\n", "a learner's step is no source"
+    assert python(*state).stdout == "True\n", "a learner's step is no source"
     source.write_text("")
-    assert site.course.python("-c", state).stdout == "False\n"
+    assert python(*state).stdout == "False\n"
     source.unlink()

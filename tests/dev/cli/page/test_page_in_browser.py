@@ -8,7 +8,7 @@ from checker.course.skeletons import expected
 from checker.course.steps import find_step
 
 pytest.importorskip("playwright")
-from tests.dev.axe import complaints
+from tests.dev.axe import complaints, open_window
 from tools.book_maker.browser import THEMES, WIDTHS, open_page
 
 pytestmark = pytest.mark.slow
@@ -21,16 +21,10 @@ VERDICT, SOON = 30_000, 5_000  # milliseconds
 @pytest.fixture(scope="module")
 def desk(browser, site):
     """A desk's window, and what goes wrong in it: what the policy of the pages forbids, and requests elsewhere."""
-    page = open_page(browser, DESK, "light")
-    page.wrong, page.questions = [], []
-    page.on(
-        "console", lambda message: message.type == "error" and page.wrong.append(f"{message.text} {message.location}")
-    )
-    page.on("pageerror", lambda error: page.wrong.append(str(error)))
-    page.on("request", lambda asked: asked.url.startswith(site.address) or page.wrong.append(asked.url))
-    page.on("dialog", lambda dialog: (page.questions.append(dialog.message), dialog.accept()))
-    yield page
-    page.context.close()
+    with open_window(browser, DESK, "light", site.address) as page:
+        page.questions = []
+        page.on("dialog", lambda dialog: (page.questions.append(dialog.message), dialog.accept()))
+        yield page
 
 
 @pytest.fixture

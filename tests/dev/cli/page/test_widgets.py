@@ -13,9 +13,9 @@ from checker.course.progress import digest_of_check, digest_of_code
 from checker.course.steps import find_step
 from play.widgets.timing import BATCHES, NEW_TOKENS, PROMPTS
 from solutions.solution_12 import Sampling
-from tests.dev.axe import complaints
-from tools.book_maker.browser import WIDTHS, open_page
-from tools.book_maker.values import head_measurements, training
+from tests.dev.axe import complaints, open_window
+from tools.book_maker.browser import WIDTHS
+from tools.book_maker.values import head_measurements, recording, training
 from tools.book_maker.values.arithmetic import cache_bytes, decode_bytes
 from tools.book_maker.values.book_values import config
 from tools.book_maker.values.recording import RECORDED, file_of, read
@@ -48,10 +48,14 @@ def reader():  # before the browser starts: MAX cannot run beside Playwright's e
 # ---------------------------------------------------------------- what is recorded
 
 
-def test_what_is_recorded_is_small_and_what_needs_no_model_is_as_it_is_now():
+def test_what_is_recorded_is_small_and_what_needs_no_model_is_as_it_is_now(monkeypatch, tmp_path):
     assert sum(len(gzip.compress(file_of(name).read_bytes())) for name in RECORDED) < MOST_COMPRESSED
-    for name in ("tiles", "training"):
-        assert read(name) == json.loads(json.dumps(RECORDED[name]())), f"If that is right: ./run book-widgets {name}"
+    scripts = {name: file_of(name).read_text() for name in ("tiles", "training")}
+    with monkeypatch.context() as patch:
+        patch.setattr(recording, "WIDGETS", tmp_path)
+        recording.record([*scripts])
+        now = {name: file_of(name).read_text() for name in scripts}
+    assert now == scripts, "If that is right: ./run book-widgets tiles training"
     recorded = read("cache")
     assert [(run["prompt"], run["batch"]) for run in recorded["runs"]] == [(p, b) for p in PROMPTS for b in BATCHES]
     assert {len(run[way]) for run in recorded["runs"] for way in ("with", "without")} == {NEW_TOKENS}
@@ -83,13 +87,10 @@ def test_the_recorded_attention_and_logits_are_the_models(reader):
 @pytest.fixture
 def phone(browser):
     """A phone's window, in which nothing may go wrong."""
-    page, wrong = open_page(browser, PHONE, "light"), []
-    page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    yield page
-    assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
-    assert wrong == []
-    page.context.close()
+    with open_window(browser, PHONE, "light", "file:") as page:
+        yield page
+        assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
+        assert page.wrong == []
 
 
 @pytest.fixture
@@ -256,12 +257,10 @@ def passed(site, *tasks):
 
 @pytest.fixture
 def desk(browser, site):
-    """A desk's window, in which no script fails."""
-    page, wrong = open_page(browser, DESK, "navy"), []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    yield page
-    assert wrong == []
-    page.context.close()
+    """A desk's window, in which nothing goes wrong but what cannot be computed."""
+    with open_window(browser, DESK, "navy", site.address) as page:
+        yield page
+        assert [wrong for wrong in page.wrong if "status of 409" not in wrong] == []
     passed(site)
 
 

@@ -6,8 +6,6 @@ The small model is compiled once, and MAX keeps it for the next run of these tes
 import json
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +15,8 @@ from checker.course.paths import ROOT
 from checker.course.steps import TRAINING, steps_up_to
 from play.training.checkpoint import STATE
 from play.training.train import train
+from tests.dev.terminal import started
+from tools.course_copy import python
 
 TINY = ["--layers=1", "--heads=2", "--width=16", "--positions=16", "--vocab=289", "--batch=4"]
 
@@ -80,14 +80,8 @@ def test_what_makes_no_sense_is_said_before_anything_is_compiled_or_written(tmp_
     assert sentences == []
 
 
-def command(*arguments):
-    return [sys.executable, "-u", "-m", "cli", *map(str, arguments)]
-
-
-def run(*arguments, status=0, root=ROOT):
-    done = subprocess.run(command(*arguments), cwd=root, capture_output=True, text=True, timeout=1800, check=False)
-    assert done.returncode == status, done.stderr
-    return done
+def run(*arguments, root=ROOT):
+    return python(root, "-m", "cli", *arguments, status=0, timeout=1800)
 
 
 @pytest.mark.nightly
@@ -99,9 +93,7 @@ def test_it_learns_and_after_ctrl_c_goes_on_bit_for_bit_and_with_ones_own_steps_
     assert evaluations[0]["loss"] == pytest.approx(np.log(289), abs=0.05)
     assert evaluations[-1]["loss"] < 4.5
     assert run("generate", "the whale", "--max-new-tokens", "5", "--model", whole / "best").stdout.strip()
-    with subprocess.Popen(
-        command(*arguments, parts), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with started(ROOT, "-m", "cli", *arguments, parts) as process:
         while not re.match(r" +\d+ ", process.stdout.readline()):
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
