@@ -6,11 +6,11 @@ import shutil
 
 import pytest
 
-from checker.course.blanks import blanks_of
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
-from cli import hint
 from tests.dev.terminal import Terminal
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -38,7 +38,6 @@ def states(course):
     return {line[1]: line[2] for line in lines if line}
 
 
-@pytest.mark.slow
 def test_every_call_gives_one_hint_more_and_the_last_is_asked_for(hinted):
     assert re.match(r"Hint 1 of 3: the idea\n\s* • `attention_scores`: ", run(hinted, "hint", "w01"))
     assert run(hinted, "hint", "w01").startswith("Hint 2 of 3: the operation\n")
@@ -57,16 +56,6 @@ def test_every_call_gives_one_hint_more_and_the_last_is_asked_for(hinted):
     assert "where the hints are, is missing" in run(hinted, "hint", "07", status=2)
 
 
-def test_the_hints_of_the_book():
-    """Three for every step, each with a word on every blank."""
-    for step in all_steps():
-        tiers = hint.hints_of(step)
-        assert [tier.title for tier in tiers] == ["the idea", "the operation", "the line"]
-        for tier in tiers:
-            assert [blank.label for blank in blanks_of(step) if f"`{blank.label}`" not in tier.body] == []
-
-
-@pytest.mark.slow
 def test_every_state_of_a_step(course):
     assert states(course) == {step.task: "untouched" for step in all_steps()}
     course.write("w01")
@@ -92,7 +81,6 @@ def test_every_state_of_a_step(course):
     assert f"\n1 of {len(all_steps())} done.\nNext: steps/" in run(course, "status")
 
 
-@pytest.mark.slow
 def test_done_is_exactly_the_file_that_passed(course):
     solution = find_step("w01").solution_file.read_text()
     for source, is_checked, state in (
@@ -115,7 +103,6 @@ def test_done_is_exactly_the_file_that_passed(course):
         assert states(course)["s02"] == state
 
 
-@pytest.mark.slow
 def test_progress_that_is_old_damaged_or_cannot_be_kept(hinted):
     progress = hinted.root / ".course" / "progress.json"
     progress.parent.mkdir()
@@ -129,7 +116,6 @@ def test_progress_that_is_old_damaged_or_cannot_be_kept(hinted):
     assert "(The next call shows this one again: .course/progress.json" in run(hinted, "hint", "w01")
 
 
-@pytest.mark.slow
 def test_reset_keeps_the_file_and_begins_anew(hinted):
     for content in (b"", b"\xff\0not text", find_step("w01").solution_file.read_bytes()):  # within a second or so
         file_of(hinted, "w01").write_bytes(content)
@@ -163,7 +149,6 @@ OWN_WAY = {
 }
 
 
-@pytest.mark.slow
 def test_compare_waits_for_a_pass_and_shows_what_differs(course):
     course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": "return query @ key.swapaxes(-1, -2)"})
     assert "np.swapaxes" not in run(course, "compare", "w01", status=1)

@@ -7,15 +7,11 @@ import random
 import pytest
 
 from checker.course.attempts import edited, load_attempts, places
-from checker.course.blanks import blanks_of
-from checker.course.languages.python import PYTHON
-from checker.course.steps import Step, all_steps
+from checker.course.steps import Step
+from tests.dev.session.test_checks import with_several_blanks
 from tools.survey import survey
 
 PAIRS = 5  # of a step
-
-#: Of a kernel, the first wrong function alone is judged.
-SEVERAL_BLANKS = [step for step in all_steps() if len(blanks_of(step)) > 1 and step.language is PYTHON]
 
 
 def pairs_of(step: Step, seed: int):
@@ -34,7 +30,7 @@ def pairs_of(step: Step, seed: int):
 
 @pytest.mark.slow
 @pytest.mark.third
-@pytest.mark.parametrize("step", SEVERAL_BLANKS, ids=lambda step: step.name)
+@with_several_blanks
 def test_two_mistakes_at_once_are_both_named(step: Step, pytestconfig):
     seed = pytestconfig.option.seed
     drawn = dict(itertools.islice(pairs_of(step, seed), PAIRS))

@@ -48,7 +48,6 @@ def test_no_import_patches_max():
             1,
             "The hook for operations does not fit this MAX (",
         ),
-        ("sys.modules['max.experimental'] = None", 2, "is installed, but it cannot be imported"),
     ],
 )
 def test_a_hook_that_does_not_fit_is_said(lacking, status, words):

@@ -88,7 +88,6 @@ def test_terminal_picture_and_odd_texts(read, course):
     ("arguments", "message"),
     [
         (("The cat", "--layer", "9"), "there is no layer 9, head 0: there are layers 0 to 4, with heads 0 to 3"),
-        (("The cat", "--model", "tests"), "tests has no tokenizer.json"),
         (("The cat", "--out", "no/such/folder/page.html"), "No such file or directory"),
         (("word " * 600,), "512"),
     ],

@@ -14,12 +14,10 @@ from tools.course_copy import Course
 from tools.survey import THE_SOLUTION, subjects_of, survey
 
 WARM_UPS, STEPS = 8, 22
-MISTAKES, ALTERNATIVES = 6, 3  # the fewest that a step's check has to know
+MISTAKES, ALTERNATIVES, HABITS = 6, 3, 3  # the fewest that a step's check has to know
 
 every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
-kernels_alone = pytest.mark.parametrize(
-    "step", [step for step in all_steps() if step.language is not PYTHON], ids=lambda step: step.name
-)
+#: Of a kernel, the first wrong function alone is judged.
 with_several_blanks = pytest.mark.parametrize(
     "step",
     [step for step in all_steps() if step.language is PYTHON and len(blanks_of(step)) > 1],
@@ -51,6 +49,7 @@ def test_a_check_knows_enough_and_has_recorded_what_mistakes_answer(step: Step):
     attempts, recorded = load_attempts(step), read_answers(step)
     assert len(attempts.mistakes) >= MISTAKES
     assert len(attempts.alternatives) >= ALTERNATIVES
+    assert len(attempts.habits) >= HABITS
     assert recorded is not None, "run ./run kernels"
     assert recorded.keys() == attempts.mistakes.keys()
     assert step.language is PYTHON or attempts.models.keys() == attempts.mistakes.keys()
@@ -90,7 +89,7 @@ def test_a_blank_alone_is_judged_while_the_others_wait(step: Step, learner):
 
 
 @pytest.mark.slow
-@kernels_alone
+@pytest.mark.parametrize("step", [step for step in all_steps() if step.language is not PYTHON])
 def test_a_kernel_itself_is_graded_as_its_model_is(step: Step, pytestconfig):
     """Each is compiled: one mistake and one alternative; by night all."""
     attempts, by_night = load_attempts(step), pytestconfig.option.nightly
