@@ -54,7 +54,7 @@ MESSAGES = {
     "the calls that led to an error": (
         "s12",
         {"while True:": "while n_positions.real():"},
-        {"generate_tokens"},
+        {"stream_tokens"},
         ["TypeError: 'int' object is not callable", "line {line}: while n_positions.real(): called with n_positions="],
     ),
     "two mistakes": (
