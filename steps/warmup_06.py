@@ -11,6 +11,7 @@ Pair = tuple[int, int]  # the ids of two neighbors
 
 #: GPT-2's order of the 256 bytes, in which a byte's place is its id. The 188 that Latin-1 can print come first.
 BYTES = bytes([*range(33, 127), *range(161, 173), *range(174, 256), *range(33), *range(127, 161), 173])
+ID_OF_BYTE = {byte: number for number, byte in enumerate(BYTES)}
 
 #: GPT-2's words in ASCII: an ending such as 's, letters, digits, other signs, spaces. One space may stand in front.
 WORD = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", re.ASCII)
@@ -27,13 +28,13 @@ def ascii_like(character: str) -> str:
 
 def words(text: str) -> list[str]:
     """Cut a text into GPT-2's words: ``Don't stop.`` into ``Don``, ``'t``, `` stop`` and ``.``."""
-    found = WORD.finditer("".join(ascii_like(character) for character in text))
-    return [text[word.start() : word.end()] for word in found]
+    in_ascii = "".join(ascii_like(character) for character in text)
+    return [text[word.start() : word.end()] for word in WORD.finditer(in_ascii)]
 
 
 def byte_ids(word: str) -> list[int]:
     """Return the ids of a word's bytes in UTF-8: one for an ASCII character, two to four for any other."""
-    return [BYTES.index(byte) for byte in word.encode("utf-8")]
+    return [ID_OF_BYTE[byte] for byte in word.encode("utf-8")]
 
 
 def byte_pairs(ids: list[int]) -> dict[Pair, int]:
@@ -78,14 +79,15 @@ def encode_word(word: str, merges: dict[Pair, int]) -> list[int]:
 
 def encode(text: str, merges: dict[Pair, int]) -> list[int]:
     """Return the token ids of a text: those of its words, one after the other."""
-    # TODO: Encode every word, and put all ids into one list. (1 line)
-    raise NotImplementedError
+    return [token for word in words(text) for token in encode_word(word, merges)]
 
 
 def vocabulary(merges: dict[Pair, int]) -> list[bytes]:
     """Return the bytes of every token, by its id: first the 256 single bytes, then those of each merge."""
-    # TODO: Begin with the single bytes of BYTES. Each merge adds the bytes of its left id and of its right. (4 lines)
-    raise NotImplementedError
+    pieces = [bytes([byte]) for byte in BYTES]
+    for left, right in merges:
+        pieces.append(pieces[left] + pieces[right])
+    return pieces
 
 
 def decode(ids: list[int], merges: dict[Pair, int]) -> str:
@@ -94,5 +96,9 @@ def decode(ids: list[int], merges: dict[Pair, int]) -> str:
     Raises:
         ValueError: an id is not in the vocabulary; the message names it and the largest id there is.
     """
-    # TODO: Refuse ids below 0 or too large. Join the bytes of all, and only then decode, errors="replace". (5 lines)
+    pieces = vocabulary(merges)
+    for token in ids:
+        if not 0 <= token < len(pieces):
+            raise ValueError(f"id {token} is not in the vocabulary; its ids are 0 to {len(pieces) - 1}")
+    # TODO: Join the pieces of all ids, and only then decode them, with errors="replace". (1 line)
     raise NotImplementedError

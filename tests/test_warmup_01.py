@@ -76,9 +76,10 @@ def test_large_scores(step):
 
 @about("softmax")
 def test_blocked_scores(step):
-    """A score of -inf gets no weight, and a row of nothing else gets zeros, not NaN."""
+    """A score of -inf gets no weight, even beside -1000, and a row of nothing else gets zeros, not NaN."""
     scores = drawn("scores", 3, LENGTH).copy()
-    scores[0, 2:] = scores[1] = -np.inf
+    scores[0, 2:] = scores[1] = scores[2, 3] = -np.inf
+    scores[2] -= 1000
     expected = np.zeros((3, LENGTH))
     expected[0], expected[2] = naive.softmax(scores[0]), naive.softmax(scores[2])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -124,15 +125,24 @@ def test_simple_self_attention(step):
     equal(step.simple_self_attention(x), expected, what="simple_self_attention(x)")
 
 
+@about("simple_self_attention")
+def test_long_vectors(step):
+    """Words as long as untrained embeddings can be, whose scores are 900 here, overflow nothing."""
+    x = np.array([[30.0, 0], [-30, 1], [0, 1]])
+    expected = naive.product(naive.weights(x, x), x)
+    with np.errstate(all="ignore"):
+        equal(step.simple_self_attention(x), expected, ("word", "channel"), what="simple_self_attention(x)")
+
+
 @pytest.mark.drawn
 @about("simple_self_attention")
 def test_other_numbers(step, answer, draw):
-    """Sizes and numbers drawn anew are right as well."""
+    """Random sizes and numbers are right as well."""
     batch, length, width = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), draw.whole("width", 1, 9)
     query, key = (draw.array(batch, size, width, dtype=np.float64) for size in (length, length + 2))
     scores, right = step.attention_scores(query, key), answer.attention_scores(query, key)
     equal(scores, right, WEIGHTS, what="attention_scores(query, key)", whose="the solution's")
     result = step.context_vectors(answer.softmax(right), key)
     equal(result, answer.context_vectors(answer.softmax(right), key), what="context_vectors", whose="the solution's")
-    result, right = (one.simple_self_attention(key) for one in (step, answer))
+    result, right = (module.simple_self_attention(key) for module in (step, answer))
     equal(result, right, what="simple_self_attention(x)", whose="the solution's")

@@ -44,9 +44,11 @@ def test_project(step, x):
 
 @about("project")
 def test_another_width(step, x):
-    """The matrices may make the vectors narrower: [seq, d_in] -> [seq, d_out]."""
-    for (name, part), matrix in zip(parts_of(step.project(x, *matrices(HEAD_DIM))), matrices(HEAD_DIM), strict=True):
-        equal(part, naive.product(x, matrix), what=name)
+    """The matrices may make the vectors narrower, also of one sequence without a batch: [seq, d_in] -> [seq, d_out]."""
+    for some in (x, x[0]):
+        parts = parts_of(step.project(some, *matrices(HEAD_DIM)))
+        for (name, part), matrix in zip(parts, matrices(HEAD_DIM), strict=True):
+            equal(part, naive.product(some, matrix), naive.TOKENS[-some.ndim :], what=name)
 
 
 @about("scaled_scores")
@@ -83,6 +85,16 @@ def test_one_token(step, x):
 
 
 @about("self_attention")
+def test_far_apart(step):
+    """Scores of 900, as a large query makes them, overflow nothing, and each row is right beside the others."""
+    value = drawn("W_value", 3, 3)
+    expected = naive.attention(naive.FAR_APART, np.eye(3), value)
+    with np.errstate(all="ignore"):
+        result = step.self_attention(np.eye(3), naive.FAR_APART, np.eye(3), value)
+    equal(result, expected, ("token", "channel"), what="self_attention with scores of 900")
+
+
+@about("self_attention")
 def test_order_does_not_matter(step, x):
     """Tokens in another order give the same rows in that order: attention knows no positions."""
     order = [3, 0, 6, 1, 5, 2, 4]
@@ -95,11 +107,11 @@ def test_order_does_not_matter(step, x):
 @pytest.mark.drawn
 @about("self_attention")
 def test_other_numbers(step, answer, draw):
-    """Sizes, numbers and matrices drawn anew are right as well."""
+    """Random sizes, numbers and matrices are right as well."""
     batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
     d_in, d_out = draw.whole("d_in", 1, 9), draw.whole("d_out", 1, 9)
     x, *drawn_matrices = (
         draw.array(*shape, dtype=np.float64) for shape in ((batch, length, d_in), *[(d_in, d_out)] * 3)
     )
-    result, right = (one.self_attention(x, *drawn_matrices) for one in (step, answer))
+    result, right = (module.self_attention(x, *drawn_matrices) for module in (step, answer))
     equal(result, right, what="self_attention(x, ...)", whose="the solution's")

@@ -23,8 +23,8 @@ def matrices():
 
 @about("lookback_mask")
 def test_mask(step):
-    """Row i is True in columns 0 to i: every token sees itself and those before it."""
-    for length in (LENGTH, 2, 1):
+    """Row i is True in columns 0 to i: every token sees itself and those before it, also of 300."""
+    for length in (LENGTH, 2, 1, 300):
         equal(step.lookback_mask(length), naive.looks_back(length), what=f"lookback_mask({length})")
 
 
@@ -55,8 +55,18 @@ def test_weights_under_a_mask(step):
 
 
 @about("attention_weights")
+def test_far_apart(step):
+    """Scores of 900 overflow nothing, and a hidden score counts for nothing, even if it is the largest by far."""
+    for mask in (naive.looks_back(3), None):
+        with np.errstate(all="ignore"):
+            weights = step.attention_weights(naive.FAR_APART, np.eye(3), mask)
+        name = "scores of 900" if mask is None else "scores of 900 under a causal mask"
+        equal(weights, attended(naive.FAR_APART, np.eye(3), mask), WEIGHTS[1:], what=f"attention_weights of {name}")
+
+
+@about("attention_weights")
 def test_other_masks_are_refused(step):
-    """A mask of numbers is a TypeError, for 0 might mean either."""
+    """A mask of numbers raises TypeError, since 0 might mean either."""
     query, key = query_and_key()
     mask = np.where(naive.looks_back(LENGTH), 0.0, -np.inf)
     message = error_of(
@@ -83,6 +93,17 @@ def test_one_sequence(step, x, matrices):
 
 
 @about("causal_attention")
+def test_attention_far_apart(step):
+    """Scores of 900, as a large query makes them, overflow nothing, whatever the scores that are hidden."""
+    matrices = [naive.FAR_APART, np.eye(3), drawn("W_value", 3, 3)]
+    with np.errstate(all="ignore"):
+        result = step.causal_attention(np.eye(3), *matrices)
+    equal(
+        result, expected_attention(np.eye(3), matrices), ("token", "channel"), what="causal_attention, scores of 900,"
+    )
+
+
+@about("causal_attention")
 def test_the_future_cannot_change_the_past(step, x, matrices):
     """Changing the last token leaves every earlier row unchanged."""
     changed = drawn("x", BATCH, LENGTH, WIDTH).copy()
@@ -99,13 +120,13 @@ def test_the_future_cannot_change_the_past(step, x, matrices):
 @pytest.mark.drawn
 @about("causal_attention")
 def test_other_numbers(step, answer, draw):
-    """Sizes, numbers, matrices and masks drawn anew are right as well."""
+    """Random sizes, numbers, matrices and masks are right as well."""
     batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
     d_in, d_out = draw.whole("d_in", 1, 9), draw.whole("d_out", 1, 9)
     shapes = (batch, length, d_in), *[(d_in, d_out)] * 3, *[(batch, length, d_out)] * 2
     x, *others, query, key = (draw.array(*shape, dtype=np.float64) for shape in shapes)
     mask = draw.coins(length, length) | np.eye(length, dtype=bool)
-    weights, right = (one.attention_weights(query, key, mask) for one in (step, answer))
+    weights, right = (module.attention_weights(query, key, mask) for module in (step, answer))
     equal(weights, right, WEIGHTS, what="attention_weights under a mask", whose="the solution's")
-    result, right = (one.causal_attention(x, *others) for one in (step, answer))
+    result, right = (module.causal_attention(x, *others) for module in (step, answer))
     equal(result, right, what="causal_attention(x, ...)", whose="the solution's")

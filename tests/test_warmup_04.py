@@ -45,7 +45,7 @@ def test_head_dim(step):
 
 @about("head_dim")
 def test_uneven_heads_are_refused(step):
-    """A number of heads that does not divide the width is a ValueError that names both numbers."""
+    """A number of heads that does not divide the width raises ValueError, which names both numbers."""
     for n_embd, n_head in ((768, 7), (12, 24), (1024, 24), (20, 0), (20, -4)):
         call = f"head_dim({n_embd}, {n_head})"
         message = error_of(call, lambda: step.head_dim(n_embd, n_head))  # noqa: B023
@@ -75,7 +75,7 @@ def test_split_without_a_batch(step):
 
 @about("split_heads")
 def test_uneven_splits_are_refused(step, x):
-    """A number of heads that does not divide the width of x is a ValueError that names both numbers."""
+    """A number of heads that does not divide the width of x raises ValueError, which names both numbers."""
     for n_head in (4, 30):
         call = f"split_heads(x, {n_head}) of {WIDTH} channels"
         message = error_of(call, lambda: step.split_heads(x, n_head))  # noqa: B023
@@ -107,7 +107,7 @@ def test_there_and_back(step, x):
 @pytest.mark.drawn
 @about("split_heads")
 def test_other_numbers(step, draw):
-    """Sizes drawn anew are right as well."""
+    """Random sizes are right as well."""
     batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
     n_head, width = draw.whole("n_head", 1, 9), draw.whole("head_dim", 1, 9)
     x = draw.array(batch, length, n_head * width, dtype=np.float64)

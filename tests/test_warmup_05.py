@@ -3,6 +3,7 @@
 The claims about multi_head_attention begin with the five that the exercise is usually tested by.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -41,17 +42,18 @@ def test_fuse(step):
 
 @about("project_fused")
 def test_project_fused(step, x, W_qkv):
-    """The first third of the channels is the query, the second the key, the last the value."""
-    parts = step.project_fused(x, W_qkv)
-    require(
-        isinstance(parts, tuple | list) and len(parts) == 3,
-        "project_fused(x, W_qkv) must return three arrays: query, key and value.",
-    )
-    for name, part in zip(NAMES, parts, strict=True):
-        require(getattr(part, "shape", None) == x.shape, f"{name} must have the shape {list(x.shape)}.")
-    expected = np.stack([naive.product(x, W_qkv[:, at * WIDTH : (at + 1) * WIDTH]) for at in range(3)])
-    axes = ("query, key or value", *naive.TOKENS)
-    equal(np.stack(parts), expected, axes, what="project_fused(x, W_qkv)")
+    """The first third of the channels is the query, the second the key, the last the value; a batch may be missing."""
+    for some in (x, x[0]):
+        parts = step.project_fused(some, W_qkv)
+        require(
+            isinstance(parts, tuple | list) and len(parts) == 3,
+            "project_fused(x, W_qkv) must return three arrays: query, key and value.",
+        )
+        for name, part in zip(NAMES, parts, strict=True):
+            require(getattr(part, "shape", None) == some.shape, f"{name} must have the shape {list(some.shape)}.")
+        expected = np.stack([naive.product(some, W_qkv[:, at * WIDTH : (at + 1) * WIDTH]) for at in range(3)])
+        axes = ("query, key or value", *naive.TOKENS[-some.ndim :])
+        equal(np.stack(parts), expected, axes, what="project_fused(x, W_qkv)")
 
 
 @about("multi_head_attention")
@@ -99,13 +101,25 @@ def test_one_head(step, x, W_qkv, W_o):
 
 
 @about("multi_head_attention")
+def test_far_apart(step):
+    """Scores of 900, as a large query makes them, overflow nothing, whatever the scores that a mask hides."""
+    x, value = np.eye(3), drawn("W_value", 3, 3)
+    W_qkv = np.concatenate([naive.FAR_APART, x, value], axis=-1)
+    for mask in (naive.looks_back(3), None):
+        with np.errstate(all="ignore"):
+            result = step.multi_head_attention(x[None], W_qkv, x, 1, mask)
+        equal(
+            result, naive.attention(naive.FAR_APART, x, value, mask)[None], what="multi_head_attention, scores of 900,"
+        )
+
+
+@about("multi_head_attention")
 def test_the_number_of_heads_matters(step, x, W_qkv, W_o):
     """Another number of heads gives another output."""
-    outputs = {n_head: step.multi_head_attention(x, W_qkv, W_o, n_head) for n_head in (1, 3, 5, 15)}
-    for one in outputs:
-        for other in outputs:
-            difference = np.abs(np.asarray(outputs[one]) - np.asarray(outputs[other])).max()
-            require(one == other or bool(difference > 1e-3), f"{one} and {other} heads give the same output.")
+    outputs = {n_head: np.asarray(step.multi_head_attention(x, W_qkv, W_o, n_head)) for n_head in (1, 3, 5, 15)}
+    for n_head, other in itertools.combinations(outputs, 2):
+        difference = np.abs(outputs[n_head] - outputs[other]).max()
+        require(bool(difference > 1e-3), f"{n_head} and {other} heads give the same output.")
 
 
 @about("multi_head_attention")
@@ -134,7 +148,7 @@ def test_each_head_works_alone(step, x, W_qkv):
 
 @about("multi_head_attention")
 def test_uneven_heads_are_refused(step, x, W_qkv, W_o):
-    """A number of heads that does not divide C is a ValueError that names both numbers."""
+    """A number of heads that does not divide C raises ValueError, which names both numbers."""
     for n_head in (4, 7, 30):
         call = f"multi_head_attention, C = {WIDTH}, n_head = {n_head},"
         message = error_of(call, lambda: step.multi_head_attention(x, W_qkv, W_o, n_head))  # noqa: B023
@@ -165,12 +179,12 @@ def test_count_is_of_the_real_arrays(step, W_qkv, W_o):
 @pytest.mark.drawn
 @about("multi_head_attention")
 def test_other_numbers(step, answer, draw):
-    """Sizes, numbers, matrices and masks drawn anew are right as well."""
+    """Random sizes, numbers, matrices and masks are right as well."""
     batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
     n_head = draw.whole("n_head", 1, 5)
     width = n_head * draw.whole("head_dim", 1, 6)
     shapes = (batch, length, width), (width, 3 * width), (width, width)
     x, W_qkv, W_o = (draw.array(*shape, dtype=np.float64) for shape in shapes)
     for mask in (None, draw.coins(length, length) | np.eye(length, dtype=bool)):
-        result, right = (one.multi_head_attention(x, W_qkv, W_o, n_head, mask) for one in (step, answer))
+        result, right = (module.multi_head_attention(x, W_qkv, W_o, n_head, mask) for module in (step, answer))
         equal(result, right, what="multi_head_attention", whose="the solution's")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from checker import claims
-from checker.claims import Refusal, about, error_of, first_of, is_value, require
+from checker.claims import Refusal, about, first_of, is_value, require
 
 BYTES = (*range(33, 127), *range(161, 173), *range(174, 256), *range(33), *range(127, 161), 173)  # ids 0 to 255
 SMALL = "low low lower lowest"
@@ -91,7 +91,7 @@ def pieces_of(merges):
 def cut(ids, merges):
     """Return ids as the pieces of text that they stand for, such as ``'Hello' ',' ' world'``."""
     pieces = pieces_of(merges)
-    known = (pieces[one] if 0 <= one < len(pieces) else b"?" for one in ids)
+    known = (pieces[token] if 0 <= token < len(pieces) else b"?" for token in ids)
     return " ".join(repr(piece.decode(errors="backslashreplace")) for piece in known) or "nothing"
 
 
@@ -99,9 +99,9 @@ def as_ids(call, ids):
     """Return a list of ids as plain numbers; refuse anything else."""
     require(ids is not None, f"{call} is None: is there a `return`?")
     require(isinstance(ids, list), f"{call} is a {type(ids).__name__}, and must be a list.")
-    whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in ids)
+    whole = all(isinstance(token, int | np.integer) and not isinstance(token, bool) for token in ids)
     require(whole, f"{call} is {ids!r}, and must be a list of whole numbers.")
-    return [int(one) for one in ids]
+    return [int(token) for token in ids]
 
 
 def all_right(calls, merges=None):
@@ -109,15 +109,15 @@ def all_right(calls, merges=None):
 
     ``calls`` is made of the call in words, what makes it, and the right ids; with ``merges``, it shows their pieces.
     """
-    given, refused = [], []
+    answers, refused = [], []
     for call, make, right in calls:
         ids = as_ids(call, make())
-        given.append(ids)
+        answers.append(ids)
         if ids != list(right) and not refused:  # cutting takes longer than encoding
             shown = [f" ({cut(some, merges)})" if merges else "" for some in (ids, right)]
             refused.append(Refusal(f"{call} is {ids}{shown[0]}, and must be {list(right)}{shown[1]}."))
-    first_of(refused, observed=given)
-    return given
+    first_of(refused, observed=answers)
+    return answers
 
 
 def counts_of(step, ids):
@@ -131,13 +131,13 @@ def counts_of(step, ids):
 
 def counted(step, cases):
     """Refuse unless ``byte_pairs`` counts right."""
-    given = {str(ids): counts_of(step, ids) for ids in cases}
+    answers = {str(ids): counts_of(step, ids) for ids in cases}
     refused = [
-        Refusal(f"byte_pairs({ids}) is {given[str(ids)]}, and must be {right}.")
+        Refusal(f"byte_pairs({ids}) is {answers[str(ids)]}, and must be {right}.")
         for ids, right in zip(cases, map(right_counts, cases), strict=True)
-        if given[str(ids)] != right
+        if answers[str(ids)] != right
     ]
-    first_of(refused, observed={ids: sorted(counts.items(), key=repr) for ids, counts in given.items()})
+    first_of(refused, observed={ids: sorted(counts.items(), key=repr) for ids, counts in answers.items()})
 
 
 def right_counts(ids):
@@ -156,7 +156,7 @@ def test_pairs_are_counted(step):
 
 @about("byte_pairs")
 def test_pairs_overlap(step):
-    """Three equal ids hold their pair twice; one id holds no pair, and neither does none."""
+    """Three equal ids have their pair twice; a list of one id, or of none, has no pairs."""
     counted(step, [[6, 6, 6], [1, 6, 6, 6, 6, 2, 6, 6], [9], []])
 
 
@@ -202,13 +202,13 @@ def test_the_list_stays(step):
 
 def most_frequent_of(step, cases):
     """Refuse unless ``most_frequent`` finds the right pairs."""
-    given, refused = [], []
+    answers, refused = [], []
     for parts, right in cases:
         pair = step.most_frequent([list(ids) for ids in parts])
-        given.append(pair)
+        answers.append(pair)
         if pair != right or not isinstance(pair, tuple | None):
             refused.append(Refusal(f"most_frequent({parts}) is {pair!r}, and must be {right}."))
-    first_of(refused, observed=repr(given))
+    first_of(refused, observed=repr(answers))
 
 
 @about("most_frequent")
@@ -221,6 +221,7 @@ def test_the_most_frequent_pair(step):
             ([[8, 9, 8, 9, 8, 9], [1, 2], [1, 2]], (8, 9)),
             ([[1, 2], [1, 2], [3, 4, 3, 4, 3], [4, 3]], (4, 3)),
             ([[2, 2, 2], [1, 3]], (2, 2)),
+            ([[7, 8], [1, 2, 1, 2], [3, 4, 3, 4, 3, 4]], (3, 4)),
             ([[1], [], [2]], None),
             ([], None),
         ),
@@ -245,7 +246,7 @@ def as_text(merges):
     """Return merges as the texts of their pairs, such as ``'l'+'o'``; as they are, if they are none."""
     try:
         pieces = pieces_of(merges)
-        pairs = [[pieces[one].decode(errors="backslashreplace") for one in pair] for pair in merges]
+        pairs = [[pieces[token].decode(errors="backslashreplace") for token in pair] for pair in merges]
         return ", ".join(f"{left!r}+{right!r}" for left, right in pairs) or "nothing"
     except (IndexError, TypeError, ValueError):
         return repr(merges)
@@ -261,13 +262,13 @@ def ids_of_merges(pairs):
 
 def learned(step, cases):
     """Refuse unless ``learn`` learns the right merges, in the right order; return what it has learned."""
-    given, refused = [], []
+    answers, refused = [], []
     for text, n_merges, right in cases:
         merges = step.learn(text, n_merges)
         call = f"learn({text!r}, {n_merges})" if len(text) < 60 else f"learn(text, {n_merges})"
         require(merges is not None, f"{call} is None: is there a `return`?")
         require(isinstance(merges, dict), f"{call} is a {type(merges).__name__}, and must be a dict.")
-        given.append(list(merges.items()))
+        answers.append(list(merges.items()))
         if list(merges) != list(right):
             at = next((at for at, pair in enumerate(right) if list(merges)[at : at + 1] != [pair]), len(right))
             mine, wanted = (as_text(list(pairs)[: at + 1]) for pairs in (merges, right))
@@ -276,8 +277,8 @@ def learned(step, cases):
             refused.append(
                 Refusal(f"{call} gives the ids {list(merges.values())}, and must give {list(right.values())}.")
             )
-    first_of(refused, observed=repr(given))
-    return given
+    first_of(refused, observed=repr(answers))
+    return answers
 
 
 @about("learn")
@@ -338,14 +339,14 @@ def words_right(step, cases):
 
 
 def all_words_right(step, cases):
-    given, refused = [], []
+    answers, refused = [], []
     for call, make, right, merges in words_right(step, cases):
         try:
-            given += all_right([(call, make, right)], merges)
+            answers += all_right([(call, make, right)], merges)
         except Refusal as refusal:
-            given.append(refusal.observed)
+            answers.append(refusal.observed)
             refused.append(refusal)
-    first_of(refused, observed=repr(given))
+    first_of(refused, observed=repr(answers))
 
 
 @about("encode_word")
@@ -374,6 +375,7 @@ def test_until_no_pair_is_known(step):
             ("aaaaa", (("a", "a"), ("aa", "aa")), ("aaaa", "a")),
             ("xyz", (("a", "b"),), ("x", "y", "z")),
             ("a", (("a", "b"),), ("a",)),
+            ("", (("a", "b"),), ()),
         ),
     )
 
@@ -405,28 +407,28 @@ def encoded(step, reference, kind, merges):
     )
 
 
-@about("encode")
+@about("encode_word")
 def test_english(step, reference, gpt2):
     """With GPT-2's merges, English has Hugging Face's ids; "Hello" and " Hello" are two tokens."""
     for number, ids in enumerate(encoded(step, reference, "english", gpt2)):
         equal(ids, reference[f"ids/english/{number}"], f"the ids of text {number}")
 
 
-@about("encode")
+@about("encode_word")
 def test_words_stay_apart(step, reference, gpt2):
     """Contractions, numbers, signs, spaces and line breaks are cut as Hugging Face cuts them."""
     for number, ids in enumerate(encoded(step, reference, "words", gpt2)):
         equal(ids, reference[f"ids/words/{number}"], f"the ids of text {number}")
 
 
-@about("encode")
+@about("encode_word")
 def test_beyond_ascii(step, reference, gpt2):
     """Accents, other alphabets, Chinese characters and emoji have Hugging Face's ids too."""
     for number, ids in enumerate(encoded(step, reference, "beyond", gpt2)):
         equal(ids, reference[f"ids/beyond/{number}"], f"the ids of text {number}")
 
 
-@about("encode")
+@about("encode_word")
 def test_the_merges_stay(step):
     """The merges that come in stay as they were."""
     merges = ids_of_merges(LEARNED)
@@ -435,34 +437,15 @@ def test_the_merges_stay(step):
     require(same, f"After encode, the merges that came in are {merges}: leave them as they are.")
 
 
-@about("vocabulary")
-def test_vocabulary(step):
-    """It has the 256 bytes in GPT-2's order, then what each merge joins, as bytes."""
-    given, refused = [], []
-    for pairs in ((), LEARNED):
-        merges, right = word_merges(*pairs)
-        call = f"vocabulary(merges) with {len(merges)} merges"
-        pieces = step.vocabulary(merges)
-        require(pieces is not None, f"{call} is None: is there a `return`?")
-        require(isinstance(pieces, list), f"{call} is a {type(pieces).__name__}, and must be a list.")
-        given.append(list(pieces))
-        first = next((at for at, (one, other) in enumerate(zip(pieces, right, strict=False)) if one != other), None)
-        if first is not None:
-            refused.append(Refusal(f"Entry {first} of {call} is {pieces[first]!r}, and must be {right[first]!r}."))
-        elif len(pieces) != len(right):
-            refused.append(Refusal(f"{call} has {len(pieces)} entries, and must have {len(right)}."))
-    first_of(refused, observed=repr(given))
-
-
 def texts_right(calls):
     """Refuse with the first call that gives another text than the right one."""
-    given, refused = [], []
+    answers, refused = [], []
     for call, make, right in calls:
         text = make()
-        given.append(text)
+        answers.append(text)
         if type(text) is not str or text != right:
             refused.append(Refusal(f"{call} is {text!r}, and must be {right!r}."))
-    first_of(refused, observed=repr(given))
+    first_of(refused, observed=repr(answers))
 
 
 @about("decode")
@@ -486,24 +469,6 @@ def test_half_a_character(step):
 
 
 @about("decode")
-def test_unknown_ids_are_refused(step):
-    """An id that is negative or too large is a ValueError that names it and the largest id there is."""
-    said, refused = [], []
-    for pairs, wrong in (((), 256), (LEARNED, 263), (LEARNED, -1), (LEARNED, 50256)):
-        merges, pieces = word_merges(*pairs)
-        call = f"decode([0, {wrong}], merges) with {len(merges)} merges"
-        try:
-            message = error_of(call, lambda: step.decode([0, wrong], merges))  # noqa: B023
-            said.append(message)
-            for number in (wrong, len(pieces) - 1):
-                require(str(number) in message, f"The message of {call} is {message!r}, and must name {number}.")
-        except Refusal as refusal:
-            said.append(refusal.sentence)
-            refused.append(refusal)
-    first_of(refused, observed=repr(said))
-
-
-@about("decode")
 def test_round_trip(step):
     """A text that is encoded and decoded is the same text, with the merges of another text and with none."""
     for merges in (ids_of_merges(LEARNED), Merges()):
@@ -514,21 +479,21 @@ def test_round_trip(step):
 
 def drawn_text(draw, letters):
     """Return a text of some length made of ``letters``."""
-    return "".join(letters[one] for one in draw.ids(len(letters), draw.whole("characters", 10, 200)))
+    return "".join(letters[place] for place in draw.ids(len(letters), draw.whole("characters", 10, 200)))
 
 
 @pytest.mark.drawn
 @about("learn")
 def test_other_learning(step, answer, draw):
-    """From a text drawn anew it learns what the solution learns."""
+    """From a random text it learns what the solution learns."""
     text, n_merges = drawn_text(draw, AWKWARD), draw.whole("merges", 1, 40)
     learned(step, [(text, n_merges, answer.learn(text, n_merges))])
 
 
 @pytest.mark.drawn
-@about("encode")
+@about("encode_word")
 def test_other_texts(step, answer, draw):
-    """A text drawn anew has the solution's ids, with merges learned from another."""
+    """A random text has the solution's ids, with merges learned from another."""
     merges = Merges(answer.learn(drawn_text(draw, AWKWARD), draw.whole("merges", 1, 60)))
     text = drawn_text(draw, AWKWARD)
     right = answer.encode(text, merges)

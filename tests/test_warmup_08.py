@@ -161,10 +161,10 @@ def test_shift(step):
 def test_logits_are_left_alone(step):
     """The logits and labels that it is given are the same afterwards."""
     logits, labels = logits_and_labels(ROWS)
-    given = logits.copy(), labels.copy()
-    step.softmax_cross_entropy_backward(*given)
-    equal(given[0], logits, ("row", "class"), what="logits, after softmax_cross_entropy_backward(logits, labels),")
-    require(bool(np.array_equal(given[1], labels)), "The labels are not what they were before.")
+    copies = logits.copy(), labels.copy()
+    step.softmax_cross_entropy_backward(*copies)
+    equal(copies[0], logits, ("row", "class"), what="logits, after softmax_cross_entropy_backward(logits, labels),")
+    require(bool(np.array_equal(copies[1], labels)), "The labels are not what they were before.")
 
 
 # ---------------------------------------------------------------- matmul_backward
@@ -271,10 +271,10 @@ def test_hidden_scores(step):
 @about("softmax_backward")
 def test_weights_are_left_alone(step):
     """The grad and weights that it is given are the same afterwards."""
-    given = [part.copy() for part in grad_and_weights()]
-    step.softmax_backward(*given)
-    for name, one, before in zip(("grad", "weights"), given, grad_and_weights(), strict=True):
-        equal(one, before, WEIGHTS, what=f"{name}, after softmax_backward(grad, weights),")
+    copies = [part.copy() for part in grad_and_weights()]
+    step.softmax_backward(*copies)
+    for name, copy, before in zip(("grad", "weights"), copies, grad_and_weights(), strict=True):
+        equal(copy, before, WEIGHTS, what=f"{name}, after softmax_backward(grad, weights),")
 
 
 # ---------------------------------------------------------------- causal_attention_backward
@@ -357,8 +357,8 @@ def test_slopes_of_attention(step):
 def test_attention_of_pytorch(step, reference):
     """All three are what PyTorch's autograd computes."""
     query, key, value, grad = (reference[name] for name in (*NAMES, "grad"))
-    found = step.causal_attention_backward(grad, query, key, value, recorded_weights(query, key))
-    for name, gradient in zip(NAMES, three(found), strict=True):
+    result = step.causal_attention_backward(grad, query, key, value, recorded_weights(query, key))
+    for name, gradient in zip(NAMES, three(result), strict=True):
         equal(gradient, reference[f"grad_{name}"], what=f"the gradient of {name}", whose="PyTorch's")
 
 
@@ -403,10 +403,10 @@ def test_in_proportion(step):
 def test_arguments_are_left_alone(step):
     """What it is given is the same afterwards, the recorded weights too."""
     arguments, _ = at_full_size()
-    given = [part.copy() for part in arguments]
-    step.causal_attention_backward(*given)
-    for name, one, before in zip(("grad", *NAMES, "weights"), given, arguments, strict=True):
-        equal(one, before, what=f"{name}, after {CALL[:-5]},")
+    copies = [part.copy() for part in arguments]
+    step.causal_attention_backward(*copies)
+    for name, copy, before in zip(("grad", *NAMES, "weights"), copies, arguments, strict=True):
+        equal(copy, before, what=f"{name}, after {CALL[:-5]},")
 
 
 # ---------------------------------------------------------------- drawn anew
@@ -415,22 +415,23 @@ def test_arguments_are_left_alone(step):
 @pytest.mark.drawn
 @about("softmax_cross_entropy_backward")
 def test_other_logits(step, answer, draw):
-    """Sizes, logits and labels drawn anew are right as well."""
+    """Random sizes, logits and labels are right as well."""
     batch, length, classes = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), draw.whole("classes", 2, 30)
     logits, labels = draw.array(batch, length, classes, dtype=np.float64), draw.ids(classes, batch, length)
-    found, right = (one.softmax_cross_entropy_backward(logits, labels) for one in (step, answer))
-    equal(found, right, CLASS_AXES, what="softmax_cross_entropy_backward(logits, labels)", whose="the solution's")
+    result, right = (module.softmax_cross_entropy_backward(logits, labels) for module in (step, answer))
+    equal(result, right, CLASS_AXES, what="softmax_cross_entropy_backward(logits, labels)", whose="the solution's")
 
 
 @pytest.mark.drawn
 @about("causal_attention_backward")
 def test_other_numbers(step, answer, draw):
-    """Sizes, queries, keys and values drawn anew are right as well."""
+    """Random sizes, queries, keys and values are right as well."""
     lead = draw.whole("batch", 1, 3), draw.whole("head", 1, 4)
     length, d_k, d_v = draw.whole("seq", 1, 9), draw.whole("d_k", 1, 9), draw.whole("d_v", 1, 9)
     query, key = (draw.array(*lead, length, d_k, dtype=np.float64) for _ in range(2))
     grad, value = (draw.array(*lead, length, d_v, dtype=np.float64) for _ in range(2))
     weights = recorded_weights(query, key)
-    found, right = (three(one.causal_attention_backward(grad, query, key, value, weights)) for one in (step, answer))
-    for name, gradient, expected in zip(NAMES, found, right, strict=True):
+    arguments = grad, query, key, value, weights
+    result, right = (three(module.causal_attention_backward(*arguments)) for module in (step, answer))
+    for name, gradient, expected in zip(NAMES, result, right, strict=True):
         equal(gradient, expected, what=f"the gradient of {name}", whose="the solution's")

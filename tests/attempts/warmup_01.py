@@ -6,6 +6,7 @@ POWERS = "np.exp(scores - np.where(largest == -np.inf, 0.0, largest))"
 TOTAL = "total = powers.sum(axis=-1, keepdims=True)"
 QUOTIENT = "return powers / np.where(total == 0.0, 1.0, total)"
 CONTEXT = "return weights @ value"
+WEIGHTS = "weights = softmax(attention_scores(x, x))"
 
 MISTAKES = {
     "The keys are compared with themselves: the query is not used.": {SCORES: SCORES.replace("query @", "key @")},
@@ -51,6 +52,10 @@ MISTAKES = {
     "The row's sum has lost its axis, so it is divided along the wrong one: keepdims=True keeps it.": {
         TOTAL: "total = powers.sum(axis=-1)"
     },
+    "A score of -inf is taken for -100, which is large beside a real score of -1000; leave it -inf.": {
+        LARGEST: f"scores = np.where(scores == -np.inf, -100.0, scores)\n    {LARGEST}",
+        QUOTIENT: "return powers / total * (scores != -100.0).any(axis=-1, keepdims=True)",
+    },
     "The caller's scores are changed in place; make a new array.": {
         LARGEST: f"{LARGEST}\n    scores -= np.where(largest == -np.inf, 0.0, largest)",
         POWERS: "np.exp(scores)",
@@ -66,6 +71,15 @@ MISTAKES = {
     },
     "There is no softmax: the scores themselves are used as weights.": {
         "softmax(attention_scores(x, x))": "attention_scores(x, x)"
+    },
+    "exp of a large score is infinite, and the row becomes NaN: use softmax, which subtracts each row's largest.": {
+        WEIGHTS: "weights = np.exp(attention_scores(x, x))\n"
+        "    weights = weights / weights.sum(axis=-1, keepdims=True)",
+    },
+    "The largest of all scores is subtracted, and a row far below it becomes 0 / 0: use softmax, which goes row by "
+    "row.": {
+        WEIGHTS: "scores = attention_scores(x, x)\n    weights = np.exp(scores - scores.max())\n"
+        "    weights = weights / weights.sum(axis=-1, keepdims=True)",
     },
     "The weights are returned; they still have to gather the vectors of x.": {
         "return context_vectors(weights, x)": "return weights"

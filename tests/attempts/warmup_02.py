@@ -23,6 +23,9 @@ MISTAKES = {
     "Each is projected from the one before; all three come from x.": {
         PROJECT: "return x @ W_query, x @ W_query @ W_key, x @ W_query @ W_key @ W_value"
     },
+    "x is taken to have a batch, but one sequence may come alone; x @ W works for both.": {
+        PROJECT: 'return [np.einsum("bti,io->bto", x, matrix) for matrix in (W_query, W_key, W_value)]'
+    },
     "The scores are not scaled: divide them by the square root of d_k.": {SCALE: "attention_scores(query, key)"},
     "The scores are divided by d_k itself; it is its square root.": {
         SCALE: "attention_scores(query, key) / key.shape[-1]"
@@ -47,6 +50,15 @@ MISTAKES = {
     "The scores are scaled twice: scaled_scores divides by the square root of d_k already.": {
         WEIGH: "weights = softmax(scaled_scores(query, key) / math.sqrt(key.shape[-1]))"
     },
+    "exp of a large score is infinite, and the row becomes NaN: use softmax, which subtracts each row's largest.": {
+        WEIGH: "weights = np.exp(scaled_scores(query, key))\n"
+        "    weights = weights / weights.sum(axis=-1, keepdims=True)"
+    },
+    "The largest of all scores is subtracted, and a row far below it becomes 0 / 0: use softmax, which goes row by "
+    "row.": {
+        WEIGH: "scores = scaled_scores(query, key)\n    weights = np.exp(scores - scores.max())\n"
+        "    weights = weights / weights.sum(axis=-1, keepdims=True)"
+    },
     "The weights gather x; they must gather the values.": {GATHER: "return context_vectors(weights, x)"},
     "The weights gather the keys; they must gather the values.": {GATHER: "return context_vectors(weights, key)"},
     "The weights are returned; they still have to gather the values.": {GATHER: "return weights"},
@@ -64,12 +76,13 @@ ALTERNATIVES = {
     "NumPy's square root": {SCALE: "attention_scores(query, key) / np.sqrt(query.shape[-1])"},
     "scores by hand": {SCALE: "query @ key.swapaxes(-1, -2) * key.shape[-1] ** -0.5"},
     "softmax by hand": {
-        WEIGH: "weights = np.exp(scaled_scores(query, key))\n"
+        WEIGH: "scores = scaled_scores(query, key)\n"
+        "    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
         "    weights = weights / weights.sum(axis=-1, keepdims=True)",
         GATHER: "return weights @ value",
     },
     "normalized after gathering": {
-        WEIGH: "weights = np.exp(scaled_scores(query, key))",
+        WEIGH: "scores = scaled_scores(query, key)\n    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))",
         GATHER: "return weights @ value / weights.sum(axis=-1, keepdims=True)",
     },
 }

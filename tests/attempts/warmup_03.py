@@ -2,6 +2,7 @@
 
 MASK = "np.tril(np.ones((sequence_length, sequence_length), dtype=bool))"
 WHERE = "scores = np.where(mask, scores, -np.inf)"
+SOFTMAX = "return softmax(scores)"
 WEIGHTS_OF = "weights = attention_weights(query, key, lookback_mask(x.shape[-2]))"
 GATHER = "return context_vectors(weights, value)"
 
@@ -18,12 +19,31 @@ MISTAKES = {
         MASK: "np.ones((sequence_length, sequence_length), dtype=bool)"
     },
     "The mask is of floats; make it of bool.": {MASK: "np.tril(np.ones((sequence_length, sequence_length)))"},
+    "Positions are counted in int8, which ends at 127; a text may be longer.": {
+        MASK: "np.arange(sequence_length).astype(np.int8) <= np.arange(sequence_length).astype(np.int8)[:, None]"
+    },
     "The mask is ignored.": {WHERE: "pass"},
     "The mask is read the wrong way around: True is where a query may attend.": {
         WHERE: "scores = np.where(mask, -np.inf, scores)"
     },
     "Blocked scores are 0, which still earns weight, exp(0) = 1; make them -inf.": {
         WHERE: "scores = np.where(mask, scores, 0.0)"
+    },
+    "Blocked scores are -100, which is large beside a real score of -900; make them -inf.": {
+        WHERE: "scores = np.where(mask, scores, -100.0)"
+    },
+    "exp of a large score is infinite, and the row becomes NaN: use softmax, which subtracts each row's largest.": {
+        SOFTMAX: "weights = np.exp(scores)\n    return weights / weights.sum(axis=-1, keepdims=True)"
+    },
+    "The largest of all scores is subtracted, and a row far below it becomes 0 / 0: use softmax, which goes row by "
+    "row.": {
+        SOFTMAX: "weights = np.exp(scores - scores.max())\n    return weights / weights.sum(axis=-1, keepdims=True)"
+    },
+    "The row's largest score is sought among the hidden ones too, and those that count become 0 / 0: mask before the "
+    "softmax.": {
+        "scores = scaled_scores(query, key)": "scores = scaled_scores(query, key)\n"
+        "    scores = scores - scores.max(axis=-1, keepdims=True)",
+        SOFTMAX: "weights = np.exp(scores)\n    return weights / weights.sum(axis=-1, keepdims=True)",
     },
     "Blocked scores are +inf; it is -inf that the softmax gives no weight.": {
         WHERE: "scores = np.where(mask, scores, np.inf)"
@@ -43,6 +63,11 @@ MISTAKES = {
     },
     "The mask is transposed here: give lookback_mask(seq) as it is.": {
         WEIGHTS_OF: "weights = attention_weights(query, key, lookback_mask(x.shape[-2]).T)"
+    },
+    "The causal weights are computed without subtracting the row's largest score, and exp of a large one is infinite: "
+    "use attention_weights.": {
+        WEIGHTS_OF: "weights = np.exp(scaled_scores(query, key)) * lookback_mask(x.shape[-2])\n"
+        "    weights = weights / weights.sum(axis=-1, keepdims=True)"
     },
     "The weights gather the keys; they must gather the values.": {GATHER: "return context_vectors(weights, key)"},
 }

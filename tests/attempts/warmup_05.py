@@ -37,6 +37,9 @@ MISTAKES = {
     "The tokens are cut into three; cut the channels, the last axis.": {
         CUT: "    query, key, value = np.array_split(x @ W_qkv, 3, axis=-2)\n    return query, key, value"
     },
+    "The channels are taken for axis 2, which one sequence without a batch does not have; they are the last axis.": {
+        CUT: CUT.replace("axis=-1", "axis=2")
+    },
     "What was multiplied is not cut: return query, key and value apart.": {
         CUT: "    joined = x @ W_qkv\n    return joined"
     },
@@ -83,6 +86,19 @@ MISTAKES = {
     },
     "The scores are scaled twice: attention_weights divides by the square root of head_dim already.": {
         WEIGH: "weights = attention_weights(query / query.shape[-1] ** 0.5, key, mask)"
+    },
+    "exp of a large score is infinite, and the row becomes NaN: use attention_weights, whose softmax subtracts the "
+    "row's largest score.": {
+        WEIGH: "scores = query @ key.mT / key.shape[-1] ** 0.5\n"
+        "    weights = np.exp(scores if mask is None else np.where(mask, scores, -np.inf))\n"
+        "    weights = weights / weights.sum(axis=-1, keepdims=True)"
+    },
+    "The largest of all scores is subtracted, and a row far below it becomes 0 / 0: use attention_weights, which goes "
+    "row by row.": {
+        WEIGH: "scores = query @ key.mT / key.shape[-1] ** 0.5\n"
+        "    scores = scores if mask is None else np.where(mask, scores, -np.inf)\n"
+        "    weights = np.exp(scores - scores.max())\n"
+        "    weights = weights / weights.sum(axis=-1, keepdims=True)"
     },
     "The weights gather the keys; they must gather the values.": {MERGE: MERGE.replace("value", "key")},
     "The heads are merged without being transposed back: merge_heads brings seq in front of head first.": {

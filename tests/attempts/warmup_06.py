@@ -2,9 +2,9 @@
 
 COUNT = "return dict(Counter(pairwise(ids)))"
 MERGED = "merged: list[int] = []\n    at = 0\n    while at < len(ids):"
-FOUND = "found = tuple(ids[at : at + 2]) == pair"
-APPEND = "merged.append(new_id if found else ids[at])"
-GO_ON = "at += 2 if found else 1"
+IS_PAIR = "is_pair = tuple(ids[at : at + 2]) == pair"
+APPEND = "merged.append(new_id if is_pair else ids[at])"
+GO_ON = "at += 2 if is_pair else 1"
 RETURN_MERGED = "return merged\n"
 COUNTS = """\
     counts: Counter[Pair] = Counter()
@@ -25,17 +25,7 @@ WHILE = "while known := [pair for pair in byte_pairs(ids) if pair in merges]:"
 FIRST = "first = min(known, key=lambda pair: merges[pair])"
 MERGE_FIRST = "ids = merge(ids, first, merges[first])"
 ENCODE_WORD = f"{BYTES_OF_WORD}    {WHILE}\n        {FIRST}\n        {MERGE_FIRST}\n    return ids\n"
-ENCODE = "return [one for word in words(text) for one in encode_word(word, merges)]"
-SINGLE = "pieces = [bytes([byte]) for byte in BYTES]"
-JOINED = "pieces.append(pieces[left] + pieces[right])"
-OUTSIDE = "if not 0 <= one < len(pieces):"
-REFUSE = """\
-    for one in ids:
-        if not 0 <= one < len(pieces):
-            raise ValueError(f"id {one} is not in the vocabulary; its ids are 0 to {len(pieces) - 1}")
-"""
-MESSAGE = 'f"id {one} is not in the vocabulary; its ids are 0 to {len(pieces) - 1}"'
-TEXT = 'return b"".join(pieces[one] for one in ids).decode("utf-8", errors="replace")'
+TEXT = 'return b"".join(pieces[token] for token in ids).decode("utf-8", errors="replace")'
 
 MISTAKES = {
     "Pairs are counted without overlap; count each id together with the next, also with one that was counted before.": {
@@ -64,7 +54,7 @@ MISTAKES = {
         GO_ON: "at += 1",
     },
     "Only the first pair is merged; merge all of them.": {
-        FOUND: "found = tuple(ids[at : at + 2]) == pair and new_id not in merged"
+        IS_PAIR: "is_pair = tuple(ids[at : at + 2]) == pair and new_id not in merged"
     },
     "The pairs are merged from the right; begin at the left.": {
         MERGED: "left, right = pair\n    backwards: list[int] = []\n    ids, pair = ids[::-1], (right, left)\n"
@@ -73,23 +63,23 @@ MISTAKES = {
     },
     "The list that came in is changed: put the ids into a new list.": {
         MERGED: "merged, at = ids, 0\n    while at < len(ids):",
-        APPEND: "ids[at : at + (2 if found else 1)] = [new_id if found else ids[at]]",
+        APPEND: "ids[at : at + (2 if is_pair else 1)] = [new_id if is_pair else ids[at]]",
         GO_ON: "at += 1",
     },
     "The last id is lost: it has no right neighbor, and still belongs in the result.": {
         MERGED: MERGED.replace("len(ids):", "len(ids) - 1:")
     },
     "A list is compared with a tuple, and they are never equal: compare tuple(ids[at : at + 2]).": {
-        FOUND: "found = ids[at : at + 2] == pair"
+        IS_PAIR: "is_pair = ids[at : at + 2] == pair"
     },
-    "Only the left id of the pair is compared; compare both.": {FOUND: "found = ids[at] == pair[0]"},
+    "Only the left id of the pair is compared; compare both.": {IS_PAIR: "is_pair = ids[at] == pair[0]"},
     "The reversed pair is merged too; (1, 2) is not (2, 1).": {
-        FOUND: "found = tuple(ids[at : at + 2]) in (pair, pair[::-1])"
+        IS_PAIR: "is_pair = tuple(ids[at : at + 2]) in (pair, pair[::-1])"
     },
     "new_id is put beside the pair; it takes the pair's place.": {
-        APPEND: "merged.extend([*pair, new_id] if found else [ids[at]])"
+        APPEND: "merged.extend([*pair, new_id] if is_pair else [ids[at]])"
     },
-    "The pair is removed, and new_id is missing.": {APPEND: "merged.extend([] if found else [ids[at]])"},
+    "The pair is removed, and new_id is missing.": {APPEND: "merged.extend([] if is_pair else [ids[at]])"},
     "The count of a pair in one word hides that in the words before: add the counts up.": {
         COUNTS: COUNTS.replace("counts.update(byte_pairs(ids))", "counts = {**counts, **byte_pairs(ids)}")
     },
@@ -100,7 +90,7 @@ MISTAKES = {
         COUNTS: COUNTS.replace("in parts:", "in parts[:1]:")
     },
     "All words are put into one list, so that pairs reach from one word to the next.": {
-        COUNTS: "    counts = byte_pairs([one for ids in parts for one in ids])\n"
+        COUNTS: "    counts = byte_pairs([token for ids in parts for token in ids])\n"
     },
     "The rarest pair is taken; take the most frequent one.": {MOST: MOST.replace("-counts", "counts")},
     "Of equally frequent pairs, the one seen first is taken; take the one with the smallest ids.": {
@@ -186,59 +176,11 @@ MISTAKES = {
     "Characters are taken for bytes: outside ASCII, a character has several bytes. byte_ids(word) gives their ids.": {
         BYTES_OF_WORD: "    ids = [BYTES.index(ord(letter) & 255) for letter in word]\n"
     },
-    "The text is not cut into words, so that merges join them: encode each of words(text).": {
-        ENCODE: "return encode_word(text, merges)"
-    },
-    "The text is cut by split(), which drops its spaces; words(text) keeps each with the word after it.": {
-        ENCODE: ENCODE.replace("words(text)", "text.split()")
-    },
-    "A space is put in front of the text; its first word has one only if the text has.": {
-        ENCODE: ENCODE.replace("words(text)", 'words(" " + text if text else text)')
-    },
-    "Spaces around the text are lost.": {ENCODE: ENCODE.replace("words(text)", "words(text.strip())")},
-    "The text is put in lowercase first; GPT-2 knows uppercase letters.": {
-        ENCODE: ENCODE.replace("words(text)", "words(text.lower())")
-    },
-    "The words' ids are in lists of their own; put all ids into one list.": {
-        ENCODE: "return [encode_word(word, merges) for word in words(text)]"
-    },
-    "Each word is encoded once, however often the text has it.": {
-        ENCODE: ENCODE.replace("words(text)", "dict.fromkeys(words(text))")
-    },
-    "The bytes are in the order of their values; take GPT-2's order, that of BYTES.": {
-        SINGLE: "pieces = [bytes([byte]) for byte in range(256)]"
-    },
-    "bytes(5) makes five zero bytes; bytes([5]) is the byte 5.": {SINGLE: "pieces = [bytes(byte) for byte in BYTES]"},
-    "Each byte is made into a character; a token is bytes, and its bytes may be half a character.": {
-        SINGLE: "pieces = [chr(byte) for byte in BYTES]"
-    },
-    "The single bytes are missing; they are the first 256 entries.": {
-        SINGLE: f"{SINGLE}\n    first = pieces",
-        "    return pieces\n": "    return pieces[256:]\n",
-    },
-    "The two parts of a merge are swapped.": {JOINED: "pieces.append(pieces[right] + pieces[left])"},
-    "What is appended is the left part alone; join both.": {JOINED: "pieces.append(pieces[left])"},
-    "Negative ids are let through; they would count from the end.": {OUTSIDE: "if one >= len(pieces):"},
-    "The first id that is too large is let through: ids count from 0, so it is len(pieces) itself.": {
-        OUTSIDE: "if not 0 <= one <= len(pieces):"
-    },
-    "Ids that are too large end in an IndexError, and negative ones are let through; raise a ValueError for both.": {
-        REFUSE: ""
-    },
-    "Unknown ids are left out; raise a ValueError, so that nobody loses text without notice.": {
-        REFUSE: "    ids = [one for one in ids if 0 <= one < len(pieces)]\n"
-    },
-    "The message does not say which id is wrong, or how large ids may be.": {
-        MESSAGE: '"there is an id that is not in the vocabulary"'
-    },
-    "The message names the number of tokens; the largest id is one less.": {
-        MESSAGE: MESSAGE.replace("{len(pieces) - 1}", "{len(pieces)}")
-    },
     "Each token is decoded alone, which breaks characters of several tokens; join the bytes first, then decode.": {
-        TEXT: 'return "".join(pieces[one].decode("utf-8", errors="replace") for one in ids)'
+        TEXT: 'return "".join(pieces[token].decode("utf-8", errors="replace") for token in ids)'
     },
     "Each token is decoded alone, where half a character is an error; join the bytes first, then decode.": {
-        TEXT: 'return "".join(pieces[one].decode("utf-8") for one in ids)'
+        TEXT: 'return "".join(pieces[token].decode("utf-8") for token in ids)'
     },
     'Bytes that are no character are an error; decode with errors="replace".': {
         TEXT: TEXT.replace(', errors="replace"', "")
@@ -251,7 +193,7 @@ MISTAKES = {
     },
     "The bytes are decoded as ASCII; they are UTF-8.": {TEXT: TEXT.replace("utf-8", "ascii")},
     "The tokens are joined by spaces; a token holds its own space.": {TEXT: TEXT.replace('b""', 'b" "')},
-    "The text comes as bytes: decode them.": {TEXT: 'return b"".join(pieces[one] for one in ids)'},
+    "The text comes as bytes: decode them.": {TEXT: 'return b"".join(pieces[token] for token in ids)'},
 }
 
 ALTERNATIVES = {
@@ -262,16 +204,16 @@ ALTERNATIVES = {
     },
     "a Counter": {COUNT: "return Counter(pairwise(ids))"},
     "looking back at what was appended": {
-        f"    at = 0\n    while at < len(ids):\n        {FOUND}\n        {APPEND}\n        {GO_ON}\n": """\
-    for one in ids:
-        if merged and (merged[-1], one) == pair:
+        f"    at = 0\n    while at < len(ids):\n        {IS_PAIR}\n        {APPEND}\n        {GO_ON}\n": """\
+    for token in ids:
+        if merged and (merged[-1], token) == pair:
             merged[-1] = new_id
         else:
-            merged.append(one)
+            merged.append(token)
 """
     },
     "an iterator that jumps": {
-        f"    {MERGED}\n        {FOUND}\n        {APPEND}\n        {GO_ON}\n": """\
+        f"    {MERGED}\n        {IS_PAIR}\n        {APPEND}\n        {GO_ON}\n": """\
     merged, places = [], iter(range(len(ids)))
     for at in places:
         if at + 1 < len(ids) and (ids[at], ids[at + 1]) == pair:
@@ -282,7 +224,7 @@ ALTERNATIVES = {
 """
     },
     "a copy that is changed": {
-        f"    {MERGED}\n        {FOUND}\n        {APPEND}\n        {GO_ON}\n": """\
+        f"    {MERGED}\n        {IS_PAIR}\n        {APPEND}\n        {GO_ON}\n": """\
     merged, at = list(ids), 0
     while at + 1 < len(merged):
         if merged[at] == pair[0] and merged[at + 1] == pair[1]:
@@ -318,23 +260,8 @@ ALTERNATIVES = {
         MERGE_FIRST: "new_id, at = min(ranks)\n        ids = [*ids[:at], new_id, *ids[at + 2 :]]",
     },
     "sets of pairs": {WHILE: "while known := set(pairwise(ids)) & merges.keys():"},
-    "extend": {
-        ENCODE: "ids = []\n    for word in words(text):\n        ids.extend(encode_word(word, merges))\n    return ids"
-    },
-    "sum of lists": {ENCODE: "return sum((encode_word(word, merges) for word in words(text)), [])"},
-    "a dict of pieces": {
-        SINGLE: "pieces = {one: bytes([byte]) for one, byte in enumerate(BYTES)}",
-        "for left, right in merges:": "for (left, right), new_id in merges.items():",
-        JOINED: "pieces[new_id] = pieces[left] + pieces[right]",
-        "    return pieces\n": "    return list(pieces.values())\n",
-    },
-    "bytes cut out of BYTES": {SINGLE: "pieces = [BYTES[at : at + 1] for at in range(256)]"},
-    "the wrong ids gathered": {
-        REFUSE: "    wrong = [one for one in ids if one < 0 or one >= len(pieces)]\n    if wrong:\n"
-        '        raise ValueError(f"{wrong} are no ids; the largest is {len(pieces) - 1}")\n'
-    },
     "a bytearray": {
-        TEXT: "joined = bytearray()\n    for one in ids:\n        joined += pieces[one]\n"
+        TEXT: "joined = bytearray()\n    for token in ids:\n        joined += pieces[token]\n"
         '    return str(joined, "utf-8", "replace")'
     },
 }
@@ -343,21 +270,13 @@ ALTERNATIVES = {
 HABITS = {
     "the shape of a list": {"while at < len(ids):": "while at < ids.shape[0]:"},
     "the length of a list as an attribute": {"while at < len(ids):": "while at < ids.length:"},
-    "push": {APPEND: "merged.push(new_id if found else ids[at])"},
-    "adding one id to a list": {APPEND: "merged += new_id if found else ids[at]"},
-    "an append that is assigned": {APPEND: "merged = merged + (new_id if found else ids[at])"},
-    "items of Python 2": {"for left, right in merges:": "for (left, right), _ in merges.iteritems():"},
+    "push": {APPEND: "merged.push(new_id if is_pair else ids[at])"},
+    "adding one id to a list": {APPEND: "merged += new_id if is_pair else ids[at]"},
+    "an append that is assigned": {APPEND: "merged = merged + (new_id if is_pair else ids[at])"},
     "text and bytes joined": {TEXT: TEXT.replace('b""', '""')},
     "ids of an array": {"    return ids\n": "    return ids.tolist()\n"},
     "a count that is not there yet": {
         COUNT: "counts: dict[Pair, int] = {}\n    for pair in pairwise(ids):\n        counts[pair] += 1\n"
         "    return counts"
     },
-    "an assertion": {
-        """        if not 0 <= one < len(pieces):
-            raise ValueError(f"id {one} is not in the vocabulary; its ids are 0 to {len(pieces) - 1}")
-""": """        assert 0 <= one < len(pieces), f"id {one} is not in the vocabulary, 0 to {len(pieces) - 1}"
-"""
-    },
-    "a text that is raised": {f"raise ValueError({MESSAGE})": f"raise {MESSAGE}"},
 }

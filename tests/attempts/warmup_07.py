@@ -41,6 +41,9 @@ MISTAKES = {
     "Positions are floats, which no slot has for a number; make them whole.": {
         COUNT_ON: "return np.linspace(cache.length, total - 1, sequence_length)"
     },
+    "No positions at all are floats, since np.array of an empty list has that type; use np.arange.": {
+        COUNT_ON: "return np.array([cache.length + i for i in range(sequence_length)])"
+    },
     "A list is returned; np.arange makes an array of the same numbers.": {
         COUNT_ON: "return list(range(cache.length, total))"
     },
@@ -226,6 +229,18 @@ MISTAKES = {
     "The scores are scaled twice: attention_weights divides by the square root of head_dim already.": {
         WEIGH: WEIGH.replace("query,", "query / query.shape[-1] ** 0.5,")
     },
+    "exp of a large score is infinite, and the row becomes NaN: use attention_weights, whose softmax subtracts the "
+    "row's largest score.": {
+        WEIGH: "scores = query @ np.swapaxes(keys, -2, -1) / query.shape[-1] ** 0.5\n"
+        "    weights = np.exp(np.where(mask_with_past(query.shape[-2], past), scores, -np.inf))\n"
+        "    weights = weights / weights.sum(axis=-1, keepdims=True)"
+    },
+    "The row's largest score is sought among the hidden ones too, and those that count become 0 / 0: mask the scores "
+    "first.": {
+        WEIGH: "scores = query @ np.swapaxes(keys, -2, -1) / query.shape[-1] ** 0.5\n"
+        "    weights = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask_with_past(query.shape[-2], past)\n"
+        "    weights = weights / weights.sum(axis=-1, keepdims=True)"
+    },
     "The softmax runs over the queries; each query shares out its own weight, over the keys.": {
         WEIGH: "powers = np.exp(query @ np.swapaxes(keys, -2, -1) / query.shape[-1] ** 0.5)\n"
         "    powers = powers * mask_with_past(query.shape[-2], past)\n"
@@ -266,6 +281,13 @@ MISTAKES = {
     },
     "The heads are merged without being transposed back: merge_heads brings seq in front of head first.": {
         MERGE: "return attend_to_cache(query, cache).reshape(x.shape) @ W_o"
+    },
+    "The new tokens attend by a softmax that does not subtract the row's largest score, and exp of a large one is "
+    "infinite: use attend_to_cache.": {
+        MERGE: "keys, values = cache.keys[..., : cache.length, :], cache.values[..., : cache.length, :]\n"
+        "    scores = query @ np.swapaxes(keys, -2, -1) / query.shape[-1] ** 0.5\n"
+        "    weights = np.exp(scores) * mask_with_past(x.shape[-2], cache.length - x.shape[-2])\n"
+        "    return merge_heads(weights @ values / weights.sum(axis=-1, keepdims=True)) @ W_o"
     },
     "W_o is applied before the heads are merged, to the channels of one head; merge first.": {
         MERGE: "return merge_heads(attend_to_cache(query, cache) @ W_o)"

@@ -16,7 +16,12 @@ BATCH, LENGTH, WIDTH, HEADS, HEAD_DIM = 2, 7, 15, 3, 5
 TOKENS = ("batch", "token", "channel")
 WEIGHTS = ("batch", "query", "key")
 
-#: Sums in another order differ by 1e-14 here, the smallest mistake that is named by 1e-2; the bound lies between.
+#: Queries whose scores with the keys np.eye(3) overflow exp (row 0), are smaller than what a causal mask hides, by more
+#: than exp can bear, and than -100 (row 1), or lie far below the scores of the other rows (row 2).
+FAR_APART = np.array([[900.0, 990, -990], [-990, -900, 990], [1, 2, -990]]) * math.sqrt(3)
+
+#: Sums in another order differ by 2e-14 here, also where scores are FAR_APART, in every alternative that is known; the
+#: smallest mistake that is named differs by 1e-2. The bound lies between.
 equal = functools.partial(claims.equal, tolerance=1e-6, whose="the right number")
 
 #: Worked numbers are given to four decimals.
@@ -33,21 +38,22 @@ def drawn(name, *shape):
     return numbers
 
 
-def product(one, other):
-    """Return the matrix product, in each of the leading positions of ``one``."""
-    out = np.empty((*one.shape[:-1], other.shape[-1]))
-    for lead in np.ndindex(one.shape[:-2]):
-        columns = list(zip(*(other if other.ndim == 2 else other[lead]).tolist(), strict=True))
-        for row, numbers in enumerate(one[lead].tolist()):
+def product(left, right):
+    """Return the matrix product, in each of the leading positions of ``left``."""
+    out = np.empty((*left.shape[:-1], right.shape[-1]))
+    for lead in np.ndindex(left.shape[:-2]):
+        columns = list(zip(*(right if right.ndim == 2 else right[lead]).tolist(), strict=True))
+        for row, numbers in enumerate(left[lead].tolist()):
             out[(*lead, row)] = [sum(a * b for a, b in zip(numbers, column, strict=True)) for column in columns]
     return out
 
 
 def softmax(scores):
-    """Return the softmax along the last axis of scores of moderate size, or minus infinity."""
+    """Return the softmax along the last axis of scores, one of which in each row is not minus infinity."""
     out = np.empty(scores.shape)
     for lead in np.ndindex(scores.shape[:-1]):
-        powers = [math.exp(score) for score in scores[lead].tolist()]
+        row = scores[lead].tolist()
+        powers = [math.exp(score - max(row)) for score in row]
         out[lead] = [power / sum(powers) for power in powers]
     return out
 
@@ -77,11 +83,11 @@ def multi_head_attention(x, W_qkv, W_o, n_head, mask=None):
     width = x.shape[-1]
     head = width // n_head
     joined = product(x, W_qkv)
-    found = []
+    outputs = []
     for start in range(0, width, head):
         query, key, value = (joined[..., part + start : part + start + head] for part in (0, width, 2 * width))
-        found.append(attention(query, key, value, mask))
+        outputs.append(attention(query, key, value, mask))
     merged = np.array(
-        [[[number for out in found for number in out[b, t]] for t in range(x.shape[1])] for b in range(len(x))]
+        [[[number for out in outputs for number in out[b, t]] for t in range(x.shape[1])] for b in range(len(x))]
     )
     return product(merged, W_o)
