@@ -39,7 +39,7 @@ class Sampling:
         # Subtract each row's maximum, divide by temperature, put -inf below the k-th, take a softmax. (6 lines)
         logits = (logits - logits.max(axis=-1, keepdims=True)) / self.temperature
         if self.top_k is not None and self.top_k < logits.shape[-1]:
-            kth_largest = np.sort(logits, axis=-1)[:, -self.top_k, None]  # [batch, 1]
+            kth_largest = np.partition(logits, -self.top_k, axis=-1)[:, -self.top_k, None]  # [batch, 1]
             logits = np.where(logits < kth_largest, -np.inf, logits)
         powers = np.exp(logits)
         return powers / powers.sum(axis=-1, keepdims=True)

@@ -3,7 +3,8 @@
 SHIFT_DIVIDE = "logits = (logits - logits.max(axis=-1, keepdims=True)) / self.temperature"
 LARGEST = "logits.max(axis=-1, keepdims=True)"
 SIZE = "if self.top_k is not None and self.top_k < logits.shape[-1]:"
-KTH = "kth_largest = np.sort(logits, axis=-1)[:, -self.top_k, None]"
+KTH = "kth_largest = np.partition(logits, -self.top_k, axis=-1)[:, -self.top_k, None]"
+SORTED = "kth_largest = np.sort(logits, axis=-1)[:, -self.top_k, None]"
 CUT = "logits = np.where(logits < kth_largest, -np.inf, logits)"
 TAIL = "return powers / powers.sum(axis=-1, keepdims=True)"
 ARGMAX = "return logits.argmax(axis=-1)"
@@ -53,7 +54,7 @@ MISTAKES = {
     },
     "The powers are not divided by their sum: the rows do not add up to 1.": {TAIL: "return powers"},
     "top_k is not used.": {CUT: "pass"},
-    "top_k keeps one token too many.": {"-self.top_k, None]": "-self.top_k - 1, None]"},
+    "top_k keeps one token too many.": {KTH: KTH.replace("-self.top_k", "-self.top_k - 1")},
     "top_k keeps one token too few: the k-th largest itself stays, so out is what is below it, < and not <=.": {
         "logits < kth_largest": "logits <= kth_largest"
     },
@@ -66,13 +67,17 @@ MISTAKES = {
     "top_k keeps only the most likely token, whatever k is: the k largest are sorted upward, so the k-th largest is "
     "the first of them.": {KTH: "kth_largest = np.sort(logits, axis=-1)[:, -self.top_k :][:, -1:]"},
     "np.sort is ascending: the k-th largest is at -top_k, counted from the end.": {
-        KTH: KTH.replace("-self.top_k", "self.top_k")
+        KTH: SORTED.replace("-self.top_k", "self.top_k")
     },
     "A top_k above the size of the vocabulary is an IndexError; it keeps every token.": {
+        SIZE: "if self.top_k is not None:",
+        KTH: SORTED,
+    },
+    "A top_k above the size of the vocabulary has no k-th largest logit; it keeps every token.": {
         SIZE: "if self.top_k is not None:"
     },
     "top_k compares with places instead of logits: argsort says where the logits are, sort what they are.": {
-        KTH: KTH.replace("np.sort", "np.argsort")
+        KTH: SORTED.replace("np.sort", "np.argsort")
     },
     "top_k takes the k-th largest logit of the whole batch; it is another one in each row.": {
         KTH: "kth_largest = np.sort(logits, axis=None)[-self.top_k]"
@@ -201,7 +206,7 @@ ALTERNATIVES = {
     "the Gumbel trick": {
         DRAW: "(np.log(np.maximum(self.probabilities(logits), 1e-300)) + rng.gumbel(size=logits.shape)).argmax(axis=-1)"
     },
-    "np.partition": {KTH: "kth_largest = np.partition(logits, -self.top_k, axis=-1)[:, -self.top_k, None]"},
+    "np.sort": {KTH: SORTED},
     "the largest subtracted in the exponential": {
         SHIFT_DIVIDE: "logits = logits / self.temperature",
         "np.exp(logits)": f"np.exp(logits - {LARGEST})",
@@ -219,7 +224,7 @@ ALTERNATIVES = {
     },
     "the visible tokens kept, and no more": {APPEND: f"{APPEND}[:, -n_positions:]"},
     "the k-th largest as a column by [:, -top_k][:, None]": {
-        KTH: KTH.replace("[:, -self.top_k, None]", "[:, -self.top_k][:, None]")
+        KTH: SORTED.replace("[:, -self.top_k, None]", "[:, -self.top_k][:, None]")
     },
     "no more of the vocabulary than there is": {
         SIZE: "if self.top_k is not None:",
@@ -260,7 +265,7 @@ HABITS = {
     "masked_fill": {
         "np.where(logits < kth_largest, -np.inf, logits)": "logits.masked_fill(logits < kth_largest, -np.inf)",
     },
-    "sort with a dim": {"np.sort(logits, axis=-1)": "np.sort(logits, dim=-1)"},
+    "sort with a dim": {KTH: SORTED.replace("axis=-1", "dim=-1")},
     "argmax with a dim": {"logits.argmax(axis=-1)": "logits.argmax(dim=-1)"},
     "torch.argmax": {"logits.argmax(axis=-1)": "torch.argmax(logits, dim=-1)"},
     "torch.cat": {APPEND: "input_ids = torch.cat([input_ids, next_ids[:, None]], dim=1)"},
