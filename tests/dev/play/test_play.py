@@ -22,7 +22,8 @@ WRONG = {"next_ids = sampling.choose(logits, rng)": "next_ids = sampling.choose(
 
 def run(*arguments, status=0, root=ROOT, stdin=None):
     """Run ``generate``, or another command that comes first."""
-    command = arguments if arguments[0] in ("chat", "attention") else ("generate", *arguments)
+    is_named = arguments[0] in ("attention", "chat", "generate", "train", "warm")
+    command = arguments if is_named else ("generate", *arguments)
     return python(root, "-m", "cli", *command, status=status, input=stdin, timeout=600, HF_HUB_OFFLINE="1")
 
 
@@ -72,16 +73,18 @@ def test_nothing_is_left_to_compile_after_warm(tmp_path, monkeypatch):
             dict(kernels=True, cache=False),
             "the kernels run on the CPU, with the cache; leave --device gpu and --no-cache",
         ),
-        (dict(device="gpu"), "there is no device 'gpu' that MAX can use here; choose from cpu"),
     ],
 )
 def test_what_cannot_run_is_said(engine, options, message):
-    from checker.max_adapter.runtime import devices
-
-    if options == dict(device="gpu") and "gpu" in devices():
-        pytest.skip("there is a GPU here")
     with pytest.raises(ValueError, match=re.escape(message)):
         engine.Writer(**options)
+
+
+@pytest.mark.parametrize("command", [("generate", "Call me"), ("attention", "Call me"), ("train",), ("warm",)])
+def test_a_gpu_that_is_not_there_is_said(command, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    said = run(*command, "--device", "gpu", status=2).stderr
+    assert said == f"{command[0]}: there is no device 'gpu' that MAX can use here; choose from cpu\n"
 
 
 def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_check_failed(course):
