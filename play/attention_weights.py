@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from max.driver import CPU
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
@@ -77,21 +76,16 @@ def watched(modules: list[GPT2MultiHeadAttention]):
             object.__delattr__(module, "_attn")
 
 
-def array(tensor: Tensor) -> np.ndarray:
-    """Return a tensor's numbers, on whichever device it is."""
-    return np.from_dlpack(tensor.to(CPU()))
-
-
 def attention_of(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return weights and scores of all heads from one forward pass, ``[1, seq] -> [layer, head, seq, seq]``."""
     blocks: Any = model.transformer.h
     with watched([block.attn for block in blocks]) as seen, F.lazy():
         model(tensor(input_ids).to(model.lm_head.weight.device))
     length = input_ids.shape[1]
-    weights = [np.concatenate([array(piece) for piece in pieces], axis=-1) for pieces, _ in seen]
+    weights = [np.concatenate([piece.to_numpy() for piece in pieces], axis=-1) for pieces, _ in seen]
     return (
         np.stack([layer[0, :, :, :length] for layer in weights]),
-        np.stack([array(scores)[0] for _, scores in seen]),
+        np.stack([scores.to_numpy()[0] for _, scores in seen]),
     )
 
 
