@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import inspect
 import sys
 from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
 
 from checker.course.languages import Unreadable
 from checker.course.paths import relative_path
@@ -24,6 +26,38 @@ def is_complete(step: Step) -> bool:
         return False
 
 
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads a learner's file; later steps call the attention of step 07 as they call the solution's."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the file."""
+        super().exec_module(module)
+        if self.name == "solutions.solution_07":
+            mine: Any = module
+            mine.GPT2MultiHeadAttention = as_later_steps_call_it(mine.GPT2MultiHeadAttention)
+
+
+def as_later_steps_call_it(attention: Any) -> Any:
+    """Return a learner's attention with the solution's sizes, and with helpers that need no more than the tensor.
+
+    The source tutorial gives both numbers at every call: ``_split_heads(x, num_heads, attn_head_size)``.
+    """
+
+    def of_the_tensor(method: Any) -> Any:
+        left_out = len(inspect.signature(method).parameters) - 2  # of self, the tensor and the numbers
+        return lambda self, x, *numbers: method(self, x, *(numbers or (self.num_heads, self.head_dim)[:left_out]))
+
+    class Attention(attention):
+        _split_heads, _merge_heads = map(of_the_tensor, (attention._split_heads, attention._merge_heads))
+
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            self.num_heads, self.head_dim = config.n_head, config.head_dim
+            self.embed_dim = self.split_size = config.n_embd  # by the names of the source tutorial
+
+    return Attention
+
+
 class _Mine(importlib.abc.MetaPathFinder):
     """Finds the learner's file wherever a solution is imported."""
 
@@ -35,7 +69,9 @@ class _Mine(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         """Return the spec of the learner's file, for the solutions that it stands in for."""
         file = self.files.get(fullname)
-        return importlib.util.spec_from_file_location(fullname, file) if file else None
+        if file is None:
+            return None
+        return importlib.util.spec_from_loader(fullname, _Loader(fullname, str(file)))
 
 
 def use_steps(steps: Sequence[Step]) -> None:

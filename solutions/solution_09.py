@@ -19,12 +19,11 @@ class GPT2Block(Module[[Tensor], Tensor]):
     """
 
     def __init__(self, config: GPT2Config) -> None:
-        hidden_size, inner_dim = config.n_embd, config.n_inner or 4 * config.n_embd
         # Make ln_1, attn, ln_2 and mlp; the epsilon of the norms comes from the configuration. (4 lines)
-        self.ln_1 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)
+        self.ln_1 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)
         self.attn = GPT2MultiHeadAttention(config)
-        self.ln_2 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)
-        self.mlp = GPT2MLP(inner_dim, config)
+        self.ln_2 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)
+        self.mlp = GPT2MLP(config.n_inner, config)
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
         """Apply attention, then the feed-forward network, each with a residual around it."""

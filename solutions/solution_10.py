@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from max.experimental.nn import Module, Sequential
+from max.experimental.nn import Embedding, Module, Sequential
 from max.experimental.tensor import Tensor
 
 from solutions.solution_01 import GPT2Config
 from solutions.solution_03 import LayerNorm
-from solutions.solution_05 import GPT2Embeddings
-from solutions.solution_06 import GPT2PositionEmbeddings, check_length, position_ids
+from solutions.solution_06 import check_length, position_ids
 from solutions.solution_09 import GPT2Block
 
 
@@ -20,9 +19,9 @@ class GPT2Model(Module[[Tensor], Tensor]):
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
-        # Make wte and wpe (the tables inside steps 05 and 06), h (n_layer blocks) and ln_f. (4 lines)
-        self.wte = GPT2Embeddings(config).wte
-        self.wpe = GPT2PositionEmbeddings(config).wpe
+        # Make wte and wpe (the tables of steps 05 and 06), h (n_layer blocks) and ln_f. (4 lines)
+        self.wte = Embedding(config.vocab_size, dim=config.n_embd)
+        self.wpe = Embedding(config.n_positions, dim=config.n_embd)
         self.h = Sequential(*(GPT2Block(config) for _ in range(config.n_layer)))
         self.ln_f = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)
 

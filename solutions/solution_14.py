@@ -3,46 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-from max.driver import CPU, Device
+from max.driver import Device
 from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef, Dim, DimLike, TensorType, TensorValue
 
-from solutions.solution_01 import GPT2Config
+from solutions.caching import CachedModel, KVCache, on_arrays
 from solutions.solution_02 import causal_mask
-from solutions.solution_06 import check_length
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
-
-KVCache = list[tuple[Tensor, Tensor]]  # keys and values of every block, [batch, head, n_positions, head_dim] each
-Graph = Callable[[np.ndarray, np.ndarray, np.ndarray, KVCache], np.ndarray]  # CachedGPT2.forward, on arrays
-
-PADDING = -1  # fills up a shorter prompt from the left, so that all rows of a batch end together
-
-
-def pad_left(prompts: Sequence[Sequence[int]]) -> np.ndarray:  # -> [batch, longest]
-    """Put prompts of different lengths into the rows of one array."""
-    longest = max(map(len, prompts))
-    return np.array([[PADDING] * (longest - len(prompt)) + list(prompt) for prompt in prompts], np.int64)
-
-
-def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCache:
-    """Preallocate buffers for ``n_positions`` keys and values in every block, as float32."""
-    shape = (batch_size, config.n_head, config.n_positions, config.head_dim)
-
-    def buffer() -> Tensor:
-        return Tensor.from_dlpack(np.zeros(shape, np.float32)).to(device)
-
-    # A list with a pair of buffers for every block, each buffer used once. (1 line)
-    return [(buffer(), buffer()) for _ in range(config.n_layer)]
 
 
 def store(cache: Tensor, new: Tensor, past: DimLike) -> None:  # [..., n_positions, head_dim], [..., seq, head_dim]
@@ -56,22 +31,20 @@ def store(cache: Tensor, new: Tensor, past: DimLike) -> None:  # [..., n_positio
 def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [batch, total] -> [batch, 1, seq, total]
     """Return the mask of the last ``sequence_length`` of ``total`` tokens, which may look at those before them too.
 
-    Args:
-        sequence_length: how many of the tokens are new.
-        padding_mask: 0 for a token, a large negative number for padding; it goes to every head and row.
+    ``padding_mask`` is 0 for a token and a large negative number for padding, which no head and no row looks at.
     """
-    total, dtype, device = padding_mask.shape[-1], padding_mask.dtype, padding_mask.device
-    # Of the causal mask of all tokens, the rows of the new ones; plus padding_mask with two axes more. (3 lines)
-    causal = causal_mask(total, 0, dtype=dtype, device=device)
+    total = padding_mask.shape[-1]
+    causal = causal_mask(total, 0, dtype=padding_mask.dtype, device=padding_mask.device)
+    # Keep the new tokens' rows of the full causal mask; add padding_mask with two new axes. (2 lines)
     rows = causal[total - sequence_length :]
     return rows + padding_mask.unsqueeze(1).unsqueeze(1)
 
 
 def attend(
     query: Tensor, keys: Tensor, values: Tensor, mask: Tensor
-) -> Tensor:  # [batch, head, seq, head_dim], twice [batch, head, total, head_dim] -> [batch, head, seq, head_dim]
+) -> Tensor:  # [batch, head, seq, head_dim], 2 x [batch, head, total, head_dim] -> [batch, head, seq, head_dim]
     """Compute scaled dot-product attention of the new tokens to all tokens, under a mask that is given."""
-    # Scores [batch, head, seq, total], scaled and masked; softmax; times values. (3 lines)
+    # Compute the scores, scale and mask them; take the softmax; multiply by values. (3 lines)
     scores = query @ keys.transpose(-2, -1)
     scores = scores / math.sqrt(int(query.shape[-1])) + mask
     return F.softmax(scores) @ values
@@ -89,13 +62,12 @@ def cached_attention(
         mask: ``[batch, 1, seq, total]``; its last axis says how many tokens there are, old and new.
         hidden_states: the new tokens.
     """
-    sequence_length, total = hidden_states.shape[-2], mask.shape[-1]
-    query, key, value = F.split(attention.c_attn(hidden_states), [attention.embed_dim] * 3, axis=-1)
-    # Store the heads of key and of value; attend to the first total slots; merge the heads, project. (5 lines)
-    past = total - sequence_length
-    store(keys, attention._split_heads(key), past)
-    store(values, attention._split_heads(value), past)
-    attn_output = attend(attention._split_heads(query), keys[:, :, :total], values[:, :, :total], mask)
+    past, total = mask.shape[-1] - hidden_states.shape[-2], mask.shape[-1]
+    query, key, value = map(attention._split_heads, F.chunk(attention.c_attn(hidden_states), 3, axis=-1))
+    # Store key and value; attend to the first total slots; merge the heads, project. (4 lines)
+    store(keys, key, past)
+    store(values, value, past)
+    attn_output = attend(query, keys[:, :, :total], values[:, :, :total], mask)
     return attention.c_proj(attention._merge_heads(attn_output))
 
 
@@ -122,60 +94,6 @@ class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
             hidden_states = pre_norm_residual(hidden_states, block.ln_1, attention)
             hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)
         return self.model.lm_head(transformer.ln_f(hidden_states[:, -1:]))
-
-
-class CachedModel:
-    """The model as step 12 wants it, a function of all token ids, which runs only those that it has not run before."""
-
-    def __init__(self, graph: Graph, config: GPT2Config, device: Device) -> None:
-        self.graph, self.config, self.device = graph, config, device
-        self.cached_ids = np.zeros((0, 0), np.int64)  # [batch, past]: the tokens whose keys and values the cache holds
-        self.cache: KVCache = []
-
-    def cached_prefix_length(self, input_ids: np.ndarray) -> int:  # [batch, total]
-        """Count the tokens at the beginning that need not run: those the cache holds, but never the last one of all."""
-        if len(input_ids) != len(self.cached_ids):
-            return 0
-        # Compare column by column what both have; count the equal ones up to the first that differs. (4 lines)
-        both = min(input_ids.shape[-1], self.cached_ids.shape[-1])
-        same = (input_ids[:, :both] == self.cached_ids[:, :both]).all(axis=0)
-        past = both if same.all() else int(same.argmin())
-        return min(past, input_ids.shape[-1] - 1)
-
-    def __call__(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, total] -> [batch, 1, vocab]
-        """Return the logits after the last token; ``PADDING`` may stand in front of a row's tokens.
-
-        The text of step 12 slides when the context is full, which moves every token to another position:
-        nothing in the cache agrees any more, and all of it runs again, as without a cache.
-
-        Raises:
-            ValueError: there are more tokens than ``n_positions``, or a row ends with padding.
-        """
-        check_length(input_ids.shape[-1], self.config)
-        is_token = input_ids != PADDING
-        if not is_token[:, -1].all():
-            raise ValueError("a row ends with padding; it goes in front of the tokens, as pad_left puts it")
-        past = self.cached_prefix_length(input_ids)
-        if len(input_ids) != len(self.cached_ids):
-            self.cache = empty_cache(self.config, len(input_ids), device=self.device)
-        self.cached_ids = input_ids[:, :past].copy()  # all that can be relied on if the run below is broken off
-        # Positions count a row's tokens, without padding; run what is new; remember the ids. (5 lines)
-        position_ids = np.maximum(is_token.cumsum(axis=-1) - 1, 0)
-        padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)  # finite: a row of padding has nothing else
-        logits = self.graph(np.maximum(input_ids, 0)[:, past:], position_ids[:, past:], padding_mask, self.cache)
-        self.cached_ids = input_ids.copy()
-        return logits
-
-
-def on_arrays(compiled: Callable[..., Tensor], device: Device) -> Graph:
-    """Make a compiled ``CachedGPT2`` a function of arrays; the cache stays where it is."""
-
-    def run(input_ids: np.ndarray, position_ids: np.ndarray, padding_mask: np.ndarray, cache: KVCache) -> np.ndarray:
-        arrays = (np.array(array, order="C") for array in (input_ids, position_ids, padding_mask))
-        logits = compiled(*(Tensor.from_dlpack(array).to(device) for array in arrays), cache)
-        return np.from_dlpack(logits.to(CPU()))
-
-    return run
 
 
 def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import math
+from functools import partial
 from typing import Protocol
 
 from max.dtype import DType
@@ -49,8 +49,9 @@ def ragged_positions(
     """Return every token's position in its own request, of which ``lengths`` tokens are in the cache already."""
     rows = position_ids(tokens.shape[0], device=tokens.device)
     lengths = lengths.cast(DType.int64)
-    starts, ends = (F.rebind(part.cast(DType.int64), lengths.shape) for part in (row_offsets[:-1], row_offsets[1:]))
-    # A row's request is how many ends it has passed; its position: row less start plus length. (3 lines)
+    starts = F.rebind(row_offsets[:-1].cast(DType.int64), lengths.shape)  # as many as there are lengths
+    ends = F.rebind(row_offsets[1:].cast(DType.int64), lengths.shape)
+    # request = number of ends at or before the row; position = row - start + length. (3 lines)
     passed = rows.unsqueeze(-1) >= ends
     request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)
     return rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)
@@ -67,7 +68,7 @@ def paged_attention(
 ) -> Tensor:  # [tokens, embd] -> [tokens, embd]
     """Run ``attention`` on the tokens of many requests, with earlier tokens from the cache."""
     # Project, cut into three, each into heads; store, attend with 1 / sqrt(head_dim), join, project. (5 lines)
-    parts = F.split(attention.c_attn(hidden_states), [attention.split_size] * 3, axis=-1)
+    parts = F.chunk(attention.c_attn(hidden_states), 3, axis=-1)
     query, key, value = (part.reshape([*part.shape[:-1], attention.num_heads, attention.head_dim]) for part in parts)
     cache.store(layer, key, value, row_offsets)
     attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))
@@ -92,7 +93,7 @@ class ServedGPT2(Module[..., Tensor]):
         positions = ragged_positions(tokens, row_offsets, cache.lengths)
         hidden_states = transformer.wte(tokens) + transformer.wpe(positions)
         for layer, block in enumerate(transformer.h):
-            attend = functools.partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)
+            attend = partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)
             hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)
             hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)
         return self.lm_head(transformer.ln_f(last_rows(hidden_states, row_offsets)))

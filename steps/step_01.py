@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: Width, depth and heads of the four published sizes; nothing else differs between them.
+PUBLISHED = {
+    "gpt2": (768, 12, 12),
+    "gpt2-medium": (1024, 24, 16),
+    "gpt2-large": (1280, 36, 20),
+    "gpt2-xl": (1600, 48, 25),
+}
+
 
 @dataclass
 class GPT2Config:
@@ -19,41 +27,30 @@ class GPT2Config:
     n_embd: int = 768  # numbers that describe one token: the width
     n_layer: int = 12  # transformer blocks on top of each other: the depth
     n_head: int = 12  # attention heads that share the width
-    n_inner: int | None = None  # width of the feed-forward network; None means 4 * n_embd
+    n_inner: int = None  # type: ignore[assignment]  # width of the feed-forward network; None means 4 * n_embd
     layer_norm_epsilon: float = 1e-5  # keeps a layer normalization from dividing by zero
 
     def __post_init__(self) -> None:
         """Complete ``n_inner``, and refuse heads that cannot share the width evenly.
 
         Raises:
-            ValueError: ``n_head`` does not divide ``n_embd``; the message names both values.
+            ValueError: ``n_head`` is below 1 or does not divide ``n_embd``; the message names both values.
         """
-        # TODO: If n_inner is None make it 4 * n_embd; a remainder of n_embd / n_head is a ValueError. (4 lines)
+        # TODO: If n_inner is None, make it 4 * n_embd; refuse n_head < 1, and a remainder of n_embd / n_head. (4 lines)
         raise NotImplementedError
 
     @property
     def head_dim(self) -> int:
         """Return the width of one head: the heads share ``n_embd`` evenly."""
-        # TODO: Divide the width by the number of heads, as whole numbers. (1 line)
+        # TODO: Divide the width by the number of heads; use integer division. (1 line)
         raise NotImplementedError
 
     @classmethod
     def published(cls, name: str) -> GPT2Config:
         """Return the configuration published as ``gpt2``, ``gpt2-medium``, ``gpt2-large`` or ``gpt2-xl``.
 
-        Only width, depth and heads differ between the four:
-
-        ===========  ======  =======  ======
-        name         n_embd  n_layer  n_head
-        ===========  ======  =======  ======
-        gpt2            768       12      12
-        gpt2-medium    1024       24      16
-        gpt2-large     1280       36      20
-        gpt2-xl        1600       48      25
-        ===========  ======  =======  ======
-
         Raises:
-            ValueError: another name; the message says which names there are.
+            ValueError: another name; the message lists the four.
         """
-        # TODO: Look the three sizes up by name; a name that is not there is a ValueError with the four. (10 lines)
+        # TODO: Look the name up in PUBLISHED; refuse a name that is not there. (4 lines)
         raise NotImplementedError

@@ -13,10 +13,9 @@ def check_token_ids(token_ids: np.ndarray, config: GPT2Config) -> None:  # [...]
     """Refuse ids that have no row in the table; MAX would count a negative id from the table's end.
 
     Raises:
-        ValueError: an id is negative, or not below ``vocab_size``; the message names the first and
-            ``vocab_size``.
+        ValueError: an id is negative, or not below ``vocab_size``; the message names a bad id and ``vocab_size``.
     """
-    # TODO: Find the ids outside 0 … vocab_size - 1; if there are any, name the first. (3 lines)
+    # TODO: Find the ids outside 0 … vocab_size - 1; if there are any, name one. (3 lines)
     raise NotImplementedError
 
 

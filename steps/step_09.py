@@ -19,7 +19,6 @@ class GPT2Block(Module[[Tensor], Tensor]):
     """
 
     def __init__(self, config: GPT2Config) -> None:
-        hidden_size, inner_dim = config.n_embd, config.n_inner or 4 * config.n_embd
         # TODO: Make ln_1, attn, ln_2 and mlp; the epsilon of the norms comes from the configuration. (4 lines)
         raise NotImplementedError
 

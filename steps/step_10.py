@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from max.experimental.nn import Module, Sequential
+from max.experimental.nn import Embedding, Module, Sequential
 from max.experimental.tensor import Tensor
 
 from solutions.solution_01 import GPT2Config
 from solutions.solution_03 import LayerNorm
-from solutions.solution_05 import GPT2Embeddings
-from solutions.solution_06 import GPT2PositionEmbeddings, check_length, position_ids
+from solutions.solution_06 import check_length, position_ids
 from solutions.solution_09 import GPT2Block
 
 
@@ -20,7 +19,7 @@ class GPT2Model(Module[[Tensor], Tensor]):
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
-        # TODO: Make wte and wpe (the tables inside steps 05 and 06), h (n_layer blocks) and ln_f. (4 lines)
+        # TODO: Make wte and wpe (the tables of steps 05 and 06), h (n_layer blocks) and ln_f. (4 lines)
         raise NotImplementedError
 
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]

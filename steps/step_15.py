@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import math
+from functools import partial
 from typing import Protocol
 
 from max.dtype import DType
@@ -49,8 +49,9 @@ def ragged_positions(
     """Return every token's position in its own request, of which ``lengths`` tokens are in the cache already."""
     rows = position_ids(tokens.shape[0], device=tokens.device)
     lengths = lengths.cast(DType.int64)
-    starts, ends = (F.rebind(part.cast(DType.int64), lengths.shape) for part in (row_offsets[:-1], row_offsets[1:]))
-    # TODO: A row's request is how many ends it has passed; its position: row less start plus length. (3 lines)
+    starts = F.rebind(row_offsets[:-1].cast(DType.int64), lengths.shape)  # as many as there are lengths
+    ends = F.rebind(row_offsets[1:].cast(DType.int64), lengths.shape)
+    # TODO: request = number of ends at or before the row; position = row - start + length. (3 lines)
     raise NotImplementedError
 
 

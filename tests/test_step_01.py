@@ -36,8 +36,8 @@ def test_inner_width(step):
 
 @about("__post_init__")
 def test_uneven_heads_are_refused(step):
-    """Heads that cannot share the width evenly are a ValueError that names both numbers."""
-    for n_embd, n_head in ((768, 7), (12, 24), (20, 3)):
+    """n_head = 0, or any that cannot share the width evenly, raises ValueError naming both numbers."""
+    for n_embd, n_head in ((768, 7), (12, 24), (20, 3), (768, 0), (768, -12)):
         call = f"GPT2Config(n_embd={n_embd}, n_head={n_head})"
         message = error_of(call, lambda: step.GPT2Config(n_embd=n_embd, n_head=n_head))  # noqa: B023
         for number in (n_embd, n_head):
@@ -75,7 +75,7 @@ def test_published_sizes(step):
 
 @about("published")
 def test_unknown_names_are_refused(step):
-    """Another name is a ValueError that says which four there are."""
+    """Any other name raises ValueError listing the four sizes."""
     for name in ("gpt3", "medium", ""):
         message = error_of(f"published({name!r})", lambda: step.GPT2Config.published(name))  # noqa: B023
         for known in PUBLISHED:
@@ -85,7 +85,7 @@ def test_unknown_names_are_refused(step):
 @pytest.mark.drawn
 @about("__post_init__")
 def test_other_numbers(step, draw):
-    """Sizes drawn anew are right as well."""
+    """New random sizes are right as well."""
     n_head, head_dim = draw.whole("n_head", 1, 40), draw.whole("head_dim", 1, 99)
     config = step.GPT2Config(n_embd=n_head * head_dim, n_head=n_head)
     is_value(f"n_inner of {config}", config.n_inner, 4 * n_head * head_dim)

@@ -40,10 +40,28 @@ def test_one_token_alone(norm, reference):
     equal(run(norm, reference["input"][1:, 4:5]), reference["output"][1:, 4:5], what="forward of one token")
 
 
+@about("forward")
+def test_without_a_batch(norm, reference):
+    """A single sequence, [seq, dim], is normalized over the last axis too; a server's rows have no batch axis."""
+    equal(run(norm, reference["input"][0]), reference["output"][0], ("token", "channel"), what="forward of [7, 15]")
+
+
+@about("forward")
+def test_large_mean(norm, reference):
+    """A token whose channels all lie near 1,000, as a residual stream may drift, is still normalized."""
+    x = np.random.RandomState(3).normal(1000, 1, (2, 7, WIDTH)).astype(np.float32)
+    centered = x - x.mean(axis=-1, keepdims=True, dtype=np.float64)
+    scale = reference.weights["weight"] / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + EPSILON)
+    right = (centered * scale + reference.weights["bias"]).astype(np.float32)
+    # In float32, the right answers are off by at most 6e-4 (1,000 draws), and the mean square less the squared mean
+    # by at least 0.15.
+    equal(run(norm, x), right, what="forward of channels near 1000", tolerance=5e-3, whose="the right number")
+
+
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A width, an epsilon, weights and an input drawn anew are right as well."""
+    """A new random width, epsilon, weights and input are right as well."""
     width, eps = draw.whole("dim", 2, 30), draw.number("eps", 1e-6, 1e-1)
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
     weights = draw.weights({"weight": (width,), "bias": (width,)})

@@ -3,6 +3,7 @@
 Recorded at two widths: 60, which is the usual 4 * 15, and 22, which is no multiple of 15.
 """
 
+import numpy as np
 import pytest
 
 from checker.claims import about, equal, require
@@ -38,17 +39,28 @@ def test_another_width(step, config, reference):
     equal(run(mlp, reference["wide_input"]), reference["wide_output"], what=f"forward(x), {WIDE} wide inside")
 
 
+@about("forward")
+def test_large_activations(mlp, reference):
+    """Activations of 50, which the outlier channels of a trained model reach, go through the GELU unharmed."""
+    x, weights = 10 * reference["input"], {name: array.astype(np.float64) for name, array in reference.weights.items()}
+    wide = x @ weights["c_fc.weight"].T + weights["c_fc.bias"]
+    wide *= 0.5 + 0.5 * np.tanh(np.sqrt(2 / np.pi) * (wide + 0.044715 * wide**3))
+    right = (wide @ weights["c_proj.weight"].T + weights["c_proj.bias"]).astype(np.float32)
+    # The right answers are off by at most 1e-6 of the largest number (1,000 draws); exp(2u) is infinite, so NaN.
+    equal(run(mlp, x), right, what="forward(10 * x)", whose="the right number")
+
+
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A configuration, weights and an input drawn anew are right as well."""
+    """A new random configuration, weights and input are right as well."""
     config = GPT2Config(**draw.settings())
     width, inner = config.n_embd, draw.whole("intermediate_size", 2, 40)
     weights = draw.weights(
         {"c_fc.weight": (inner, width), "c_fc.bias": (inner,), "c_proj.weight": (width, inner), "c_proj.bias": (width,)}
     )
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
-    result, right = (run(build(one.GPT2MLP, inner, config, weights=weights), x) for one in (step, answer))
+    result, right = (run(build(module.GPT2MLP, inner, config, weights=weights), x) for module in (step, answer))
     equal(result, right, what="forward(x)", whose="the solution's")
 
 

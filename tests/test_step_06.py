@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from max.driver import CPU
+from max.dtype import DType
 from max.experimental.nn import Module
+from max.experimental.tensor import TensorType, default_dtype
 from max.graph import SymbolicDim
 
 from checker.claims import about, equal, error_of, require
@@ -20,7 +22,7 @@ def embeddings(step, config, reference):
 
 @about("check_length")
 def test_too_long_is_refused(step, config):
-    """More tokens than n_positions are a ValueError that names both numbers."""
+    """More than n_positions tokens raise ValueError naming both numbers."""
     for length in (100, 37, 14):
         message = error_of(f"check_length({length})", lambda: step.check_length(length, config))  # noqa: B023
         for number in (length, config.n_positions):
@@ -32,7 +34,7 @@ def test_too_long_is_refused(step, config):
 @about("check_length")
 def test_what_fits_is_accepted(step, config):
     """Up to n_positions tokens are accepted, and so is a length that is not known yet."""
-    for length in (1, 13, SymbolicDim("seq")):
+    for length in (1, 13, SymbolicDim("seq"), SymbolicDim("past") + SymbolicDim("seq")):
         try:
             step.check_length(length, config)
         except (ValueError, TypeError) as error:
@@ -45,6 +47,23 @@ def test_positions(step):
     for length, earlier in ((7, 0), (4, 3), (1, 12)):
         positions = run(lambda: step.position_ids(length, earlier, device=CPU()))  # noqa: B023
         equal(positions, np.arange(earlier, earlier + length), ("place",), what=f"position_ids({length}, {earlier})")
+
+
+@about("position_ids")
+def test_whole_numbers(step):
+    """Positions are counted as whole numbers, also where MAX's default is bfloat16, as on a GPU: it has no 257."""
+
+    class Counted(Module):
+        def forward(self, tokens):
+            return step.position_ids(tokens.shape[0], device=CPU())
+
+    with default_dtype(DType.bfloat16):
+        graph = str(Counted().trace(TensorType(DType.int64, ["seq"], device=CPU())))
+    sentence = (
+        "The positions are counted in MAX's default float type, which is bfloat16 on a GPU and has no 257; "
+        "count with dtype=DType.int64."
+    )
+    require("bf16" not in graph, sentence)
 
 
 @about("position_ids")
@@ -82,7 +101,7 @@ def test_forward_refuses_what_is_too_long(embeddings):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A configuration, a table and positions drawn anew are right as well."""
+    """A new random configuration, table and positions are right as well."""
     config = GPT2Config(**draw.settings())
     length, earlier = draw.whole("seq", 1, min(9, config.n_positions)), draw.whole("num_tokens", 0, 9)
     step.check_length(config.n_positions, config)
@@ -94,7 +113,9 @@ def test_other_numbers(step, answer, draw):
     equal(positions, right, ("place",), what=f"position_ids({length}, {earlier})", whose="the solution's")
     weights = draw.weights({"wpe.weight": (config.n_positions, config.n_embd)})
     places = draw.ids(config.n_positions, length)
-    result, right = (run(build(one.GPT2PositionEmbeddings, config, weights=weights), places) for one in (step, answer))
+    result, right = (
+        run(build(module.GPT2PositionEmbeddings, config, weights=weights), places) for module in (step, answer)
+    )
     equal(result, right, ("token", "channel"), what="forward(positions)", whose="the solution's")
 
 

@@ -45,15 +45,17 @@ def test_projections(attention):
 @about("_split_heads")
 def test_split_heads(bare, reference):
     """Every head gets its own slice of the embedding: [batch, seq, embd] -> [batch, head, seq, head_dim]."""
-    heads = run(with_heads(bare._split_heads), reference["projected_query"])
-    equal(heads, reference["query"], HEAD_AXES, what="_split_heads(x)")
+    for batch, seq in ((2, 7), (1, 1)):
+        heads = run(with_heads(bare._split_heads), reference["projected_query"][:batch, :seq])
+        equal(heads, reference["query"][:batch, :, :seq], HEAD_AXES, what=f"_split_heads of [{batch}, {seq}, 15]")
 
 
 @about("_merge_heads")
 def test_merge_heads(bare, reference):
     """The heads lie side by side again: [batch, head, seq, head_dim] -> [batch, seq, embd]."""
-    merged = run(with_heads(bare._merge_heads), reference["attn_output"])
-    equal(merged, reference["merged"], what="_merge_heads(x)")
+    for batch, seq in ((2, 7), (1, 1)):
+        merged = run(with_heads(bare._merge_heads), reference["attn_output"][:batch, :, :seq])
+        equal(merged, reference["merged"][:batch, :seq], what=f"_merge_heads of [{batch}, 3, {seq}, 5]")
 
 
 @about("_attn")
@@ -68,6 +70,19 @@ def test_first_token_sees_only_itself(bare, reference):
     """A token that is alone looks at itself, so it returns its own value."""
     output = run(bare._attn, reference["query"][:, :, :1], reference["key"][:, :, :1], reference["value"][:, :, :1])
     equal(output, reference["value"][:, :, :1], HEAD_AXES, what="_attn of one token")
+
+
+@about("_attn")
+def test_large_scores(bare, reference):
+    """A query of outliers, 100 times as long, has scores of hundreds: every row is right, the future hidden."""
+    query, key, value = (reference[name].astype(np.float64) for name in ("query", "key", "value"))
+    query[:, :, 3] *= 100  # in some heads, a later token's score is more than 100 above those of all earlier ones
+    scores = np.where(np.tri(7, dtype=bool), query @ key.swapaxes(-2, -1) / np.sqrt(HEAD_DIM), -np.inf)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    right = (powers / powers.sum(axis=-1, keepdims=True) @ value).astype(np.float32)
+    output = run(bare._attn, query.astype(np.float32), reference["key"], reference["value"])
+    # The right answers are off by at most 1e-5 (1,000 draws), a mask of -100 by 0.9; the others have NaN.
+    equal(output, right, HEAD_AXES, what="_attn with one large query", tolerance=1e-3, whose="the right number")
 
 
 @about("forward")
@@ -127,14 +142,14 @@ def test_gpt2_small_size(step, reference):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A configuration, weights and an input drawn anew are right as well."""
+    """A new random configuration, weights and input are right as well."""
     config = GPT2Config(**draw.settings())
     width = config.n_embd
     shapes = {"c_attn.weight": (3 * width, width), "c_attn.bias": (3 * width,)}
     weights = draw.weights(shapes | {"c_proj.weight": (width, width), "c_proj.bias": (width,)})
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
-    modules = (build(one.GPT2MultiHeadAttention, config, weights=weights) for one in (step, answer))
-    result, right = (run(module, x) for module in modules)
+    pair = (build(module.GPT2MultiHeadAttention, config, weights=weights) for module in (step, answer))
+    result, right = (run(attention, x) for attention in pair)
     equal(result, right, what="forward(x)", whose="the solution's")
 
 

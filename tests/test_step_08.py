@@ -64,11 +64,11 @@ def test_each_is_called_once(step, reference):
 @pytest.mark.drawn
 @about("pre_norm_residual")
 def test_other_numbers(step, answer, draw):
-    """A configuration, weights and an input drawn anew are right as well."""
+    """A new random configuration, weights and input are right as well."""
     config = GPT2Config(**draw.settings())
     width = config.n_embd
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
-    halves = [build(Half, one, config, weights={}) for one in (step, answer)]
+    halves = [build(Half, module, config, weights={}) for module in (step, answer)]
     weights = draw.weights(shapes_of(halves[1]))
     result, right = (run(build(lambda: half, weights=weights), x) for half in halves)  # noqa: B023
     equal(result, right, what="pre_norm_residual(x, ln_2, mlp)", whose="the solution's")

@@ -54,11 +54,11 @@ def test_the_future_cannot_change_the_past(block, reference):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A configuration, weights and an input drawn anew are right as well."""
+    """A new random configuration, weights and input are right as well."""
     config = GPT2Config(**draw.settings())
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 8), config.n_embd)
     weights = draw.weights(shapes_of(build(answer.GPT2Block, config, weights={})))
-    result, right = (run(build(one.GPT2Block, config, weights=weights), x) for one in (step, answer))
+    result, right = (run(build(module.GPT2Block, config, weights=weights), x) for module in (step, answer))
     equal(result, right, what="forward(x)", whose="the solution's")
 
 

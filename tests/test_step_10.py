@@ -67,7 +67,7 @@ def test_order_matters(model, reference):
 
 @about("forward")
 def test_too_long_is_refused(model):
-    """A sequence of n_positions + 1 tokens is a ValueError that names both numbers, before MAX looks anything up."""
+    """n_positions + 1 tokens raise ValueError naming both numbers, before MAX looks anything up."""
     message = error_of(
         "a sequence of 14 tokens with n_positions = 13", lambda: model(tensor(np.zeros((1, 14), np.int64)))
     )
@@ -78,11 +78,11 @@ def test_too_long_is_refused(model):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A configuration, weights and token ids drawn anew are right as well."""
+    """A new random configuration, weights and token ids are right as well."""
     config = GPT2Config(**draw.settings())
     x = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 1, 8))
     weights = draw.weights(shapes_of(build(answer.GPT2Model, config, weights={})))
-    result, right = (run(build(one.GPT2Model, config, weights=weights), x) for one in (step, answer))
+    result, right = (run(build(module.GPT2Model, config, weights=weights), x) for module in (step, answer))
     equal(result, right, what="forward(input_ids)", whose="the solution's")
 
 

@@ -50,15 +50,22 @@ def test_the_most_likely_token(model, reference):
     )
 
 
+@about("forward")
+def test_a_head_of_its_own(step, config, reference):
+    """A head with weights of its own is used, as a fine-tuned checkpoint may have: its rows reversed, so the logits."""
+    weights = reference.weights | {"lm_head.weight": reference.weights["lm_head.weight"][::-1].copy()}
+    logits = run(build(step.MaxGPT2LMHeadModel, config, weights=weights), reference["single_input"])
+    equal(logits, reference["single_output"][..., ::-1], ("batch", "token", "vocab"), what="the logits of such a head")
+
+
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A configuration, weights and token ids drawn anew are right as well."""
+    """A new random configuration, weights and token ids are right as well."""
     config = GPT2Config(**draw.settings())
     x = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 1, 8))
     weights = draw.weights(shapes_of(build(answer.MaxGPT2LMHeadModel, config, weights={})))
-    weights["lm_head.weight"] = weights["transformer.wte.weight"]  # as in every checkpoint
-    result, right = (run(build(one.MaxGPT2LMHeadModel, config, weights=weights), x) for one in (step, answer))
+    result, right = (run(build(module.MaxGPT2LMHeadModel, config, weights=weights), x) for module in (step, answer))
     equal(result, right, ("batch", "token", "vocab"), what="forward(input_ids)", whose="the solution's")
 
 

@@ -21,6 +21,8 @@ from solutions.solution_01 import GPT2Config
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
+GPT2MultiHeadAttention.split_size = property(lambda self: self.embed_dim)  # read in files of an earlier skeleton
+
 BATCH = 3
 VOCAB_AXES = ("request", "vocab")
 ROWS = ("row", "channel")
@@ -232,7 +234,7 @@ def test_later_calls(model, config, whole):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A configuration, weights, and requests of lengths drawn anew are right as well."""
+    """A new random configuration, weights, and requests of random lengths are right as well."""
     config = GPT2Config(**draw.settings())
     is_value("cache_sizes", step.cache_sizes(config), answer.cache_sizes(config))
     weights = draw.weights(shapes_of(build(MaxGPT2LMHeadModel, config, weights={})))
@@ -240,8 +242,8 @@ def test_other_numbers(step, answer, draw):
     calls = [draw.ids(4, batch) + 1, draw.ids(3, batch) + 1]
     ids = draw.ids(config.vocab_size, batch, config.n_positions)
     answers = []
-    for one in (step, answer):
-        model, cache = build(one.ServedGPT2, config, weights=weights), PlainCache(config, batch)
+    for module in (step, answer):
+        model, cache = build(module.ServedGPT2, config, weights=weights), PlainCache(config, batch)
         answers.append([np.from_dlpack(call(model, cache, ids, counts)) for counts in calls])
     for counts, result, right in zip(calls, *answers, strict=True):
         equal(result, right, VOCAB_AXES, what=f"forward of {counts.tolist()} new tokens", whose="the solution's")

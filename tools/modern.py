@@ -12,13 +12,16 @@ import sys
 from collections.abc import Iterable
 from difflib import unified_diff
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 
 from checker.claims.subjects import load_source
 from checker.course.attempts import Edits
+from checker.course.paths import SOLUTIONS
 from checker.course.steps import find_step
 
-STEPS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "14")  # in the order of their imports
+GIVEN = "caching"  # the given part of step 14
+STEPS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", GIVEN, "14")  # in the order of their imports
 CONTEXT = 2  # lines around a change
 LENGTH = re.compile(r"(?<=\.) \(\d+ lines?\)$", re.MULTILINE)  # the end of a blank's comment
 
@@ -60,7 +63,7 @@ RMS_NORM: dict[str, Edits] = {
 SWIGLU: dict[str, Edits] = {
     "01": {
         "None means 4 * n_embd": "None means 8 / 3 * n_embd",
-        "If n_inner is None make it 4 * n_embd;": "If n_inner is None make it 8 * n_embd // 3;",
+        "make it 4 * n_embd;": "make it 8 * n_embd // 3;",
         "self.n_inner = 4 * self.n_embd": "self.n_inner = 8 * self.n_embd // 3",
     },
     "04": {
@@ -76,7 +79,6 @@ SWIGLU: dict[str, Edits] = {
         "hidden_states = self.c_fc(…)": "gate, hidden_states = F.chunk(self.c_fc(hidden_states), 2, axis=-1)",
         'hidden_states = F.gelu(hidden_states, approximate="tanh")': "hidden_states = F.silu(gate) * hidden_states",
     },
-    "09": {"or 4 * config.n_embd": "or 8 * config.n_embd // 3"},
 }
 
 ROPE: dict[str, Edits] = {
@@ -101,28 +103,25 @@ def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [se
     },
     "07": {
         "import causal_mask\n": "import causal_mask\nfrom solutions.solution_06 import position_ids, rotate\n",
-        "        query = self._split_heads(query)\n": (
-            "        positions = position_ids(hidden_states.shape[-2], device=hidden_states.device)\n"
-            "        query = rotate(self._split_heads(query), positions)\n"
-        ),
-        "        key = self._split_heads(key)\n": "        key = rotate(self._split_heads(key), positions)\n",
+        "map(self._split_heads, (query, key, value))\n": """map(self._split_heads, (query, key, value))
+        positions = position_ids(hidden_states.shape[-2], device=hidden_states.device)
+        query, key = rotate(query, positions), rotate(key, positions)
+""",
     },
     "10": {
-        "import GPT2PositionEmbeddings, check_length, position_ids": "import check_length",
-        "        self.wpe = GPT2PositionEmbeddings(config).wpe\n": "",
+        "import check_length, position_ids": "import check_length",
+        "        self.wpe = Embedding(config.n_positions, dim=config.n_embd)\n": "",
         "        positions = position_ids(sequence_length, device=input_ids.device)\n": "",
         "self.wte(input_ids) + self.wpe(positions)": "self.wte(input_ids)",
     },
     "14": {
-        "import check_length\n": "import check_length, position_ids, rotate\n",
-        "    past = total - sequence_length\n    store(keys, attention._split_heads(key), past)\n": (
-            """    past = total - sequence_length
-    positions = position_ids(sequence_length, past, device=hidden_states.device)
-    query = rotate(attention._split_heads(query), positions)
-    store(keys, rotate(attention._split_heads(key), positions), past)
-"""
-        ),
-        "attend(attention._split_heads(query), keys": "attend(query, keys",
+        "from solutions.solution_07": """from solutions.solution_06 import position_ids, rotate
+from solutions.solution_07""",
+        "    store(keys, key, past)\n": """\
+    positions = position_ids(hidden_states.shape[-2], past, device=hidden_states.device)
+    query = rotate(query, positions)
+    store(keys, rotate(key, positions), past)
+""",
         "transformer.wte(input_ids) + transformer.wpe(position_ids)": "transformer.wte(input_ids)",
     },
 }
@@ -139,30 +138,27 @@ SHARE = '''\
 
 GROUPED_QUERY: dict[str, Edits] = {
     "01": {
-        "    n_inner: int |": """\
+        "    n_inner: int =": """\
     n_kv_head: int = 4  # heads of keys and values; each serves n_head / n_kv_head of the others
-    n_inner: int |""",
+    n_inner: int =""",
     },
     "07": {
-        "        self.num_heads = config.n_head\n": """        self.num_heads = config.n_head
+        "config.n_embd, config.n_head, config.head_dim\n": """config.n_embd, config.n_head, config.head_dim
         self.num_kv_heads = config.n_kv_head
-""",
-        "        self.split_size = self.embed_dim\n": """        kv_size = self.num_kv_heads * self.head_dim
+        kv_size = self.num_kv_heads * self.head_dim
         self.split_sizes = [self.embed_dim, kv_size, kv_size]
 """,
         "3 * self.embed_dim": "sum(self.split_sizes)",
-        "    def _attn(\n": SHARE + "    def _attn(\n",
-        "[self.split_size] * 3": "self.split_sizes",
-        "self._split_heads(key)": "self._split_heads(key, self.num_kv_heads)",
-        "self._split_heads(value)": "self._split_heads(value, self.num_kv_heads)",
+        "    def _attn(": SHARE + "    def _attn(",
+        "self.embed_dim, axis=-1": "self.split_sizes, axis=-1",
+        "[*x.shape[:-1], self.num_heads, self.head_dim]": "[*x.shape[:-1], -1, self.head_dim]",
         "self._attn(query, key, value)": "self._attn(query, self._share(key), self._share(value))",
     },
+    GIVEN: {"(batch_size, config.n_head,": "(batch_size, config.n_kv_head,"},
     "14": {
-        "(batch_size, config.n_head,": "(batch_size, config.n_kv_head,",
         '["batch", config.n_head,': '["batch", config.n_kv_head,',
-        "[attention.embed_dim] * 3": "attention.split_sizes",
-        "attention._split_heads(key)": "attention._split_heads(key, attention.num_kv_heads)",
-        "attention._split_heads(value)": "attention._split_heads(value, attention.num_kv_heads)",
+        "F.chunk(": "F.split(",
+        "(hidden_states), 3,": "(hidden_states), attention.split_sizes,",
         "keys[:, :, :total], values[:, :, :total], mask)": "keys, values, mask)",
         "    attn_output = attend(": (
             "    keys, values = attention._share(keys[:, :, :total]), attention._share(values[:, :, :total])\n"
@@ -183,6 +179,10 @@ VARIANTS: dict[str, dict[str, Edits]] = {
 # ---------------------------------------------------------------- what they make
 
 
+def _file(step: str) -> Path:
+    return SOLUTIONS / f"{GIVEN}.py" if step == GIVEN else find_step(step).solution_file
+
+
 def text_of(step: str, names: Iterable[str]) -> str:
     """Return the text of a solution with some variants applied, without the lengths of its blanks.
 
@@ -192,7 +192,7 @@ def text_of(step: str, names: Iterable[str]) -> str:
     wanted = set(names)
     if unknown := wanted - set(VARIANTS):
         raise ValueError(f"there is no variant {', '.join(sorted(unknown))}; choose from {', '.join(VARIANTS)}")
-    text = LENGTH.sub("", find_step(step).solution_file.read_text())
+    text = LENGTH.sub("", _file(step).read_text())
     edits = [edit for name in VARIANTS if name in wanted for edit in VARIANTS[name].get(step, {}).items()]
     for old, new in edits:
         parts = re.split(".*?".join(map(re.escape, old.split("…"))), text, flags=re.DOTALL)
@@ -228,7 +228,7 @@ def load(*names: str) -> dict[str, ModuleType]:
     sys.modules[package] = ModuleType(package)
     modules = {}
     for step in STEPS:
-        name, text = find_step(step).solution_file.stem, text_of(step, names)
+        name, text = _file(step).stem, text_of(step, names)
         source = text.replace("from solutions.", f"from {package}.")
         modules[step] = load_source(f"{package}.{name}", source, f"{name}.py of {package}")
     return modules

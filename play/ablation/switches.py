@@ -135,8 +135,7 @@ def gather(
     attention: GPT2MultiHeadAttention, x: Tensor, mask: Tensor, factor: Tensor, heads: Tensor
 ) -> Tensor:  # [batch, seq, embd], [seq, seq], [1], [head] -> [batch, seq, embd]
     """Apply step 07's attention, with a factor for the scores and one for the result of each head."""
-    query, key, value = F.split(attention.c_attn(x), [attention.embed_dim] * 3, axis=-1)
-    query, key, value = (attention._split_heads(part) for part in (query, key, value))
+    query, key, value = map(attention._split_heads, F.chunk(attention.c_attn(x), 3, axis=-1))
     values = attend(factor * query, key, value, mask) * heads.reshape([-1, 1, 1])
     return attention.c_proj(attention._merge_heads(values))
 

@@ -15,10 +15,10 @@ from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef, TensorType
 
 from play.kernels.operations import cached_attention, linear, loaded
+from solutions.caching import CachedModel, Graph, KVCache
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_14 import CachedModel, Graph, KVCache
 
 LAST = slice(-1, None)  # the token after which a text goes on
 

@@ -1,15 +1,11 @@
 """Step 01, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 MESSAGE = 'f"n_embd = {self.n_embd} cannot be shared evenly by n_head = {self.n_head} heads"'
-SIZES = """\
-            "gpt2": (768, 12, 12),
-            "gpt2-medium": (1024, 24, 16),
-            "gpt2-large": (1280, 36, 20),
-            "gpt2-xl": (1600, 48, 25),
-"""
+UNEVEN = "if self.n_head < 1 or self.n_embd % self.n_head:"
+LOOK_UP = "        n_embd, n_layer, n_head = PUBLISHED[name]\n"
 UNKNOWN = """\
-        if name not in sizes:
-            raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(sizes)}")
+        if name not in PUBLISHED:
+            raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(PUBLISHED)}")
 """
 
 MISTAKES = {
@@ -17,10 +13,13 @@ MISTAKES = {
     "n_inner is always 3072, which is 4 * 768; it must follow n_embd.": {"4 * self.n_embd\n": "3072\n"},
     "n_inner is completed even where it is given: ask for None first.": {"if self.n_inner is None:": "if True:"},
     "A width that the heads cannot share is accepted: test the remainder of n_embd / n_head.": {
-        "if self.n_embd % self.n_head:": "if False:"
+        UNEVEN: "if self.n_head < 1:"
     },
     "The remainder is taken the wrong way around: it is n_embd % n_head.": {
-        "if self.n_embd % self.n_head:": "if self.n_head % self.n_embd:"
+        UNEVEN: "if self.n_head < 1 or self.n_head % self.n_embd:"
+    },
+    "n_head = 0 raises ZeroDivisionError, and n_head = -12 is accepted: refuse n_head < 1 too.": {
+        UNEVEN: "if self.n_embd % self.n_head:"
     },
     "Uneven heads are an AssertionError; raise ValueError, since `python -O` skips assertions.": {
         f"raise ValueError({MESSAGE})": f"raise AssertionError({MESSAGE})"
@@ -32,14 +31,13 @@ MISTAKES = {
         "self.n_embd // self.n_head": "self.n_embd // self.n_layer"
     },
     "Width, depth and heads come in another order: layers and heads are swapped.": {
-        "n_embd, n_layer, n_head = sizes[name]": "n_embd, n_head, n_layer = sizes[name]"
+        "n_embd, n_layer, n_head = PUBLISHED[name]": "n_embd, n_head, n_layer = PUBLISHED[name]"
     },
     "Every size has 12 heads; medium has 16, large 20 and xl 25.": {
         "n_layer=n_layer, n_head=n_head": "n_layer=n_layer"
     },
     "Medium, large and xl have 24, 36 and 25 heads here; they have 16, 20 and 25.": {
-        "(1024, 24, 16)": "(1024, 24, 24)",
-        "(1280, 36, 20)": "(1280, 36, 36)",
+        LOOK_UP: LOOK_UP + "        n_head = {'gpt2-medium': 24, 'gpt2-large': 36}.get(name, n_head)\n"
     },
     "Every size has the width 768; medium has 1024, large 1280 and xl 1600.": {"cls(n_embd=n_embd, ": "cls("},
     "n_inner is 3072 for every published size; leave it None, so that it follows the width.": {
@@ -47,48 +45,49 @@ MISTAKES = {
     },
     "An unknown name is a KeyError; raise a ValueError that lists the four names.": {UNKNOWN: ""},
     "An unknown name gets GPT-2 small; raise a ValueError that lists the four names.": {
-        UNKNOWN: "        name = name if name in sizes else 'gpt2'\n"
+        UNKNOWN: "        name = name if name in PUBLISHED else 'gpt2'\n"
     },
 }
 
 ALTERNATIVES = {
     "asked the other way round": {
-        "if self.n_embd % self.n_head:": "if self.n_embd != self.n_head * (self.n_embd // self.n_head):"
+        UNEVEN: "if self.n_head <= 0 or self.n_embd != self.n_head * (self.n_embd // self.n_head):"
     },
     "int of a quotient": {"self.n_embd // self.n_head": "int(self.n_embd / self.n_head)"},
     "a KeyError turned into a ValueError": {
         UNKNOWN: "",
-        "        n_embd, n_layer, n_head = sizes[name]\n": "        try:\n            n_embd, n_layer, n_head = "
-        "sizes[name]\n"
-        "        except KeyError:\n            raise ValueError(f'{name!r} is not one of {list(sizes)}') from None\n",
+        LOOK_UP: "        try:\n    " + LOOK_UP + "        except KeyError:\n"
+        "            raise ValueError(f'{name!r} is not one of {list(PUBLISHED)}') from None\n",
     },
-    "dictionaries of fields": {
-        SIZES: SIZES.replace("(768, 12, 12)", "dict()")
-        .replace("(1024, 24, 16)", "dict(n_embd=1024, n_layer=24, n_head=16)")
-        .replace("(1280, 36, 20)", "dict(n_embd=1280, n_layer=36, n_head=20)")
-        .replace("(1600, 48, 25)", "dict(n_embd=1600, n_layer=48, n_head=25)"),
-        "        n_embd, n_layer, n_head = sizes[name]\n": "",
-        "cls(n_embd=n_embd, n_layer=n_layer, n_head=n_head)": "cls(**sizes[name])",
+    "fields by name": {
+        LOOK_UP: "        sizes = dict(zip(('n_embd', 'n_layer', 'n_head'), PUBLISHED[name], strict=True))\n",
+        "cls(n_embd=n_embd, n_layer=n_layer, n_head=n_head)": "cls(**sizes)",
+    },
+    "heads of 64": {
+        LOOK_UP + "        return cls(n_embd=n_embd, n_layer=n_layer, n_head=n_head)": (
+            "        width, depth, _ = PUBLISHED[name]\n"
+            "        return cls(n_embd=width, n_layer=depth, n_head=width // 64)"
+        )
     },
 }
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
     "an assertion": {
-        """        if self.n_embd % self.n_head:
+        """        if self.n_head < 1 or self.n_embd % self.n_head:
             raise ValueError(f"n_embd = {self.n_embd} cannot be shared evenly by n_head = {self.n_head} heads")
 """: """        assert self.n_embd % self.n_head == 0, f"n_embd {self.n_embd} is no multiple of n_head {self.n_head}"
 """
     },
     "raising a text": {
-        """raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(sizes)}")""": (
-            """raise f"no GPT-2 is called {name!r}; there are {', '.join(sizes)}\""""
+        """raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(PUBLISHED)}")""": (
+            """raise f"no GPT-2 is called {name!r}; there are {', '.join(PUBLISHED)}\""""
         )
     },
     "an assertion about the name": {
-        """        if name not in sizes:
-            raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(sizes)}")
-""": """        assert name in sizes, f"no GPT-2 is called {name!r}; there are {', '.join(sizes)}"
+        """        if name not in PUBLISHED:
+            raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(PUBLISHED)}")
+""": """        assert name in PUBLISHED, f"no GPT-2 is called {name!r}; there are {', '.join(PUBLISHED)}"
 """
     },
 }

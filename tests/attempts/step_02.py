@@ -39,6 +39,10 @@ MISTAKES = {
     },
     "Blocked tokens still get weight: the mask is added to the scores, so it needs 0 and minus infinity, not 1 and 0 "
     "or -1.": {'float("-inf")': "-1.0"},
+    "Blocked tokens still get weight where their score is 100 larger: use minus infinity, or the lowest number of "
+    "the dtype.": {'float("-inf")': "-100.0"},
+    "The device that was asked for is not used: the mask is then on MAX's default device, which is the GPU where there "
+    "is one. Give it device=device.": {", device=device)": ")"},
     "Plus infinity instead of minus: what should be blocked wins the softmax.": {'float("-inf")': 'float("inf")'},
     "The dtype that was asked for is ignored: the mask is always float32.": {"dtype=dtype": "dtype=DType.float32"},
 }
@@ -46,6 +50,7 @@ MISTAKES = {
 ALTERNATIVES = {
     "-1e9": {'float("-inf")': "-1e9"},
     "-1e5": {'float("-inf")': "-1e5"},
+    "-1e4": {'float("-inf")': "-1e4"},
     "the lowest float32": {'float("-inf")': "-3.4e38"},
     "Tensor.full": {
         '    mask = Tensor(float("-inf"), dtype=dtype, device=device)\n': "",

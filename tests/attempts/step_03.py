@@ -36,6 +36,14 @@ MISTAKES = {
         FORWARD: "centered = x - F.mean(x, axis=-2)\n        variance = F.mean(centered * centered, axis=-2)\n"
         "        return centered * F.rsqrt(variance + self.eps) * self.weight + self.bias"
     },
+    "The axis is counted from the front, which fits [batch, seq, dim] alone; the last axis is -1 for every rank.": {
+        FORWARD: BY_HAND.replace("axis=-1", "axis=2")
+    },
+    "The variance is the mean square less the squared mean, which cancels: near 1,000, float32 keeps no digit of it. "
+    "Subtract the mean first, then square.": {
+        FORWARD: "mean = F.mean(x, axis=-1)\n        variance = F.mean(x * x, axis=-1) - mean * mean\n"
+        "        return (x - mean) * F.rsqrt(variance + self.eps) * self.weight + self.bias"
+    },
     "The shift is added before the gain is applied: x * weight + bias, in this order.": by_hand(
         " * self.weight + self.bias", " * self.weight + self.bias * self.weight"
     ),

@@ -23,6 +23,13 @@ MISTAKES = {
         GELU: FORMULA.replace("0.7978845608028654", "0.6366197723675814")
     },
     "The GELU is written out without its factor 1/2.": {GELU: FORMULA.replace("0.5 * ", "")},
+    "For large inputs the GELU is NaN: exp(2u) is infinite, and infinity over infinity is not a number. Use F.tanh or "
+    "F.gelu.": {
+        GELU: FORMULA.replace(
+            "F.tanh(0.7978845608028654 *", "(lambda power: (power - 1) / (power + 1))(F.exp(2 * 0.7978845608028654 *"
+        )
+        + ")"
+    },
     "The activation is applied twice.": {GELU: f'F.gelu({GELU}, approximate="tanh")'},
     "The activation comes after c_proj; it belongs between the two layers.": {
         f"        hidden_states = {GELU}\n": "",

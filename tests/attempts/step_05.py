@@ -12,7 +12,12 @@ MISTAKES = {
     "The last id of the vocabulary is refused.": {">= config.vocab_size": ">= config.vocab_size - 1"},
     "Id 0 is refused, which is a token like any other.": {"(token_ids < 0)": "(token_ids <= 0)"},
     "The message does not say which id it was.": {"token id {outside[0]} is": "a token id is"},
-    "The message names the last id outside; name the first.": {"{outside[0]}": "{outside[-1]}"},
+    "An array without ids has no largest id, so max() itself fails; ask whether any id is outside.": {
+        "if outside.size:": "if token_ids.max() >= config.vocab_size or token_ids.min() < 0:"
+    },
+    "The ids are turned into int32, in which 2**32 + 3 is 3; compare them as they are.": {
+        f"outside = {OUTSIDE}": f"token_ids = token_ids.astype(np.int32)\n    outside = {OUTSIDE}"
+    },
     "The ids are compared with n_positions; it is vocab_size.": {
         ">= config.vocab_size": ">= config.n_positions",
     },
@@ -41,6 +46,7 @@ ALTERNATIVES = {
         "(token_ids.reshape(-1) >= config.vocab_size)]:",
         "{outside[0]}": "{token_id}",
     },
+    "the last bad id": {"{outside[0]}": "{outside[-1]}"},
     "np.logical_or": {OUTSIDE: "token_ids[np.logical_or(token_ids < 0, token_ids > config.vocab_size - 1)]"},
 }
 

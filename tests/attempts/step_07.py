@@ -1,18 +1,23 @@
 """Step 07, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 SPLIT = """\
-        tensor = tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])
-        return tensor.transpose(-3, -2)"""
+        x = x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])
+        return x.transpose(-3, -2)"""
 MERGE = """\
-        tensor = tensor.transpose(-3, -2)
-        return tensor.reshape([*tensor.shape[:-2], num_heads * attn_head_size])"""
-SCALE = "scores / math.sqrt(int(value.shape[-1]))"
+        x = x.transpose(-3, -2)
+        return x.reshape([*x.shape[:-2], self.embed_dim])"""
+SCALE = "scores / math.sqrt(self.head_dim)"
 MASK = "        scores = scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)\n"
 MASK_CALL = "causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)"
-QKV = "query, key, value = F.split(self.c_attn(hidden_states), [self.split_size] * 3, axis=-1)"
-HEADS_OF = (
-    "        query = self._split_heads(query)\n        key = self._split_heads(key)\n"
-    "        value = self._split_heads(value)\n"
+QKV = "query, key, value = F.split(self.c_attn(hidden_states), self.embed_dim, axis=-1)"
+HEADS_OF = "        query, key, value = map(self._split_heads, (query, key, value))\n"
+WEIGHTED = "return F.softmax(scores) @ value"
+CUT = "x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])"
+JOINED = "return x.reshape([*x.shape[:-2], self.embed_dim])"
+
+FINITE_MASK = (
+    "F.band_part(F.broadcast_to(Tensor({value}, dtype=query.dtype, device=query.device), "
+    "[query.shape[-2], query.shape[-2]]), num_lower=None, num_upper=0, exclude=True)"
 )
 
 MISTAKES = {
@@ -20,16 +25,16 @@ MISTAKES = {
     "The scores are divided by the square root of n_embd; it is the square root of head_dim, the width of one head.": {
         SCALE: "scores / math.sqrt(self.embed_dim)"
     },
-    "The scores are divided by head_dim itself; it is its square root.": {SCALE: "scores / int(value.shape[-1])"},
+    "The scores are divided by head_dim itself; it is its square root.": {SCALE: "scores / self.head_dim"},
     "The scores are multiplied by the square root of head_dim; divide by it.": {
-        SCALE: "scores * math.sqrt(int(value.shape[-1]))"
+        SCALE: "scores * math.sqrt(self.head_dim)"
     },
     "There is no causal mask: every token also looks at the tokens after it. Add causal_mask to the scores.": {
         MASK: ""
     },
     "The mask is added after the softmax; add it to the scores, before.": {
         MASK: "",
-        "weights = F.softmax(scores)": f"weights = F.softmax(scores) + {MASK_CALL}",
+        WEIGHTED: f"return (F.softmax(scores) + {MASK_CALL}) @ value",
     },
     "The mask is transposed: every token looks at itself and the tokens after it instead of before.": {
         MASK_CALL: MASK_CALL + ".transpose(-2, -1)"
@@ -52,44 +57,49 @@ MISTAKES = {
     "The softmax is taken twice.": {"F.softmax(scores)": "F.softmax(F.softmax(scores))"},
     "The scale comes after the softmax; divide the scores, before the mask and the softmax.": {
         SCALE: "scores",
-        "F.softmax(scores)": "F.softmax(scores) / math.sqrt(int(value.shape[-1]))",
+        "F.softmax(scores)": "F.softmax(scores) / math.sqrt(self.head_dim)",
     },
-    "The weights are multiplied with the keys; it is weights @ value.": {
-        "return weights @ value": "return weights @ key"
-    },
+    "The weights are multiplied with the keys; it is weights @ value.": {WEIGHTED: "return F.softmax(scores) @ key"},
     "The query is used as the key as well: split each of query, key and value.": {
-        "key = self._split_heads(key)": "key = self._split_heads(query)",
+        HEADS_OF: HEADS_OF.replace("(query, key, value)", "(query, query, value)"),
+    },
+    "Large scores overflow: exp of a score above 88 is infinite in float32, and the row becomes NaN. Subtract the "
+    "row's largest score first, or use F.softmax.": {
+        WEIGHTED: "powers = F.exp(scores)\n        return powers / F.sum(powers, axis=-1) @ value"
+    },
+    "The largest score of the whole batch is subtracted; a row that lies 104 below it becomes 0 / 0. Subtract each "
+    "row's own largest score.": {
+        WEIGHTED: "powers = F.exp(scores - F.max(scores, axis=None))\n"
+        "        return powers / F.sum(powers, axis=-1) @ value"
+    },
+    "The mask is -100, so a later token still gets weight where its score is 100 larger: use minus infinity.": {
+        MASK_CALL: FINITE_MASK.format(value="-100.0")
     },
     "There is no softmax: the masked scores themselves are used as weights.": {"F.softmax(scores)": "scores"},
-    "Attention returns the weights; it must return weights @ value.": {"return weights @ value": "return weights"},
+    "Attention returns the weights; it must return weights @ value.": {WEIGHTED: "return F.softmax(scores)"},
     "Query and key are swapped in the scores.": {"query @ key.transpose(-2, -1)": "key @ query.transpose(-2, -1)"},
     "The values are weighted by the transposed weights.": {
-        "return weights @ value": "return weights.transpose(-2, -1) @ value"
+        WEIGHTED: "return F.softmax(scores).transpose(-2, -1) @ value"
     },
     "The heads are cut by reshape alone: [batch, head, seq, head_dim] needs reshape to [batch, seq, head, head_dim], "
-    "then a transpose.": {
-        SPLIT: "        return tensor.reshape([tensor.shape[0], num_heads, tensor.shape[1], attn_head_size])"
-    },
+    "then a transpose.": {SPLIT: "        return x.reshape([x.shape[0], self.num_heads, x.shape[1], self.head_dim])"},
     "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie "
     "together.": {
-        SPLIT: "        tensor = tensor.reshape([*tensor.shape[:-1], attn_head_size, num_heads])\n"
-        "        return tensor.permute([0, 3, 1, 2])"
+        SPLIT: "        x = x.reshape([*x.shape[:-1], self.head_dim, self.num_heads])\n"
+        "        return x.permute([0, 3, 1, 2])"
     },
-    "The heads are split but not brought in front of seq: a transpose is missing.": {
-        SPLIT: "        return tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])"
-    },
+    "The heads are split but not brought in front of seq: a transpose is missing.": {SPLIT: f"        return {CUT}"},
     "The heads are merged without being transposed back: bring seq in front of head before the reshape.": {
-        MERGE: "        return tensor.reshape([tensor.shape[0], tensor.shape[2], num_heads * attn_head_size])"
+        MERGE: "        return x.reshape([x.shape[0], x.shape[2], self.embed_dim])"
     },
-    "What transpose returns is not kept when the heads are merged: tensor = tensor.transpose(-3, -2).": {
-        MERGE: MERGE.replace("tensor = tensor.transpose", "tensor.transpose")
+    "What transpose returns is not kept when the heads are merged: x = x.transpose(-3, -2).": {
+        MERGE: MERGE.replace("x = x.transpose", "x.transpose")
     },
-    "What reshape returns is not kept when the heads are split: tensor = tensor.reshape(...).": {
-        SPLIT: SPLIT.replace("tensor = tensor.reshape", "tensor.reshape")
+    "What reshape returns is not kept when the heads are split: x = x.reshape(...).": {
+        SPLIT: SPLIT.replace("x = x.reshape", "x.reshape")
     },
     "The heads' channels are interleaved when merged: transpose head and seq, not head and channel.": {
-        MERGE: "        tensor = tensor.permute([0, 2, 3, 1])\n"
-        "        return tensor.reshape([*tensor.shape[:-2], num_heads * attn_head_size])"
+        MERGE: f"        x = x.permute([0, 2, 3, 1])\n        {JOINED}"
     },
     "c_attn's output is taken in the order key, query, value; Hugging Face's order is query, key, value.": {
         "query, key, value = F.split": "key, query, value = F.split"
@@ -108,13 +118,13 @@ MISTAKES = {
     },
     "The heads are split from the input, before the projection: c_attn must see the whole embedding.": {
         QKV: "query, key, value = F.split(self.c_attn(self._split_heads(hidden_states).reshape(hidden_states.shape)), "
-        "[self.split_size] * 3, axis=-1)"
+        "self.embed_dim, axis=-1)"
     },
     "12 heads are written into the code; take the number from the configuration.": {
-        "self.num_heads = config.n_head": "self.num_heads = 12",
+        "= config.n_embd, config.n_head,": "= config.n_embd, 12,",
     },
     "Heads and layers are swapped: the number of heads is config.n_head (GPT-2 small has 12 of both).": {
-        "self.num_heads = config.n_head": "self.num_heads = config.n_layer",
+        "= config.n_embd, config.n_head,": "= config.n_embd, config.n_layer,",
     },
     "There is one head over the whole width: query, key and value are not split into heads.": {
         HEADS_OF: "        query, key, value = (part.unsqueeze(1) for part in (query, key, value))\n",
@@ -139,64 +149,19 @@ MISTAKES = {
     },
 }
 
-# How the two methods begin in the solution: both numbers may be left out. Their docstrings are part of the text.
-SPLIT_BEGINS = '''\
-    def _split_heads(
-        self, tensor: Tensor, num_heads: int | None = None, attn_head_size: int | None = None
-    ) -> Tensor:  # [batch, seq, embd] -> [batch, head, seq, head_dim]
-        """Give every head its own slice of the embedding."""
-        num_heads, attn_head_size = num_heads or self.num_heads, attn_head_size or self.head_dim
-'''
-MERGE_BEGINS = '''\
-    def _merge_heads(
-        self, tensor: Tensor, num_heads: int | None = None, attn_head_size: int | None = None
-    ) -> Tensor:  # [batch, head, seq, head_dim] -> [batch, seq, embd]
-        """Put the heads side by side again: the inverse of ``_split_heads``."""
-        num_heads, attn_head_size = num_heads or self.num_heads, attn_head_size or self.head_dim
-'''
-
-# The same where both numbers must be given.
-SPLIT_BEGINS_WITH_NUMBERS = '''\
-    def _split_heads(
-        self, tensor: Tensor, num_heads: int, attn_head_size: int
-    ) -> Tensor:  # [batch, seq, embd] -> [batch, head, seq, head_dim]
-        """Give every head its own slice of the embedding."""
-'''
-MERGE_BEGINS_WITH_NUMBERS = '''\
-    def _merge_heads(
-        self, tensor: Tensor, num_heads: int, attn_head_size: int
-    ) -> Tensor:  # [batch, head, seq, head_dim] -> [batch, seq, embd]
-        """Put the heads side by side again: the inverse of ``_split_heads``."""
-'''
-
-# The same where neither can be given.
-SPLIT_BEGINS_WITHOUT = """\
-    def _split_heads(self, tensor):
-        num_heads, attn_head_size = self.num_heads, self.head_dim
-"""
-MERGE_BEGINS_WITHOUT = """\
-    def _merge_heads(self, tensor):
-        num_heads, attn_head_size = self.num_heads, self.head_dim
-"""
-
-FINITE_MASK = (
-    "F.band_part(F.broadcast_to(Tensor({value}, dtype=query.dtype, device=query.device), "
-    "[query.shape[-2], query.shape[-2]]), num_lower=None, num_upper=0, exclude=True)"
-)
-
 ALTERNATIVES = {
     "F.chunk": {QKV: "query, key, value = F.chunk(self.c_attn(hidden_states), 3, axis=-1)"},
     "slices": {
-        QKV: "joined = self.c_attn(hidden_states)\n"
-        "        query, key, value = (joined[:, :, at * self.embed_dim : (at + 1) * self.embed_dim] for at in range(3))"
+        QKV: "joined, width = self.c_attn(hidden_states), self.embed_dim\n"
+        "        query, key, value = (joined[:, :, part * width : (part + 1) * width] for part in range(3))"
     },
-    "axis 2": {"[self.split_size] * 3, axis=-1": "[self.split_size, self.split_size, self.split_size], axis=2"},
+    "three sizes, axis 2": {"self.embed_dim, axis=-1": "[self.embed_dim] * 3, axis=2"},
     "permute": {
-        SPLIT: "        return tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size]).permute([0, 2, 1, 3])",
-        MERGE: "        tensor = tensor.permute([0, 2, 1, 3])\n"
-        "        return tensor.reshape([tensor.shape[0], tensor.shape[1], self.embed_dim])",
+        SPLIT: f"        return {CUT}.permute([0, 2, 1, 3])",
+        MERGE: "        x = x.permute([0, 2, 1, 3])\n"
+        "        return x.reshape([x.shape[0], x.shape[1], self.num_heads * self.head_dim])",
     },
-    "transpose(1, 2)": {"return tensor.transpose(-3, -2)": "return tensor.transpose(1, 2)"},
+    "transpose(1, 2)": {"return x.transpose(-3, -2)": "return x.transpose(1, 2)"},
     "one reshape and one permute for all three": {
         QKV: "joined = self.c_attn(hidden_states)\n"
         "        joined = joined.reshape([joined.shape[0], joined.shape[1], 3, self.num_heads, self.head_dim])\n"
@@ -212,29 +177,26 @@ ALTERNATIVES = {
     "-1e9 as the mask": {MASK_CALL: FINITE_MASK.format(value="-1e9")},
     "-1e5 as the mask": {MASK_CALL: FINITE_MASK.format(value="-1e5")},
     "mask before the scale": {
-        "        scores = scores / math.sqrt(int(value.shape[-1]))\n": "",
+        f"        scores = {SCALE}\n": "",
         "F.softmax(scores)": "F.softmax(scores / math.sqrt(self.head_dim))",
     },
     "softmax with its axis": {"F.softmax(scores)": "F.softmax(scores, axis=-1)"},
     "softmax by hand": {
-        "weights = F.softmax(scores)": "powers = F.exp(scores - F.max(scores, axis=-1))\n"
-        "        weights = powers / F.sum(powers, axis=-1)"
+        WEIGHTED: "powers = F.exp(scores - F.max(scores, axis=-1))\n"
+        "        return powers / F.sum(powers, axis=-1) @ value"
     },
     "the mask by F.where": {
         MASK: "        mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)\n"
         "        scores = F.where(mask < 0, mask, scores)\n"
     },
     "the source tutorial's signatures": {
-        SPLIT_BEGINS: SPLIT_BEGINS_WITH_NUMBERS,
-        MERGE_BEGINS: MERGE_BEGINS_WITH_NUMBERS,
-        "self._split_heads(query)": "self._split_heads(query, self.num_heads, self.head_dim)",
-        "self._split_heads(key)": "self._split_heads(key, self.num_heads, self.head_dim)",
-        "self._split_heads(value)": "self._split_heads(value, self.num_heads, self.head_dim)",
-        "self._attn(query, key, value))": "self._attn(query, key, value), self.num_heads, self.head_dim)",
-    },
-    "the module's own heads and nothing else": {
-        SPLIT_BEGINS: SPLIT_BEGINS_WITHOUT,
-        MERGE_BEGINS: MERGE_BEGINS_WITHOUT,
+        "def _split_heads(self, x: Tensor)": "def _split_heads(self, x: Tensor, num_heads: int, attn_head_size: int)",
+        "def _merge_heads(self, x: Tensor)": "def _merge_heads(self, x: Tensor, num_heads: int, attn_head_size: int)",
+        SPLIT: SPLIT.replace("self.num_heads, self.head_dim", "num_heads, attn_head_size"),
+        JOINED: JOINED.replace("self.embed_dim", "num_heads * attn_head_size"),
+        HEADS_OF: "        sizes = self.num_heads, self.head_dim\n"
+        "        query, key, value = (self._split_heads(part, *sizes) for part in (query, key, value))\n",
+        "self._attn(query, key, value))": "self._attn(query, key, value), *sizes)",
     },
 }
 
@@ -247,63 +209,33 @@ HABITS = {
         )
     },
     "nn.Linear": {"self.c_attn = Linear(": "self.c_attn = nn.Linear("},
-    "view": {
-        "tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])": (
-            "tensor.view(*tensor.shape[:-1], num_heads, attn_head_size)"
-        )
-    },
-    "view with a list": {
-        "tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])": (
-            "tensor.view([*tensor.shape[:-1], num_heads, attn_head_size])"
-        )
-    },
-    "a shape of several arguments": {
-        "tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])": (
-            "tensor.reshape(*tensor.shape[:-1], num_heads, attn_head_size)"
-        )
-    },
-    "size as a method": {
-        "tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])": (
-            "tensor.reshape([tensor.size(0), tensor.size(1), num_heads, attn_head_size])"
-        )
-    },
-    "a size and a tuple": {
-        "tensor.reshape([*tensor.shape[:-1], num_heads, attn_head_size])": (
-            "tensor.reshape(tensor.shape[:-1] + (num_heads, attn_head_size))"
-        )
-    },
-    "permute": {"return tensor.transpose(-3, -2)": "return tensor.permute(0, 2, 1, 3)"},
-    "a transpose that orders all axes": {"return tensor.transpose(-3, -2)": "return tensor.transpose(0, 2, 1, 3)"},
-    "contiguous": {
-        "return tensor.reshape([*tensor.shape[:-2], num_heads * attn_head_size])": (
-            "return tensor.contiguous().reshape([*tensor.shape[:-2], num_heads * attn_head_size])"
-        )
-    },
-    "contiguous and view": {
-        "return tensor.reshape([*tensor.shape[:-2], num_heads * attn_head_size])": (
-            "return tensor.contiguous().view(*tensor.shape[:-2], num_heads * attn_head_size)"
-        )
-    },
+    "view": {CUT: ("x.view(*x.shape[:-1], self.num_heads, self.head_dim)")},
+    "view with a list": {CUT: ("x.view([*x.shape[:-1], self.num_heads, self.head_dim])")},
+    "a shape of several arguments": {CUT: ("x.reshape(*x.shape[:-1], self.num_heads, self.head_dim)")},
+    "size as a method": {CUT: ("x.reshape([x.size(0), x.size(1), self.num_heads, self.head_dim])")},
+    "a size and a tuple": {CUT: ("x.reshape(x.shape[:-1] + (self.num_heads, self.head_dim))")},
+    "permute": {"return x.transpose(-3, -2)": "return x.permute(0, 2, 1, 3)"},
+    "a transpose that orders all axes": {"return x.transpose(-3, -2)": "return x.transpose(0, 2, 1, 3)"},
+    "contiguous": {JOINED: ("return x.contiguous().reshape([*x.shape[:-2], self.embed_dim])")},
+    "contiguous and view": {JOINED: ("return x.contiguous().view(*x.shape[:-2], self.embed_dim)")},
     "softmax with a dim": {"F.softmax(scores)": "F.softmax(scores, dim=-1)"},
     "softmax as a method": {"F.softmax(scores)": "scores.softmax(dim=-1)"},
     "torch.softmax": {"F.softmax(scores)": "torch.softmax(scores, dim=-1)"},
     "softmax without its module": {"F.softmax(scores)": "softmax(scores)"},
     "torch.matmul": {"query @ key.transpose(-2, -1)": "torch.matmul(query, key.transpose(-2, -1))"},
-    "matmul as a method": {"return weights @ value": "return weights.matmul(value)"},
+    "matmul as a method": {WEIGHTED: "return F.softmax(scores).matmul(value)"},
     "mT": {"query @ key.transpose(-2, -1)": "query @ key.mT"},
-    "sqrt of a size": {"math.sqrt(int(value.shape[-1]))": "math.sqrt(value.size(-1))"},
-    "a power of a size": {"math.sqrt(int(value.shape[-1]))": "value.shape[-1] ** 0.5"},
+    "sqrt of a size": {"math.sqrt(self.head_dim)": "math.sqrt(value.size(-1))"},
+    "a power of a size": {"math.sqrt(self.head_dim)": "value.shape[-1] ** 0.5"},
     "chunk as a method": {
-        "F.split(self.c_attn(hidden_states), [self.split_size] * 3, axis=-1)": (
-            "self.c_attn(hidden_states).chunk(3, dim=-1)"
-        )
+        "F.split(self.c_attn(hidden_states), self.embed_dim, axis=-1)": ("self.c_attn(hidden_states).chunk(3, dim=-1)")
     },
     "split with a dim": {
-        "F.split(self.c_attn(hidden_states), [self.split_size] * 3, axis=-1)": (
-            "self.c_attn(hidden_states).split(self.split_size, dim=2)"
+        "F.split(self.c_attn(hidden_states), self.embed_dim, axis=-1)": (
+            "self.c_attn(hidden_states).split(self.embed_dim, dim=2)"
         )
     },
-    "dropout": {"weights = F.softmax(scores)": "weights = F.dropout(F.softmax(scores), 0.1)"},
+    "dropout": {WEIGHTED: "return F.dropout(F.softmax(scores), 0.1) @ value"},
     "a mask by masked_fill": {
         "scores = scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)": (
             "mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)\n"

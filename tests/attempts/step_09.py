@@ -2,8 +2,8 @@
 
 FIRST = "        hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
 SECOND = "        return pre_norm_residual(hidden_states, self.ln_2, self.mlp)\n"
-LN_1 = "self.ln_1 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)"
-LN_2 = "self.ln_2 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)"
+LN_1 = "self.ln_1 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)"
+LN_2 = "self.ln_2 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)"
 
 
 def both(body):
@@ -93,13 +93,13 @@ MISTAKES = {
         "        return hidden_states + self.mlp(hidden_states)\n"
     ),
     "The inner width is always 4 * n_embd; it is config.n_inner where that is given.": {
-        "config.n_inner or 4 * config.n_embd": "4 * config.n_embd"
+        "GPT2MLP(config.n_inner,": "GPT2MLP(4 * config.n_embd,"
     },
     "ln_1 has the default epsilon; take layer_norm_epsilon from the configuration.": {
-        LN_1: "self.ln_1 = LayerNorm(hidden_size)"
+        LN_1: "self.ln_1 = LayerNorm(config.n_embd)"
     },
     "ln_2 has the default epsilon; take layer_norm_epsilon from the configuration.": {
-        LN_2: "self.ln_2 = LayerNorm(hidden_size)"
+        LN_2: "self.ln_2 = LayerNorm(config.n_embd)"
     },
     "ln_1 and ln_2 are one module; they are two, with weights of their own.": {LN_2: "self.ln_2 = self.ln_1"},
 }
@@ -126,18 +126,18 @@ ALTERNATIVES = {
 HABITS = {
     "nn.LayerNorm": {"self.ln_1 = LayerNorm(": "self.ln_1 = nn.LayerNorm("},
     "LayerNorm with two numbers": {
-        "self.ln_1 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)": (
-            "self.ln_1 = LayerNorm(hidden_size, config.layer_norm_epsilon)"
+        "self.ln_1 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)": (
+            "self.ln_1 = LayerNorm(config.n_embd, config.layer_norm_epsilon)"
         )
     },
     "LayerNorm with epsilon": {
-        "self.ln_1 = LayerNorm(hidden_size, eps=config.layer_norm_epsilon)": (
-            "self.ln_1 = LayerNorm(hidden_size, epsilon=config.layer_norm_epsilon)"
+        "self.ln_1 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)": (
+            "self.ln_1 = LayerNorm(config.n_embd, epsilon=config.layer_norm_epsilon)"
         )
     },
 }
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
-    "the width is a number in __init__": {"self.ln_1 = LayerNorm(hidden_size": "self.ln_1 = LayerNorm(15"},
+    "the width is a number in __init__": {"self.ln_1 = LayerNorm(config.n_embd": "self.ln_1 = LayerNorm(15"},
 }

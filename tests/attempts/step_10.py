@@ -70,14 +70,14 @@ ALTERNATIVES = {
     },
     "ModuleList": {
         STACK: "ModuleList([GPT2Block(config) for _ in range(config.n_layer)])",
-        "from max.experimental.nn import Module, Sequential": "from max.experimental.nn import Module\n"
-        "from max.experimental.nn.sequential import ModuleList",
+        "Embedding, Module, Sequential": "Embedding, Module\nfrom max.experimental.nn.sequential import ModuleList",
         BLOCKS: "        for block in self.h:\n            hidden_states = block(hidden_states)\n",
     },
-    "Embedding": {
-        "GPT2Embeddings(config).wte": "Embedding(config.vocab_size, dim=config.n_embd)",
-        "GPT2PositionEmbeddings(config).wpe": "Embedding(config.n_positions, dim=config.n_embd)",
-        "import Module, Sequential": "import Embedding, Module, Sequential",
+    "the tables inside steps 05 and 06": {
+        "Embedding(config.vocab_size, dim=config.n_embd)": "GPT2Embeddings(config).wte",
+        "Embedding(config.n_positions, dim=config.n_embd)": "GPT2PositionEmbeddings(config).wpe",
+        "solution_06 import check_length": "solution_05 import GPT2Embeddings\n"
+        "from solutions.solution_06 import GPT2PositionEmbeddings, check_length",
     },
     "arange": {
         POSITIONS: "        from max.dtype import DType\n\n"

@@ -34,6 +34,9 @@ MISTAKES = {
         LOGITS: F + "logits = self.lm_head(self.transformer(input_ids))\n"
         "        return F.concat([logits[:, 1:], logits[:, :1]], axis=1)"
     },
+    "The logits come from wte's weights and not from lm_head, which may have its own: use lm_head.": {
+        LOGITS: "return self.transformer(input_ids) @ self.transformer.wte.weight.transpose(0, 1)"
+    },
     "The head has a bias.": {HEAD: "Linear(config.n_embd, config.vocab_size)"},
     "The head goes the wrong way: from n_embd to vocab_size.": {
         HEAD: "Linear(config.vocab_size, config.n_embd, bias=False)"
@@ -47,7 +50,6 @@ ALTERNATIVES = {
     "in two lines": {LOGITS: "hidden_states = self.transformer(input_ids)\n        return self.lm_head(hidden_states)"},
     "the forward methods": {LOGITS: "return self.lm_head.forward(self.transformer.forward(input_ids))"},
     "the matrix product": {LOGITS: "return self.transformer(input_ids) @ self.lm_head.weight.T"},
-    "the embeddings themselves": {LOGITS: "return self.transformer(input_ids) @ self.transformer.wte.weight.T"},
 }
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.

@@ -1,35 +1,22 @@
 """Step 14, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-BUFFERS = "return [(buffer(), buffer()) for _ in range(config.n_layer)]"
 STORE = "cache[:, :, (slice(first, end), sequence_length)] = new"
 ROWS = "rows = causal[total - sequence_length :]"
 MASKED = "return rows + padding_mask.unsqueeze(1).unsqueeze(1)"
 SCORES = "scores = query @ keys.transpose(-2, -1)"
 SCALED = "scores = scores / math.sqrt(int(query.shape[-1])) + mask"
 WEIGHTED = "return F.softmax(scores) @ values"
-STORE_KEY = "store(keys, attention._split_heads(key), past)"
-STORE_VALUE = "store(values, attention._split_heads(value), past)"
-ATTEND = "attend(attention._split_heads(query), keys[:, :, :total], values[:, :, :total], mask)"
+QKV = "query, key, value = map(attention._split_heads, F.chunk(attention.c_attn(hidden_states), 3, axis=-1))"
+STORE_KEY = "store(keys, key, past)"
+STORE_VALUE = "store(values, value, past)"
+ATTEND = "attend(query, keys[:, :, :total], values[:, :, :total], mask)"
 EMBED = "hidden_states = transformer.wte(input_ids) + transformer.wpe(position_ids)"
 BLOCKS = "for block, (keys, values) in zip(transformer.h, cache, strict=True):"
 HEAD = "return self.model.lm_head(transformer.ln_f(hidden_states[:, -1:]))"
-SAME = "same = (input_ids[:, :both] == self.cached_ids[:, :both]).all(axis=0)"
-PAST = "past = both if same.all() else int(same.argmin())"
-NOT_THE_LAST = "return min(past, input_ids.shape[-1] - 1)"
-POSITIONS = "position_ids = np.maximum(is_token.cumsum(axis=-1) - 1, 0)"
-BLOCKED = "padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)"
-RUN = "logits = self.graph(np.maximum(input_ids, 0)[:, past:], position_ids[:, past:], padding_mask, self.cache)"
-REMEMBER = "self.cached_ids = input_ids.copy()"
 BUFFER_TYPE = "buffer = BufferType(DType.float32, "
 TYPES = "cache: Any = [(buffer, buffer)] * config.n_layer"
 
 MISTAKES = {
-    "All blocks share one pair of buffers: a list times a number repeats the same two tensors. Make new ones for "
-    "each.": {BUFFERS: "return [(buffer(), buffer())] * config.n_layer"},
-    "Keys and values of a block share one buffer; the values overwrite the keys.": {
-        BUFFERS: "return [(both, both) for both in (buffer() for _ in range(config.n_layer))]"
-    },
-    "There is one pair of buffers; every block needs its own.": {BUFFERS: "return [(buffer(), buffer())]"},
     "The cache is overwritten at its beginning: new keys go behind the past ones, to slots past to past + seq.": {
         STORE: "cache[:, :, :sequence_length] = new"
     },
@@ -67,33 +54,40 @@ MISTAKES = {
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
         WEIGHTED: "return F.softmax(scores, axis=-2) @ values"
     },
+    "Large scores overflow: exp of a score above 88 is infinite in float32, and the row becomes NaN. Subtract the "
+    "row's largest score first, or use F.softmax.": {
+        WEIGHTED: "powers = F.exp(scores)\n    return powers / F.sum(powers, axis=-1) @ values"
+    },
+    "The largest score of the whole batch is subtracted; a row that lies 104 below it becomes 0 / 0. Subtract each "
+    "row's own largest score.": {
+        WEIGHTED: "powers = F.exp(scores - F.max(scores, axis=None))\n"
+        "    return powers / F.sum(powers, axis=-1) @ values"
+    },
     "The keys are cached before they are split into heads: reshape alone mixes tokens and heads. Store "
     "_split_heads(key).": {
-        STORE_KEY: "store(keys, key.reshape([key.shape[0], attention.num_heads, key.shape[1], attention.head_dim]), "
-        "past)"
+        STORE_KEY: "key = attention._merge_heads(key)\n"
+        "    store(keys, key.reshape([key.shape[0], keys.shape[1], key.shape[1], keys.shape[3]]), past)"
     },
     "The values are not stored.": {STORE_VALUE: "pass"},
     "The keys are not stored.": {STORE_KEY: "pass"},
     "The values are stored in the keys' buffer.": {STORE_VALUE: STORE_VALUE.replace("values,", "keys,")},
-    "The query is stored as the key.": {STORE_KEY: "store(keys, attention._split_heads(query), past)"},
+    "The query is stored as the key.": {STORE_KEY: "store(keys, query, past)"},
     "The cache is read before the new tokens are stored in it: a token looks at itself too.": {
         f"    {STORE_KEY}\n    {STORE_VALUE}\n    attn_output = {ATTEND}\n": (
             f"    attn_output = {ATTEND}\n    {STORE_KEY}\n    {STORE_VALUE}\n"
         )
     },
     "The new tokens look at themselves alone: nothing is read from the cache.": {
-        ATTEND: "attend(attention._split_heads(query), attention._split_heads(key), attention._split_heads(value), "
-        "mask[:, :, :, past:])"
+        ATTEND: "attend(query, key, value, mask[:, :, :, past:])"
     },
-    "All n_positions slots are read; the cache is filled up to total.": {
-        ATTEND: "attend(attention._split_heads(query), keys, values, mask)"
-    },
+    "All n_positions slots are read; the cache is filled up to total.": {ATTEND: "attend(query, keys, values, mask)"},
     "c_proj is not applied: the heads are merged but never mixed.": {
         "return attention.c_proj(attention._merge_heads(attn_output))": "return attention._merge_heads(attn_output)"
     },
     "The positions are not embedded.": {EMBED: "hidden_states = transformer.wte(input_ids)"},
     "Positions are counted from 0 again: the new tokens' places come in as position_ids.": {
-        "import check_length": "import check_length, position_ids as places",
+        "from solutions.solution_07": "from solutions.solution_06 import position_ids as places\n"
+        "from solutions.solution_07",
         EMBED: "hidden_states = transformer.wte(input_ids) + transformer.wpe("
         "places(input_ids.shape[-1], device=input_ids.device))",
     },
@@ -113,55 +107,6 @@ MISTAKES = {
     "The logits of every new token are returned; those of the last are enough, and at a prompt much less work.": {
         HEAD: "return self.model.lm_head(transformer.ln_f(hidden_states))"
     },
-    "A stale cache is used: the cached tokens are not compared, so another prompt gets the keys of the one before.": {
-        SAME: "same = np.ones(both, bool)"
-    },
-    "Equal tokens are counted wherever they are; after the first that differs, every key differs too.": {
-        PAST: "past = int(same.sum())"
-    },
-    "Only the first row is compared; the tokens of all rows must be equal.": {
-        SAME: "same = input_ids[0, :both] == self.cached_ids[0, :both]"
-    },
-    "One equal row is enough for a column to count as cached; all rows must agree.": {".all(axis=0)": ".any(axis=0)"},
-    "The last token counts as cached: when the same text comes again nothing is left to run, and there are no "
-    "logits.": {NOT_THE_LAST: "return past"},
-    "Nothing ever counts as cached: all tokens run again.": {PAST: "past = 0"},
-    "Everything runs again each time: remember the ids, and show the graph the tokens from past on alone.": {
-        REMEMBER: "pass"
-    },
-    "The caller's array itself is remembered; when the caller changes it, it seems to be cached. Keep a copy.": {
-        REMEMBER: "self.cached_ids = input_ids"
-    },
-    "The new tokens alone are remembered, not those before them.": {
-        REMEMBER: "self.cached_ids = input_ids[:, past:].copy()"
-    },
-    "Positions start at 0 again for the new tokens; they go on where the tokens in the cache ended.": {
-        "position_ids[:, past:], padding_mask": "position_ids[:, : input_ids.shape[-1] - past], padding_mask"
-    },
-    "Positions count the padding too; a row's first token is at position 0.": {
-        POSITIONS: "position_ids = np.arange(input_ids.shape[-1])[None].repeat(len(input_ids), axis=0)"
-    },
-    "The positions are one too high: the first token is at position 0.": {
-        POSITIONS: "position_ids = is_token.cumsum(axis=-1)"
-    },
-    "The padding has position -1, which is no row of wpe; give it any valid position, such as 0.": {
-        POSITIONS: "position_ids = is_token.cumsum(axis=-1) - 1"
-    },
-    "Padding is masked with minus infinity: its own rows can look at nothing, and 0/0 spreads from there.": {
-        BLOCKED: "padding_mask = np.where(is_token, 0, -np.inf).astype(np.float32)"
-    },
-    "The padding mask is too weak: exp(-1) still leaves the padding a third of a token's weight; make it -1e9.": {
-        BLOCKED: "padding_mask = np.where(is_token, 0, -1).astype(np.float32)"
-    },
-    "The tokens are masked and the padding is not: the conditions of np.where are swapped.": {
-        BLOCKED: "padding_mask = np.where(is_token, -1e9, 0).astype(np.float32)"
-    },
-    "The mask is of the new tokens alone; it is of all tokens, old and new.": {
-        RUN: RUN.replace("padding_mask,", "padding_mask[:, past:],")
-    },
-    "Padding is shown as token -1, which is no row of the table; show any token in its place.": {
-        RUN: RUN.replace("np.maximum(input_ids, 0)[:, past:]", "input_ids[:, past:]")
-    },
     "The cache is declared as TensorType, which a graph can only read; BufferType is what it may write to.": {
         BUFFER_TYPE: "buffer = TensorType(DType.float32, "
     },
@@ -172,15 +117,6 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "Tensor.zeros": {
-        "return Tensor.from_dlpack(np.zeros(shape, "
-        "np.float32)).to(device)": "return Tensor.zeros(shape, dtype=DType.float32, device=device)"
-    },
-    "a loop that appends": {
-        BUFFERS: "cache = []\n    for _ in range(config.n_layer):\n        cache.append((buffer(), buffer()))\n"
-        "    return cache"
-    },
-    "buffers of uninitialized memory": {"np.zeros(shape, np.float32)": "np.full(shape, np.nan, np.float32)"},
     "F.buffer_store_slice": {
         STORE: "F.buffer_store_slice(cache, new, (slice(None), slice(None), (slice(first, end), sequence_length)))"
     },
@@ -199,9 +135,8 @@ ALTERNATIVES = {
     "the mask before the scale": {SCALED: "scores = (scores + mask) / math.sqrt(int(query.shape[-1]))"},
     "the softmax with its axis": {WEIGHTED: "weights = F.softmax(scores, axis=-1)\n    return weights @ values"},
     "the old slots and the new keys, joined": {
-        ATTEND: "attend(\n        attention._split_heads(query),\n"
-        "        F.concat([keys[:, :, :past], attention._split_heads(key)], axis=2),\n"
-        "        F.concat([values[:, :, :past], attention._split_heads(value)], axis=2),\n        mask,\n    )"
+        ATTEND: "attend(\n        query,\n        F.concat([keys[:, :, :past], key], axis=2),\n"
+        "        F.concat([values[:, :, :past], value], axis=2),\n        mask,\n    )"
     },
     "the residuals written out": {
         "            hidden_states = pre_norm_residual(hidden_states, block.ln_1, attention)\n"
@@ -210,14 +145,15 @@ ALTERNATIVES = {
             "            hidden_states = hidden_states + block.mlp(block.ln_2(hidden_states))\n"
         )
     },
-    "a running product": {PAST: "past = int(same.cumprod().sum())"},
-    "a loop over the columns": {
-        PAST: "past = 0\n        while past < both and same[past]:\n            past += 1",
+    "a graph for the prompt and one for a token": {
+        "compiled: Any = CachedGPT2(model).compile(ids, ids, mask, cache)\n": (
+            "prompt: Any = CachedGPT2(model).compile(ids, ids, mask, cache)\n"
+            '    one = TensorType(DType.int64, ["batch", 1], ref)\n'
+            "    token: Any = CachedGPT2(model).compile(one, one, mask, cache)\n\n"
+            "    def compiled(ids: Tensor, *others: Any) -> Tensor:\n"
+            "        return (token if int(ids.shape[1]) == 1 else prompt)(ids, *others)\n\n"
+        )
     },
-    "padding by np.clip": {POSITIONS: "position_ids = np.clip(is_token.cumsum(axis=-1) - 1, 0, None)"},
-    "-1e5 as the mask": {BLOCKED: "padding_mask = np.where(is_token, 0.0, -1e5).astype(np.float32)"},
-    "-1e4 as the mask": {BLOCKED: "padding_mask = np.where(is_token, 0, -1e4).astype(np.float32)"},
-    "-100 as the mask": {BLOCKED: "padding_mask = np.where(is_token, 0, -100).astype(np.float32)"},
 }
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
@@ -235,34 +171,13 @@ HABITS = {
     },
     "a negative symbol": {"causal[total - sequence_length :]": "causal[-sequence_length:]"},
     "the mask as step 02 promises it": {
-        "    causal = causal_mask(total, 0, dtype=dtype, device=device)\n"
-        "    rows = causal[total - sequence_length :]\n": (
+        f"    {ROWS}\n": (
+            "    dtype, device = padding_mask.dtype, padding_mask.device\n"
             "    rows = causal_mask(sequence_length, total - sequence_length, dtype=dtype, device=device)\n"
         )
     },
     "a store with a plain slice": {
         "cache[:, :, (slice(first, end), sequence_length)] = new": "cache[:, :, past : past + sequence_length] = new",
-    },
-    "min with a dim": {".all(axis=0)": ".all(dim=0)"},
-    "cumsum with a dim": {"is_token.cumsum(axis=-1)": "is_token.cumsum(dim=-1)"},
-    "long as a method": {
-        "np.maximum(is_token.cumsum(axis=-1) - 1, 0)": "np.maximum(is_token.cumsum(axis=-1) - 1, 0).long()",
-    },
-    "masked_fill": {
-        "np.where(is_token, 0, -1e9).astype(np.float32)": (
-            "np.zeros(is_token.shape, np.float32).masked_fill(~is_token, -1e9)"
-        )
-    },
-    "clone": {
-        "self.cached_ids = input_ids.copy()\n        return logits": (
-            "self.cached_ids = input_ids.clone()\n        return logits"
-        )
-    },
-    "replacing the padding in place": {
-        "        logits = self.graph(np.maximum(input_ids, 0)[:, past:]": (
-            "        real_ids = input_ids\n        real_ids[real_ids == PADDING] = 0\n"
-            "        logits = self.graph(real_ids[:, past:]"
-        )
     },
 }
 

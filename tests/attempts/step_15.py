@@ -9,7 +9,7 @@ CUT = f"query, key, value = ({HEADS} for part in parts)"
 STORE = "    cache.store(layer, key, value, row_offsets)\n"
 ATTEND = "    attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))\n"
 PROJECT = "attention.c_proj(attn_output.reshape(hidden_states.shape))"
-PARTIAL = "functools.partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)"
+PARTIAL = "partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)"
 HEAD = "return self.lm_head(transformer.ln_f(last_rows(hidden_states, row_offsets)))"
 POSITIONS = "positions = ragged_positions(tokens, row_offsets, cache.lengths)"
 
@@ -135,9 +135,10 @@ ALTERNATIVES = {
     "the head before the last rows": {
         HEAD: "return last_rows(self.lm_head(transformer.ln_f(hidden_states)), row_offsets)"
     },
-    "slices and chunk": {
-        "F.split(attention.c_attn(hidden_states), [attention.split_size] * 3, "
-        "axis=-1)": "F.chunk(attention.c_attn(hidden_states), 3, axis=-1)"
+    "split": {
+        "F.chunk(attention.c_attn(hidden_states), 3, axis=-1)": (
+            "F.split(attention.c_attn(hidden_states), attention.embed_dim, axis=-1)"
+        )
     },
     "step 07's heads, turned back": {
         CUT: "query, key, value = (attention._split_heads(part).transpose(-3, -2) for part in parts)"
@@ -189,9 +190,7 @@ HABITS = {
         )
     },
     "chunk as a method": {
-        "F.split(attention.c_attn(hidden_states), [attention.split_size] * 3, axis=-1)": (
-            "attention.c_attn(hidden_states).chunk(3, dim=-1)"
-        )
+        "F.chunk(attention.c_attn(hidden_states), 3, axis=-1)": ("attention.c_attn(hidden_states).chunk(3, dim=-1)")
     },
     "flatten": {
         "attn_output.reshape(hidden_states.shape)": "attn_output.flatten(1)",

@@ -29,19 +29,19 @@ class Thing:
 '''
 STOP = "        raise NotImplementedError"
 
-MERGED = "        tensor = tensor.transpose(-3, -2)\n        return tensor.reshape([*tensor.shape[:-2],"
+MERGED = "        x = x.transpose(-3, -2)\n        return x.reshape([*x.shape[:-2],"
 #: A step, what is written instead of the solution, the functions that fail, and what the check says of them;
 #: {line} is that of the last edit.
 MESSAGES = {
     "a syntax error": (
         "s07",
-        {"weights @ value": "weights @ (value"},
+        {"softmax(scores) @ value": "softmax(scores) @ (value"},
         set(),
-        ["Line {line}: '(' was never closed.", "return weights @ (value ^"],
+        ["Line {line}: '(' was never closed.", "return F.softmax(scores) @ (value ^"],
     ),
     "wrong arguments, after which one failure is enough": (
         "s09",
-        {"LayerNorm(hidden_size, eps=config.layer_norm_epsilon)": "LayerNorm(hidden_size, config.layer_norm_epsilon)"},
+        {"self.ln_1 = LayerNorm(config.n_embd, eps=": "self.ln_1 = LayerNorm(config.n_embd, "},
         {"__init__"},
         ["forward waits until __init__ works", "The signature is LayerNorm(dim, *, eps=1e-05)."],
     ),
@@ -60,8 +60,8 @@ MESSAGES = {
     "two mistakes": (
         "s07",
         {
-            MERGED: "        return tensor.reshape([tensor.shape[0], tensor.shape[2],",
-            " / math.sqrt(int(value.shape[-1]))": "",
+            MERGED: "        return x.reshape([x.shape[0], x.shape[2],",
+            " / math.sqrt(self.head_dim)": "",
         },
         {"_merge_heads", "_attn"},
         [
@@ -81,7 +81,7 @@ MESSAGES = {
     ),
     "a mistake in a function whose own claims hold": (
         "s07",
-        {"self.num_heads = config.n_head": "self.num_heads = 12", "return weights @ value": "return weights @ key"},
+        {"config.n_embd, config.n_head,": "config.n_embd, 12,", "F.softmax(scores) @ value": "F.softmax(scores) @ key"},
         {"_attn", "forward"},
         ["_attn: The weights are multiplied with the keys", "__init__: 12 heads are written into the code"],
     ),
@@ -211,7 +211,7 @@ def test_the_numbers_are_shown_side_by_side(course):
     assert "softmax has no wrong numbers to show." in course.check("w01", "--show", "softmax").stdout
     run = course.check("w01", "--show", "weights", status=2)
     assert "there is no function weights to show; choose from attention_scores, softmax," in run.stdout + run.stderr
-    course.write("s07", edits={"scores = scores / math.sqrt(int(value.shape[-1]))": "scores = scores * 0.3"})
+    course.write("s07", edits={"scores = scores / math.sqrt(self.head_dim)": "scores = scores * 0.3"})
     lines = course.check("s07", "--show", "_attn").stdout.splitlines()
     assert {f"{name} [2, 3, 7, 5], at [1, 1]" for name in ("query", "key", "value")} <= {*lines}
 

@@ -7,7 +7,7 @@ from typing import Any
 from max.driver import CPU
 from max.experimental import functional as F
 
-from tools.modern import STEPS, VARIANTS, load
+from tools.modern import GIVEN, STEPS, VARIANTS, load
 
 
 def _config(*names: str, **sizes: int) -> Any:
@@ -38,7 +38,7 @@ def change(*names: str) -> str:
 
 def cache_bytes(*names: str) -> int:
     """Return bytes of the keys and values of one token in all layers."""
-    pairs = load(*names)["14"].empty_cache(_config(*names, n_positions=1), 1, device=CPU())
+    pairs = load(*names)[GIVEN].empty_cache(_config(*names, n_positions=1), 1, device=CPU())
     return sum(4 * math.prod(int(size) for size in buffer.shape) for pair in pairs for buffer in pair)
 
 

@@ -1,0 +1,85 @@
+"""Given in step 14: the memory that its graph writes to, and the choice of the tokens that have to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from max.driver import Buffer, Device
+from max.dtype import DType
+from max.experimental.tensor import Tensor
+
+from solutions.solution_01 import GPT2Config
+from solutions.solution_06 import check_length
+
+KVCache = list[tuple[Tensor, Tensor]]  # keys and values of every block, [batch, head, n_positions, head_dim] each
+Graph = Callable[[np.ndarray, np.ndarray, np.ndarray, KVCache], np.ndarray]  # CachedGPT2.forward, on arrays
+
+PADDING = -1  # fills up a shorter prompt from the left, so that all rows of a batch end together
+
+
+def pad_left(prompts: Sequence[Sequence[int]]) -> np.ndarray:  # -> [batch, longest]
+    """Put prompts of different lengths into the rows of one array."""
+    longest = max(map(len, prompts))
+    return np.array([[PADDING] * (longest - len(prompt)) + list(prompt) for prompt in prompts], np.int64)
+
+
+def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCache:
+    """Allocate zeros for ``n_positions`` keys and values in every block, on the device, as float32."""
+    shape = (batch_size, config.n_head, config.n_positions, config.head_dim)
+
+    def buffer() -> Tensor:
+        return Tensor.from_dlpack(Buffer.zeros(shape, DType.float32, device))
+
+    return [(buffer(), buffer()) for _ in range(config.n_layer)]
+
+
+class CachedModel:
+    """The model as step 12 wants it, a function of all token ids, which runs only those that it has not run before."""
+
+    def __init__(self, graph: Graph, config: GPT2Config, device: Device) -> None:
+        self.graph, self.config, self.device = graph, config, device
+        self.cached_ids = np.zeros((0, 0), np.int64)  # [batch, past]: the tokens whose keys and values the cache holds
+        self.cache: KVCache = []
+
+    def cached_prefix_length(self, input_ids: np.ndarray) -> int:  # [batch, total]
+        """Count the leading columns that the cache holds, never including the last token: it has to run for logits."""
+        if len(input_ids) != len(self.cached_ids):
+            return 0
+        both = min(input_ids.shape[-1], self.cached_ids.shape[-1])
+        same = (input_ids[:, :both] == self.cached_ids[:, :both]).all(axis=0)
+        past = both if same.all() else int(same.argmin())
+        return min(past, input_ids.shape[-1] - 1)
+
+    def __call__(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, total] -> [batch, 1, vocab]
+        """Return the logits after the last token; ``PADDING`` may stand in front of a row's tokens.
+
+        The text of step 12 slides when the context is full, which moves every token to another position:
+        nothing in the cache agrees any more, and all of it runs again, as without a cache.
+
+        Raises:
+            ValueError: there are more tokens than ``n_positions``, or a row has padding behind a token.
+        """
+        check_length(input_ids.shape[-1], self.config)
+        is_token = input_ids != PADDING
+        if not (is_token[:, -1:] & (is_token == np.sort(is_token, axis=-1))).all():
+            raise ValueError("a row has padding behind a token; it goes in front of the tokens, as pad_left puts it")
+        past = self.cached_prefix_length(input_ids)
+        if len(input_ids) != len(self.cached_ids):
+            self.cache = empty_cache(self.config, len(input_ids), device=self.device)
+        self.cached_ids = input_ids[:, :past].copy()  # all that can be relied on if the run below is broken off
+        position_ids = np.maximum(is_token.cumsum(axis=-1) - 1, 0)  # a row's first token is at position 0
+        padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)  # finite: a row of padding has nothing else
+        logits = self.graph(np.maximum(input_ids, 0)[:, past:], position_ids[:, past:], padding_mask, self.cache)
+        self.cached_ids = input_ids.copy()
+        return logits
+
+
+def on_arrays(compiled: Callable[..., Tensor], device: Device) -> Graph:
+    """Make a compiled ``CachedGPT2`` a function of arrays; the cache stays where it is."""
+
+    def run(input_ids: np.ndarray, position_ids: np.ndarray, padding_mask: np.ndarray, cache: KVCache) -> np.ndarray:
+        arrays = (np.array(array, order="C") for array in (input_ids, position_ids, padding_mask))
+        return compiled(*(Tensor.from_dlpack(array).to(device) for array in arrays), cache).to_numpy()
+
+    return run

@@ -1,0 +1,46 @@
+"""What is given in step 14: the choice of what runs, around a graph that keeps ids and positions, not keys."""
+
+import numpy as np
+import pytest
+from max.driver import CPU
+
+from solutions.caching import PADDING, CachedModel, pad_left
+from solutions.solution_01 import GPT2Config
+
+TEXT = np.array([[3, 1, 4, 1, 5, 9, 2, 6], [2, 7, 1, 8, 2, 8, 1, 8]])
+OTHER = np.where(np.arange(8) == [[3], [4]], 0, TEXT)  # a token of each row is another
+PADDED = pad_left([[3, 1, 2], [4, 1, 5, 9, 6]])
+
+
+def test_only_new_tokens_run_and_the_answer_is_that_of_all_whatever_was_asked_before():
+    slots, new_tokens, is_broken = {}, [], False
+
+    def graph(ids, positions, mask, cache):
+        (batch, new), total = ids.shape, mask.shape[1]
+        new_tokens.append(new)
+        held = slots.setdefault(id(cache), np.zeros((batch, 8), int))[:, :total]
+        held[:, total - new :] = 100 * ids + positions
+        if is_broken:
+            raise KeyboardInterrupt
+        return np.where(mask == 0, held, -1)
+
+    def ask(ids):
+        is_token, ids = ids != PADDING, ids.copy()
+        right = np.where(is_token, 100 * ids + is_token.cumsum(axis=-1) - 1, -1)
+        np.testing.assert_array_equal(model(ids), right)
+        ids[:] = 0  # it is the caller's array
+
+    model = CachedModel(graph, GPT2Config(n_positions=8, n_embd=4, n_head=1, n_layer=1), CPU())
+    prompts = TEXT[:, :5], TEXT[:, :6], TEXT[:, :6], OTHER, OTHER[:, :3], TEXT[:1], PADDED[:, :4], PADDED, abs(PADDED)
+    for ids in prompts:
+        ask(ids)
+    assert new_tokens == [5, 1, 1, 5, 1, 8, 4, 1, 5]
+    is_broken = True
+    with pytest.raises(KeyboardInterrupt):
+        model(OTHER)
+    is_broken = False
+    ask(TEXT)
+    refused = ([[0] * 9], "9 tokens is longer"), ([[3, -1]], "pad"), ([[5, -1, 7]], "pad"), ([[-1]], "pad")
+    for ids, why in refused:
+        with pytest.raises(ValueError, match=why):
+            model(np.array(ids))
