@@ -47,7 +47,7 @@ def attention_backward(
         hidden_states: what it took; everything in between is computed once more.
         attention: the module, for its weights and its way of splitting and merging heads.
     """
-    parts = F.split(attention.c_attn(hidden_states), [attention.split_size] * 3, axis=-1)
+    parts = F.split(attention.c_attn(hidden_states), [attention.embed_dim] * 3, axis=-1)
     query, key, value = [attention._split_heads(part) for part in parts]
     merged = attention._merge_heads(attention._attn(query, key, value))
     # TODO: Back through c_proj; split; through the heads; merge; join; through c_attn; return all by name. (6 lines)
