@@ -29,6 +29,17 @@ MISTAKES = {
     "The scores are multiplied by the square root of head_dim; divide by it.": {
         SCALE: "scores * math.sqrt(self.head_dim)"
     },
+    "The scores are divided by the square root of the sequence length; it is the square root of head_dim.": {
+        SCALE: "scores / math.sqrt(int(query.shape[-2]))"
+    },
+    "The mask is as wide as there are heads: axis 1 of query is head, axis 2 is seq; take query.shape[-2].": {
+        "causal_mask(query.shape[-2]": "causal_mask(query.shape[1]"
+    },
+    "The future gets the weight 0 after the softmax, so a row's weights do not add up to 1; add causal_mask to the "
+    "scores, before the softmax.": {
+        MASK: "",
+        WEIGHTED: "return F.band_part(F.softmax(scores), num_lower=None, num_upper=0) @ value",
+    },
     "There is no causal mask: every token also looks at the tokens after it. Add causal_mask to the scores.": {
         MASK: ""
     },
