@@ -12,7 +12,7 @@ from solutions.solution_01 import GPT2Config
 
 
 def check_length(length: DimLike, config: GPT2Config) -> None:
-    """Refuse a sequence that has more tokens than the table has places.
+    """Refuse more tokens than the table has places; ``length`` counts those before a sequence too.
 
     While MAX compiles, the length is a symbol, and nothing can be said yet.
 
@@ -25,7 +25,7 @@ def check_length(length: DimLike, config: GPT2Config) -> None:
 
 
 def position_ids(sequence_length: DimLike, num_tokens: int = 0, *, device: Device) -> Tensor:  # -> [seq]
-    """Return the positions of a sequence after ``num_tokens`` earlier tokens: num_tokens, num_tokens + 1, …"""
+    """Return the positions num_tokens, num_tokens + 1, …; ``check_length`` says whether the table has them all."""
     # TODO: Count with Tensor.arange, as int64, from num_tokens. (2 lines)
     raise NotImplementedError
 

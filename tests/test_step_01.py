@@ -56,21 +56,21 @@ def test_head_dim(step):
 @about("published")
 def test_published_sizes(step):
     """The four published sizes have their width, depth and heads; every head is 64 wide."""
-    found, wrong = {}, []
+    configs, wrong = {}, []
     for name, (n_embd, n_layer, n_head) in PUBLISHED.items():
         try:
             config = step.GPT2Config.published(name)
         except ValueError as error:
-            found[name] = str(error)
+            configs[name] = str(error)
             wrong.append(f"published({name!r}) raises ValueError: {error}.")
             continue
         require(isinstance(config, step.GPT2Config), f"published({name!r}) is {config!r}, and must be a GPT2Config.")
         sizes = {"n_embd": n_embd, "n_layer": n_layer, "n_head": n_head, "n_inner": 4 * n_embd}
-        found[name] = dataclasses.asdict(config)
+        configs[name] = dataclasses.asdict(config)
         for field, value in (DEFAULTS | sizes).items():
-            if found[name][field] != value:
-                wrong.append(f"{field} of published({name!r}) is {found[name][field]!r}, and must be {value!r}.")
-    require(not wrong, " ".join(wrong[:2]), observed=found)
+            if configs[name][field] != value:
+                wrong.append(f"{field} of published({name!r}) is {configs[name][field]!r}, and must be {value!r}.")
+    require(not wrong, " ".join(wrong[:2]), observed=configs)
 
 
 @about("published")

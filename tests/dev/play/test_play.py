@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from checker.course.attempts import load_attempts
 from checker.course.paths import ROOT, SMALL_MODEL
-from checker.course.steps import SERVER, steps_up_to
+from checker.course.steps import SERVER, find_step, steps_up_to
 from cli.warm import KERNELS, WRITING
 from tools.course_copy import python
 
@@ -103,6 +104,7 @@ def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_chec
     assert "no check has passed yet: s03" in filled.stderr
     for step in steps_up_to(SERVER):
         course.write(step.task)
+    course.write("s07", edits=load_attempts(find_step("07")).alternatives["the source tutorial's signatures"])
     solved = mine()
     assert solved.stdout == filled.stdout == run("Call me", "--max-new-tokens", "10", "--seed", "1").stdout
     course.write("s12", edits=WRONG)
