@@ -242,7 +242,7 @@ def open_device(name: str) -> Device:
 
 def uses_tf32(device: str) -> bool:
     """Return whether products of float32 matrices keep 10 bits of each factor there; MAX has no switch for it."""
-    return device == "gpu" and Accelerator().api == "cuda"
+    return device == "gpu" and accelerator_count() > 0 and Accelerator().api == "cuda"
 
 
 def devices() -> list[str]:
