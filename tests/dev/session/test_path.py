@@ -25,7 +25,7 @@ sys.addaudithook(note)
 
 
 RIGHT = pytest.param({}, id="right", marks=pytest.mark.slow)  # it compiles
-WRONG = pytest.param({" / math.sqrt(int(value.shape[-1]))": ""}, id="wrong")
+WRONG = pytest.param({" / math.sqrt(self.head_dim)": ""}, id="wrong")
 
 
 @pytest.mark.parametrize("edits", [RIGHT, WRONG])
