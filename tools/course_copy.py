@@ -19,6 +19,7 @@ from checker.course.steps import all_steps, find_step
 from cli import grading
 
 PARTS = (*grading.PARTS, "steps", "tools", "requirements", "run")
+BOOK = ("src", "theme", "book.toml")  # of the book, which nobody writes to
 
 untouched = functools.cache(expected)  # the skeleton of a step; nothing changes the solutions meanwhile
 
@@ -47,13 +48,20 @@ def python(
 
 
 class Course:
-    """A copy of the course under ``root``, with untouched skeletons."""
+    """A copy of the course under ``root``, with untouched skeletons and the book."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         root.mkdir(parents=True)
         grading.copy_course(root, PARTS)
+        (root / "book").mkdir()
+        for part in BOOK:
+            (root / "book" / part).symlink_to(ROOT / "book" / part)
         self.reset()
+
+    def path(self, step: str) -> Path:
+        """Return the learner's file of a step."""
+        return self.root / "steps" / find_step(step).learner_file.name
 
     def reset(self) -> None:
         """Make every learner's file the untouched skeleton again."""
@@ -70,7 +78,7 @@ class Course:
         for old, new in (edits or {}).items():
             assert old in source
             source = source.replace(old, new)
-        (self.root / "steps" / name.learner_file.name).write_text(source)
+        self.path(step).write_text(source)
 
     def fill(self, step: str, *labels: str) -> None:
         """Write the skeleton of a step with the blanks named in ``labels`` filled in.
@@ -101,7 +109,7 @@ class Course:
 
     def line_of(self, step: str, text: str) -> int:
         """Return the number of the only line of a learner's file that has ``text``."""
-        lines = (self.root / "steps" / find_step(step).learner_file.name).read_text().splitlines()
+        lines = self.path(step).read_text().splitlines()
         (number,) = [number for number, line in enumerate(lines, start=1) if text in line]
         return number
 

@@ -126,9 +126,6 @@ def watched(course: Path) -> Iterator[SaveAndCheck]:
 @contextmanager
 def served(course: Path) -> Iterator[SaveAndCheck]:
     """Serve the book of a copy of the course; yield what asks for a check of a text, as the page does."""
-    (course / "book").mkdir()
-    for part in ("src", "theme", "book.toml"):
-        (course / "book" / part).symlink_to(ROOT / "book" / part)
     learners, line = os.environ | {"PYTHONPATH": str(course)}, [sys.executable, *task_arguments("book"), "--no-open"]
     server = subprocess.Popen(line, cwd=course, env=learners, stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None

@@ -13,23 +13,10 @@ from tests.dev.terminal import Terminal
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def hinted(course):
-    """The course with the chapter of warm-up 01, and no other."""
-    chapters = course.root / "book" / "src"
-    chapters.mkdir(parents=True)
-    shutil.copy(find_step("w01").chapter, chapters)
-    return course
-
-
 def run(course, *arguments, status=0):
     """What a command prints; it ends with a status."""
     done = course.check(*arguments, status=status)
     return done.stdout + done.stderr
-
-
-def file_of(course, task):
-    return course.root / "steps" / find_step(task).learner_file.name
 
 
 def states(course):
@@ -38,22 +25,22 @@ def states(course):
     return {line[1]: line[2] for line in lines if line}
 
 
-def test_every_call_gives_one_hint_more_and_the_last_is_asked_for(hinted):
-    assert re.match(r"Hint 1 of 3: the idea\n\s* • `attention_scores`: ", run(hinted, "hint", "w01"))
-    assert run(hinted, "hint", "w01").startswith("Hint 2 of 3: the operation\n")
+def test_every_call_gives_one_hint_more_and_the_last_is_asked_for(course):
+    assert re.match(r"Hint 1 of 3: the idea\n\s* • `attention_scores`: ", run(course, "hint", "w01"))
+    assert run(course, "hint", "w01").startswith("Hint 2 of 3: the operation\n")
     for arguments in ((), ("--all",)):
-        unanswered = run(hinted, "hint", "w01", *arguments, status=2)
+        unanswered = run(course, "hint", "w01", *arguments, status=2)
         assert 'The last hint, 3 of 3, "the line", gives away what to write. Add --yes to see it.' in unanswered
         assert "return query @" not in unanswered
     for answer, is_shown in (("\n", False), ("y\n", True)):
-        terminal = Terminal(hinted.root, "-m", "cli", "hint", "w01")
-        terminal.expect("gives away what to write. Show it? [y/N] ")
-        terminal.send(answer)
-        assert ("return query @" in terminal.rest()) is is_shown
-        terminal.close()
-    assert "You have seen all 3 hints of w01: `./run hint w01 --all` shows them again" in run(hinted, "hint", "w01")
-    assert re.findall(r"^Hint \d", run(hinted, "hint", "w01", "--all"), re.MULTILINE) == ["Hint 1", "Hint 2", "Hint 3"]
-    assert "where the hints are, is missing" in run(hinted, "hint", "07", status=2)
+        with Terminal(course.root, "-m", "cli", "hint", "w01") as terminal:
+            terminal.expect("gives away what to write. Show it? [y/N] ")
+            terminal.send(answer)
+            assert ("return query @" in terminal.rest()) is is_shown
+    assert "You have seen all 3 hints of w01: `./run hint w01 --all` shows them again" in run(course, "hint", "w01")
+    assert re.findall(r"^Hint \d", run(course, "hint", "w01", "--all"), re.MULTILINE) == ["Hint 1", "Hint 2", "Hint 3"]
+    (course.root / "book" / "src").unlink()
+    assert "where the hints are, is missing" in run(course, "hint", "07", status=2)
 
 
 def test_every_state_of_a_step(course):
@@ -65,8 +52,8 @@ def test_every_state_of_a_step(course):
     course.fill("w02", "project")
     course.fill("s07", "_split_heads", "_attn")
     course.write("s02", edits={"def causal_mask(": "def causal_mask(("})
-    file_of(course, "s03").unlink()
-    file_of(course, "s04").write_bytes(b"\xff")
+    course.path("s03").unlink()
+    course.path("s04").write_bytes(b"\xff")
     after = states(course)
     wanted = {
         "w01": "done",
@@ -103,43 +90,42 @@ def test_done_is_exactly_the_file_that_passed(course):
         assert states(course)["s02"] == state
 
 
-def test_progress_that_is_old_damaged_or_cannot_be_kept(hinted):
-    progress = hinted.root / ".course" / "progress.json"
+def test_progress_that_is_old_damaged_or_cannot_be_kept(course):
+    progress = course.root / ".course" / "progress.json"
     progress.parent.mkdir()
     progress.write_text('{"hints": {"warmup_01": 1}, "yes": {"warmup_01": {"file": "0", "check": "0"}}}')
-    assert run(hinted, "hint", "w01").startswith("Hint 2")
+    assert run(course, "hint", "w01").startswith("Hint 2")
     progress.write_text('{"hints": 3, "yes": {}}')
-    assert run(hinted, "hint", "w01").startswith("Hint 1")
+    assert run(course, "hint", "w01").startswith("Hint 1")
     assert json.loads(progress.read_text())["hints"] == {"warmup_01": 1}
     shutil.rmtree(progress.parent)
     progress.parent.write_text("in the way")
-    assert "(The next call shows this one again: .course/progress.json" in run(hinted, "hint", "w01")
+    assert "(The next call shows this one again: .course/progress.json" in run(course, "hint", "w01")
 
 
-def test_reset_keeps_the_file_and_begins_anew(hinted):
+def test_reset_keeps_the_file_and_begins_anew(course):
     for content in (b"", b"\xff\0not text", find_step("w01").solution_file.read_bytes()):  # within a second or so
-        file_of(hinted, "w01").write_bytes(content)
-        done = run(hinted, "reset", "w01")  # there is nobody to ask, and nothing is lost
+        course.path("w01").write_bytes(content)
+        done = run(course, "reset", "w01")  # there is nobody to ask, and nothing is lost
         copy = re.search(r"Your steps/warmup_01.py is kept as (steps/warmup_01.kept-\d{8}-\d{6}(?:-\d)?.py).\n", done)
-        assert (hinted.root / copy[1]).read_bytes() == content
-        assert file_of(hinted, "w01").read_text() == expected(find_step("w01"))
-    assert len([*file_of(hinted, "w01").parent.glob("*.kept-*")]) == 3
-    run(hinted, "hint", "w01")
-    assert run(hinted, "reset", "w01") == "steps/warmup_01.py is untouched.\n"
-    assert run(hinted, "hint", "w01").startswith("Hint 1")
-    file_of(hinted, "s07").unlink()
-    hinted.write("w01", "mine = 1\n")
+        assert (course.root / copy[1]).read_bytes() == content
+        assert course.path("w01").read_text() == expected(find_step("w01"))
+    assert len([*course.path("w01").parent.glob("*.kept-*")]) == 3
+    run(course, "hint", "w01")
+    assert run(course, "reset", "w01") == "steps/warmup_01.py is untouched.\n"
+    assert run(course, "hint", "w01").startswith("Hint 1")
+    course.path("s07").unlink()
+    course.write("w01", "mine = 1\n")
     for answer, is_reset in (("nonsense\n", False), ("yes\n", True)):
-        terminal = Terminal(hinted.root, "-m", "cli", "reset", "--all")
-        question = " ".join(terminal.expect("[y/N] ").split())
-        assert "in place of steps/warmup_01.py. What is there now is kept" in question
-        terminal.send(answer)
-        assert ("Nothing was changed." in terminal.rest()) is not is_reset
-        terminal.close()
-    assert set(states(hinted).values()) == {"untouched"}
-    assert run(hinted, "reset", "--all") == "Every file in steps/ is untouched.\n"
+        with Terminal(course.root, "-m", "cli", "reset", "--all") as terminal:
+            question = " ".join(terminal.expect("[y/N] ").split())
+            assert "in place of steps/warmup_01.py. What is there now is kept" in question
+            terminal.send(answer)
+            assert ("Nothing was changed." in terminal.rest()) is not is_reset
+    assert set(states(course).values()) == {"untouched"}
+    assert run(course, "reset", "--all") == "Every file in steps/ is untouched.\n"
     for arguments, why in (([], "say which step"), (["07", "--all"], "say which step"), (["99"], "no step '99'")):
-        assert why in run(hinted, "reset", "--yes", *arguments, status=2)
+        assert why in run(course, "reset", "--yes", *arguments, status=2)
 
 
 OWN_WAY = {

@@ -35,7 +35,7 @@ def test_a_mistake_is_at_its_line_in_an_editor_and_on_github_which_obeys_nothing
     name, _, sentence = problem[pattern["message"]].partition(": ")
     assert sentence.startswith(MISTAKE)
     assert int(problem[pattern["line"]]) == course.line_of("w05", f"def {name}(")
-    file = course.root / "steps" / "warmup_05.py"
+    file = course.path("w05")
     file.write_text(f"{file.read_text()}\nfor line in {EVIL}: print(line)\n")
     begin, *shown, end, annotation = course.check("w05", "--github").stdout.splitlines()
     assert begin == f"::stop-commands::{end.strip(':')}"

@@ -1,7 +1,6 @@
 """``warm``: what it compiles, and that it says what failed and can be stopped."""
 
 import asyncio
-import contextlib
 import re
 import time
 
@@ -35,7 +34,7 @@ def test_the_server_is_compiled_where_it_is_installed(monkeypatch):
 
 
 def test_a_terminal_shows_a_bar_a_file_does_not_and_a_wrong_solution_is_told(course):
-    with contextlib.closing(Terminal(course.root, "-m", "cli", "warm", "w01")) as terminal:
+    with Terminal(course.root, "-m", "cli", "warm", "w01") as terminal:
         shown = terminal.rest()
     assert re.search(r"1/1 \d:\d\d:\d\d solutions/warmup_01.py", shown)
     solution = course.root / "solutions" / "warmup_01.py"
@@ -55,7 +54,7 @@ def test_what_is_stopped_ends_with_what_it_has_started():
 
 
 def test_ctrl_c_ends_it_with_what_it_started(course):
-    with contextlib.closing(Terminal(course.root, "-m", "cli", "warm")) as terminal:
+    with Terminal(course.root, "-m", "cli", "warm") as terminal:
         terminal.expect("Ctrl-C stops it")
         running, deadline = psutil.Process(terminal.pid), time.monotonic() + 20
         while not (children := running.children(recursive=True)):

@@ -40,10 +40,6 @@ def watching(course):
         terminal.close()
 
 
-def file_of(course, task="w01"):
-    return course.root / "steps" / find_step(task).learner_file.name
-
-
 def beginning_with(lines, task="w01"):
     """The right answer, which does something else first."""
     return find_step(task).solution_file.read_text().replace(FUTURE, FUTURE + lines)
@@ -78,7 +74,7 @@ def test_it_checks_at_every_save_and_goes_on_where_the_learner_is(course, watchi
     terminal, shown = watching()
     assert "todo      attention_scores" in shown
     assert "Watching steps/warmup_01.py: save it to check it again." in shown
-    file, done = file_of(course), "w01 is done. Press n for w02, self-attention that can learn."
+    file, done = course.path("w01"), "w01 is done. Press n for w02, self-attention that can learn."
     for save, words in (
         (lambda: course.write("w01", edits=WRONG), "  fail      attention_scores"),
         (file.unlink, "The file is missing."),
@@ -93,7 +89,7 @@ def test_it_checks_at_every_save_and_goes_on_where_the_learner_is(course, watchi
         shown = terminal.expect(words)
         terminal.expect(READY)
         assert words.startswith("The file is missing") or "The file is missing" not in shown
-    file_of(course, "w04").write_text(expected(find_step("w04")))  # what reset does is no reason to go there
+    course.path("w04").write_text(expected(find_step("w04")))  # what reset does is no reason to go there
     course.write("w03", beginning_with("import time\nprint('asleep')\ntime.sleep(600)\n", "w03"))
     terminal.expect("| asleep")
     course.write("w03")  # during a check, which begins anew
@@ -109,7 +105,7 @@ def test_every_check_has_a_child_of_its_own_that_was_started_before(course, watc
         wait_for_a_resting_child(terminal)
         saved = time.time()
         prints = f"import os, psutil\nprint('child', os.getpid(), psutil.Process().create_time(), {turn})\n"
-        file_of(course).write_text(beginning_with(prints))
+        course.path("w01").write_text(beginning_with(prints))
         child, created = re.search(r"child (\d+) ([\d.]+)", terminal.expect(READY)).groups()
         assert float(created) < saved
         seen.add(child)
@@ -118,7 +114,8 @@ def test_every_check_has_a_child_of_its_own_that_was_started_before(course, watc
 
 def test_keys(course, watching):
     chapter = course.root / "book" / "src" / "warmup_01.md"
-    chapter.parent.mkdir(parents=True)
+    chapter.parent.unlink()  # a link to the book's
+    chapter.parent.mkdir()
     chapter.write_text(CHAPTER)
     course.write("w01", edits=WRONG)
     course.write("w02")
@@ -178,7 +175,7 @@ def test_it_leaves_nothing_behind(course, watching, end, status):
     while termios.tcgetattr(terminal.child_fd) != ours and time.monotonic() < deadline:
         time.sleep(0.05)
     assert before != ours
-    file_of(course).write_text(beginning_with("print('endless', flush=True)\nwhile True: pass\n"))
+    course.path("w01").write_text(beginning_with("print('endless', flush=True)\nwhile True: pass\n"))
     terminal.expect("| endless")
     children = psutil.Process(terminal.pid).children(recursive=True)
     assert children

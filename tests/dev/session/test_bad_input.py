@@ -99,7 +99,7 @@ def test_what_the_file_does(course, monkeypatch, make, words):
 
 
 def assert_fails(course, make, words):
-    make(course.root / "steps" / "warmup_01.py")
+    make(course.path("w01"))
     run = course.check("w01", status=1)
     said = run.stdout.replace(f"| {FAKE}", "")
     assert run.stderr == ""
@@ -122,7 +122,7 @@ def test_a_pass_needs_every_required_claim_and_the_childs_own_end():
 
 @pytest.mark.parametrize("printing", ["print('x' * 100_000_000)", "print(('x' * 100 + '\\n') * 1_000_000)"])
 def test_100_mb_of_output_are_cut(course, printing):
-    at_import(printing)(course.root / "steps" / "warmup_01.py")
+    at_import(printing)(course.path("w01"))
     run = course.check("w01", status=0)
     assert 0 < len(run.stdout) < 3_000_000
 

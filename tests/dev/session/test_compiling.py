@@ -1,6 +1,5 @@
 """Nobody waits for a compiler: a module that has the right numbers and can be traced passes."""
 
-import contextlib
 import json
 import os
 import random
@@ -49,7 +48,7 @@ def test_a_failure_that_only_the_compiler_finds_takes_the_pass_back(course, kept
     """Watch goes on meanwhile; the command that it names finds the same, and compiles nothing once more."""
     right = ONE_LINE.removeprefix("return ")
     course.write("s03", edits={ONE_LINE: f"{WRONG_WHEN_COMPILED.format(right=right)} + {random.random()} * 1e-9"})
-    with contextlib.closing(Terminal(course.root, "-m", "cli", "watch", "s03")) as terminal:
+    with Terminal(course.root, "-m", "cli", "watch", "s03") as terminal:
         assert "s03 is done. Press n for s04" in terminal.expect("q quit")
         terminal.send("n")
         assert "steps/step_04.py" in terminal.expect("q quit")

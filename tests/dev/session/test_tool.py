@@ -185,7 +185,7 @@ def test_blanks_turn_green_one_by_one(course):
         run = course.check("s07", status=1)
         assert "Right so far. Still to write: " in run.stdout
         assert label in [line.split()[1] for line in run.stdout.splitlines() if line.startswith("  pass")]
-    path = course.root / "steps" / "step_07.py"
+    path = course.path("s07")
     path.write_text(path.read_text().replace(STOP, f"        pass\n{STOP}"))
     line = course.line_of("s07", STOP.strip())
     assert f"line {line} still says raise NotImplementedError: delete that line" in course.check("s07").stdout
@@ -233,6 +233,6 @@ def test_skeletons_never_overwrite_work(course):
 
 def test_a_file_as_windows_editors_write_it_is_accepted_and_no_attempt_is_read_for_that(course):
     (course.root / "tests" / "attempts" / "warmup_01.py").write_text("raise RuntimeError('these were read')\n")
-    path = course.root / "steps" / "warmup_01.py"
+    path = course.path("w01")
     path.write_bytes(b"\xef\xbb\xbf" + find_step("w01").solution_file.read_bytes().replace(b"\n", b"\r\n"))
     course.check("w01", status=0)

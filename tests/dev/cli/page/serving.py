@@ -30,9 +30,6 @@ class Site:
     def url(self, task):
         return f"{self.address}/{find_step(task).name}.html#key={self.key}"
 
-    def path(self, task):
-        return self.course.root / "steps" / find_step(task).learner_file.name
-
     def ask(self, path, body=None, method=None, headers=None):
         """Return the status, text and headers that answer a request, with the key unless its own headers have one."""
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()

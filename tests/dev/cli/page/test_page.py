@@ -46,7 +46,7 @@ REJECTED = [
 def file(site):
     """The learner's file of warm-up 05, untouched."""
     site.course.write("w05", expected(find_step("w05")))
-    return site.path("w05")
+    return site.course.path("w05")
 
 
 def save(site, text, version=None):

@@ -82,13 +82,13 @@ def check(panel):
 def test_a_step_is_solved_on_the_page(window, site, task, mistake):
     """From the skeleton by hints and a wrong try to the right one, which comes from another editor."""
     site.course.spoil(task, mistake)
-    wrong = site.path(task).read_text()
+    wrong = site.course.path(task).read_text()
     panel = open_step(window, site, task)
     first = check(panel)
     field_of(window).evaluate("field => field.setSelectionRange(0, 0)")
     panel.locator(".rows button.line").first.click()
     line = field_of(window).evaluate("field => field.value.slice(0, field.selectionStart).split('\\n').length")
-    assert "raise NotImplementedError" in site.path(task).read_text().splitlines()[line - 1]
+    assert "raise NotImplementedError" in site.course.path(task).read_text().splitlines()[line - 1]
     for number in range(3):
         press(panel, "Hint")
         window.locator("main > details.hint[open]").nth(number).wait_for()
@@ -98,7 +98,7 @@ def test_a_step_is_solved_on_the_page(window, site, task, mistake):
     put(window, wrong)
     assert panel.locator("pre .hljs-keyword").count() >= 1
     assert check(panel) == first
-    assert site.path(task).read_text() == wrong, "what was checked is what is on disk"
+    assert site.course.path(task).read_text() == wrong, "what was checked is what is on disk"
     assert mistake in panel.locator(".why").first.text_content()
     mark = panel.locator(".marks div").first
     assert mistake in mark.get_attribute("title")
@@ -128,10 +128,10 @@ def test_nothing_is_lost(window, site):
     shown(panel, "Not saved yet.")
     window.reload()
     shown(panel, "Not saved yet.")
-    assert (field_of(window).input_value(), site.path("w05").read_text()) == ("draft = 1\n", "old = 1\n")
+    assert (field_of(window).input_value(), site.course.path("w05").read_text()) == ("draft = 1\n", "old = 1\n")
     press(panel, "Save")
     shown(panel, "Saved.")
-    assert site.path("w05").read_text() == "draft = 1\n"
+    assert site.course.path("w05").read_text() == "draft = 1\n"
 
     other = window.context.new_page()
     other.goto(f"{site.address}/warmup_05.html")  # without the key, which the other tab has
@@ -143,7 +143,7 @@ def test_nothing_is_lost(window, site):
     choice = other.locator("section.panel").get_by_role("alert")
     choice.locator("code", has_text=re.compile(r"- here = 1\s\+ there = 1")).wait_for(timeout=SOON)
     field_of(other).press("Control+s")
-    assert site.path("w05").read_text() == "here = 1\n", "not before it is chosen"
+    assert site.course.path("w05").read_text() == "here = 1\n", "not before it is chosen"
     press(choice, "Take what is on disk")
     assert field_of(other).input_value() == "here = 1\n"
     field_of(other).press("Control+z")
@@ -151,26 +151,26 @@ def test_nothing_is_lost(window, site):
     other.close()
 
     put(window, "mine = 1\n")
-    site.path("w05").write_text("theirs = 1\n")
+    site.course.path("w05").write_text("theirs = 1\n")
     press(panel.get_by_role("alert"), "Keep what is in the editor")
     shown(panel, "Saved.")
-    assert site.path("w05").read_text() == "mine = 1\n"
+    assert site.course.path("w05").read_text() == "mine = 1\n"
     put(window, "later = 1\n")
     shown(panel, "Not saved yet.")
     window.goto(site.address)
-    site.path("w05").write_text("theirs = 1\n")
+    site.course.path("w05").write_text("theirs = 1\n")
     window.goto(site.url("w05"))
     press(panel.get_by_role("alert"), "Keep what is in the editor")
     shown(panel, "Saved.")
-    assert site.path("w05").read_text() == "later = 1\n"
+    assert site.course.path("w05").read_text() == "later = 1\n"
 
     press(panel, "Reset")
     assert "kept as steps/warmup_05.kept-" in shown(panel, "Your file is kept")
     assert "This puts the skeleton in place of steps/warmup_05.py." in window.questions[-1]
-    assert site.path("w05").read_text() == expected(find_step("w05"))
+    assert site.course.path("w05").read_text() == expected(find_step("w05"))
     press(panel, "Undo reset")
     shown(panel, "Saved.")
-    assert site.path("w05").read_text() == "later = 1\n"
+    assert site.course.path("w05").read_text() == "later = 1\n"
 
 
 def test_one_request_after_another_and_a_check_that_has_no_answer(window, site):
@@ -181,7 +181,7 @@ def test_one_request_after_another_and_a_check_that_has_no_answer(window, site):
         window.keyboard.insert_text(typed) if typed[0] != "f" else put(window, typed)
         window.keyboard.press("Control+Enter")
     panel.locator(".verdict[data-verdict]").wait_for(timeout=VERDICT)
-    assert site.path("w05").read_text() == "first = 1\nsecond = 2\nthird = 3\n"
+    assert site.course.path("w05").read_text() == "first = 1\nsecond = 2\nthird = 3\n"
     assert panel.locator(".comparison").count() == 0
     full = {"status": 409, "json": {"error": "The disk is full."}}
     for answer, words in (
@@ -228,7 +228,7 @@ def test_axe_has_no_complaint_and_nothing_is_wider_than_the_window(browser, site
     """With all that a panel can show at once, what a step prints as text, and without mdBook's script for colors."""
     site.course.spoil("w05", MISTAKE)
     evil = "<img src=x onerror='window.hit = 1'><script>window.hit = 1</script>"
-    wrong = f'{site.path("w05").read_text()}\nprint("""{evil}""")\n'
+    wrong = f'{site.course.path("w05").read_text()}\nprint("""{evil}""")\n'
     page = open_page(browser, width, theme)
     page.on("dialog", lambda dialog: dialog.accept())
     panel = open_step(page, site, "w05", wrong)
@@ -240,7 +240,7 @@ def test_axe_has_no_complaint_and_nothing_is_wider_than_the_window(browser, site
     press(panel, "Compare")
     panel.locator(".comparison").first.wait_for()
     put(page, f"{wrong}\nmine = 1\n")
-    site.path("w05").write_text(f"{wrong}\ntheirs = 1\n")
+    site.course.path("w05").write_text(f"{wrong}\ntheirs = 1\n")
     panel.get_by_role("alert").locator(".comparison").wait_for(timeout=SOON)
     assert complaints(page, {"where": {"include": [".panel", "#mdbook-sidebar"]}, "rules": {}}) == []
     assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0

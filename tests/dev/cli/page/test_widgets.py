@@ -248,7 +248,7 @@ def passed(site, *tasks):
     """Keep that these steps have passed, as their checks do; and forget every other pass."""
     passes = {}
     for task in tasks:
-        step, source = find_step(task), site.path(task).read_text()
+        step, source = find_step(task), site.course.path(task).read_text()
         passes[step.name] = {"code": digest_of_code(step, source), "check": digest_of_check(step), "compiled": True}
     (site.course.root / ".course").mkdir(exist_ok=True)
     progress = {"hints": {}, "pass": passes, "fail": {}}
