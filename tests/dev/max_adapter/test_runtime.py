@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from max.dtype import DType
+from max.experimental import functional as F
 from max.experimental.nn import Linear
 
 from checker.claims import Refusal
@@ -20,8 +21,14 @@ X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
 def test_what_the_interpreter_refuses_is_compiled_and_said_to_be(monkeypatch):
     events = []
     monkeypatch.setattr(runtime, "listeners", [lambda what, seconds: events.append((what, seconds))])
-    np.from_dlpack(run(lambda x: x.cast(DType.bfloat16).cast(DType.float32), X))
+    np.from_dlpack(run(F.argsort, X[0]))
     assert any("no kernel" in what and seconds for what, seconds in events)
+
+
+@pytest.mark.parametrize("dtype", [DType.bfloat16, DType.float16])
+def test_numbers_of_16_bits_are_refused_before_anything_is_compiled(dtype):
+    with pytest.raises(TypeError, match="right to 3 digits"):
+        np.from_dlpack(run(lambda x: x.cast(dtype).cast(DType.float32), X))
 
 
 def test_every_recorded_kernel_is_in_one_file_and_the_models_steps_need_but_one():
