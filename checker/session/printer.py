@@ -102,7 +102,7 @@ class Printer(View):
 
     def code(self, text: str) -> None:
         """Print a line of code, as it is."""
-        self.console.print(Text(f"    {text}"), no_wrap=True, overflow="ellipsis")
+        self.console.print(Text(f"    {text}"), soft_wrap=True)
 
     @property
     def drawing_width(self) -> int:
