@@ -12,14 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from checker.numeric.patterns import (
-    HUGGING_FACE,
-    Comparison,
-    first_difference,
-    largest_difference,
-    pattern,
-    place,
-)
+from checker.numeric.patterns import HUGGING_FACE, Comparison, place
 from checker.numeric.tolerance import TOLERANCE, close
 
 AXES = {
@@ -137,7 +130,7 @@ def equal(
         raise Refusal(sentence, f"a tensor of {dtype}" if array is None else array)
     if array is None or dtype != expected.dtype.name:
         raise Refusal(f"{what} is {dtype}, and must be {expected.dtype.name}.")
-    compared = Comparison(what, array, expected, axes, whose)
+    compared = Comparison(what, array, expected, axes, whose, tolerance=tolerance)
     if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
         if not expected.ndim:
             raise Refusal(f"{what} is {array}, and must be {expected:.5g}.", array, compared=compared)
@@ -147,11 +140,7 @@ def equal(
         odd = f"{int(wrong.sum())} of {array.size} values that are NaN or infinite, the first at {first}"
         raise Refusal(f"{what} has {odd}.", array, compared=compared)
     if not close(array, expected, tolerance):
-        if expected.dtype.kind in "biu":  # how far two ids, positions or bools are apart means nothing
-            where = first_difference(array, expected, axes, what)
-        else:
-            where = largest_difference(array, expected, axes, whose)
-        raise Refusal(f"{pattern(array, expected, axes, tolerance, whose)} {where}".strip(), array, compared=compared)
+        raise Refusal(f"{compared.pattern()} {compared.difference()}".strip(), array, compared=compared)
 
 
 def as_array(actual: Any) -> tuple[np.ndarray | None, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
+
+from checker.numeric.tolerance import TOLERANCE
 
 HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless a claim says otherwise
 
@@ -22,55 +24,102 @@ class Comparison:
     axes: Sequence[str]
     whose: str
     inputs: dict[str, Any] = field(default_factory=dict)
+    tolerance: float = TOLERANCE
 
+    @property
+    def room(self) -> float:
+        """How far from each other two of the numbers may be."""
+        return self.tolerance * max(1.0, float(np.abs(self.expected).max(initial=0)))
 
-def pattern(
-    actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], tolerance: float, whose: str = HUGGING_FACE
-) -> str:
-    """Return one sentence on how two finite arrays of one shape differ; empty when nothing stands out."""
-    if expected.dtype == bool:
-        actual, expected = actual.astype(np.int64), expected.astype(np.int64)
-    room = tolerance * max(1.0, float(np.abs(expected).max(initial=0)))
-    if not expected.ndim:
+    def pattern(self) -> str:
+        """Return a sentence or two on where or how finite arrays differ; empty when nothing stands out."""
+        actual, expected = self.actual.astype(np.float64), self.expected.astype(np.float64)
+        every = tuple(range(expected.ndim))
+        if not every:
+            return ""
+        if not actual.any():
+            return "Everything is zero."
+        if law := self._law(actual, expected, every):
+            return law
+        for order in permutations(every):
+            turned = expected.transpose(order).reshape(expected.shape)
+            if order != every and np.allclose(turned, actual, rtol=0, atol=self.room):
+                named = ", ".join(self.axes[axis] for axis in order)
+                return f"The numbers are right but lie in the order ({named}): a transpose is missing or too many."
+        if np.allclose(np.sort(actual, axis=None), np.sort(expected, axis=None), rtol=0, atol=self.room):
+            return "The numbers are right, their order is not: look at the reshapes and transposes."
+        groups = (over for count in range(len(every) - 1, 0, -1) for over in combinations(every, count))
+        law = next(filter(None, (self._law(actual, expected, over) for over in groups)), "")
+        return f"{self._where(np.abs(actual - expected))} {law}".strip()
+
+    def _law(self, actual: np.ndarray, expected: np.ndarray, over: tuple[int, ...]) -> str:
+        """Return by which factor or amount all numbers along the axes ``over`` are off, if by the same."""
+        each = ", ".join(name for axis, name in enumerate(self.axes) if axis not in over)
+        subject = f"Each {each} is off by its own" if each else "Everything is off by one"
+        squares, gaps = (expected * expected).sum(over, keepdims=True), actual - expected
+        factor = (actual * expected).sum(over, keepdims=True) / np.where(squares, squares, 1)
+        amount = gaps.mean(over, keepdims=True)
+        room = self.room * min(1, np.abs(factor).max())
+        if gaps.size <= amount.size * (2 if each else 1):
+            return ""  # any two numbers are off by some factor, or so it may seem
+        if np.abs(actual - factor * expected).max() <= room:
+            return f"{subject} factor: yours is {_range(factor)} times {self.whose}."
+        return f"{subject} amount: {_range(amount, '+')}." if np.abs(gaps - amount).max() <= room else ""
+
+    def _where(self, gaps: np.ndarray) -> str:
+        """Return along which axis some indices are right throughout and others are not."""
+        for axis, name in enumerate(self.axes):
+            worst = gaps.max(axis=tuple(other for other in range(gaps.ndim) if other != axis))
+            indices, bad = np.flatnonzero(worst <= self.room), np.flatnonzero(worst > self.room)
+            if not len(indices) or not len(bad):
+                continue
+            grows = len(worst) > 3 and np.corrcoef(worst, np.arange(len(worst)))[0, 1] > 0.8
+            more = ", and later ones are further off" if grows else ""
+            ends = {0: f"the first {name}", len(worst) - 1: f"the last {name}"}
+            for several, word in ((indices, "right"), (bad, "wrong")):
+                if len(several) == 1:
+                    return f"Only {ends.get(int(several[0]), f'{name} {several[0]}')} is {word}{more}."
+            return f"The values are right for {name} {_listed(indices)}, wrong for {_listed(bad)}{more}."
         return ""
-    if not actual.any():
-        return "Everything is zero."
-    if factor := _factor(actual, expected, room):
-        return f"Everything is off by one factor: yours is {factor:.4g} times {whose}."
-    if np.ptp(actual - expected) < 2 * room:
-        return f"Everything is off by the same amount, {float((actual - expected).mean()):+.4g}."
-    for order in permutations(range(expected.ndim)):
-        if order != tuple(range(expected.ndim)) and np.allclose(
-            expected.transpose(order).reshape(-1), actual.reshape(-1), rtol=0, atol=room
-        ):
-            named = ", ".join(axes[axis] for axis in order)
-            return f"The numbers are right but lie in the order ({named}): a transpose is missing or too many."
-    if expected.size > 1 and np.allclose(np.sort(actual, axis=None), np.sort(expected, axis=None), rtol=0, atol=room):
-        return "The numbers are right, their order is not: look at the reshapes and transposes."
-    return _where(np.abs(actual - expected) <= room, axes)
+
+    def tendency(self) -> str:
+        """Return in which way numbers are wrong that neither a mistake's name nor a pattern explains; or nothing."""
+        actual, expected = self.actual.astype(np.float64), self.expected.astype(np.float64)
+        if not np.isfinite(actual).all():
+            return "exp of a large number is infinite; 0/0, inf/inf and inf - inf are NaN."
+        if not expected.ndim or self.expected.dtype.kind in "biu" or self.pattern():
+            return ""
+        sums, hidden = actual.sum(axis=-1), expected == 0
+        if np.allclose(expected.sum(axis=-1), 1) and not np.allclose(sums, 1, atol=1e-4):
+            return f"Rows must add up to 1; yours add up to {_range(sums)}."
+        if shown := int(np.count_nonzero(actual[hidden])):
+            return f"{shown} of the {int(hidden.sum())} numbers that must be 0 are not."
+        likeness = float(np.corrcoef(actual.ravel(), expected.ravel())[0, 1])
+        cause = "a factor or a term inside" if likeness > 0.9 else "what is left out, another input, axis or order"
+        follows = f"yours follow {self.whose} with a correlation of {likeness:.2f}"
+        return f"No {' or '.join(self.axes)} is right throughout; {follows}: look for {cause}."
+
+    def difference(self) -> str:
+        """Return where the two differ most, or first if they are ids, positions or bools; of single numbers, both."""
+        actual, expected = np.nan_to_num(self.actual), np.nan_to_num(self.expected)
+        if not expected.ndim:
+            times = f": {float(actual / expected):.4g} times as much" if expected else ""
+            return f"Yours is {float(actual):.5g}, {self.whose} {float(expected):.5g}{times}."
+        is_exact = expected.dtype.kind in "biu"  # how far apart two of these are means nothing
+        gaps = actual != expected if is_exact else np.abs(actual - expected)
+        index = np.unravel_index(int(gaps.argmax()), gaps.shape)
+        if is_exact:
+            named = " of ".join(reversed(place(index, self.axes).split(", ")))
+            return f"In {self.what.removesuffix(',')}, {named} is {actual[index]}, and must be {expected[index]}."
+        return (
+            f"The largest difference is {gaps[index]:.3g}, at {place(index, self.axes)}: "
+            f"yours {actual[index]:.5g}, {self.whose} {expected[index]:.5g}."
+        )
 
 
-def _factor(actual: np.ndarray, expected: np.ndarray, room: float) -> float | None:
-    if expected.size < 2 or not expected.any():
-        return None
-    factor = float((actual * expected).sum() / (expected * expected).sum())
-    fits = abs(factor) > 1e-3 and np.allclose(actual, factor * expected, rtol=0, atol=room * abs(factor))
-    return factor if fits else None
-
-
-def _where(right: np.ndarray, axes: Sequence[str]) -> str:
-    """Return along which axis some indices are right throughout and others are not."""
-    for axis, name in enumerate(axes):
-        good = np.asarray(right.all(axis=tuple(other for other in range(right.ndim) if other != axis)))
-        if not good.any() or good.all():
-            continue
-        ends = {0: f"the first {name}", len(good) - 1: f"the last {name}"}
-        indices, bad = np.flatnonzero(good), np.flatnonzero(~good)
-        for several, word in ((indices, "right"), (bad, "wrong")):
-            if len(several) == 1:
-                return f"Only {ends.get(int(several[0]), f'{name} {several[0]}')} is {word}."
-        return f"The values are right for {name} {_listed(indices)}, wrong for {_listed(bad)}."
-    return ""
+def _range(numbers: np.ndarray, sign: str = "") -> str:
+    low, high = f"{numbers.min():{sign}.4g}", f"{numbers.max():{sign}.4g}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _listed(indices: np.ndarray) -> str:
@@ -82,22 +131,3 @@ def _listed(indices: np.ndarray) -> str:
 def place(index: Sequence[np.intp], axes: Sequence[str]) -> str:
     """Return an index in words."""
     return ", ".join(f"{axis} {int(at)}" for axis, at in zip(axes, index, strict=True))
-
-
-def first_difference(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], what: str) -> str:
-    """Return where two arrays of ids, positions or bools differ first: ``token 3 of row 1 is 34, and must be 9``."""
-    index = np.unravel_index(int((actual != expected).argmax()), expected.shape)
-    named = " of ".join(reversed(place(index, axes).split(", ")))
-    return f"In {what.removesuffix(',')}, {named} is {actual[index]}, and must be {expected[index]}."
-
-
-def largest_difference(actual: np.ndarray, expected: np.ndarray, axes: Sequence[str], whose: str = HUGGING_FACE) -> str:
-    """Return where two arrays differ most, and by how much; of two single numbers, both."""
-    if not expected.ndim:
-        return f"Yours is {float(actual):.5g}, {whose} {float(expected):.5g}."
-    index = np.unravel_index(int(np.nanargmax(np.abs(np.nan_to_num(actual) - np.nan_to_num(expected)))), expected.shape)
-    yours, theirs = float(actual[index]), float(expected[index])
-    return (
-        f"The largest difference is {abs(yours - theirs):.3g}, at {place(index, axes)}: "
-        f"yours {yours:.5g}, {whose} {theirs:.5g}."
-    )

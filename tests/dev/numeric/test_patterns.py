@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from checker.claims import Refusal, equal
+from checker.numeric.patterns import HUGGING_FACE, Comparison
 
 RIGHT = np.random.RandomState(0).standard_normal((2, 3, 5)).astype(np.float32)
 
@@ -26,13 +27,15 @@ SAID = {
     "Everything is zero.": np.zeros_like(RIGHT),
     "yours is -1 times Hugging Face's": -RIGHT,
     "yours is 0.5 times Hugging Face's": RIGHT / 2,
-    "off by the same amount, +0.25": RIGHT + np.float32(0.25),
+    "Everything is off by one amount: +0.25.": RIGHT + np.float32(0.25),
     "lie in the order (batch, channel, token)": RIGHT.transpose(0, 2, 1).reshape(RIGHT.shape),
+    "Each token is off by its own factor: yours is 1 to 3 times": RIGHT * np.arange(1, 4, dtype=np.float32)[:, None],
+    "Only the first channel is right, and later ones are further off.": RIGHT + 0.5 * np.arange(5, dtype=np.float32),
     "their order is not: look at the reshapes": np.roll(RIGHT.reshape(-1), 1).reshape(RIGHT.shape),
     "Only the last token is right.": changed(np.s_[:, :2]),
     "Only the first token is wrong.": changed(np.s_[:, :1]),
     "Only channel 2 is wrong.": changed(np.s_[:, :, 2]),
-    "The values are right for channel 0 to 2, wrong for 3, 4.": changed(np.s_[:, :, 3:]),
+    "The values are right for channel 0 to 2, wrong for 3, 4": changed(np.s_[:, :, 3:]),
     "at batch 1, token 2, channel 4: yours": changed(np.s_[1, 2, 4:]),
     "the shape [2, 3], and must have [batch 2, token 3, channel 5]": RIGHT[..., 0],
     "is float64, and must be float32": RIGHT.astype(np.float64),
@@ -49,6 +52,26 @@ def test_what_is_said(words, wrong):
     assert words in sentence(wrong)
 
 
+SHARES = np.exp(RIGHT) / np.exp(RIGHT).sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "words"),
+    [
+        (np.array([[np.inf, 1.0]]), np.ones((1, 2)), "inf - inf are NaN."),
+        (SHARES + SHARES**2, SHARES, "Rows must add up to 1; yours add up to "),
+        (RIGHT + RIGHT**3, RIGHT, "look for a factor or a term inside."),
+        (RIGHT[::-1] ** 2, np.where(RIGHT > 1, RIGHT, 0), "22 of the 22 numbers that must be 0 are not."),
+        (np.cos(9 * RIGHT), RIGHT, "look for what is left out, another input, axis or order."),
+        (-RIGHT, RIGHT, ""),
+    ],
+)
+def test_what_is_said_of_numbers_without_a_pattern_or_a_name(wrong, right, words):
+    said = Comparison("it", wrong, right, ("batch", "token", "channel"), HUGGING_FACE).tendency()
+    assert words in said
+    assert bool(said) == bool(words)
+
+
 THREE, MASK = np.array(3, np.float32), np.ones((2, 2), bool)
 IDS, OTHER_IDS = np.array([[3, 1, 4], [1, 5, 9]]), np.array([[3, 1, 4], [1, 7, 2]])
 
@@ -59,7 +82,7 @@ IDS, OTHER_IDS = np.array([[3, 1, 4], [1, 5, 9]]), np.array([[3, 1, 4], [1, 7, 2
         (OTHER_IDS, IDS, "In it, column 1 of row 1 is 7, and must be 5."),
         (np.triu(MASK), np.tril(MASK), "In it, column 1 of row 0 is True, and must be False."),
         (np.zeros(3), np.zeros(40), "it has the shape [3], and must have [40]."),
-        (np.array(2.5, np.float32), THREE, "Yours is 2.5, Hugging Face's 3."),
+        (np.array(2.5, np.float32), THREE, "Yours is 2.5, Hugging Face's 3: 0.8333 times as much."),
         (np.array(np.nan, np.float32), THREE, "it is nan, and must be 3."),
         (np.ones(3, np.float32), THREE, "it has the shape [3], and must have []."),
     ],
