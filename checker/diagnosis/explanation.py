@@ -10,7 +10,6 @@ import ast
 import functools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from types import CodeType
 
 from checker.course.attempts import load_attempts, places
@@ -18,12 +17,12 @@ from checker.course.blanks import blanks_of, unwritten
 from checker.course.languages.python import PYTHON, calls
 from checker.course.steps import Step
 from checker.diagnosis.grafting import compile_grafted, graft
-from checker.diagnosis.locating import fixed_numbers
 from checker.diagnosis.mistakes import (
     Answers,
     Outcome,
     Outcomes,
     agrees,
+    closest,
     read_answers,
     telling_apart,
     that_agree,
@@ -85,7 +84,7 @@ class Diagnosis:
             if outcome.verdict != PASS and outcome.about not in alone.missing:
                 wrong.setdefault(outcome.about, {})[claim] = outcome
         possible = [name for name in self.answers if not self.lies_in[name] & alone.missing]
-        known = next(iter(that_agree(outcomes, self.answers, possible)), "")
+        known = self._made_by(outcomes, possible)
         self.blamed = {label: own for label, seen in wrong.items() if (own := _failed(seen))}
         lies_in = self.lies_in.get(known, set())
         if known and len(lies_in & wrong.keys()) != 1:
@@ -105,12 +104,9 @@ class Diagnosis:
         order = list(dict.fromkeys(outcome.about for outcome in outcomes.values()))
         explained = []
         for label in sorted(blamed, key=[*order, *blamed].index):
-            own = {claim: outcome for claim, outcome in outcomes.items() if outcome.about == label}
+            own = _of(label, outcomes)
             mistake = known if label in lies_in else self._mistake_of(label, judged[label], own, alone)
             for claim, outcome in blamed[label].items():
-                if self.drawn and not outcome.location:
-                    fixed = fixed_numbers(source, self.solution, self.functions[label], path)
-                    outcome = replace(outcome, location=fixed)
                 explained.append(_explained(claim, label, mistake, outcome))
         answered = {each.claim for each in explained}
         for claim, outcome in refused.items():
@@ -118,6 +114,22 @@ class Diagnosis:
                 waited_for = alone.called_by(outcome.about, blamed)
                 explained.append(_waits(claim, outcome.about, waited_for))
         return explained
+
+    def _made_by(self, outcomes: Outcomes, possible: Collection[str]) -> str:
+        """Return the known mistake that explains a whole file, or nothing.
+
+        An error tells nothing if it is about a function in which the mistake does not lie, other than the last one,
+        which uses all: a file may be put together in another way than the solution.
+        """
+        last = list(outcomes.values())[-1].about
+        agreeing = []
+        for name in possible:
+            own = self.lies_in[name] | {last}
+            told = {
+                c: seen for c, seen in outcomes.items() if seen.verdict == PASS or seen.measured or seen.about in own
+            }
+            agreeing += that_agree(told, self.answers, [name])
+        return closest(outcomes, self.answers, agreeing)
 
     def _explain_in_order(self, outcomes: Outcomes) -> list[Explanation]:
         """Return what each failure of a kernel comes from, without compiling another: the first function that is wrong.
@@ -127,8 +139,8 @@ class Diagnosis:
         refused = _failed(outcomes)
         wrong = {outcome.about for outcome in refused.values()}
         first = next(label for label in self.functions if label in wrong)
-        self.blamed = {first: {claim: outcome for claim, outcome in refused.items() if outcome.about == first}}
-        own = {claim: outcome for claim, outcome in outcomes.items() if outcome.about == first}
+        own = _of(first, outcomes)
+        self.blamed = {first: _failed(own)}
         possible = [name for name in self.answers if self.lies_in[name] == {first}]
         known = that_agree(outcomes, self.answers, possible) or that_agree(own, self.answers, possible)
         return [
@@ -155,7 +167,7 @@ class Diagnosis:
         if candidates and ask:
             seen = alone.try_({label: self.functions.keys() - {label}}, {label: ask}).get(label, {})
             candidates = that_agree(seen, self.answers, candidates)
-        return candidates[0] if candidates else ""
+        return closest({**own, **judged}, self.answers, candidates)
 
 
 class Alone:
@@ -172,8 +184,10 @@ class Alone:
     def __init__(self, diagnosis: Diagnosis, source: str, path: str) -> None:
         self.diagnosis, self.source, self.path = diagnosis, source, path
         tree = ast.parse(source)
-        attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
-        self.attributes = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
+        attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        self.unset = {node.attr for node in attributes} - {
+            node.attr for node in attributes if type(node.ctx) is ast.Store
+        }
         mine, theirs = PYTHON.functions(source), PYTHON.functions(diagnosis.solution)
         self.changed = {
             label
@@ -239,16 +253,20 @@ class Alone:
     def _fits(self, outcome: Outcome) -> bool:
         """Return whether an outcome is the learner's own doing, though the solution's code was beside theirs.
 
-        It is not if the missing attribute is one that another of the learner's functions sets, or if a function with a
-        blank is called with arguments that the solution's does not take.
+        It is not if the missing attribute is one that another of the learner's functions sets, or that the solution
+        alone uses, or if a function with a blank is called with arguments that the solution's does not take.
         """
         error = outcome.observed if isinstance(outcome.observed, str) else ""
         attribute, call = NO_ATTRIBUTE.match(error), WRONG_CALL.match(error)
-        return not ((attribute and attribute[1] in self.attributes) or (call and call[1] in self.diagnosis.functions))
+        return not ((attribute and attribute[1] not in self.unset) or (call and call[1] in self.diagnosis.functions))
 
     def _grafted(self, labels: Iterable[str]) -> ast.Module:
         """Return the file with the solution's code in some functions."""
         return graft(self.source, self.diagnosis.solution, [self.diagnosis.functions[label] for label in labels])
+
+
+def _of(label: str, outcomes: Outcomes) -> dict[str, Outcome]:
+    return {claim: outcome for claim, outcome in outcomes.items() if outcome.about == label}
 
 
 def _failed(outcomes: Outcomes) -> dict[str, Outcome]:
@@ -267,6 +285,7 @@ def _all_from(refused: Outcomes, sentence: str) -> list[Explanation]:
 def _explained(claim: str, about: str, mistake: str, outcome: Outcome) -> Explanation:
     """Return why a claim fails: the mistake's name, and what was measured; an error's words would say it once more."""
     parts = [mistake, outcome.sentence] if outcome.measured else [mistake or outcome.sentence]
+    parts += [outcome.compared.tendency()] if outcome.compared and not mistake else []
     sentence, numbers = " ".join(filter(None, parts)), outcome.compared is not None
     return Explanation(sentence, about, outcome.location, numbers, claim=claim, mistake=mistake)
 

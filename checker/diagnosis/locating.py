@@ -1,14 +1,10 @@
-"""Find the lines of a learner's file that an exception passed through, or that hold a number of the recording."""
+"""Find the lines of a learner's file that an exception passed through."""
 
 from __future__ import annotations
 
-import ast
 import linecache
 from collections.abc import Iterator
 from types import TracebackType
-
-from checker.course.languages import Location
-from checker.course.languages.python import functions
 
 
 def place_in(error: BaseException, path: str) -> tuple[str, int]:
@@ -27,23 +23,6 @@ def place_in(error: BaseException, path: str) -> tuple[str, int]:
 def code_in(path: str, number: int) -> str:
     """Return a line of a file, as Python has read it, without the indentation."""
     return linecache.getline(path, number).strip()
-
-
-def fixed_numbers(source: str, solution: str, function: str, path: str) -> Location | None:
-    """Return the lines of a function with numbers that the solution's does not contain, such as a recorded size."""
-    theirs, ours = (functions(ast.parse(text)).get(function) for text in (source, solution))
-    known = {value for _, value in _numbers(ours)} | {0, 1, 2}
-    fixed = dict.fromkeys(line for line, value in _numbers(theirs) if value not in known)
-    if not fixed:
-        return None
-    first, *others = fixed
-    return Location(first, code_in(path, first), more=[f"line {number}: {code_in(path, number)}" for number in others])
-
-
-def _numbers(function: ast.AST | None) -> Iterator[tuple[int, float]]:
-    for node in ast.walk(function) if function else ():
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            yield node.lineno, abs(node.value)  # type: ignore[arg-type] # as was just seen
 
 
 def passed(error: BaseException, path: str) -> Iterator[TracebackType]:

@@ -15,6 +15,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +30,8 @@ from checker.numeric.patterns import Comparison
 from checker.numeric.tolerance import close
 
 GROUPS = 64
+ERROR = re.compile(r"\w+(Error|Exception): ")
+SIZE = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,17 @@ class Outcome:
     compared: Comparison | None = None
     measured: bool = False
 
+    @property
+    def alike(self) -> Sketch | str | None:
+        """What was observed, but for the sizes in an error's message: each way of writing a file has its own."""
+        is_error = isinstance(self.observed, str) and ERROR.match(self.observed)
+        return SIZE.sub("", str(self.observed)) if is_error else self.observed
+
+    @property
+    def numbers(self) -> list[str]:
+        """Those in a message."""
+        return re.findall(r"\d+", self.observed) if isinstance(self.observed, str) else []
+
 
 Outcomes = Mapping[str, Outcome]  # claim -> outcome
 Answers = Mapping[str, Outcomes]  # mistake -> claim -> outcome
@@ -105,13 +119,23 @@ def agrees(outcome: Outcome | None, other: Outcome | None) -> bool:
     """Return whether two outcomes of a claim are the same."""
     if outcome is None or other is None:
         return False
-    return (outcome.verdict, outcome.observed) == (other.verdict, other.observed)
+    return (outcome.verdict, outcome.alike) == (other.verdict, other.alike)
 
 
 def that_agree(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> list[str]:
     """Return the mistakes that have the same ``outcomes``, for every claim that was decided."""
     decided = [claim for claim, outcome in outcomes.items() if outcome.verdict != "waits"]
     return [name for name in mistakes if all(agrees(answers[name].get(claim), outcomes[claim]) for claim in decided)]
+
+
+def closest(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> str:
+    """Return that of some mistakes whose errors have the most sizes in common with ``outcomes``, or nothing of none."""
+
+    def others(name: str) -> int:
+        pairs = (zip(seen.numbers, answers[name][claim].numbers, strict=False) for claim, seen in outcomes.items())
+        return sum(theirs != ours for pair in pairs for theirs, ours in pair)
+
+    return min(mistakes, key=others, default="")
 
 
 def telling_apart(mistakes: Collection[str], answers: Answers) -> list[str]:

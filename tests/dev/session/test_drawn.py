@@ -1,4 +1,4 @@
-"""The second configuration: right answers are right on it too, and a number fixed in the code is found."""
+"""The second configuration: right answers are right on it too, and with a number fixed in the code none is."""
 
 import pytest
 
@@ -16,16 +16,12 @@ DRAWS = 2
     "step", [step for step in all_steps() if load_attempts(step).fixed], ids=lambda step: step.name
 )
 def test_a_number_fixed_in_the_code_is_found(step: Step, pytestconfig):
-    """The recorded numbers are right, others are not; the function that it stands in is named, and its line shown."""
+    """The recorded numbers are right, others are not."""
     fixed = load_attempts(step).fixed
     for subject in survey(step, fixed, seed=pytestconfig.option.seed, draws=DRAWS).subjects:
         drawn = {claim: verdict for claim, verdict in subject.verdicts.items() if claim.endswith("]")}
         assert {subject.verdicts[claim] for claim in subject.verdicts.keys() - drawn.keys()} == {PASS}
         assert FAIL in drawn.values(), subject.name
-        places = [subject.locations[claim] for claim, verdict in drawn.items() if verdict == FAIL]
-        lines = [line for place in places if place for line in place.as_lines()]
-        (written,) = fixed[subject.name].values()
-        assert not lines or any(written in line or line.partition(": ")[2] in written for line in lines), subject.name
 
 
 def test_the_command_says_what_was_drawn_and_draws_it_again(course):
@@ -35,6 +31,5 @@ def test_the_command_says_what_was_drawn_and_draws_it_again(course):
     assert first == again != other
     words = " ".join(first.split())
     assert "forward: It is right with the recorded numbers, but not with others (dim = " in words
-    assert "epsilon=1e-3" in words
     assert "`./run s03 --seed 11` draws these again." in words
     course.check("s03", "--no-compile", status=1)
