@@ -20,10 +20,10 @@ from checker.max_adapter import messages
 from checker.max_adapter.messages import shortened, what_was_said
 
 MOST_CALLS = 2  # that are shown
-LONGEST_ARGUMENT = 20  # characters of an argument that is shown
+LONGEST_VALUE = 20  # characters of a value that is shown
 LETTERS = "abcdefgh"  # for the arguments in a rule
 NUMPYS = re.compile(
-    r"numpy|array|data type|read-only|view\(\) takes|object is not callable|cumsum|\b_(?!_)\w+\(\) got"
+    r"numpy|array|data type|robabilit|'p' must|read-only|view\(\) takes|is not callable|cumsum|\b_(?!_)\w+\(\) got"
 )  # found in the text of an error of NumPy's
 
 
@@ -40,8 +40,6 @@ def error_in_words(error: BaseException) -> str:
     """Put an exception into words: its kind, its message without MAX's internals, and advice."""
     if isinstance(error, SystemExit):
         return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
-    if row := messages.row_looked_up(str(error)):
-        return f"Row {row[0]} of {_table_in(error) or 'a table'} is looked up, but it has only {row[1]} rows."
     message = shortened(what_was_said(error)) or "without a message"
     sentence, signature = f"{type(error).__name__}: {message}", ""
     if called := _called(error):
@@ -51,18 +49,6 @@ def error_in_words(error: BaseException) -> str:
     if signature and "axis" not in signature and "unexpected keyword" in message:
         advice = signature  # one of the learner's own functions would refuse the library's word as well
     return f"{sentence.rstrip('.')}. {advice}" if advice else sentence
-
-
-def _table_in(error: BaseException) -> str:
-    """Return the learner's name for the Embedding in which an exception arose, if it arose in one."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    tables = [owner for frame in frames if type(owner := frame.f_locals.get("self")).__name__ == "Embedding"]
-    for frame in reversed(frames if tables else []):
-        for holder in frame.f_locals.values():
-            for name, value in getattr(holder, "__dict__", {}).items():
-                if value is tables[-1]:
-                    return str(name)
-    return ""
 
 
 def _rules_from_signature(error: BaseException, message: str) -> Iterator[str]:
@@ -143,16 +129,19 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
         return Location(line, instead=instead, instead_line=line) if instead else None
     callers = [trace.tb_lineno for trace in calls if trace.tb_frame is not innermost.tb_frame][-MOST_CALLS:]
     more = [f"called from line {number}: {code_in(path, number)}" for number in reversed(callers)]
-    if arguments := _arguments(calls[0].tb_frame) if calls else "":
-        more.append(f"called with {arguments}")
-    number = innermost.tb_lineno
-    return Location(number, code_in(path, number), instead=instead, instead_line=line, more=more)
+    number, code = innermost.tb_lineno, code_in(path, innermost.tb_lineno)
+    if not instead and (values := _values(innermost.tb_frame, code)):
+        more.append(f"where {values}")
+    return Location(number, code, instead=instead, instead_line=line, more=more)
 
 
-def _arguments(frame: FrameType) -> str:
-    """Return the numbers and words that a function was called with: ``temperature=0, top_k=None``."""
-    if frame.f_code.co_name == "<module>":
-        return ""
-    names, _, _, values = inspect.getargvalues(frame)
-    simple = {name: values[name] for name in names if isinstance(values.get(name, frame), int | float | str | None)}
-    return ", ".join(f"{name}={value!r}" for name, value in simple.items() if len(repr(value)) <= LONGEST_ARGUMENT)
+def _values(frame: FrameType, code: str) -> str:
+    """Return the numbers and words that a line of code names, and the shapes of arrays: ``x is [2, 3], top_k is 5``."""
+    shown = {}
+    for name in re.findall(r"\w+", code):
+        value = frame.f_locals.get(name, frame)
+        if isinstance(value, int | float | str | None) and len(repr(value)) <= LONGEST_VALUE:
+            shown[name] = repr(value)
+        elif hasattr(value, "shape"):
+            shown[name] = f"[{', '.join(map(str, value.shape))}]"
+    return ", ".join(f"{name} is {value}" for name, value in shown.items())

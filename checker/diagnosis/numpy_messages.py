@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from checker.max_adapter.messages import ANYWHERE, MISSING
+from checker.max_adapter.messages import ANY_ADVICE, ANYWHERE, MISSING
 
-ADVICE = {
+ADVICE = ANY_ADVICE | {
     r"unexpected keyword argument '(dim|dims)'": "NumPy's word for it is axis.",
     r"unexpected keyword argument 'keepdim'": "NumPy's word for it is keepdims.",
     r"no attribute 'masked_fill_?'": "NumPy has np.where(condition, there, elsewhere).",
@@ -20,14 +20,17 @@ ADVICE = {
     r"no attribute 'softmax'": "NumPy has no softmax; use yours from warm-up 01, or exp and a sum.",
     r"no attribute '(exp|sqrt|matmul)'": "This is a function in NumPy: np.exp(x), np.sqrt(x), a @ b.",
     r"no attribute 'pow'": "A power is x**2.",
-    r"no attribute '(backward|grad|requires_grad_?)'": (
-        "NumPy does not remember how a number was made, so it cannot go back; the gradient is a formula to write."
-    ),
     r"no attribute '(to|float|double|long)'": "NumPy's word for it is astype: x.astype(np.float32).",
     r"read-only": (
         "This changes the array that came in, which belongs to the caller. Make a new one: x = x * 2, not x *= 2; "
         "np.where(condition, 0, x), not x[condition] = 0."
     ),
+    r"same number of dimensions|match exactly": "What is joined needs the same axes: x[:, None] makes a column.",
+    r"must be 1-dimensional": "rng.choice takes the probabilities of one row: draw row by row.",
+    r"Probabilities are not|probabilities do not": "They must be 0 or more, and add up to 1: take the softmax first.",
+    r"truth value of an": "An array has many truth values: .all() or .any() makes one of them.",
+    r"of an empty sequence": "There is no element to find: ask for .all(), or for .size, before.",
+    r"both or neither of x and y": "np.where takes all three: np.where(condition, there, elsewhere).",
 }
 
 FUNCTIONS = (
@@ -48,18 +51,17 @@ REWRITES = {
     r"unexpected keyword argument 'unbiased'": ("f(*a, unbiased=b, **k) => f(*a, **k)",),
     r"as a data type|sub-type of ndarray|view\(\) takes|data type .* not understood": (
         "x.view(*a) => x.reshape(*a)",
-        "np.ones(*a) => np.ones((*a,))",
-        "np.zeros(*a) => np.zeros((*a,))",
+        *(f"np.{name}(*a) => np.{name}((*a,))" for name in ("ones", "zeros")),
     ),
     r"axes don't match array": (
         "np.transpose(x, (a, b)) => np.swapaxes(x, a, b)",
         "x.transpose(a, b) => x.swapaxes(a, b)",
     ),
     r"'Cache' object is not subscriptable": (
-        'x["keys"] => x.keys',
-        'x["values"] => x.values',
-        "x[0] => x.keys",
-        "x[1] => x.values",
+        *(
+            f"x[{at}] => x.{name}"
+            for at, name in (('"keys"', "keys"), ('"values"', "values"), (0, "keys"), (1, "values"))
+        ),
     ),
     r"cannot unpack non-iterable Cache object": ("a, b = x => a, b = (x.keys, x.values)",),
     r"object of type 'Cache' has no len": ("len(x) => x.length",),
@@ -68,6 +70,14 @@ REWRITES = {
         f"math.{name}(x) => np.{name}(x)" for name in ("sqrt", "exp", "tanh")
     ),
     r"order must be str": ("x.flatten(-2) => x.reshape(*x.shape[:-2], -1)", "x.flatten(1) => x.reshape(len(x), -1)"),
+    r"could not be broadcast": (
+        "x / x.sum(axis=n) => x / x.sum(axis=n, keepdims=True)",
+        "x - x.max(axis=n) => x - x.max(axis=n, keepdims=True)",
+        "~np.sort(x, axis=-1)[:, -k] => np.sort(x, axis=-1)[:, -k, None]",
+    ),
+    r"same number of dim": ("np.concatenate([x, y], axis=1) => np.concatenate([x, y[:, None]], axis=1)",),
+    r"must be 1-dimensional": ("rng.choice(n, p=x) => np.array([rng.choice(n, p=r) for r in x])",),
+    r"of an empty sequence": ("int(x.argmin()) => len(x) if x.all() else int(x.argmin())",),
     r"mismatch in its core dimension": (
         "x.T @ y => np.swapaxes(x, -2, -1) @ y",
         "x @ y.T => x @ np.swapaxes(y, -2, -1)",
@@ -90,30 +100,25 @@ REWRITES = {
     ),
     MISSING: (
         *ANYWHERE,
-        "x.masked_fill(m, v) => np.where(m, v, x)",
-        "x.masked_fill_(m, v) => np.where(m, v, x)",
+        *(f"x.{name}(m, v) => np.where(m, v, x)" for name in ("masked_fill", "masked_fill_")),
         "x.permute(*a) => x.transpose(*a)",
         "x.unsqueeze(axis=n) => np.expand_dims(x, n)",
-        "np.cat(*a, **k) => np.concatenate(*a, **k)",
-        "np.concat(*a, **k) => np.concatenate(*a, **k)",
+        *(f"np.{name}(*a, **k) => np.concatenate(*a, **k)" for name in ("cat", "concat")),
         "x.softmax(*a, **k) => softmax(x)",
         "x.gelu(*a, **k) => gelu(x)",
         *(f"x.{name}(y) => x @ y" for name in ("bmm", "mm", "matmul")),
         *(f"x.{name}() => x.astype(np.float32)" for name in ("float", "half", "double")),
         *(f"x.{name}() => x.astype(np.int64)" for name in ("long", "int")),
-        "x.to(t) => x.astype(t)",
-        "x.type(t) => x.astype(t)",
+        *(f"x.{name}(t) => x.astype(t)" for name in ("to", "type")),
         "x.bool() => x.astype(bool)",
-        "x.clamp(a, b) => x.clip(a, b)",
-        "x.clamp(min=a, max=b) => x.clip(a, b)",
+        *(f"x.clamp({bounds}) => x.clip(a, b)" for bounds in ("a, b", "min=a, max=b")),
         "x.gather(n, i) => np.take_along_axis(x, i, axis=n)",
         "x.clone() => x.copy()",
         *(f"x.{name}_(y) => x = x {sign} y" for name, sign in IN_PLACE.items()),
         *(f"x.{name}_(y) => x {sign} y" for name, sign in IN_PLACE.items()),
         "x[i].copy_(y) => x[i] = y",
         "x.copy_(y) => x[:] = y",
-        "x.index_copy_(2, i, y) => x[:, :, i] = y",
-        "x.index_copy_(-2, i, y) => x[..., i, :] = y",
+        *(f"x.index_copy_({axis}, i, y) => x[{at}] = y" for axis, at in ((2, ":, :, i"), (-2, "..., i, :"))),
         "x.contiguous() => np.ascontiguousarray(x)",
         "x.dim() => x.ndim",
         "x.numel() => x.size",
@@ -123,8 +128,7 @@ REWRITES = {
         "x.swapdims(*a) => x.swapaxes(*a)",
         "x.chunk(n, axis=d) => np.split(x, n, axis=d)",
         "F.one_hot(x, num_classes=n) => np.eye(n)[x]",
-        "torch.zeros(*a, **k) => np.zeros((*a,), **k)",
-        "torch.ones(*a, **k) => np.ones((*a,), **k)",
+        *(f"torch.{name}(*a, **k) => np.{name}((*a,), **k)" for name in ("zeros", "ones")),
         "torch.triu(x, diagonal=n) => np.triu(x, k=n)",
         "torch.tensor(*a, **k) => np.array(*a, **k)",
         "torch.arange(*a, **k) => np.arange(*a, **k)",

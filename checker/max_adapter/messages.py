@@ -11,16 +11,29 @@ import traceback
 from collections.abc import Mapping, Sequence
 
 LONGEST = 300  # characters of a message
-OF_BOOLEANS = " of booleans"  # what MAX's message about an index leaves out
 PADDING = "pad takes two numbers for each axis"  # what MAX asserts without a message
+OF_BOOLEANS = " of booleans"  # what MAX's message about an index leaves out
 MISSING = r"(?:attribute|name) '(\w+)'"  # the message about a name that is not there
 LIBRARIES = ("F", "np", "nn", "torch")
 INDEX_ADD = ("index_add", "index_add_")
 SEVERAL = ("[*a]", "(*a,)", "*a")
 SIGNS = ("<", ">", "<=", ">=", "==", "!=")
 
+#: A pattern in a message of MAX's or NumPy's → what to do.
+ANY_ADVICE = {
+    r"name 'torch' is not defined": "There is no PyTorch here.",
+    r"could not be broadcast|neither equivalent nor": "From the last axis on, sizes must be equal, or one of them 1.",
+    r"core dimension|Matrix multiplication": "x @ y needs [..., n, k] and [..., k, m]: swap the last two axes of one.",
+    r"number of elements must match|cannot reshape": "A reshape keeps the number of elements. Which size is wrong?",
+    r"out of bounds|out of range for": "An axis of size n, or a table of n rows, has the places 0 to n - 1.",
+    r"object is not callable": "Give a function, not its result; partial(f, x) is f with its first argument.",
+    r"no attribute '(backward|grad|requires_grad_?)'": (
+        "No array remembers how its numbers were made, so there is no way back. The gradient is a formula: write it."
+    ),
+}
+
 #: A pattern in a message → what people who know PyTorch or NumPy meant, and what to write instead.
-ADVICE = {
+ADVICE = ANY_ADVICE | {
     r"unexpected keyword argument '(dim|dims)'": "MAX's word for it is axis.",
     r"no attribute 'tri[ul]'": "MAX has F.band_part; with exclude=True it keeps what is outside a band.",
     r"no attribute 'masked_fill_?'": "Add the mask to the scores, or use F.where.",
@@ -59,15 +72,15 @@ ADVICE = {
     ),
     r"Not enough dims in indices": "F.gather_nd wants indices with one axis more: indices.unsqueeze(-1).",
     r"Unsafe cast from si64": "MAX does not mix int64 with float32. Cast first: x.cast(DType.float32).",
-    r"no attribute '(backward|grad|requires_grad_?)'": (
-        "MAX does not remember how a number was made, so it cannot go back. The gradient is a formula: write it."
-    ),
     r"not supported between instances of '(tuple|list)' and 'int'": (
         "A sum or a mean runs over one axis. Make rows of the axes in front: x.reshape([-1, x.shape[-1]])."
     ),
     r"no attribute '(index|scatter)_add_?'": "F.scatter_nd_add(table, rows, indices) adds to the rows of a table.",
     r"no attribute 'einsum'": "MAX has none: a sum of products is a product of matrices, @.",
     r"values to unpack": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
+    r"Tensor(Value)?' object is not iterable": "F.concat and F.stack take one list: F.concat([x, y], axis=-1).",
+    r"Unsupported slice": "A slice between symbols is a pair in parentheses: x[:, :, (slice(i, j), length)].",
+    r"expected source to have shape": "What is assigned needs the shape of its slots: is it split into heads?",
 }
 
 FUNCTIONS = (
@@ -96,17 +109,6 @@ PRODUCTS = "rows_of(x).transpose(0, 1) @ rows_of(y)"
 ADDED = "F.scatter_nd_add(t, {}, {})"
 ADDED_BY_TOKEN = ADDED.format("rows_of(g)", "i.reshape([-1, 1])")
 EINSUMS = ("bto,bti->oi", "bso,bsi->oi", "btj,bti->ji", "...o,...i->oi", "...j,...i->ji", "no,ni->oi")
-#: What steps 07 and 18 write instead of an einsum over heads, by how it names the axes.
-PRODUCTS_OF_HEADS = {
-    f"{lead}{first},{lead}{second}->{lead}{result}": product
-    for lead in ("bh", "...")
-    for q, k, d in ("qkd", "ijd")
-    for first, second, result, product in (
-        (q + k, k + d, q + d, "x @ y"),
-        (q + d, k + d, q + k, "x @ y.transpose(-2, -1)"),
-        (q + k, q + d, k + d, "x.transpose(-2, -1) @ y"),
-    )
-}
 
 #: A pattern in a message → how to rewrite what failed (see ``checker.diagnosis.rewriting``). ``{0}`` is what the first
 #: group of the pattern found; the first rule that fits is taken. Of a name that is missing, the rules about it.
@@ -128,10 +130,7 @@ REWRITES = {
         f"F.scatter_nd_add(t, rows_of(g), i.reshape([-1])) => {ADDED_BY_TOKEN}",
         f"F.scatter_nd_add(t, g, i) => {ADDED.format('g', 'i.unsqueeze(-1)')}",
     ),
-    r"two numbers for each axis": (
-        "F.pad(x, (a, b), **k) => F.pad(x, [0, 0, a, b], **k)",
-        "F.pad(x, [a, b], **k) => F.pad(x, [0, 0, a, b], **k)",
-    ),
+    r"two numbers for each axis": ("F.pad(x, (a, b), **k) => F.pad(x, [0, 0, a, b], **k)",),
     r"Not enough dims in indices": (
         "F.gather_nd(x, i, batch_dims=n) => F.gather_nd(x, i.unsqueeze(-1), batch_dims=n)",
     ),
@@ -146,6 +145,7 @@ REWRITES = {
         "torch.cos(math.pi * x) => math.cos(math.pi * x)",
     ),
     r"(reshape|permute|broadcast_to)\(\) takes": ("x.{0}(*a) => x.{0}([*a])",),
+    r"Tensor(Value)?' object is not iterable": ("F.concat(*a, **k) => F.concat([*a], **k)",),
     r"transpose\(\) (takes|missing)": tuple(f"x.transpose({axes}) => x.permute([*a])" for axes in SEVERAL),
     r"to\(\) expects Device.*got DType": ("x.to(t) => x.cast(t)",),
     r"Invalid approximation method": ('F.gelu(x, approximate=b) => F.gelu(x, approximate="tanh")',),
@@ -156,7 +156,7 @@ REWRITES = {
         "F.layer_norm(x, weight=w, bias=b, eps=e) => F.layer_norm(x, w, b, e)",
     ),
     r"'(int|StaticDim)' object is not iterable|(ones|zeros)\(\) takes": tuple(
-        f"{owner}.{f}(*a) => {owner}.{f}([*a])" for owner in ("Tensor", "F") for f in ("ones", "zeros")
+        f"{owner}.{f}(*a, **k) => {owner}.{f}([*a], **k)" for owner in ("Tensor", "F") for f in ("ones", "zeros")
     ),
     r"Linear.__init__\(\) got": ("Linear(in_features=a, out_features=b, **k) => Linear(a, b, **k)",),
     r"Embedding.__init__\(\) got": ("Embedding(num_embeddings=n, embedding_dim=d) => Embedding(n, dim=d)",),
@@ -169,6 +169,8 @@ REWRITES = {
     r"value add\(.*neither equivalent nor broadcastable": ("~x[-n:] => x[x.shape[0] - n :]",),
     r"Unsupported slice inputs dim=.* index=slice": (
         "x[:, :, i : i + n] = v => x[:, :, (slice(TensorValue(Dim(i)), TensorValue(Dim(i) + n)), n)] = v",
+        "x[:, :, i:j] = v => x[:, :, (slice(i, j), v.shape[-2])] = v",
+        "x[:, :, slice(i, j), n] = v => x[:, :, (slice(i, j), n)] = v",
     ),
     r"adds up numbers and no booleans": (
         "x.sum().float() => F.sum(x.cast(DType.float32), axis=None).reshape([])",
@@ -204,26 +206,22 @@ REWRITES = {
         "checkpoint(f, *a, **k) => f(*a)",
         "torch.nn.utils.clip_grad_norm_(g.values(), n) => "
         "F.sqrt(sum(F.sum(x * x, axis=None).reshape([]) for x in g.values()))",
-        "x.t() => x.T",
-        "x.mT => x.T",
+        *(f"x.{name} => x.T" for name in ("t()", "mT")),
         "x.data => x",
-        "x.ndim => x.rank",
-        "x.dim() => x.rank",
+        *(f"x.{name} => x.rank" for name in ("ndim", "dim()")),
         "math.sqrt(x.size(n)) => math.sqrt(int(x.shape[n]))",
-        "x.size(n) ** p => int(x.shape[n]) ** p",
         "x.size(n) => x.shape[n]",
         "x.size() => x.shape",
-        *(f"x.view({sizes}) => x.reshape([*a])" for sizes in SEVERAL),
+        *(f"x{c}.view({sizes}) => x.reshape([*a])" for c in (".contiguous()", "") for sizes in SEVERAL),
         "x.expand(*a) => x.broadcast_to([*a])",
         "x.repeat(*a) => F.tile(x, [*a])",
         *(f"x.{name}(*a) => x.transpose(*a)" for name in ("swapaxes", "swapdims")),
         *(f"x.{name}() => x" for name in ("contiguous", "clone")),
-        "x.float() => x.cast(DType.float32)",
-        "x.long() => x.cast(DType.int64)",
-        "x.int() => x.cast(DType.int32)",
+        *(f"x.{n}() => x.cast(DType.{t})" for n, t in (("float", "float32"), ("long", "int64"), ("int", "int32"))),
         *(f"x.{name}(t) => x.cast(t)" for name in ("astype", "type_as")),
         "x.new_full(s, v) => Tensor.full(s, v, dtype=x.dtype, device=x.device)",
         *(f"F.{name}(*a, **k) => F.concat(*a, **k)" for name in ("cat", "concatenate")),
+        'x.masked_fill(m == 0, float("-inf")) => x + m',  # a mask of 0 and -inf, such as causal_mask
         *(f"x.{name}(m, v) => F.where(m, v, x)" for name in ("masked_fill", "masked_fill_")),
         "x.square() => x * x",
         "x.var(*a, **k) => ((x - x.mean(-1)) ** 2).mean(-1)",
@@ -242,7 +240,9 @@ REWRITES = {
         "x.zero_() => x[...] = F.zeros_like(x)",
         *(f"F.{name}(x, y) => x @ y" for name in ("bmm", "matmul", "mm")),
         *(f"F.einsum({axes!r}, x, y) => {PRODUCTS}" for axes in EINSUMS),
-        *(f"F.einsum({axes!r}, x, y) => {product}" for axes, product in PRODUCTS_OF_HEADS.items()),
+        *(f"F.einsum('bh{q}{k},bh{k}d->bh{q}d', x, y) => x @ y" for q, k in ("qk", "ij")),
+        *(f"F.einsum('bh{q}d,bh{k}d->bh{q}{k}', x, y) => x @ y.transpose(-2, -1)" for q, k in ("qk", "ij")),
+        *(f"F.einsum('bh{q}{k},bh{q}d->bh{k}d', x, y) => x.transpose(-2, -1) @ y" for q, k in ("qk", "ij")),
         f"torch.outer(x, y) => {PRODUCTS}",
         f"torch.sum(x, axis=(0, 1)) => {SUM_OVER_ROWS}",
         f"np.add.at(t, i, g) => t = {ADDED_BY_TOKEN}",
@@ -253,7 +253,6 @@ REWRITES = {
         f"t.scatter_add_(0, i, g) => t = {ADDED.format('g', 'i')}",
         *(f"t.{name}(0, i, g) => {ADDED.format('g', 'i')}" for name in ("scatter_add", "scatter_add_")),
         "x.gather(n, i).squeeze(axis=n) => F.gather_nd(x, i, batch_dims=2)",
-        "x.gather(axis=n, index=i).squeeze(n) => F.gather_nd(x, i, batch_dims=2)",
         "x.amax(axis=n) => x.max(axis=n)",
         "x - x.logsumexp(axis=n) => F.logsoftmax(x, axis=n)",
         "x.log_softmax(axis=n) => F.logsoftmax(x, axis=n)",
@@ -263,26 +262,21 @@ REWRITES = {
         "F.one_hot(t, n) => "
         "(t.unsqueeze(-1) == Tensor.arange(int(n), dtype=t.dtype, device=t.device)).cast(DType.float32)",
         "F.linear(x, w, b) => x @ w.T + b",
-        "F.embedding(i, w) => F.gather(w, i, axis=0)",
         'F.gelu_new(x) => F.gelu(x, approximate="tanh")',
         "nn.functional.pad(x, (a, b), **k) => F.pad(x, [0, 0, a, b], **k)",
         "x.triu(diagonal=n + 1) => F.band_part(x, None, n, exclude=True)",
         "x.triu(diagonal=1 + n) => F.band_part(x, None, n, exclude=True)",
         "x.triu(diagonal=1) => F.band_part(x, None, 0, exclude=True)",
+        "x.tril(diagonal=n) => F.band_part(x, None, n)",
         "x.tril() => F.band_part(x, None, 0)",
         *(f"torch.{name}(*a, **k) => Tensor.{name}(*a, **k)" for name in ("full", "arange")),
         "torch.tensor(*a, **k) => Tensor(*a, **k)",
         *(f"torch.{name}(*a) => Tensor.{name}([*a])" for name in ("ones", "zeros")),
         *(f"F.{name}(*a, **k) => F.{name}(*a, **k)" for name in FUNCTIONS.split("|")),
-        "nn.Linear(*a, **k) => Linear(*a, **k)",
         "nn.Embedding(n, d) => Embedding(n, dim=d)",
-        "nn.Embedding(*a, **k) => Embedding(*a, **k)",
-        "nn.LayerNorm(d, eps=e) => LayerNorm(d, eps=e)",
-        "nn.LayerNorm(d) => LayerNorm(d)",
+        *(f"nn.{name}(*a, **k) => {name}(*a, **k)" for name in ("Linear", "Embedding", "LayerNorm", "Sequential")),
         "nn.Parameter(x) => x",
         "nn.ModuleList([a for i in j]) => Sequential(*[a for i in j])",
-        "nn.Sequential(*a) => Sequential(*a)",
-        "nn.Dropout(*a) => None",
     ),
 }
 
@@ -302,12 +296,6 @@ def rewrites_for(message: str, rewrites: Mapping[str, Sequence[str]] = REWRITES)
                 candidates = [rule for rule in candidates if re.search(rf"\b{name}\b", rule.partition(" => ")[0])]
             rules += [rule.replace("{0}", name) for rule in candidates]
     return rules
-
-
-def row_looked_up(message: str) -> tuple[int, int] | None:
-    """Return the row that was looked up and the number of rows there are, if that is what a message is about."""
-    match = re.search(r"gather index (-?\d+) is out of bounds for axis \d+ with size (\d+)", message)
-    return (int(match[1]), int(match[2])) if match else None
 
 
 def what_was_said(error: BaseException) -> str:
@@ -332,4 +320,6 @@ def without_internals(message: str) -> str:
     if made:
         diagnosis = re.sub(r"#mosh<ape(\[.*?\])> : !mosh\.ape", r"\1", made[2]).partition(". Insert an explicit")[0]
         message = f"{made[1]}: {diagnosis}."
+    elif ran := re.search(r'kernel named "\w+":\s*([^"]*?)\s*Fusion info', message):
+        message = ran[1]
     return " ".join(message.split())

@@ -55,7 +55,7 @@ MESSAGES = {
         "s12",
         {"while True:": "while n_positions.real():"},
         {"stream_tokens"},
-        ["TypeError: 'int' object is not callable", "line {line}: while n_positions.real(): called with n_positions="],
+        ["TypeError: 'int' object is not callable", "line {line}: while n_positions.real(): where n_positions is"],
     ),
     "two mistakes": (
         "s07",
@@ -118,7 +118,10 @@ MESSAGES = {
         "s10",
         {"self.wpe(positions)": "self.wpe(input_ids)"},
         {"forward"},
-        ["forward: Row 17 of wpe is looked up, but it has only 13 rows. line {line}: hidden_states = "],
+        [
+            "forward: ValueError: gather index 17 is out of bounds for axis 1 with size 13. An axis",
+            "line {line}: hidden",
+        ],
     ),
     "an index out of bounds in Mojo": (
         "s21",
