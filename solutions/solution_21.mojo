@@ -15,6 +15,18 @@ comptime KEYS = 32  # columns of a tile, whose keys and values stay in the cache
 comptime LOWEST = Float32.MIN_FINITE  # below every score
 
 
+@fieldwise_init
+struct Rows(ImplicitlyCopyable):
+    """Rows of ``d`` numbers, each ``stride`` numbers after the one before it."""
+
+    var numbers: Numbers
+    var d: Int
+    var stride: Int
+
+    def __getitem__(self, row: Int) -> Numbers:
+        return self.numbers[row * self.stride : row * self.stride + self.d]
+
+
 def dot(a: Numbers, b: Numbers) -> Float32:  # [d], [d] -> one number
     """Multiply and add up, LANES numbers at a time; what is left over, one by one."""
     var sums = SIMD[DType.float32, LANES](0)
@@ -73,25 +85,26 @@ def attend_block(
 
 
 def attend_tile(
-    query: Numbers, key: Numbers, value: Numbers, position: Int, start: Int, d: Int, output: Numbers, width: Int
-):  # [rows * d], [total * d], [total * d] -> rows of output, [d] each, which lie width numbers apart
+    query: Numbers, key: Numbers, value: Numbers, position: Int, start: Int, output: Rows
+):  # [rows * d], [total * d], [total * d] -> [rows, d]
     """Let the queries at position, position + 1, … look at the keys from ``start`` up to their own."""
+    var d = output.d
     var rows = len(query) // d
     var maximum = Array[Float32, QUERIES](fill=LOWEST)
     var total = Array[Float32, QUERIES](fill=0)
     for row in range(rows):
-        output[row * width : row * width + d].fill(0)
+        output[row].fill(0)
     # Block by block of keys, every row sees what lies before its end. Divide by the totals, or by 1. (11 lines)
     for block in range(start, position + rows, KEYS):
         for row in range(rows):
             var end = min(block + KEYS, position + row + 1)
             if end > block:
-                var one = query[row * d : (row + 1) * d]
-                var sums = output[row * width : row * width + d]
+                var vector = query[row * d : (row + 1) * d]
                 var keys = key[block * d : end * d]
-                attend_block(one, keys, value[block * d : end * d], maximum[row], total[row], sums)
+                var values = value[block * d : end * d]
+                attend_block(vector, keys, values, maximum[row], total[row], output[row])
     for row in range(rows):
-        for ref number in output[row * width : row * width + d]:
+        for ref number in output[row]:
             number /= max(total[row], Float32(1))
 
 
@@ -99,7 +112,7 @@ def causal_attention(
     query: Numbers, key: Numbers, value: Numbers, starts: Starts, heads: Int, seq: Int, d: Int, output: Numbers
 ):  # [batch, head, seq, d], twice [batch, head, total, d], [batch] -> [batch, seq, head * d]
     """Let every query look at the keys from starts[batch] up to its own; total - seq of them are of the past."""
-    var total = len(key) // (len(starts) * heads * d)
+    var total = len(key) // max(len(starts) * heads * d, 1)
     var tiles = ceildiv(seq, QUERIES)
 
     # A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (12 lines)
@@ -112,7 +125,7 @@ def causal_attention(
         var rows = query[(at * seq + first) * d : (at * seq + last) * d]
         var keys = key[at * total * d : (at + 1) * total * d]
         var values = value[at * total * d : (at + 1) * total * d]
-        var sums = output[((sequence * seq + first) * heads + head) * d :]
-        attend_tile(rows, keys, values, total - seq + first, Int(starts[sequence]), d, sums, heads * d)
+        var sums = Rows(output[((sequence * seq + first) * heads + head) * d :], d, heads * d)
+        attend_tile(rows, keys, values, total - seq + first, Int(starts[sequence]), sums)
 
     sync_parallelize(task, len(starts) * heads * tiles)

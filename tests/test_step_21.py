@@ -96,10 +96,10 @@ def test_block_after_block(step):
 
 def tile(query, key, value, position, start):
     rows = [
-        looked_up(one, key[start : position + row + 1], value[start : position + row + 1])
+        looked_up(vector, key[start : position + row + 1], value[start : position + row + 1])
         if position + row >= start
-        else np.zeros(len(one))
-        for row, one in enumerate(query)
+        else np.zeros(len(vector))
+        for row, vector in enumerate(query)
     ]
     return single(rows)
 
@@ -186,16 +186,24 @@ def test_large_queries_do_not_overflow(step, reference):
     equal(step.causal_attention(query, key, value, [0]), expected, what="causal_attention(80 * query, …)", whose=NUMPY)
 
 
+@about("causal_attention")
+def test_an_empty_batch(step):
+    """A batch without a sequence has an empty output."""
+    nothing = numbers(22, 0, HEADS, 4, HEAD_DIM)
+    expected = np.zeros((0, 4, HEADS * HEAD_DIM), np.float32)
+    equal(step.causal_attention(nothing, nothing, nothing, []), expected, what="causal_attention(…)", whose=NUMPY)
+
+
 @pytest.mark.drawn
 @about("causal_attention")
 def test_other_numbers(step, answer, draw):
-    """Sizes and numbers drawn anew are right as well."""
+    """Random sizes and numbers are right as well."""
     batch, heads, d = draw.whole("batch", 1, 3), draw.whole("heads", 1, 4), draw.whole("d", 1, 40)
     seq, past = draw.whole("seq", 1, 100), draw.whole("past", 0, 60)
     query = draw.array(batch, heads, seq, d)
     key, value = draw.array(batch, heads, past + seq, d), draw.array(batch, heads, past + seq, d)
     starts = [draw.whole(f"starts[{row}]", 0, past + seq - 1) for row in range(batch)]
-    result, right = (one.causal_attention(query, key, value, starts) for one in (step, answer))
+    result, right = (module.causal_attention(query, key, value, starts) for module in (step, answer))
     equal(result, right, what="causal_attention(…)", whose="NumPy's")
 
 

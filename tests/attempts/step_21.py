@@ -12,7 +12,7 @@ COUNT = "min(KEYS, position + row + 1 - block)"
 DIVIDE = "number /= max(total[row], Float32(1))"
 MODEL_DIVIDE = "return output / np.maximum(total, 1)[:, None]"
 BLOCKS = "range(start, position + rows, KEYS)"
-OUTPUT = "output[((sequence * seq + first) * heads + head) * d :]"
+OUTPUT = "Rows(output[((sequence * seq + first) * heads + head) * d :], d, heads * d)"
 TURNED = "output.reshape(batch, seq, heads * d)"
 
 TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
@@ -107,7 +107,7 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
     ),
     "The output is laid out as [batch, head, seq, d]; the heads of a token must lie side by side, [batch, seq, "
     "head, d].": (
-        {OUTPUT: "output[(at * seq + first) * d :]", "sums, heads * d)": "sums, d)"},
+        {OUTPUT: "Rows(output[(at * seq + first) * d :], d, d)"},
         {TURNED: "np.ascontiguousarray(output.transpose(0, 2, 1, 3)).reshape(batch, seq, heads * d)"},
     ),
     "The keys and values of a head are looked for every seq rows; with a past they are total rows apart.": (

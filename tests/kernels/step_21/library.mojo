@@ -1,6 +1,6 @@
 """The functions of step 21 as C functions, for its check: arrays come as addresses, and are filled."""
 
-from step_21 import Numbers, Starts, attend_block, attend_tile, causal_attention, online_softmax
+from step_21 import Numbers, Rows, Starts, attend_block, attend_tile, causal_attention, online_softmax
 
 
 def numbers(address: Int, length: Int) -> Numbers:
@@ -9,15 +9,15 @@ def numbers(address: Int, length: Int) -> Numbers:
 
 @export("online_softmax")
 def c_online_softmax(scores: Int, count: Int, running: Int) abi("C"):  # running: the maximum, the total, the factor
-    var kept = numbers(running, 3)
-    kept[2] = online_softmax(numbers(scores, count), kept[0], kept[1])
+    var row = numbers(running, 3)
+    row[2] = online_softmax(numbers(scores, count), row[0], row[1])
 
 
 @export("attend_block")
 def c_attend_block(query: Int, keys: Int, values: Int, count: Int, d: Int, running: Int, output: Int) abi("C"):
-    var kept = numbers(running, 2)
+    var row = numbers(running, 2)
     var block = numbers(keys, count * d)
-    attend_block(numbers(query, d), block, numbers(values, count * d), kept[0], kept[1], numbers(output, d))
+    attend_block(numbers(query, d), block, numbers(values, count * d), row[0], row[1], numbers(output, d))
 
 
 @export("attend_tile")
@@ -26,7 +26,8 @@ def c_attend_tile(
 ) abi("C"):
     var keys = numbers(key, total * d)
     var values = numbers(value, total * d)
-    attend_tile(numbers(query, rows * d), keys, values, position, start, d, numbers(output, rows * width), width)
+    var sums = Rows(numbers(output, rows * width), d, width)
+    attend_tile(numbers(query, rows * d), keys, values, position, start, sums)
 
 
 @export("causal_attention")
