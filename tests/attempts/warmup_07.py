@@ -44,6 +44,9 @@ MISTAKES = {
     "No positions at all are floats, since np.array of an empty list has that type; use np.arange.": {
         COUNT_ON: "return np.array([cache.length + i for i in range(sequence_length)])"
     },
+    "Positions are int8, which ends at 127; a text may be longer.": {
+        COUNT_ON: "return np.arange(cache.length, total, dtype=np.int8)"
+    },
     "A list is returned; np.arange makes an array of the same numbers.": {
         COUNT_ON: "return list(range(cache.length, total))"
     },
@@ -170,6 +173,10 @@ MISTAKES = {
     },
     "The mask hides a token from itself.": {
         MASK: "return np.tri(sequence_length, past + sequence_length, past - 1, dtype=bool)"
+    },
+    "Positions are counted in int8 for the mask, which ends at 127; the past may be longer.": {
+        MASK: "positions = np.arange(past + sequence_length).astype(np.int8)\n"
+        "    return positions <= positions[past:, None]"
     },
     "All tokens have a row; only the new ones have.": {MASK: "return lookback_mask(past + sequence_length)"},
     "The mask is cut along its columns: keep the last rows, and all columns.": {

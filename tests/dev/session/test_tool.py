@@ -77,7 +77,7 @@ MESSAGES = {
             "first = min(known, key=lambda pair": "first = max(known, key=lambda pair",
         },
         {"most_frequent", "encode_word"},
-        ["waits learn waits until most_frequent works", "waits encode waits until encode_word works"],
+        ["waits learn waits until most_frequent works"],
     ),
     "a mistake in a function whose own claims hold": (
         "s07",
@@ -95,7 +95,7 @@ MESSAGES = {
         {"simple_self_attention"},
         [
             "steps/warmup_01.py | once pass",
-            "word and channel return. simple_self_attention: Each function is right alone, but together they are not.",
+            "overflow nothing. simple_self_attention: Each function is right alone, but together they are not.",
         ],
     ),
     "a function that is gone, which another calls": (

@@ -13,6 +13,7 @@ from checker.course.paths import SMALL_MODEL
 from solutions.checkpoint import check_weights, read_checkpoint, read_config
 from solutions.solution_12 import Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained
+from solutions.warmup_06 import decode
 
 OTHER_GPT2 = {"activation_function": "gelu", "scale_attn_by_inverse_layer_idx": True, "scale_attn_weights": False}
 
@@ -48,3 +49,9 @@ def test_the_weights_are_float32_whatever_the_default_is_as_on_a_gpu():
     with default_dtype(DType.bfloat16):
         model = load_pretrained(SMALL_MODEL)
     assert {weight.dtype for _, weight in model.parameters} == {DType.float32}
+
+
+@pytest.mark.parametrize("token", [-1, 256])
+def test_ids_outside_the_vocabulary_are_refused(token):
+    with pytest.raises(ValueError, match=f"id {token} is not .* 0 to 255$"):
+        decode([0, token], {})
