@@ -106,13 +106,13 @@ def _as_float32(entry: Mapping[str, Any]) -> np.ndarray:
     return array.astype(np.float32, copy=False)
 
 
-def check_weights(weights: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
+def check_weights(weights: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Refuse weights that are not exactly those of a model.
 
     MAX refuses them as well, but names only the first.
 
     Args:
-        weights: what a checkpoint gave, by the names in the model.
+        weights: what a checkpoint gave, by the names in the model; each has a ``shape``.
         shapes: the shape of every weight that the model has.
 
     Raises:

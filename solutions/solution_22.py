@@ -2,153 +2,105 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from gguf import (
-    GGMLQuantizationType,
-    GGUFReader,
-    GGUFWriter,
-    ReaderTensor,
-    TokenType,
-    quant_shape_from_byte_shape,
-    quants,
-)
+from gguf import GGMLQuantizationType, quants
 from max.experimental import functional as F
 from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor
 from max.graph.quantization import QuantizationEncoding
 
 from solutions.checkpoint import Weights, check_weights
+from solutions.gguf_files import Stored, read_gguf
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 BLOCK = 32  # numbers that share a scale
-BYTES = {"Q8_0": 34, "Q4_0": 18}  # of a block in the formats that are written here: the scale takes two of them
-MULTIPLIED = ("Q4_0", "Q4_K", "Q6_K")  # the formats that MAX multiplies as they are
-ROWS = 32  # of which MAX wants a multiple in such a product
-READ = ("F32", "F16", "Q8_0", *MULTIPLIED)
+BYTES = {"Q8_0": 34, "Q4_0": 18}  # bytes of a block: two for its scale, then the steps
+MULTIPLIED = ("Q4_0", "Q4_K", "Q6_K")  # the formats that MAX multiplies by as they are
+ROWS = 32  # in such a product, MAX computes this many outputs at a time
 
 WTE, HEAD = "transformer.wte.weight", "lm_head.weight"
-GGUF_NAMES = {
-    "wte": "token_embd",
-    "wpe": "position_embd",
-    "ln_f": "output_norm",
-    "lm_head": "output",
-    "ln_1": "attn_norm",
-    "attn.c_attn": "attn_qkv",
-    "attn.c_proj": "attn_output",
-    "ln_2": "ffn_norm",
-    "mlp.c_fc": "ffn_up",
-    "mlp.c_proj": "ffn_down",
-}
-SIZES = {
-    "n_positions": "context_length",
-    "n_embd": "embedding_length",
-    "n_layer": "block_count",
-    "n_head": "attention.head_count",
-    "n_inner": "feed_forward_length",
-    "layer_norm_epsilon": "attention.layer_norm_epsilon",
-}
 
 
-@dataclass(frozen=True)
-class Stored:
-    """A weight as a file keeps it: its numbers in ``F32`` or ``F16``, or the bytes of its rows in another format."""
-
-    data: np.ndarray
-    format: str
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the numbers that it stands for."""
-        if self.data.dtype != np.uint8:
-            return self.data.shape
-        return quant_shape_from_byte_shape(self.data.shape, GGMLQuantizationType[self.format])
+def divide(blocks: np.ndarray, scales: np.ndarray) -> np.ndarray:  # [..., 32], [..., 1] -> [..., 32]
+    """Divide each number by the scale of its block as llama.cpp does: multiply by 1 / scale. Zeros stay zeros."""
+    return blocks * np.divide(1, scales, out=np.zeros_like(scales), where=scales != 0)
 
 
-def to_blocks(weight: np.ndarray) -> np.ndarray:  # [out, in] -> [out, in / 32, 32]
-    """Cut every row into blocks of 32 numbers.
+def with_scales(scales: np.ndarray, steps: np.ndarray) -> np.ndarray:  # [..., 1], [..., bytes] -> [..., 2 + bytes]
+    """Put each scale, as the two bytes of a float16, in front of the bytes of its block."""
+    return np.concatenate([scales.astype(np.float16).view(np.uint8), steps.view(np.uint8)], axis=-1)
 
-    Raises:
-        ValueError: the rows cannot be cut into whole blocks; the message has their width and the block's.
+
+def quantize_q8_0(blocks: np.ndarray) -> np.ndarray:  # [..., 32] -> [..., 34] of uint8
+    """Round blocks to 8 bits for each number: -127 to 127 steps of the scale, kept as int8.
+
+    A number halfway between two steps goes away from 0. Source: ``quantize_row_q8_0_ref`` of llama.cpp.
     """
-    rows, width = weight.shape
-    # Refuse a width that BLOCK does not divide; reshape. (3 lines)
-    if width % BLOCK:
-        raise ValueError(f"rows of {width} numbers cannot be cut into blocks of {BLOCK}")
-    return weight.reshape(rows, width // BLOCK, BLOCK)
+    # scale = largest magnitude / 127. Divide, round halves away from 0, and put the scales in front. (4 lines)
+    scales = np.abs(blocks).max(axis=-1, keepdims=True) / 127
+    quotients = divide(blocks, scales)
+    steps = np.trunc(quotients + np.copysign(np.float64(0.5), quotients))  # in float32, 0.49999997 + 0.5 is 1
+    return with_scales(scales, steps.astype(np.int8))
 
 
-def scales_of(blocks: np.ndarray, format: str) -> np.ndarray:  # [out, block, 32] -> [out, block, 1]
-    """Return what one step is worth in each block, such that its largest number is as many steps as there can be."""
-    # Take the number of the largest size; Q8_0: its size over 127; Q4_0: the number itself over -8. (3 lines)
-    where = np.abs(blocks).argmax(axis=-1, keepdims=True)
-    largest = np.take_along_axis(blocks, where, axis=-1)
-    return np.abs(largest) / 127 if format == "Q8_0" else largest / -8
+def dequantize_q8_0(data: np.ndarray) -> np.ndarray:  # [..., 34] of uint8 -> [..., 32]
+    """Return the numbers that blocks of 8 bits stand for, as float32."""
+    # The first two bytes are the scale, a float16: make it float32. Multiply it by the others, int8. (2 lines)
+    scales = data[..., :2].view(np.float16).astype(np.float32)
+    return scales * data[..., 2:].view(np.int8)
 
 
-def steps_of(blocks: np.ndarray, scales: np.ndarray, format: str) -> np.ndarray:  # [out, block, 32], [out, block, 1]
-    """Return how many steps each number is, as int8: -127 to 127, or -8 to 7. In a block of zeros, all are 0."""
-    # Divide where the scale is not 0 (np.divide has where=), round, keep within -127 … 127 or -8 … 7. (3 lines)
-    quotients = np.divide(blocks, scales, out=np.zeros_like(blocks), where=scales != 0)
-    lowest, highest = (-127, 127) if format == "Q8_0" else (-8, 7)
-    return np.rint(quotients).clip(lowest, highest).astype(np.int8)
+def quantize_q4_0(blocks: np.ndarray) -> np.ndarray:  # [..., 32] -> [..., 18] of uint8
+    """Round blocks to 4 bits for each number: -8 to 7 steps of the scale, kept as 0 to 15.
+
+    The scale has a sign, so that the first number of the largest magnitude is step -8. A number halfway between two
+    steps goes up. The first 16 steps are the low halves of the 16 bytes, the last 16 the high halves.
+    Source: ``quantize_row_q4_0_ref`` of llama.cpp.
+    """
+    # scale = first number of largest magnitude / -8. Divide, add 8, round halves up, clip to 15, pack. (5 lines)
+    largest = np.take_along_axis(blocks, np.abs(blocks).argmax(axis=-1, keepdims=True), axis=-1)
+    scales = largest / -8
+    steps = np.floor(divide(blocks, scales) + 8.5).clip(0, 15).astype(np.uint8)
+    packed = steps[..., :16] | steps[..., 16:] << 4
+    return with_scales(scales, packed)
 
 
-def pack(halves: np.ndarray) -> np.ndarray:  # [..., 32] -> [..., 16]
-    """Put two numbers of 0 to 15, uint8, into each byte: the first half of a block low, the second half high."""
-    # The first 16 as they are, or'ed with the last 16, which are shifted by 4 bits. (1 line)
-    return halves[..., : BLOCK // 2] | halves[..., BLOCK // 2 :] << 4
+def dequantize_q4_0(data: np.ndarray) -> np.ndarray:  # [..., 18] of uint8 -> [..., 32]
+    """Return the numbers that blocks of 4 bits stand for, as float32."""
+    # Read the scale as in Q8_0. Put all low halves before all high ones, subtract 8, multiply. (3 lines)
+    scales = data[..., :2].view(np.float16).astype(np.float32)
+    steps = np.concatenate([data[..., 2:] & 15, data[..., 2:] >> 4], axis=-1)
+    return scales * (steps.astype(np.int8) - 8)
 
 
-def unpack(packed: np.ndarray) -> np.ndarray:  # [..., 16] -> [..., 32]
-    """Return the numbers of 0 to 15 in their order: what :func:`pack` was given."""
-    # The low four bits of every byte, then the high four, along the last axis. (1 line)
-    return np.concatenate([packed & 15, packed >> 4], axis=-1)
-
-
-def quantize(weight: np.ndarray, format: str) -> np.ndarray:  # [out, in] -> [out, bytes]
-    """Return a matrix in blocks, as uint8: of each block a scale, as float16, and its numbers of 8 or 4 bits.
-
-    Source: the functions ``quantize_row_q8_0_ref`` and ``quantize_row_q4_0_ref`` of llama.cpp.
+def quantize(weight: np.ndarray, format: str) -> np.ndarray:  # [out, in] -> [out, bytes] of uint8
+    """Return a matrix in blocks, each cut from one row.
 
     Raises:
-        ValueError: blocks do not fit into the rows, or no such format is written here.
+        ValueError: the rows cannot be cut into whole blocks, or no such format is written here.
     """
     if format not in BYTES:
         raise ValueError(f"the format {format!r} is not written here; choose from {', '.join(BYTES)}")
-    # Blocks, scales, steps; for Q4_0 add 8 and pack; join the bytes of the float16 scales and of these. (5 lines)
-    blocks = to_blocks(weight)
-    scales = scales_of(blocks, format)
-    steps = steps_of(blocks, scales, format)
-    numbers = steps.view(np.uint8) if format == "Q8_0" else pack((steps + 8).astype(np.uint8))
-    return np.concatenate([scales.astype(np.float16).view(np.uint8), numbers], axis=-1).reshape(len(weight), -1)
+    rows, width = weight.shape
+    if width % BLOCK:
+        raise ValueError(f"rows of {width} numbers cannot be cut into blocks of {BLOCK}")
+    blocks = weight.astype(np.float32, copy=False).reshape(rows, width // BLOCK, BLOCK)
+    data = quantize_q8_0(blocks) if format == "Q8_0" else quantize_q4_0(blocks)
+    return data.reshape(rows, -1)
 
 
 def dequantize(data: np.ndarray, format: str) -> np.ndarray:  # [out, bytes] -> [out, in]
-    """Return the numbers that a matrix in blocks stands for, as float32."""
-    # Cut into blocks of BYTES; view two bytes as float16; the rest: steps, as float32; multiply. (4 lines)
+    """Return the numbers that a matrix in blocks stands for, as float32, in any format that is read here."""
+    if format not in BYTES:
+        return quants.dequantize(data, GGMLQuantizationType[format])
     blocks = data.reshape(len(data), -1, BYTES[format])
-    scales = blocks[..., :2].view(np.float16).astype(np.float32)
-    steps = blocks[..., 2:].view(np.int8) if format == "Q8_0" else unpack(blocks[..., 2:]).astype(np.int8) - 8
-    return (scales * steps.astype(np.float32)).reshape(len(data), -1)
-
-
-def numbers_of(stored: Stored) -> np.ndarray:
-    """Return a stored weight as float32, in whatever format that is read here."""
-    if stored.format in BYTES:
-        return dequantize(stored.data, stored.format)
-    return quants.dequantize(stored.data, GGMLQuantizationType[stored.format])
-
-
-def pad_rows(data: np.ndarray) -> np.ndarray:  # [out, bytes] -> [more, bytes]
-    """Add rows of zeros, since MAX computes ``ROWS`` outputs at a time; those of the added rows mean nothing."""
-    return np.pad(data, [(0, -len(data) % ROWS), (0, 0)])
+    numbers = dequantize_q8_0(blocks) if format == "Q8_0" else dequantize_q4_0(blocks)
+    return numbers.reshape(len(data), -1)
 
 
 class QuantizedLinear(Module[[Tensor], Tensor]):
@@ -157,13 +109,14 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
     MAX also rounds the inputs to 8 bits, in blocks of their own. The products then are of whole numbers.
 
     Args:
-        stored: the weights, ``[out, bytes]``, in a format that MAX multiplies.
+        stored: the weights, ``[out, bytes]``, in a format that MAX multiplies by.
         bias: ``[out]``, or 0 for none, as in MAX's ``Linear``.
     """
 
     def __init__(self, stored: Stored, bias: Tensor | Literal[0]) -> None:
         self.encoding, self.out_dim = QuantizationEncoding(stored.format), len(stored.data)
-        self.weight, self.bias = Tensor.from_dlpack(pad_rows(stored.data)), bias
+        padded = np.pad(stored.data, [(0, -self.out_dim % ROWS), (0, 0)])  # the outputs of added rows mean nothing
+        self.weight, self.bias = Tensor.from_dlpack(padded), bias
 
     def forward(self, x: Tensor) -> Tensor:  # [..., in] -> [..., out]
         """Multiply by the transposed weights, and add the bias."""
@@ -172,37 +125,31 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
         return product[..., : self.out_dim] + self.bias
 
 
-def format_of(name: str, weight: np.ndarray, format: str) -> str:
-    """Return the format that a weight of a model is kept in: ``format`` if that makes it small, else ``F32``."""
-    # Matrices and wte whose width BLOCK divides; not wpe, no bias, no gain. (2 lines)
-    fits = weight.ndim == 2 and weight.shape[1] % BLOCK == 0
-    return format if fits and not name.endswith("wpe.weight") else "F32"
-
-
-def quantize_weights(weights: Weights, format: str) -> dict[str, Stored]:
-    """Return the weights of a model as they are stored, by name. A head that is equal to ``wte`` is left out."""
-    tied = HEAD in weights and np.array_equal(weights[HEAD], weights[WTE])
-    stored = {}
-    for name, weight in weights.items():
-        if not (tied and name == HEAD):
-            kept = format_of(name, weight, format)
-            stored[name] = Stored(weight if kept == "F32" else quantize(weight, kept), kept)
-    return stored
-
-
 def with_weight(module: Module[..., Tensor], leaf: str, stored: Stored) -> Module[..., Tensor]:
     """Give a module one of its weights, and return the module that computes with it.
 
     Args:
         module: a layer, a norm or a table of the model.
         leaf: ``weight`` or ``bias``.
-        stored: the weight; MAX multiplies by a matrix as it is, if its format is in ``MULTIPLIED``.
+        stored: the weight.
     """
-    # Of a Linear whose format is MULTIPLIED: a QuantizedLinear with its bias; else set the numbers. (4 lines)
+    # Replace a Linear by a QuantizedLinear if the format is MULTIPLIED; else set leaf to the numbers. (4 lines)
     if isinstance(module, Linear) and stored.format in MULTIPLIED:
         return QuantizedLinear(stored, module.bias)
-    setattr(module, leaf, Tensor.from_dlpack(numbers_of(stored)))
+    setattr(module, leaf, Tensor.from_dlpack(dequantize(stored.data, stored.format)))
     return module
+
+
+def stored_as(name: str, weight: np.ndarray, format: str) -> Stored:
+    """Return a weight in ``format`` if it is ``wte`` or another matrix whose rows blocks fit into, else as it is."""
+    small = weight.ndim == 2 and weight.shape[1] % BLOCK == 0 and not name.endswith("wpe.weight")
+    return Stored(quantize(weight, format), format) if small and format != "F32" else Stored(weight, "F32")
+
+
+def quantize_weights(weights: Weights, format: str) -> dict[str, Stored]:
+    """Return the weights of a model as they are stored, by name. A head that is equal to ``wte`` is left out."""
+    tied = HEAD in weights and np.array_equal(weights[HEAD], weights[WTE])
+    return {name: stored_as(name, weight, format) for name, weight in weights.items() if not (tied and name == HEAD)}
 
 
 def model_of(config: GPT2Config, stored: Mapping[str, Stored]) -> MaxGPT2LMHeadModel:
@@ -215,120 +162,18 @@ def model_of(config: GPT2Config, stored: Mapping[str, Stored]) -> MaxGPT2LMHeadM
     with F.lazy():  # the random weights that are about to be replaced are never computed
         model = MaxGPT2LMHeadModel(config)
     shapes = {name: tuple(int(size) for size in weight.shape) for name, weight in model.parameters}
-    check_weights({name: np.broadcast_to(np.float32(0), one.shape) for name, one in stored.items()}, shapes)
+    check_weights(stored, shapes)
     modules = dict(model.descendants)
-    for name, one in stored.items():
+    for name, weight in stored.items():
         path, _, leaf = name.rpartition(".")
         owner, _, place = path.rpartition(".")
-        modules[path] = with_weight(modules[path], leaf, one)  # it may be another module, in the place of the old one
+        modules[path] = with_weight(modules[path], leaf, weight)  # it may be another module than before
         setattr(modules[owner] if owner else model, place, modules[path])
     return model
 
 
-def gguf_name(name: str) -> str:
-    """Return the name that a weight has in GGUF: ``transformer.h.3.ln_1.bias`` is ``blk.3.attn_norm.bias``."""
-    module, _, leaf = name.removeprefix("transformer.").rpartition(".")
-    if not module.startswith("h."):
-        return f"{GGUF_NAMES[module]}.{leaf}"
-    _, number, module = module.split(".", maxsplit=2)
-    return f"blk.{number}.{GGUF_NAMES[module]}.{leaf}"
-
-
-def add_weights(writer: GGUFWriter, stored: Mapping[str, Stored]) -> None:
-    """Give a file every weight, as it is stored, by its name in GGUF."""
-    # Call writer.add_tensor for each: name, data, and as raw_dtype a GGMLQuantizationType. (2 lines)
-    for name, one in stored.items():
-        writer.add_tensor(gguf_name(name), one.data, raw_dtype=GGMLQuantizationType[one.format])
-
-
-def save_gguf(
-    file: str | Path, config: GPT2Config, stored: Mapping[str, Stored], tokenizer: str | Path | None = None
-) -> None:
-    """Write a model into one file that llama.cpp and others read, too.
-
-    Args:
-        file: where to.
-        config: of the model.
-        stored: its weights, by their names in the model.
-        tokenizer: Hugging Face's ``tokenizer.json``, without which llama.cpp does not know how to read or write text.
-    """
-    writer = GGUFWriter(file, "gpt2")
-    describe(writer, config)
-    if tokenizer is not None:
-        add_tokenizer(writer, Path(tokenizer))
-    add_weights(writer, stored)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-
-
-def describe(writer: GGUFWriter, config: GPT2Config) -> None:
-    """Write the sizes of a model by the names that GGUF has for them."""
-    writer.add_context_length(config.n_positions)
-    writer.add_embedding_length(config.n_embd)
-    writer.add_block_count(config.n_layer)
-    writer.add_head_count(config.n_head)
-    writer.add_feed_forward_length(config.n_inner or 4 * config.n_embd)
-    writer.add_layer_norm_eps(config.layer_norm_epsilon)
-
-
-def add_tokenizer(writer: GGUFWriter, file: Path) -> None:
-    """Write the tokens and merges of a byte-pair encoding as GPT-2's."""
-    model = json.loads(file.read_text())["model"]
-    tokens = sorted(model["vocab"], key=model["vocab"].__getitem__)
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(tokens)
-    writer.add_token_types([TokenType.NORMAL] * len(tokens))
-    writer.add_token_merges([pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]])
-
-
-def read_tensor(tensor: ReaderTensor) -> Stored:
-    """Return a tensor of a file, copied, since the file's own memory goes when the file is closed.
-
-    Raises:
-        ValueError: it has a format that is not in ``READ``; the message names both.
-    """
-    # The name of its tensor_type is its format; refuse another than READ's; copy its data. (4 lines)
-    format = tensor.tensor_type.name
-    if format not in READ:
-        raise ValueError(f"{tensor.name} is stored as {format}, which is not read here; {', '.join(READ)} are")
-    return Stored(np.array(tensor.data), format)
-
-
-def read_gguf(file: str | Path) -> tuple[GPT2Config, dict[str, Stored]]:
-    """Return the sizes of a model in a file, and its weights by their names in :class:`MaxGPT2LMHeadModel`.
-
-    Raises:
-        ValueError: the file is missing, cut short or no GGUF, is of another architecture than GPT-2, has a weight in a
-            format that is not read, or has no sizes; the message names the file.
-    """
-    try:
-        reader = GGUFReader(file)
-    except OSError as error:
-        raise ValueError(f"{file} cannot be opened: {error.strerror}") from error
-    except (ValueError, IndexError) as error:
-        raise ValueError(f"{file} is cut short, or is no GGUF file") from error
-    fields = {name: field.contents() for name, field in reader.fields.items() if not name.startswith("tokenizer.")}
-    architecture = fields.get("general.architecture")
-    if architecture != "gpt2":
-        raise ValueError(f"{file} holds a {architecture} model, and this course builds gpt2")
-    try:
-        stored = {tensor.name: read_tensor(tensor) for tensor in reader.tensors}
-        sizes = {name: fields[f"gpt2.{said}"] for name, said in SIZES.items()}
-        config = GPT2Config(vocab_size=stored["token_embd.weight"].shape[0], **sizes)
-    except KeyError as error:
-        raise ValueError(f"{file} lacks {error.args[0]}") from error
-    except ValueError as error:
-        raise ValueError(f"{file} cannot be read: {error}") from error
-    with F.lazy():
-        names = {gguf_name(name): name for name, _ in MaxGPT2LMHeadModel(config).parameters}
-    return config, {names.get(name, name): one for name, one in stored.items()}
-
-
 def load_gguf(file: str | Path) -> MaxGPT2LMHeadModel:
-    """Return the model of a file, which multiplies by its weights as they are in the file, where MAX can.
+    """Return the model of a GGUF file, which multiplies by its weights as they are in the file, where MAX can.
 
     Raises:
         ValueError: as :func:`read_gguf` and :func:`model_of` say.

@@ -180,8 +180,9 @@ def save_checkpoint(out: Path, sizes: dict[str, Any]) -> None:
 def save_as_gguf(out: Path, checkpoint: Path) -> None:
     """Write step 22's file for llama.cpp, with the matrices in the format that its name ends with."""
     from solutions.checkpoint import read_checkpoint, read_config
+    from solutions.gguf_files import save_gguf
     from solutions.solution_13 import convert_checkpoint
-    from solutions.solution_22 import quantize_weights, save_gguf
+    from solutions.solution_22 import quantize_weights
 
     stored = quantize_weights(convert_checkpoint(read_checkpoint(checkpoint)), out.name.partition("-")[2])
     save_gguf(out, read_config(checkpoint), stored, checkpoint / "tokenizer.json")

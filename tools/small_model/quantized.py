@@ -22,9 +22,10 @@ from play.ablation.measuring import NOT_COUNTED, STRIDE, Text, read
 from play.tokens import load_tokenizer
 from play.training.texts import moby_dick_corpus
 from solutions.checkpoint import Weights, read_checkpoint, read_config
+from solutions.gguf_files import Stored
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import convert_checkpoint
-from solutions.solution_22 import BYTES, MULTIPLIED, Stored, model_of, numbers_of, quantize_weights
+from solutions.solution_22 import BYTES, MULTIPLIED, dequantize, model_of, quantize_weights
 from tools.benchmarks.bench import log_probabilities
 from tools.benchmarks.harness import Column, Row, finish, table
 
@@ -46,7 +47,8 @@ def ways(weights: Weights) -> Iterator[tuple[str, str, dict[str, Stored], dict[s
     yield "F32", "float32", plain, plain
     for format in BYTES:
         stored = quantize_weights(weights, format)
-        yield format, "float32", stored, {name: Stored(numbers_of(weight), "F32") for name, weight in stored.items()}
+        rounded = {name: Stored(dequantize(each.data, each.format), "F32") for name, each in stored.items()}
+        yield format, "float32", stored, rounded
         if format in MULTIPLIED:
             yield format, "MAX's", stored, stored
 

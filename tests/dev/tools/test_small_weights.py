@@ -10,8 +10,9 @@ import pytest
 from checker.course.paths import SMALL_MODEL
 from play.training.texts import Corpus
 from solutions.checkpoint import read_checkpoint, read_config
+from solutions.gguf_files import read_gguf, save_gguf
 from solutions.solution_13 import convert_checkpoint
-from solutions.solution_22 import load_gguf, quantize_weights, read_gguf, save_gguf
+from solutions.solution_22 import load_gguf, quantize, quantize_weights, stored_as
 from tools.small_model import evaluate, quantized
 
 pytestmark = pytest.mark.slow
@@ -37,6 +38,8 @@ def test_what_is_saved_is_read_again(file, weights):
     assert {name: pytest.approx(value) for name, value in vars(config).items()} == sizes
     saved = quantize_weights(weights, "Q4_0")
     assert stored.keys() == saved.keys() == weights.keys() - {"lm_head.weight"}
+    large = {name for name, weight in weights.items() if weight.ndim == 1} | {"transformer.wpe.weight"}
+    assert {name for name, weight in saved.items() if weight.format == "F32"} == large
     for name, weight in saved.items():
         assert stored[name].format == weight.format
         np.testing.assert_array_equal(stored[name].data, weight.data)
@@ -47,6 +50,14 @@ def test_what_is_saved_is_read_again(file, weights):
     names, merges = (fields[f"tokenizer.ggml.{name}"].contents() for name in ("tokens", "merges"))
     assert {name: number for number, name in enumerate(names)} == tokenizer["vocab"]
     assert [merge.split(" ") for merge in merges] == tokenizer["merges"]
+
+
+def test_rounding_is_llama_cpps_and_blocks_must_fit():
+    block = np.float32([[254 * 41, 41] + 30 * [0]])  # half a step: times 1 / scale in float32 it is a hair less, so 0
+    np.testing.assert_array_equal(quantize(block, "Q8_0"), gguf.quantize(block, gguf.GGMLQuantizationType.Q8_0))
+    assert stored_as("c_fc.weight", np.ones((64, 48)), "Q8_0").format == "F32"
+    with pytest.raises(ValueError, match=r"48 .* 32$"):
+        quantize(np.ones((64, 48)), "Q8_0")
 
 
 def test_a_cut_file_is_refused_wherever_it_is_cut(file, tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from solutions.solution_01 import GPT2Config
-from solutions.solution_22 import BLOCK, BYTES, scales_of, steps_of
+from solutions.solution_22 import BLOCK, BYTES
 from tools.book_maker.drawing.svg import MINUS, Drawing, number
 from tools.book_maker.values.arithmetic import matrix_weights, parameters
 
@@ -38,10 +38,8 @@ def steps(draw: Drawing) -> None:
         "Eight weights move to the nearest of sixteen steps; "
         f"the largest, 2.2, is step {MINUS}8, since the scale is negative"
     )
-    weights = np.array(WEIGHTS, np.float32)[None, None]
-    scales = scales_of(weights, "Q4_0")
-    moved = steps_of(weights, scales, "Q4_0")[0, 0] * scales[0, 0, 0]
-    scale, wide, top, bottom = float(scales[0, 0, 0]), 560, 58, 140
+    scale, wide, top, bottom = max(WEIGHTS, key=abs) / -8, 560, 58, 140
+    moved = np.rint(np.array(WEIGHTS) / scale).clip(-8, 7) * scale
 
     def place(value: float) -> float:
         return (value - 7 * scale) / (-8 * scale - 7 * scale) * wide
