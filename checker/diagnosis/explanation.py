@@ -118,17 +118,16 @@ class Diagnosis:
     def _made_by(self, outcomes: Outcomes, possible: Collection[str]) -> str:
         """Return the known mistake that explains a whole file, or nothing.
 
-        An error tells nothing if it is about a function in which the mistake does not lie, other than the last one,
-        which uses all: a file may be put together in another way than the solution.
+        Of a function in which it does not lie, other than the last one, which uses all, errors tell nothing: a file may
+        be put together in another way than the solution.
         """
-        last = list(outcomes.values())[-1].about
-        agreeing = []
+        last, agreeing = list(outcomes.values())[-1].about, list[str]()
         for name in possible:
-            own = self.lies_in[name] | {last}
-            told = {
-                c: seen for c, seen in outcomes.items() if seen.verdict == PASS or seen.measured or seen.about in own
+            own, answers = self.lies_in[name] | {last}, self.answers[name]
+            telling = {
+                c for c, seen in outcomes.items() if seen.about in own or not (seen.is_error or answers[c].is_error)
             }
-            agreeing += that_agree(told, self.answers, [name])
+            agreeing += that_agree({claim: outcomes[claim] for claim in telling}, self.answers, [name])
         return closest(outcomes, self.answers, agreeing)
 
     def _explain_in_order(self, outcomes: Outcomes) -> list[Explanation]:

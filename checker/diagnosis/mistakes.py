@@ -18,6 +18,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
 
@@ -100,15 +101,14 @@ class Outcome:
     measured: bool = False
 
     @property
-    def alike(self) -> Sketch | str | None:
-        """What was observed, but for the sizes in an error's message: each way of writing a file has its own."""
-        is_error = isinstance(self.observed, str) and ERROR.match(self.observed)
-        return SIZE.sub("", str(self.observed)) if is_error else self.observed
+    def is_error(self) -> bool:
+        """Whether the code raised an error, instead of computing something else than it should."""
+        return isinstance(self.observed, str) and ERROR.match(self.observed) is not None
 
     @property
-    def numbers(self) -> list[str]:
-        """Those in a message."""
-        return re.findall(r"\d+", self.observed) if isinstance(self.observed, str) else []
+    def alike(self) -> Sketch | str | None:
+        """What was observed, but for the sizes in an error's message: each way of writing a file has its own."""
+        return SIZE.sub("", str(self.observed)) if self.is_error else self.observed
 
 
 Outcomes = Mapping[str, Outcome]  # claim -> outcome
@@ -129,13 +129,14 @@ def that_agree(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) 
 
 
 def closest(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> str:
-    """Return that of some mistakes whose errors have the most sizes in common with ``outcomes``, or nothing of none."""
+    """Return that of some mistakes whose errors are worded most like those of ``outcomes``, or nothing of none."""
 
-    def others(name: str) -> int:
-        pairs = (zip(seen.numbers, answers[name][claim].numbers, strict=False) for claim, seen in outcomes.items())
-        return sum(theirs != ours for pair in pairs for theirs, ours in pair)
+    def unlike(name: str) -> float:
+        pairs = [(seen.observed, answers[name][claim].observed) for claim, seen in outcomes.items()]
+        errors = [pair for pair in pairs if isinstance(pair[0], str) and pair[0] != pair[1]]
+        return sum(1 - SequenceMatcher(None, *map(str, pair)).ratio() for pair in errors)
 
-    return min(mistakes, key=others, default="")
+    return min(mistakes, key=unlike, default="")
 
 
 def telling_apart(mistakes: Collection[str], answers: Answers) -> list[str]:
