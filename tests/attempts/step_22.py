@@ -275,7 +275,7 @@ HABITS = {
     "abs as a method": {SCALE_8: SCALE_8.replace("np.abs(blocks)", "blocks.abs()")},
     "max with a dim": {SCALE_8: SCALE_8.replace("axis=-1, keepdims=True", "dim=-1, keepdim=True")},
     "argmax with a dim": {LARGEST: LARGEST.replace("argmax(axis=-1, keepdims=True)", "argmax(dim=-1, keepdim=True)")},
-    "torch.trunc": {ROUNDED_8: ROUNDED_8.replace("np.trunc", "torch.trunc")},
+    "torch.abs": {SCALE_8: SCALE_8.replace("np.abs", "torch.abs")},
     "clamp": {ROUNDED_4: ROUNDED_4.replace(".clip(", ".clamp(")},
     "to a dtype": {JOINED_8: JOINED_8.replace(".astype(np.int8)", ".to(np.int8)")},
     "torch.cat": {UNPACKED: UNPACKED.replace("np.concatenate", "torch.cat").replace("axis", "dim")},
