@@ -2,11 +2,7 @@
 
 import html
 import io
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +14,7 @@ from play.reading.chapters import Fault, fences
 from tools.book_maker import directives, formulas, preprocess, transcripts
 from tools.book_maker.drawing import svg
 from tools.book_maker.transcripts import agrees, updated
-from tools.course_copy import prepare
+from tools.course_copy import prepare, python
 
 NAME = '<span class="whole">GPT-2</span>'  # in which no line ends
 
@@ -36,10 +32,7 @@ def expanded(text, chapter="chapter.md"):
     ("text", "contains"),
     [
         ("{{skeleton 07}}", f"```python\n{expected(find_step('07')).rstrip()}\n```"),
-        (
-            "{{code solutions/solution_07.py GPT2MultiHeadAttention._merge_heads}}",
-            "```python\ndef _merge_heads(\n    self",
-        ),
+        ("{{code solutions/solution_07.py GPT2MultiHeadAttention._merge_heads}}", "```python\ndef _merge_heads(self"),
         ("{{code solutions/solution_01.py GPT2Config.head_dim}}", "@property\ndef head_dim"),
         ("{{code solutions/solution_21.mojo dot}}", "```python\ndef dot(a: Numbers"),
         ("{{= 4 * 768 :,}} or {{= sizes['gpt2'].n_embd}}", "3,072 or 768"),
@@ -115,10 +108,8 @@ def test_a_block_that_is_never_closed_is_a_fault():
 def test_faults_stop_the_build(tmp_path):
     (tmp_path / "SUMMARY.md").write_text("# Summary\n\n- [One](one.md)\n")
     (tmp_path / "one.md").write_text("# One\n\n{{skeleton 99}}\n\n{{= nothing}}\n")
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = os.environ | {"PATH": path, "MDBOOK_BOOK__SRC": str(tmp_path)}
-    command = ["mdbook", "build", "book", "--dest-dir", str(tmp_path / "html")]
-    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    command = (ROOT, "-m", "cli.tasks", "book-build", "--dest-dir", tmp_path / "html")
+    run = python(*command, MDBOOK_BOOK__SRC=str(tmp_path))
     assert run.returncode != 0
     assert not (tmp_path / "html").exists()
     assert re.findall(r"book/src/one\.md:(\d): ", run.stderr) == ["3", "5"]
