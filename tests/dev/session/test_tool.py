@@ -82,7 +82,7 @@ MESSAGES = {
     "a mistake in a function whose own claims hold": (
         "s07",
         {"config.n_embd, config.n_head,": "config.n_embd, 12,", "F.softmax(scores) @ value": "F.softmax(scores) @ key"},
-        {"_attn", "forward"},
+        {"_attn", "_split_heads", "forward"},
         ["_attn: The weights are multiplied with the keys", "__init__: 12 heads are written into the code"],
     ),
     "functions that are right alone, and leave a trace that others mind": (
