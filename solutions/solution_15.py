@@ -68,7 +68,7 @@ def paged_attention(
 ) -> Tensor:  # [tokens, embd] -> [tokens, embd]
     """Run ``attention`` on the tokens of many requests, with earlier tokens from the cache."""
     # Project, cut into three, each into heads; store, attend with 1 / sqrt(head_dim), join, project. (5 lines)
-    parts = F.chunk(attention.c_attn(hidden_states), 3, axis=-1)
+    parts = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
     query, key, value = (part.reshape([*part.shape[:-1], attention.num_heads, attention.head_dim]) for part in parts)
     cache.store(layer, key, value, row_offsets)
     attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))

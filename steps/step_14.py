@@ -60,7 +60,8 @@ def cached_attention(
         hidden_states: the new tokens.
     """
     past, total = mask.shape[-1] - hidden_states.shape[-2], mask.shape[-1]
-    query, key, value = map(attention._split_heads, F.chunk(attention.c_attn(hidden_states), 3, axis=-1))
+    parts = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
+    query, key, value = map(attention._split_heads, parts)
     # TODO: Store key and value; attend to the first total slots; merge the heads, project. (4 lines)
     raise NotImplementedError
 

@@ -157,8 +157,7 @@ GROUPED_QUERY: dict[str, Edits] = {
     GIVEN: {"(batch_size, config.n_head,": "(batch_size, config.n_kv_head,"},
     "14": {
         '["batch", config.n_head,': '["batch", config.n_kv_head,',
-        "F.chunk(": "F.split(",
-        "(hidden_states), 3,": "(hidden_states), attention.split_sizes,",
+        "[hidden_states.shape[-1]] * 3": "attention.split_sizes",
         "keys[:, :, :total], values[:, :, :total], mask)": "keys, values, mask)",
         "    attn_output = attend(": (
             "    keys, values = attention._share(keys[:, :, :total]), attention._share(values[:, :, :total])\n"

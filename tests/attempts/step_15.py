@@ -5,6 +5,7 @@ PASSED = "passed = rows.unsqueeze(-1) >= ends"
 PLACES = "rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)"
 LAST = "F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)"
 HEADS = "part.reshape([*part.shape[:-1], attention.num_heads, attention.head_dim])"
+SPLIT = "F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)"
 CUT = f"query, key, value = ({HEADS} for part in parts)"
 STORE = "    cache.store(layer, key, value, row_offsets)\n"
 ATTEND = "    attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))\n"
@@ -135,11 +136,7 @@ ALTERNATIVES = {
     "the head before the last rows": {
         HEAD: "return last_rows(self.lm_head(transformer.ln_f(hidden_states)), row_offsets)"
     },
-    "split": {
-        "F.chunk(attention.c_attn(hidden_states), 3, axis=-1)": (
-            "F.split(attention.c_attn(hidden_states), attention.embed_dim, axis=-1)"
-        )
-    },
+    "chunk": {SPLIT: "F.chunk(attention.c_attn(hidden_states), 3, axis=-1)"},
     "step 07's heads, turned back": {
         CUT: "query, key, value = (attention._split_heads(part).transpose(-3, -2) for part in parts)"
     },
@@ -189,9 +186,7 @@ HABITS = {
             "part.view(*part.shape[:-1], attention.num_heads, attention.head_dim)"
         )
     },
-    "chunk as a method": {
-        "F.chunk(attention.c_attn(hidden_states), 3, axis=-1)": ("attention.c_attn(hidden_states).chunk(3, dim=-1)")
-    },
+    "chunk as a method": {SPLIT: ("attention.c_attn(hidden_states).chunk(3, dim=-1)")},
     "flatten": {
         "attn_output.reshape(hidden_states.shape)": "attn_output.flatten(1)",
     },

@@ -153,7 +153,11 @@ def test_compare_waits_for_a_pass_and_shows_what_differs(course):
         assert words in shown
     assert "def _attn" not in shown
     assert "    def _attn" in run(course, "compare", "07", "--anyway", "--whole")
-    spaced = find_step("s07").solution_file.read_text().replace("softmax(scores) @ value", "softmax( scores ) @ value  # mine")
+    spaced = (
+        find_step("s07")
+        .solution_file.read_text()
+        .replace("softmax(scores) @ value", "softmax( scores ) @ value  # mine")
+    )
     for source, status, words in (
         (spaced, 0, "5 of 5"),
         (expected(find_step("s07")), 0, "0 of 5 blanks"),
