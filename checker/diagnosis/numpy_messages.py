@@ -73,11 +73,9 @@ REWRITES = {
     r"could not be broadcast": (
         "x / x.sum(axis=n) => x / x.sum(axis=n, keepdims=True)",
         "x - x.max(axis=n) => x - x.max(axis=n, keepdims=True)",
-        "~np.sort(x, axis=-1)[:, -k] => np.sort(x, axis=-1)[:, -k, None]",
     ),
     r"same number of dim": ("np.concatenate([x, y], axis=1) => np.concatenate([x, y[:, None]], axis=1)",),
     r"must be 1-dimensional": ("rng.choice(n, p=x) => np.array([rng.choice(n, p=r) for r in x])",),
-    r"of an empty sequence": ("int(x.argmin()) => len(x) if x.all() else int(x.argmin())",),
     r"mismatch in its core dimension": (
         "x.T @ y => np.swapaxes(x, -2, -1) @ y",
         "x @ y.T => x @ np.swapaxes(y, -2, -1)",
