@@ -12,27 +12,27 @@ IGNORED = -100  # the label of a token that is not to be predicted: padding, or 
 
 
 def next_labels(labels: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq]
-    """Return what each position has to predict: the label after it, and ``IGNORED`` at the last position."""
-    # TODO: Append IGNORED to every row with F.pad; leave the first column out. (1 line)
+    """Return the target of each position: the label after it, and ``IGNORED`` at the last position."""
+    # TODO: Append IGNORED to every row with F.pad, then leave the first column out. (1 line)
     raise NotImplementedError
 
 
 def log_softmax(logits: Tensor) -> Tensor:  # [..., vocab] -> [..., vocab]
     """Return the logarithm of each token's probability; it is finite for large logits too."""
-    # TODO: Subtract the largest logit of each row, then the log of the sum of the exponentials of that. (2 lines)
+    # TODO: Subtract each row's largest logit; from that, subtract the log of the sum of its exponentials. (2 lines)
     raise NotImplementedError
 
 
 def token_losses(logits: Tensor, targets: Tensor) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> [batch, seq]
     """Return the surprise -ln p of each target, and 0 where the target is ``IGNORED``."""
     is_valid = targets != IGNORED
-    # TODO: With 0 for IGNORED, pick one log-probability per position (F.gather_nd); negate it where valid. (3 lines)
+    # TODO: Put 0 for IGNORED; pick each target's log-probability with F.gather_nd; negate it where valid. (3 lines)
     raise NotImplementedError
 
 
 def count_valid(targets: Tensor) -> Tensor:  # [...] -> []
-    """Return how many targets are not ``IGNORED``, as float32: the losses are divided by it."""
-    # TODO: Compare, cast, sum over all axes; F.sum leaves the shape [1], which becomes []. (1 line)
+    """Return the number of targets that are not ``IGNORED``, as float32: the sum of the losses is divided by it."""
+    # TODO: Compare, cast, sum over all axes; F.sum leaves the shape [1], so reshape to []. (1 line)
     raise NotImplementedError
 
 
@@ -42,7 +42,7 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:  # [batch, seq, voc
     Source: ``ForCausalLMLoss`` in Hugging Face's transformers. As there, the loss is NaN if no label is valid.
     """
     targets = next_labels(labels)
-    # TODO: The sum of all token losses, with the shape [], over the number of valid targets. (2 lines)
+    # TODO: Add up all token losses, reshape the sum to [], divide it by the number of valid targets. (2 lines)
     raise NotImplementedError
 
 
@@ -53,13 +53,17 @@ def cross_entropy_backward(logits: Tensor, labels: Tensor) -> Tensor:  # [batch,
     """
     targets = next_labels(labels).unsqueeze(-1)  # [batch, seq, 1]
     vocab = Tensor.arange(int(logits.shape[-1]), dtype=targets.dtype, device=targets.device)
-    # TODO: Probabilities minus one-hot targets, over the number of valid ones; 0 where IGNORED. (3 lines)
+    # TODO: Subtract one-hot targets from the probabilities; divide by the valid targets; 0 where IGNORED. (3 lines)
     raise NotImplementedError
 
 
 def perplexity(loss: float) -> float:
-    """Return how many equally likely tokens would be as hard to guess as a loss in nats says."""
-    # TODO: The exponential undoes the natural logarithm. (1 line)
+    """Return the number of equally likely tokens among which guessing costs a loss in nats.
+
+    Raises:
+        OverflowError: the loss is above 709 nats.
+    """
+    # TODO: Undo the natural logarithm. (1 line)
     raise NotImplementedError
 
 
@@ -67,9 +71,9 @@ def bits_per_byte(loss: float, n_tokens: int, n_bytes: int) -> float:
     """Return the bits per byte of a text, by which models with different tokenizers can be compared.
 
     Args:
-        loss: the mean over the tokens that were predicted, in nats.
-        n_tokens: how many tokens were predicted.
-        n_bytes: how many bytes of UTF-8 those tokens stand for.
+        loss: the mean over the predicted tokens, in nats.
+        n_tokens: the number of predicted tokens.
+        n_bytes: the number of bytes of UTF-8 in those tokens.
     """
-    # TODO: The nats of all tokens, as bits (a bit is ln 2 nats), over the bytes. (1 line)
+    # TODO: Multiply by the number of tokens, convert nats to bits (a bit is ln 2 nats), divide by the bytes. (1 line)
     raise NotImplementedError

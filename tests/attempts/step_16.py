@@ -40,6 +40,9 @@ MISTAKES = {
     "Nothing is subtracted before the exponential, which overflows: subtract the largest logit of each row.": {
         SHIFTED: "shifted = logits"
     },
+    "The logits are clipped, so that two large ones count as equally likely; subtract each row's largest instead.": {
+        SHIFTED: "shifted = F.clip(logits, -80.0, 80.0)"
+    },
     "The largest logit of the whole batch is subtracted; take that of each row, or exp makes zeros of the others.": {
         SHIFTED: "shifted = logits - F.max(logits, axis=None)"
     },
@@ -159,6 +162,10 @@ MISTAKES = {
     },
     "The gradient goes through a softmax twice: F.exp of the log-softmax is the softmax.": {
         GRADIENT: "gradient = (F.softmax(F.exp(log_softmax(logits))) - one_hot) / count_valid(targets)"
+    },
+    "The gradient is that of clipped logits, where two large ones count as equally likely: use log_softmax.": {
+        GRADIENT: "powers = F.exp(F.clip(logits, -80.0, 80.0))\n"
+        "    gradient = (powers / F.sum(powers, axis=-1) - one_hot) / count_valid(targets)"
     },
     "Without a valid label the gradient is NaN: infinity times 0. F.where takes the 0 instead.": {
         ZEROED: "return gradient * (targets != IGNORED).cast(logits.dtype)"
