@@ -1,4 +1,4 @@
-"""Step 17: the parts backward, from the gradient of what a part returned to the gradients of what it was given."""
+"""Step 17: the parts backward, from the gradient of a part's output to the gradients of its inputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from max.experimental.tensor import Tensor
 
 
 def rows_of(x: Tensor) -> Tensor:  # [..., channels] -> [rows, channels]
-    """Return the tokens of all sequences, one below the other: a weight makes no difference between them."""
+    """Return the tokens of all sequences as one matrix: a weight treats them all alike."""
     return x.reshape([-1, x.shape[-1]])
 
 
@@ -23,7 +23,7 @@ def linear_backward(
     grad: Tensor, x: Tensor, weight: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:  # [..., out], [..., in], [out, in] -> [..., in], [out, in], [out]
     """Return the gradients of x, weight and bias, where grad is that of ``x @ weight.T + bias``."""
-    # TODO: grad times weight; the rows of grad, transposed, times those of x; the sum of grad over the rows. (3 lines)
+    # TODO: Multiply grad by weight, and the transposed rows of grad by those of x; sum grad over rows. (3 lines)
     raise NotImplementedError
 
 
@@ -32,7 +32,7 @@ def gelu_backward(grad: Tensor, x: Tensor) -> Tensor:  # [...], [...] -> [...]
     factor, cubic = math.sqrt(2 / math.pi), 0.044715
     u = factor * (x + cubic * x * x * x)
     tanh = F.tanh(u)
-    # TODO: The derivative of u; 0.5 (1 + tanh), plus 0.5 x (1 - tanh^2) times that derivative; times grad. (3 lines)
+    # TODO: inner, the derivative of u; then 0.5 (1 + tanh) + 0.5 x (1 - tanh**2) inner; multiply by grad. (3 lines)
     raise NotImplementedError
 
 
@@ -46,7 +46,7 @@ def layer_norm_backward(
     centered = x - F.mean(x, axis=-1)
     scale = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)
     normalized = centered * scale
-    # TODO: Subtract from grad * weight its mean, and normalized times the mean of their product; times scale. (4 lines)
+    # TODO: With g = grad * weight, scale * (g - mean(g) - normalized * mean(g * normalized)); two sums. (4 lines)
     raise NotImplementedError
 
 
@@ -55,5 +55,5 @@ def embedding_backward(
 ) -> Tensor:  # [batch, seq, embd], [batch, seq] -> [vocab, embd]
     """Return the gradient of an embedding table: each row is the sum over the tokens that looked it up."""
     table = Tensor.zeros([vocab_size, grad.shape[-1]], dtype=grad.dtype, device=grad.device)
-    # TODO: Add the gradient of each token to the row of its id, with F.scatter_nd_add. (1 line)
+    # TODO: Add each token's gradient to the row of its id, with F.scatter_nd_add. (1 line)
     raise NotImplementedError

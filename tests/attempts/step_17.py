@@ -118,6 +118,9 @@ MISTAKES = {
     "Both means are missing: the token's mean and its variance move with each channel.": {
         NORM_X: "grad_x = scale * grad_normalized"
     },
+    "The variance is the mean square less the squared mean, where float32 loses the digits of a token far from 0.": {
+        SCALE: "mean = F.mean(x, axis=-1)\n    scale = F.rsqrt(F.mean(x * x, axis=-1) - mean * mean + eps)"
+    },
     "eps is missing from the scale, so a token that hardly varies gets a huge gradient.": {
         SCALE: SCALE.replace(" + eps", "")
     },
