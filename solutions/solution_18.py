@@ -7,34 +7,32 @@ import math
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
+from solutions.gradients import Gradients, joined, projection_backward
 from solutions.solution_02 import causal_mask
 from solutions.solution_07 import GPT2MultiHeadAttention
-from solutions.solution_17 import linear_backward
-
-Gradients = dict[str, Tensor]  # by the names of the weights
 
 
 def attention_weights(
     query: Tensor, key: Tensor
 ) -> Tensor:  # two times [batch, head, seq, head_dim] -> [batch, head, seq, seq]
-    """Return the weights that ``_attn`` computed on the way forward, once more."""
-    # Scores over sqrt(head_dim), plus the causal mask, then softmax: step 07 without its last line. (2 lines)
+    """Return the weights that ``_attn`` computed in the forward pass, once more."""
+    # As in step 07: scores, divided by sqrt(head_dim), plus the causal mask; then the softmax. (2 lines)
     scores = query @ key.transpose(-2, -1) / math.sqrt(int(query.shape[-1]))
     return F.softmax(scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device))
 
 
 def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # two times [..., key] -> [..., key]
     """Return the gradient of the scores; a weight of 0, as the mask leaves it, lets nothing through."""
-    # The weights, times what grad has beyond the sum of weights * grad over the row. (1 line)
+    # weights * (grad - the sum of weights * grad over the last axis) (1 line)
     return weights * (grad - F.sum(weights * grad, axis=-1))
 
 
 def heads_backward(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:  # four times [batch, head, seq, head_dim] -> three times the same
-    """Return the gradients of query, key and value, where grad is that of ``_attn``'s result."""
+    """Return the gradients of query, key and value, where grad is that of ``_attn``'s output."""
     weights = attention_weights(query, key)
-    # Back through weights @ value, then the softmax, then the scale, then the scores. (5 lines)
+    # Go back through weights @ value, the softmax, the division, and query @ key. (5 lines)
     grad_value = weights.transpose(-2, -1) @ grad
     grad_scores = softmax_backward(grad @ value.transpose(-2, -1), weights) / math.sqrt(int(query.shape[-1]))
     grad_query = grad_scores @ key
@@ -48,17 +46,16 @@ def attention_backward(
     """Return the gradient of step 07's input, and those of its four parameters by name.
 
     Args:
-        grad: the gradient of what the attention returned.
-        hidden_states: what it took; everything in between is computed once more.
-        attention: the module, for its weights and its way of splitting and merging heads.
+        grad: the gradient of the attention's output.
+        hidden_states: its input; everything in between is computed once more.
+        attention: the module, for its weights, and for its way of splitting and merging heads.
     """
-    parts = F.split(attention.c_attn(hidden_states), [attention.embed_dim] * 3, axis=-1)
-    query, key, value = [attention._split_heads(part) for part in parts]
+    parts = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
+    query, key, value = map(attention._split_heads, parts)
     merged = attention._merge_heads(attention._attn(query, key, value))
-    # Back through c_proj; split; through the heads; merge; join; through c_attn; return all by name. (6 lines)
-    grad_merged, proj_weight, proj_bias = linear_backward(grad, merged, attention.c_proj.weight)
-    grads = heads_backward(attention._split_heads(grad_merged), query, key, value)
-    grad_parts = F.concat([attention._merge_heads(part) for part in grads], axis=-1)
-    grad_input, attn_weight, attn_bias = linear_backward(grad_parts, hidden_states, attention.c_attn.weight)
-    gradients = {"c_attn.weight": attn_weight, "c_attn.bias": attn_bias}
-    return grad_input, gradients | {"c_proj.weight": proj_weight, "c_proj.bias": proj_bias}
+    # Go back through c_proj, merge, heads, split, and c_attn; join the gradients of both layers. (5 lines)
+    grad_merged, c_proj = projection_backward(grad, merged, attention.c_proj)
+    grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value)
+    grad_parts = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)
+    grad_input, c_attn = projection_backward(grad_parts, hidden_states, attention.c_attn)
+    return grad_input, joined(c_attn=c_attn, c_proj=c_proj)

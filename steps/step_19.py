@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from max.experimental import functional as F
-from max.experimental.nn import Linear
 from max.experimental.tensor import Tensor
 
+from solutions.gradients import Gradients, joined, norm_backward, projection_backward
 from solutions.solution_03 import LayerNorm
 from solutions.solution_04 import GPT2MLP
 from solutions.solution_06 import check_length, position_ids
@@ -17,29 +17,12 @@ from solutions.solution_09 import GPT2Block
 from solutions.solution_10 import GPT2Model
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_16 import cross_entropy, cross_entropy_backward
-from solutions.solution_17 import embedding_backward, gelu_backward, layer_norm_backward, linear_backward
-from solutions.solution_18 import Gradients, attention_backward
+from solutions.solution_17 import embedding_backward, gelu_backward, linear_backward
+from solutions.solution_18 import attention_backward
 
-#: The way back through a module: takes the gradient of what it returned, what it took, and the module itself; returns
-#: the gradient of what it took, and those of its weights by name. ``attention_backward`` has this form.
+#: Backward through a module: from the gradient of its output, its input, and the module itself to the gradient of its
+#: input, and those of its weights by name. ``attention_backward`` has this form.
 Backward = Callable[[Tensor, Tensor, Any], tuple[Tensor, Gradients]]
-
-
-def prefixed(name: str, gradients: Gradients) -> Gradients:
-    """Return the gradients of a part by their names in the whole: ``weight`` of ``ln_1`` becomes ``ln_1.weight``."""
-    return {f"{name}.{rest}": gradient for rest, gradient in gradients.items()}
-
-
-def norm_backward(grad: Tensor, x: Tensor, norm: LayerNorm) -> tuple[Tensor, Gradients]:  # [..., embd] -> [..., embd]
-    """Return the gradient of a norm's input, and those of its weight and bias by name."""
-    grad_x, weight, bias = layer_norm_backward(grad, x, norm.weight, norm.eps)
-    return grad_x, {"weight": weight, "bias": bias}
-
-
-def projection_backward(grad: Tensor, x: Tensor, linear: Linear) -> tuple[Tensor, Gradients]:  # [..., out] -> [..., in]
-    """Return the gradient of a linear layer's input, and those of its weight and bias by name."""
-    grad_x, weight, bias = linear_backward(grad, x, linear.weight)
-    return grad_x, {"weight": weight, "bias": bias}
 
 
 def mlp_backward(
@@ -48,7 +31,7 @@ def mlp_backward(
     """Return the gradient of step 04's input, and those of its four parameters by name."""
     wide = mlp.c_fc(hidden_states)
     activated = F.gelu(wide, approximate="tanh")
-    # TODO: Back through c_proj, GELU and c_fc, each with what it took; prefix the names of both layers. (4 lines)
+    # TODO: Go back through c_proj, GELU and c_fc, each with its input; join the gradients of both layers. (4 lines)
     raise NotImplementedError
 
 
@@ -57,7 +40,7 @@ def pre_norm_residual_backward(
 ) -> tuple[Tensor, Gradients, Gradients]:  # two times [..., embd] -> [..., embd]
     """Return the gradient of step 08's ``x``, those of the norm by name, and those of the sublayer by name."""
     normed = norm(x)
-    # TODO: Back through the sublayer, which took normed, then the norm; add what went past both. (3 lines)
+    # TODO: Go back through the sublayer, whose input is normed, then the norm; add the gradient past both. (3 lines)
     raise NotImplementedError
 
 
@@ -66,52 +49,55 @@ def block_backward(
 ) -> tuple[Tensor, Gradients]:  # two times [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of step 09's input, and those of its twelve parameters by name."""
     middle = pre_norm_residual(hidden_states, block.ln_1, block.attn)
-    # TODO: Back through the half with mlp, which took middle, then the half with attn; prefix the names. (3 lines)
+    # TODO: Go back through the half with mlp, whose input is middle, then the half with attn; join all four. (3 lines)
     raise NotImplementedError
 
 
 def residual_stream(
     transformer: GPT2Model, input_ids: Tensor
 ) -> list[Tensor]:  # [batch, seq] -> n_layer + 1 times [batch, seq, embd]
-    """Return what each block takes, in their order, and last what the last block returns.
+    """Return the input of each block, in order, and last the output of the last block.
 
-    This is all that the way forward keeps. What is inside the blocks, the way back computes once more.
+    The forward pass keeps only these; the backward pass computes everything inside a block once more.
 
     Raises:
         ValueError: the sequence is longer than ``n_positions``.
     """
     check_length(input_ids.shape[-1], transformer.config)
     positions = position_ids(input_ids.shape[-1], device=input_ids.device)
-    # TODO: Begin with tokens plus positions; append what each block makes of the last state. (4 lines)
-    raise NotImplementedError
+    states = [transformer.wte(input_ids) + transformer.wpe(positions)]
+    for block in transformer.h:
+        states.append(block(states[-1]))
+    return states
 
 
 def head_backward(
     grad: Tensor, hidden_states: Tensor, transformer: GPT2Model
 ) -> tuple[Tensor, Gradients]:  # [batch, seq, vocab], [batch, seq, embd] -> [batch, seq, embd]
-    """Return the gradient of what the last block returned, and those of wte, as the head has it, and of ln_f."""
+    """Return the gradient of the last block's output, and those of ln_f and of wte, as the head uses it."""
     final = transformer.ln_f(hidden_states)
-    # TODO: Back through the head, a linear layer with wte's weight and no bias, then through ln_f. (3 lines)
+    # TODO: Go back through the head, a linear layer with wte's weight and no bias, then through ln_f. (3 lines)
     raise NotImplementedError
 
 
 def blocks_backward(
     grad: Tensor, states: Sequence[Tensor], transformer: GPT2Model
 ) -> tuple[Tensor, Gradients]:  # [batch, seq, embd], n_layer + 1 times the same -> [batch, seq, embd]
-    """Return the gradient of what the first block took, and those of all blocks: ``h.0.ln_1.weight``, and so on."""
+    """Return the gradient of the first block's input, and those of all blocks: ``h.0.ln_1.weight``, and so on."""
     gradients: Gradients = {}
-    # TODO: From the last block to the first, each with the state that it took. (4 lines)
+    # TODO: Go back through the blocks, from the last to the first, each with its input; join as h.0, h.1, … (4 lines)
     raise NotImplementedError
 
 
 def embeddings_backward(
     grad: Tensor, input_ids: Tensor, transformer: GPT2Model
 ) -> Gradients:  # [batch, seq, embd], [batch, seq] -> [vocab, embd] and [n_positions, embd], by name
-    """Return the gradients of wte, as the embeddings have it, and of wpe: a sum gives its gradient to both terms."""
+    """Return the gradients of wpe and of wte, as the embeddings use it: a sum hands its gradient to both terms."""
     config = transformer.config
     positions = F.broadcast_to(position_ids(input_ids.shape[-1], device=input_ids.device), input_ids.shape)
-    # TODO: wte collects by token id, wpe by position. (3 lines)
-    raise NotImplementedError
+    wte = embedding_backward(grad, input_ids, config.vocab_size)
+    wpe = embedding_backward(grad, positions, config.n_positions)
+    return {"wte.weight": wte, "wpe.weight": wpe}
 
 
 def gpt2_loss_and_gradients(
@@ -125,5 +111,5 @@ def gpt2_loss_and_gradients(
     transformer = model.transformer
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)
-    # TODO: Back through loss, head, blocks, embeddings; wte has two gradients; prefix all with transformer. (5 lines)
+    # TODO: Go back through loss, head, blocks, embeddings; add wte's two gradients; join as transformer. (5 lines)
     raise NotImplementedError

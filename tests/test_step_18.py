@@ -6,11 +6,12 @@ through Hugging Face's ``GPT2Attention``, stage by stage. The attention that is 
 
 import numpy as np
 import pytest
+from max.dtype import DType
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
 from checker.claims import about, equal, require
-from checker.claims.modules import build, compiled, run, shapes_of
+from checker.claims.modules import build, compiled, run, shapes_of, unwanted
 from checker.claims.vocabulary import article
 from checker.max_adapter.runtime import lazily, tensor
 from checker.numeric.references import seeded_weights
@@ -42,6 +43,11 @@ def softmax(scores):
 
 WEIGHTS = softmax(LOGITS).astype(np.float32)
 
+# Scores from -450 to 450, and every one of them exact in float32: whole numbers, and a head_dim of 4.
+LARGE_QUERY, LARGE_KEY = DRAWN.randint(-15, 16, (2, 1, 2, 6, 4)).astype(np.float32)
+LARGE_SCORES = LARGE_QUERY @ LARGE_KEY.swapaxes(-2, -1) / 2
+LARGE_WEIGHTS = softmax(np.where(np.tri(6, dtype=bool), LARGE_SCORES, -np.inf)).astype(np.float32)
+
 
 @pytest.fixture(scope="module")
 def config(reference):
@@ -71,7 +77,7 @@ def array(value):
 
 def twice(changed, *same):
     """Both of what is changed in one batch, and the rest two times over: one call instead of two."""
-    return [np.concatenate(changed), *(np.concatenate([one, one]) for one in same)]
+    return [np.concatenate(changed), *(np.concatenate([array, array]) for array in same)]
 
 
 def called(function, *arrays):
@@ -122,9 +128,9 @@ def attention_backward(step, attention, grad, hidden_states):
 
 def require_shape(name, gradient, shape):
     """Refuse a gradient that has not the shape of what it is the gradient of."""
-    found = [int(size) for size in gradient.shape]
-    sentence = f"The gradient of {name} has the shape {found}, and must have that of {name}, {list(shape)}."
-    require(found == list(shape), sentence, array(gradient))
+    sizes = [int(size) for size in gradient.shape]
+    sentence = f"The gradient of {name} has the shape {sizes}, and must have that of {name}, {list(shape)}."
+    require(sizes == list(shape), sentence, array(gradient))
 
 
 def in_words(result):
@@ -155,6 +161,26 @@ def test_weights_are_shares(step, reference):
     equal(later, np.zeros_like(later), SCORES, what="what later tokens get", whose="it must be")
     sums = weights.sum(axis=-1)
     equal(sums, np.ones_like(sums), SCORES[:-1], what="the sum of a row of attention_weights", whose="it must be")
+
+
+@about("attention_weights")
+def test_large_scores(step):
+    """Scores in the hundreds, as queries of a long norm make them, give the right weights; 0 for every later token."""
+    weights = run(step.attention_weights, LARGE_QUERY, LARGE_KEY)
+    # Right answers are off by 1e-7; a mask of -100 by 1, and without the row's own maximum a row is NaN.
+    equal(weights, LARGE_WEIGHTS, SCORES, what="attention_weights of large scores", whose="it must be")
+
+
+@about("attention_weights")
+def test_dtype_of_the_mask(step):
+    """Queries and keys in bfloat16 give weights in bfloat16: the mask has their dtype."""
+    with lazily():  # the dtype is known before anything is computed
+        query, key = (tensor(array).cast(DType.bfloat16) for array in (LARGE_QUERY, LARGE_KEY))
+        weights = step.attention_weights(query, key)
+    if not isinstance(weights, Tensor):
+        raise unwanted(step.attention_weights, weights, "a Tensor")
+    sentence = f"Queries in bfloat16 give weights in {weights.dtype.name}; make the mask with dtype=query.dtype."
+    require(weights.dtype == DType.bfloat16, sentence)
 
 
 @about("softmax_backward")
@@ -228,6 +254,18 @@ def test_the_first_query(step, reference):
     first = array(heads_backward(step, *given)["query"])[:, :, 0]
     axes = ("batch", "head", "channel")
     equal(first, np.zeros_like(first), axes, what="the gradient of the first query", whose="it must be")
+
+
+@about("heads_backward")
+def test_heads_with_large_scores(step):
+    """With scores in the hundreds all three gradients are finite, and right."""
+    grad, value = DRAWN.standard_normal((2, *LARGE_QUERY.shape)).astype(np.float32)
+    gradients = heads_backward(step, grad, LARGE_QUERY, LARGE_KEY, value)
+    by_weight = grad @ value.swapaxes(-2, -1)
+    by_score = LARGE_WEIGHTS * (by_weight - (LARGE_WEIGHTS * by_weight).sum(axis=-1, keepdims=True)) / 2
+    right = by_score @ LARGE_KEY, by_score.swapaxes(-2, -1) @ LARGE_QUERY, LARGE_WEIGHTS.swapaxes(-2, -1) @ grad
+    for (name, gradient), expected in zip(gradients.items(), right, strict=True):
+        equal(gradient, expected, what=f"the gradient of {name} for large scores", whose="it must be")
 
 
 @about("heads_backward")
@@ -356,26 +394,28 @@ def test_gpt2_small_size(step, reference):
 @pytest.mark.drawn
 @about("heads_backward")
 def test_other_heads(step, answer, draw):
-    """Sizes, queries, keys and values drawn anew are right as well."""
+    """Random sizes, queries, keys and values are right too."""
     shape = [draw.whole(name, low, high) for name, low, high in (("batch", 1, 3), ("head", 1, 4), ("seq", 2, 9))]
-    given = [draw.array(*shape, draw.whole("head_dim", 2, 8)) for _ in range(1)]
-    given += [draw.array(*given[0].shape) for _ in range(3)]
-    found, right = (heads_backward(one, *given) for one in (step, answer))
+    shape.append(draw.whole("head_dim", 2, 8))
+    given = [draw.array(*shape) for _ in range(4)]
+    gradients, right = (heads_backward(module, *given) for module in (step, answer))
     for name, expected in right.items():
         close = in_proportion(array(expected))
-        equal(found[name], expected, what=f"the gradient of {name}", tolerance=close, whose="the solution's")
+        equal(gradients[name], expected, what=f"the gradient of {name}", tolerance=close, whose="the solution's")
 
 
 @pytest.mark.drawn
 @about("attention_backward")
 def test_other_numbers(step, answer, draw):
-    """A configuration, weights and an input drawn anew are right as well."""
+    """A random configuration, weights and input are right too."""
     config = GPT2Config(**draw.settings())
     weights = draw.weights(shapes_of(build(GPT2MultiHeadAttention, config, weights={})))
     attention = build(GPT2MultiHeadAttention, config, weights=weights)
     shape = draw.whole("batch", 1, 4), draw.whole("seq", 2, 9), config.n_embd
     given = draw.array(*shape), draw.array(*shape)
-    (gradient, gradients), (right, others) = (attention_backward(one, attention, *given) for one in (step, answer))
+    (gradient, gradients), (right, others) = (
+        attention_backward(module, attention, *given) for module in (step, answer)
+    )
     of, close = "the gradient of hidden_states", in_proportion(array(right))
     equal(gradient, right, TOKENS, what=of, tolerance=close, whose="the solution's")
     for name in NAMES:
@@ -404,6 +444,6 @@ def test_compiled(step, config, reference, device):
         gradient, *gradients = graph(reference[f"{case}grad"], reference[f"{case}hidden_states"])
         of = f"the compiled gradient of hidden_states on {device}"
         equal(gradient, reference[f"{case}hidden_states.gradient"], TOKENS, what=of, whose="PyTorch's")
-        for name, one in zip(NAMES, gradients, strict=True):
+        for name, weights_gradient in zip(NAMES, gradients, strict=True):
             of = f"the compiled gradient of {name} on {device}"
-            equal(one, reference[f"{case}{name}.gradient"], AXES[name], what=of, whose="PyTorch's")
+            equal(weights_gradient, reference[f"{case}{name}.gradient"], AXES[name], what=of, whose="PyTorch's")

@@ -71,7 +71,7 @@ def in_a_checkpoint(weights):
 def call(function, *arguments):
     """What the learner's function returns for arrays and modules, as one graph."""
     with lazily():
-        return function(*(tensor(one) if isinstance(one, np.ndarray) else one for one in arguments))
+        return function(*(tensor(value) if isinstance(value, np.ndarray) else value for value in arguments))
 
 
 def several(function, result, kinds):
@@ -81,16 +81,16 @@ def several(function, result, kinds):
     fits = isinstance(result, tuple | list) and len(result) == len(kinds)
     got = f"{len(result)} things" if isinstance(result, tuple | list) else article(type(result).__name__)
     require(fits, f"{what} returns {got}, and must return {wanted}.")
-    for one, kind in zip(result, kinds, strict=True):
+    for value, kind in zip(result, kinds, strict=True):
         right = Tensor if kind.startswith(("the gradient of", "the loss")) else dict
-        sentence = f"{what} returns {article(type(one).__name__)}, where {kind} must be: {article(right.__name__)}."
-        require(isinstance(one, right), sentence)
+        sentence = f"{what} returns {article(type(value).__name__)}, where {kind} must be: {article(right.__name__)}."
+        require(isinstance(value, right), sentence)
     return result
 
 
 def named(what, gradients, names):
     """Refuse unless there is a tensor for each name, and for no other."""
-    missing, more = [name for name in names if name not in gradients], [one for one in gradients if one not in names]
+    missing, more = [name for name in names if name not in gradients], [name for name in gradients if name not in names]
     observed = " ".join(map(str, gradients))
     sentence = f"{what} has no gradient of {missing[0] if missing else ''}, and must have {len(names)} names"
     require(not missing, sentence + (f"; it has one of {more[0]}." if more else "."), observed)
@@ -219,18 +219,6 @@ def test_block(step, model, reference):
         equal(grad_input, reference["block_input_gradient"], **how)
 
 
-@about("residual_stream")
-def test_states(step, model, reference):
-    """It returns what each block takes, and last what the last block returns: Hugging Face's."""
-    states = call(step.residual_stream, model.transformer, reference["input"])
-    require(isinstance(states, list | tuple), f"residual_stream returns {article(type(states).__name__)}, not a list.")
-    wanted = len(model.transformer.h) + 1
-    sentence = f"It returns {len(states)} states, and must return {wanted} for {wanted - 1} blocks."
-    require(len(states) == wanted, sentence, np.array(len(states)))
-    for at, state in enumerate(states):
-        equal(state, reference["states"][at], what=f"state {at}")
-
-
 @about("head_backward")
 def test_head(step, model, reference):
     """The gradients of the last block's output, of ln_f, and of the head's use of wte are PyTorch's."""
@@ -259,40 +247,6 @@ def test_blocks(step, model, reference):
             equal(gradients[name], reference[f"stack/{name}/gradient"], **how)
     with comparing("the first state", reference["stack_input_gradient"]) as how:
         equal(grad_input, reference["stack_input_gradient"], **how)
-
-
-@about("embeddings_backward")
-def test_embeddings(step, model, reference):
-    """The gradients of both tables are PyTorch's: a row has the sum over all places in the batch that took it."""
-    gradients = embeddings_backward(step, reference["states_gradient"][0], reference["input"], model.transformer)
-    with comparing("wpe.weight", reference["model/transformer.wpe.weight/gradient"]) as how:
-        equal(gradients["wpe.weight"], reference["model/transformer.wpe.weight/gradient"], **how)
-    with comparing("wte.weight", reference["embeddings_gradient"]) as how:
-        equal(gradients["wte.weight"], reference["embeddings_gradient"], **how)
-
-
-@about("embeddings_backward")
-def test_rows_that_nobody_took(step, model, config, reference):
-    """Tokens that do not occur, and positions beyond the length, get a gradient of exactly 0."""
-    input_ids = np.array([[3, 9, 3], [9, 30, 9], [9, 3, 30]])
-    gradients = embeddings_backward(
-        step, reference["stack_grad"].reshape(-1, 15)[:9].reshape(3, 3, 15), input_ids, model.transformer
-    )
-    for name, taken, size in (("wte", [3, 9, 30], config.vocab_size), ("wpe", [0, 1, 2], config.n_positions)):
-        array = np.from_dlpack(gradients[f"{name}.weight"]).copy()
-        require(
-            array.shape == (size, config.n_embd), f"The gradient of {name} has the shape {list(array.shape)}.", array
-        )
-        rows = [int(row) for row in np.flatnonzero(np.abs(array).max(axis=-1) > 0)]
-        require(rows == taken, f"Rows {rows} of {name}'s gradient are not 0; those must be rows {taken}.", array)
-
-
-def embeddings_backward(step, grad, input_ids, transformer):
-    gradients = call(step.embeddings_backward, grad, input_ids, transformer)
-    sentence = f"embeddings_backward returns {article(type(gradients).__name__)}, and must return a dict of gradients."
-    require(isinstance(gradients, dict), sentence)
-    named("embeddings_backward", gradients, ["wte.weight", "wpe.weight"])
-    return gradients
 
 
 @about("gpt2_loss_and_gradients")
@@ -325,11 +279,11 @@ def test_directions(recorded_batch, reference):
     _, gradients = recorded_batch()
     arrays = {name: np.from_dlpack(gradient).astype(np.float64) for name, gradient in gradients.items()}
     shapes = {name: reference.weights[name].shape for name in arrays}
-    found = []
+    slopes = []
     for seed in reference["directions"]:
         direction = seeded_weights(shapes, int(seed))
-        found.append(sum(float((array * direction[name]).sum()) for name, array in arrays.items()))
-    equal(np.array(found), reference["slopes"], what="the slopes", whose="finite differences'")
+        slopes.append(sum(float((array * direction[name]).sum()) for name, array in arrays.items()))
+    equal(np.array(slopes), reference["slopes"], what="the slopes", whose="finite differences'")
 
 
 @about("gpt2_loss_and_gradients")
@@ -348,7 +302,7 @@ def test_what_is_ignored(step, without_blocks, reference):
 @pytest.mark.drawn
 @about("mlp_backward")
 def test_other_widths(step, draw):
-    """Another width, weights and inputs drawn anew, are right as well."""
+    """A random width, weights and inputs are right too."""
     config = GPT2Config(**draw.settings())
     shape = draw.whole("batch", 1, 4), draw.whole("seq", 1, 8), config.n_embd
     shapes = shapes_of(build(GPT2MLP, config.n_inner, config, weights={}))
@@ -367,7 +321,7 @@ def test_other_widths(step, draw):
 @pytest.mark.drawn
 @about("gpt2_loss_and_gradients")
 def test_other_numbers(step, draw):
-    """A configuration, here of one block, weights, token ids and labels drawn anew, are right as well."""
+    """A random configuration with one block, weights, token ids and labels are right too."""
     # Of two channels, a norm makes nearly 1 and -1 whatever they are: what is left of a gradient is rounding.
     config = replace(GPT2Config(**draw.settings(least_width=4)), n_layer=1)
     draw.said["n_layer"] = config.n_layer

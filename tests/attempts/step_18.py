@@ -10,12 +10,11 @@ BY_SCORES = f"grad_scores = softmax_backward(grad @ value.transpose(-2, -1), wei
 BY_QUERY = "grad_query = grad_scores @ key"
 BY_KEY = "grad_key = grad_scores.transpose(-2, -1) @ query"
 ALL_THREE = "return grad_query, grad_key, grad_value"
-MERGED = "grad_merged, proj_weight, proj_bias = linear_backward(grad, merged, attention.c_proj.weight)"
-GRADS = "grads = heads_backward(attention._split_heads(grad_merged), query, key, value)"
-PARTS = "grad_parts = F.concat([attention._merge_heads(part) for part in grads], axis=-1)"
-INPUT = "grad_input, attn_weight, attn_bias = linear_backward(grad_parts, hidden_states, attention.c_attn.weight)"
-NAMED = 'gradients = {"c_attn.weight": attn_weight, "c_attn.bias": attn_bias}'
-RETURN = 'return grad_input, gradients | {"c_proj.weight": proj_weight, "c_proj.bias": proj_bias}'
+MERGED = "grad_merged, c_proj = projection_backward(grad, merged, attention.c_proj)"
+GRADS = "grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value)"
+PARTS = "grad_parts = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)"
+INPUT = "grad_input, c_attn = projection_backward(grad_parts, hidden_states, attention.c_attn)"
+RETURN = "return grad_input, joined(c_attn=c_attn, c_proj=c_proj)"
 
 MISTAKES = {
     "The scores are not scaled: step 07 divided them by the square root of head_dim, so divide them here too.": {
@@ -36,6 +35,22 @@ MISTAKES = {
     },
     "The mask is transposed: every token has weights for itself and the tokens after it instead of before.": {
         WEIGHTS: WEIGHTS.replace(MASK, f"{MASK}.transpose(-2, -1)")
+    },
+    "Large scores overflow, and the row is NaN: subtract the row's largest score first, or use F.softmax.": {
+        WEIGHTS: f"powers = F.exp(scores + {MASK})\n    return powers / F.sum(powers, axis=-1)"
+    },
+    "The largest score is taken before the mask hides it, so a row far below it becomes 0 / 0; add the mask first.": {
+        WEIGHTS: f"powers = F.exp(scores - F.max(scores, axis=-1) + {MASK})\n    return powers / F.sum(powers, axis=-1)"
+    },
+    "The largest score of all rows is subtracted, so rows far below it become 0 / 0; subtract each row's own.": {
+        WEIGHTS: f"scores = scores + {MASK}\n    powers = F.exp(scores - F.max(scores, axis=None))\n"
+        "    return powers / F.sum(powers, axis=-1)"
+    },
+    "The mask is float32 whatever the scores are, so weights of bfloat16 queries are float32: dtype=query.dtype.": {
+        WEIGHTS: "from max.dtype import DType\n\n    " + WEIGHTS.replace("query.dtype", "DType.float32")
+    },
+    "The mask is -100, so a later token with a score 100 higher still gets a weight; use causal_mask's -inf.": {
+        WEIGHTS: f"return F.softmax(F.where({MASK} < 0, scores - 100.0, scores))"
     },
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
         WEIGHTS: WEIGHTS.replace("))", "), axis=-2)")
@@ -148,17 +163,14 @@ MISTAKES = {
             "merged, attention", "attention._attn(query, key, value).reshape(merged.shape), attention"
         )
     },
-    "linear_backward is given the input of c_proj first; grad comes first.": {
+    "projection_backward is given the input of c_proj first; grad comes first.": {
         MERGED: MERGED.replace("(grad, merged", "(merged, grad")
-    },
-    "The weight of c_proj is transposed; linear_backward takes it as Linear keeps it, [out, in].": {
-        MERGED: MERGED.replace("c_proj.weight", "c_proj.weight.transpose(0, 1)")
     },
     "The gradient is cut into heads by reshape alone: _split_heads transposes too.": {
         GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged.reshape(query.shape)")
     },
     "heads_backward is given grad last; it comes first.": {
-        GRADS: "grads = heads_backward(query, key, value, attention._split_heads(grad_merged))"
+        GRADS: "grad_heads = heads_backward(query, key, value, attention._split_heads(grad_merged))"
     },
     "heads_backward is given grad as it came; split it into heads first.": {
         GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged")
@@ -167,55 +179,51 @@ MISTAKES = {
         PARTS: PARTS.replace("attention._merge_heads(part)", "part.reshape(hidden_states.shape)")
     },
     "The parts are joined in the order key, query, value; c_attn makes query, key, value.": {
-        PARTS: PARTS.replace("in grads", "in (grads[1], grads[0], grads[2])")
+        PARTS: PARTS.replace("in grad_heads", "in (grad_heads[1], grad_heads[0], grad_heads[2])")
     },
     "The parts are joined in the order value, key, query; c_attn makes query, key, value.": {
-        PARTS: PARTS.replace("in grads", "in grads[::-1]")
+        PARTS: PARTS.replace("in grad_heads", "in grad_heads[::-1]")
     },
     "The three parts are added; join them side by side, as c_attn made them.": {
-        PARTS: "grad_parts = attention._merge_heads(grads[0] + grads[1] + grads[2])"
+        PARTS: "grad_parts = attention._merge_heads(grad_heads[0] + grad_heads[1] + grad_heads[2])"
     },
     "The parts are joined along the tokens; join them along the last axis: axis=-1.": {
         PARTS: PARTS.replace("axis=-1", "axis=1")
     },
     "The heads are joined before they are merged, so that the channels of query, key and value alternate.": {
-        PARTS: "grad_parts = F.concat(list(grads), axis=-1).transpose(-3, -2)\n"
-        "    grad_parts = grad_parts.reshape([*hidden_states.shape[:-1], 3 * attention.embed_dim])"
+        PARTS: "grad_parts = F.concat(list(grad_heads), axis=-1).transpose(-3, -2)\n"
+        "    grad_parts = grad_parts.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
     },
     "The gradient of c_attn is made with the merged heads; c_attn took hidden_states.": {
         INPUT: INPUT.replace("hidden_states, attention", "merged, attention")
     },
     "c_attn is left out on the way back: the gradient of the queries is returned as that of the input.": {
-        RETURN: RETURN.replace("grad_input,", "attention._merge_heads(grads[0]),")
+        RETURN: RETURN.replace("grad_input,", "attention._merge_heads(grad_heads[0]),")
     },
     "The gradient of the residual connection is added; that is for the block to do, in step 19.": {
         RETURN: RETURN.replace("grad_input,", "grad_input + grad,")
     },
     "The weights' gradients are transposed; they are [out, in], like the weights.": {
-        NAMED: NAMED.replace("attn_weight", "attn_weight.transpose(0, 1)"),
-        RETURN: RETURN.replace("proj_weight", "proj_weight.transpose(0, 1)"),
+        RETURN: 'for part in (c_attn, c_proj):\n        part["weight"] = part["weight"].transpose(0, 1)\n    ' + RETURN
     },
     "The gradient of c_attn.bias is summed over the batch only; every token has used it, so sum over all tokens.": {
-        NAMED: NAMED.replace("attn_bias", "F.sum(grad_parts, axis=0)")
+        RETURN: 'c_attn["bias"] = F.sum(grad_parts, axis=0)\n    ' + RETURN
     },
     "The gradients are divided by the batch size; they add up, and the loss has divided already.": {
-        NAMED: NAMED.replace("attn_weight", "attn_weight / int(grad.shape[0])").replace(
-            "attn_bias", "attn_bias / int(grad.shape[0])"
-        ),
-        RETURN: RETURN.replace("proj_weight", "proj_weight / int(grad.shape[0])").replace(
-            "proj_bias", "proj_bias / int(grad.shape[0])"
-        ),
+        MERGED: f"{MERGED}\n    c_proj = {{name: part / int(grad.shape[0]) for name, part in c_proj.items()}}",
+        INPUT: f"{INPUT}\n    c_attn = {{name: part / int(grad.shape[0]) for name, part in c_attn.items()}}",
     },
     "The gradients of c_proj are missing from the dictionary: all four are returned.": {
-        RETURN: "return grad_input, gradients"
+        RETURN: "return grad_input, joined(c_attn=c_attn)"
     },
     "The names begin with attn, as in the block; here they are those of the attention itself, c_attn.weight.": {
-        RETURN: RETURN.replace(
-            "gradients |", '{f"attn.{name}": gradient for name, gradient in gradients.items()} |'
-        ).replace('"c_proj', '"attn.c_proj')
+        RETURN: "return grad_input, joined(attn=joined(c_attn=c_attn, c_proj=c_proj))"
     },
     "Weight and bias are swapped in the dictionary.": {
-        NAMED: 'gradients = {"c_attn.weight": attn_bias, "c_attn.bias": attn_weight}'
+        RETURN: 'c_attn = {"weight": c_attn["bias"], "bias": c_attn["weight"]}\n    ' + RETURN
+    },
+    "The two layers' gradients have the same names, so one hides the other: join them as c_attn and c_proj.": {
+        RETURN: "return grad_input, c_attn | c_proj"
     },
     "Only the dictionary is returned; the gradient of hidden_states comes first.": {
         RETURN: RETURN.replace("grad_input, ", "")
@@ -230,7 +238,8 @@ ALTERNATIVES = {
         WEIGHTS: "return F.softmax(scores, axis=-1)",
     },
     "softmax by hand": {
-        WEIGHTS: f"powers = F.exp(scores - F.max(scores, axis=-1) + {MASK})\n    return powers / F.sum(powers, axis=-1)"
+        WEIGHTS: f"scores = scores + {MASK}\n    powers = F.exp(scores - F.max(scores, axis=-1))\n"
+        "    return powers / F.sum(powers, axis=-1)"
     },
     "the products subtracted": {
         SOFTMAX: "products = weights * grad\n    return products - weights * products.sum(axis=-1)"
@@ -258,34 +267,31 @@ ALTERNATIVES = {
     "the weights computed by _attn's own formula": {
         MERGED: "merged = attention._merge_heads(attention_weights(query, key) @ value)\n    " + MERGED
     },
-    "linear_backward written out": {
+    "projection_backward written out": {
         MERGED: "grad_merged = grad @ attention.c_proj.weight\n"
         "    rows = grad.reshape([-1, grad.shape[-1]])\n"
-        "    proj_weight = rows.transpose(0, 1) @ merged.reshape([-1, merged.shape[-1]])\n"
-        "    proj_bias = F.sum(rows, axis=0).squeeze(0)"
+        "    weight = rows.transpose(0, 1) @ merged.reshape([-1, merged.shape[-1]])\n"
+        '    c_proj = {"weight": weight, "bias": F.sum(rows, axis=0).squeeze(0)}'
     },
     "the heads split and merged by hand": {
         GRADS: "sizes = [*grad_merged.shape[:-1], attention.num_heads, attention.head_dim]\n"
-        "    grads = heads_backward(grad_merged.reshape(sizes).transpose(1, 2), query, key, value)",
-        PARTS: "grads = [part.transpose(1, 2).reshape(hidden_states.shape) for part in grads]\n"
-        "    grad_parts = F.concat(grads, axis=2)",
+        "    grad_heads = heads_backward(grad_merged.reshape(sizes).transpose(1, 2), query, key, value)",
+        PARTS: "merged = [part.transpose(1, 2).reshape(hidden_states.shape) for part in grad_heads]\n"
+        "    grad_parts = F.concat(merged, axis=2)",
     },
     "the parts stacked": {
-        PARTS: "grad_parts = F.stack([attention._merge_heads(part) for part in grads], axis=-2)\n"
-        "    grad_parts = grad_parts.reshape([*hidden_states.shape[:-1], 3 * attention.embed_dim])"
+        PARTS: "grad_parts = F.stack([attention._merge_heads(part) for part in grad_heads], axis=-2)\n"
+        "    grad_parts = grad_parts.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
     },
     "zeros for the bias of the keys": {
-        NAMED: "width = attention.embed_dim\n"
-        "    by_query, by_key, by_value = F.split(attn_bias, [width] * 3, axis=0)\n"
-        "    attn_bias = F.concat([by_query, 0 * by_key, by_value], axis=0)\n"
-        f"    {NAMED}"
+        RETURN: 'by_query, by_key, by_value = F.chunk(c_attn["bias"], 3, axis=0)\n'
+        '    c_attn["bias"] = F.concat([by_query, 0 * by_key, by_value], axis=0)\n    ' + RETURN
     },
-    "one dictionary": {
-        f"    {NAMED}\n": "",
-        RETURN: "return (\n        grad_input,\n"
-        '        {"c_proj.weight": proj_weight, "c_proj.bias": proj_bias, "c_attn.weight": attn_weight, '
-        '"c_attn.bias": attn_bias},\n    )',
+    "names written out": {
+        RETURN: 'names = {"c_proj.weight": c_proj["weight"], "c_proj.bias": c_proj["bias"]}\n'
+        '    return grad_input, names | {"c_attn.weight": c_attn["weight"], "c_attn.bias": c_attn["bias"]}'
     },
+    "a mask of -10000": {WEIGHTS: f"return F.softmax(F.where({MASK} < 0, scores - 1e4, scores))"},
 }
 
 #: What people bring along from PyTorch; the check shows the line to write instead.
@@ -316,13 +322,13 @@ HABITS = {
     },
     "transpose, contiguous and view": {
         PARTS: "batch, seq, width = hidden_states.shape\n"
-        "    grads = [part.transpose(1, 2).contiguous().view(batch, seq, width) for part in grads]\n"
-        "    grad_parts = F.concat(grads, axis=-1)"
+        "    parts = [part.transpose(1, 2).contiguous().view(batch, seq, width) for part in grad_heads]\n"
+        "    grad_parts = F.concat(parts, axis=-1)"
     },
     "view and transpose": {
         GRADS: "batch, seq, _ = hidden_states.shape\n"
-        "    grad_heads = grad_merged.view(batch, seq, attention.num_heads, attention.head_dim).transpose(1, 2)\n"
-        "    grads = heads_backward(grad_heads, query, key, value)"
+        "    grad_merged = grad_merged.view(batch, seq, attention.num_heads, attention.head_dim).transpose(1, 2)\n"
+        "    grad_heads = heads_backward(grad_merged, query, key, value)"
     },
     "torch.cat": {PARTS: PARTS.replace("F.concat", "torch.cat").replace("axis=", "dim=")},
     "F.cat": {PARTS: PARTS.replace("F.concat", "F.cat").replace("axis=", "dim=")},

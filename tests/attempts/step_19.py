@@ -3,31 +3,25 @@
 MLP_PROJ = "grad_activated, c_proj = projection_backward(grad, activated, mlp.c_proj)"
 MLP_GELU = "grad_wide = gelu_backward(grad_activated, wide)"
 MLP_FC = "grad_input, c_fc = projection_backward(grad_wide, hidden_states, mlp.c_fc)"
-MLP_RETURN = 'return grad_input, prefixed("c_fc", c_fc) | prefixed("c_proj", c_proj)'
+MLP_RETURN = "return grad_input, joined(c_fc=c_fc, c_proj=c_proj)"
 SUBLAYER = "grad_normed, of_sublayer = sublayer_backward(grad, normed, sublayer)"
 NORM = "grad_branch, of_norm = norm_backward(grad_normed, x, norm)"
 RESIDUAL = "return grad + grad_branch, of_norm, of_sublayer"
 SECOND = "grad, ln_2, mlp = pre_norm_residual_backward(grad, middle, block.ln_2, block.mlp, mlp_backward)"
 FIRST = "grad, ln_1, attn = pre_norm_residual_backward(grad, hidden_states, block.ln_1, block.attn, attention_backward)"
-NAMES = 'prefixed("ln_1", ln_1) | prefixed("attn", attn) | prefixed("ln_2", ln_2) | prefixed("mlp", mlp)'
-BEGIN = "states = [transformer.wte(input_ids) + transformer.wpe(positions)]"
-APPEND = "states.append(block(states[-1]))"
-STATES = "    return states\n"
+NAMES = "joined(ln_1=ln_1, attn=attn, ln_2=ln_2, mlp=mlp)"
 TABLE = "grad_final, table, _ = linear_backward(grad, final, transformer.wte.weight)"
 FINAL = "grad_input, ln_f = norm_backward(grad_final, hidden_states, transformer.ln_f)"
-HEAD = 'return grad_input, {"wte.weight": table} | prefixed("ln_f", ln_f)'
+HEAD = 'return grad_input, {"wte.weight": table} | joined(ln_f=ln_f)'
 BACK = "for layer in reversed(range(len(transformer.h))):"
-BLOCK = "grad, of_block = block_backward(grad, states[layer], transformer.h[layer])"
-GATHER = 'gradients |= prefixed(f"h.{layer}", of_block)'
+BLOCK = "grad, block = block_backward(grad, states[layer], transformer.h[layer])"
+GATHER = 'gradients |= joined(**{f"h.{layer}": block})'
 BLOCKS = "    return grad, gradients\n"
-WTE = "wte = embedding_backward(grad, input_ids, config.vocab_size)"
-WPE = "wpe = embedding_backward(grad, positions, config.n_positions)"
-TABLES = 'return {"wte.weight": wte, "wpe.weight": wpe}'
 LOSS = "grad, head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)"
 THROUGH = "grad, blocks = blocks_backward(grad, states, transformer)"
 EMBEDDINGS = "embeddings = embeddings_backward(grad, input_ids, transformer)"
 TIED = 'tied = {"wte.weight": head["wte.weight"] + embeddings["wte.weight"]}'
-RETURN = 'return cross_entropy(logits, labels), prefixed("transformer", embeddings | blocks | head | tied)'
+RETURN = "return cross_entropy(logits, labels), joined(transformer=head | blocks | embeddings | tied)"
 
 MISTAKES = {
     "GELU's derivative is taken at what GELU returned; it is that at what GELU took: wide.": {
@@ -37,10 +31,8 @@ MISTAKES = {
     "c_proj is given what GELU took; it took what GELU returned: activated.": {
         MLP_PROJ: MLP_PROJ.replace("activated, mlp", "wide, mlp")
     },
-    "The names c_fc and c_proj are swapped.": {
-        MLP_RETURN: 'return grad_input, prefixed("c_fc", c_proj) | prefixed("c_proj", c_fc)'
-    },
-    "The two layers' gradients have the same names, so one hides the other: put c_fc and c_proj in front.": {
+    "The names c_fc and c_proj are swapped.": {MLP_RETURN: "return grad_input, joined(c_fc=c_proj, c_proj=c_fc)"},
+    "The two layers' gradients have the same names, so one hides the other: join them as c_fc and c_proj.": {
         MLP_RETURN: "return grad_input, c_fc | c_proj"
     },
     "The residual is forgotten: what it carried past is missing from the gradient of x.": {
@@ -87,27 +79,11 @@ MISTAKES = {
         SECOND: FIRST,
         f"    {FIRST}\n    return": f"    {SECOND}\n    return",
     },
-    "ln_1 and ln_2 are swapped among the names.": {
-        NAMES: 'prefixed("ln_1", ln_2) | prefixed("attn", attn) | prefixed("ln_2", ln_1) | prefixed("mlp", mlp)'
-    },
-    "The parts' names are missing, so weight and bias of ln_2 hide those of ln_1: prefixed.": {
+    "ln_1 and ln_2 are swapped among the names.": {NAMES: "joined(ln_1=ln_2, attn=attn, ln_2=ln_1, mlp=mlp)"},
+    "The parts' names are missing, so weight and bias of ln_2 hide those of ln_1: joined.": {
         NAMES: "ln_1 | attn | ln_2 | mlp"
     },
-    "The gradients of the norms are left out.": {NAMES: 'prefixed("attn", attn) | prefixed("mlp", mlp)'},
-    "The positions are missing from the first state.": {BEGIN: "states = [transformer.wte(input_ids)]"},
-    "The last state is missing: what the last block returns belongs to the states too.": {
-        STATES: "    return states[:-1]\n"
-    },
-    "The embeddings are missing: they are what the first block takes.": {STATES: "    return states[1:]\n"},
-    "Each block gets the embeddings; it takes what the block before it returned.": {
-        APPEND: "states.append(block(states[0]))"
-    },
-    "The states are what the blocks add; a block's output is its input with that added, which block() returns.": {
-        APPEND: "states.append(block(states[-1]) - states[-1])"
-    },
-    "ln_f is applied to the last state; head_backward does that.": {
-        STATES: "    return [*states[:-1], transformer.ln_f(states[-1])]\n"
-    },
+    "The gradients of the norms are left out.": {NAMES: "joined(attn=attn, mlp=mlp)"},
     "The head is given what went into ln_f; it took what ln_f returned: final.": {
         TABLE: TABLE.replace("final, transformer", "hidden_states, transformer")
     },
@@ -118,7 +94,7 @@ MISTAKES = {
         FINAL: FINAL.replace("grad_final, hidden_states", "grad_final, final")
     },
     "ln_f's gradients are left out.": {HEAD: 'return grad_input, {"wte.weight": table}'},
-    "The head's gradient of wte is left out.": {HEAD: 'return grad_input, prefixed("ln_f", ln_f)'},
+    "The head's gradient of wte is left out.": {HEAD: "return grad_input, joined(ln_f=ln_f)"},
     "The head's gradient is called lm_head.weight; the head has no weights but wte's: wte.weight.": {
         HEAD: HEAD.replace("wte.weight", "lm_head.weight")
     },
@@ -132,42 +108,21 @@ MISTAKES = {
         BLOCK: BLOCK.replace("states[layer]", "states[0]")
     },
     "Every block gets the gradient that came in; each gets what the block after it gives back.": {
-        BLOCK: "grad_input, of_block = block_backward(grad, states[layer], transformer.h[layer])",
+        BLOCK: "grad_input, block = block_backward(grad, states[layer], transformer.h[layer])",
         BLOCKS: "    return grad_input, gradients\n",
     },
     "The first block is left out.": {BACK: "for layer in reversed(range(1, len(transformer.h))):"},
     "The last block is left out.": {BACK: "for layer in reversed(range(len(transformer.h) - 1)):"},
     "The numbers of the blocks are missing from the names, so each block hides the one after it: h.0, h.1, …": {
-        GATHER: 'gradients |= prefixed("h", of_block)'
+        GATHER: "gradients |= joined(h=block)"
     },
     "The blocks' names begin with their number; they begin with h: h.0, h.1, …": {
-        GATHER: "gradients |= prefixed(str(layer), of_block)"
+        GATHER: "gradients |= joined(**{str(layer): block})"
     },
-    "The blocks are numbered from 1; the first one is h.0.": {
-        GATHER: 'gradients |= prefixed(f"h.{layer + 1}", of_block)'
-    },
+    "The blocks are numbered from 1; the first one is h.0.": {GATHER: GATHER.replace("{layer}", "{layer + 1}")},
     "The blocks are numbered from the end; h.0 is the first one.": {
-        GATHER: 'gradients |= prefixed(f"h.{len(transformer.h) - 1 - layer}", of_block)'
+        GATHER: GATHER.replace("{layer}", "{len(transformer.h) - 1 - layer}")
     },
-    "The positions' gradient is the mean over the batch; every sequence used the row, so it is the sum.": {
-        WPE: WPE + "\n    wpe = wpe / int(input_ids.shape[0])"
-    },
-    "The positions' gradient is that of the first sequence; add up those of all.": {
-        WPE: "wpe = embedding_backward(grad[:1], positions[:1], config.n_positions)"
-    },
-    "The positions' gradient has a row for each token of the input; it has n_positions rows, most of them 0.": {
-        WPE: "wpe = F.sum(grad, axis=0).reshape(grad.shape[1:])"
-    },
-    "The positions' gradient is collected by token id; collect it by position.": {
-        WPE: "wpe = embedding_backward(grad, input_ids % config.n_positions, config.n_positions)"
-    },
-    "The tokens' gradient is divided by the number of tokens; the loss is a mean already.": {
-        WTE: WTE + "\n    wte = wte / int(input_ids.shape[1])"
-    },
-    "The gradient is halved, as if the two terms of a sum shared it; each gets all of it.": {
-        WTE: "grad = grad / 2\n    " + WTE
-    },
-    "The gradients of the two tables are swapped.": {TABLES: 'return {"wte.weight": wpe, "wpe.weight": wte}'},
     "The gradient of wte is the head's alone; add the embeddings'.": {
         TIED: 'tied = {"wte.weight": head["wte.weight"]}'
     },
@@ -179,7 +134,7 @@ MISTAKES = {
         RETURN: RETURN + ' | {"lm_head.weight": head["wte.weight"]}'
     },
     "The names lack transformer in front, which a checkpoint has.": {
-        RETURN: "return cross_entropy(logits, labels), embeddings | blocks | head | tied"
+        RETURN: "return cross_entropy(logits, labels), head | blocks | embeddings | tied"
     },
     "The embeddings get the gradient that went into the blocks; they get the one that blocks_backward gives back.": {
         THROUGH: "_, blocks = blocks_backward(grad, states, transformer)"
@@ -207,9 +162,7 @@ ALTERNATIVES = {
         MLP_PROJ: "grad_activated, weight, bias = linear_backward(grad, activated, mlp.c_proj.weight)\n"
         '    c_proj = {"weight": weight, "bias": bias}'
     },
-    "the mlp in another order of names": {
-        MLP_RETURN: 'return grad_input, prefixed("c_proj", c_proj) | prefixed("c_fc", c_fc)'
-    },
+    "the mlp in another order of names": {MLP_RETURN: "return grad_input, joined(c_proj=c_proj) | joined(c_fc=c_fc)"},
     "names written out": {
         MLP_RETURN: 'return grad_input, {\n        "c_fc.weight": c_fc["weight"],\n        "c_fc.bias": c_fc["bias"],\n'
         '        "c_proj.weight": c_proj["weight"],\n        "c_proj.bias": c_proj["bias"],\n    }'
@@ -219,18 +172,15 @@ ALTERNATIVES = {
         RESIDUAL: "grad += grad_branch\n    return grad, of_norm, of_sublayer"
     },
     "layer_norm_backward itself": {
-        NORM: "grad_branch, weight, bias = layer_norm_backward(grad_normed, x, norm.weight, norm.eps)\n"
+        NORM: "from solutions.solution_17 import layer_norm_backward\n\n"
+        "    grad_branch, weight, bias = layer_norm_backward(grad_normed, x, norm.weight, norm.eps)\n"
         '    of_norm = {"weight": weight, "bias": bias}'
     },
     "middle written out": {SECOND: "middle = hidden_states + block.attn(block.ln_1(hidden_states))\n    " + SECOND},
     "a block's gradients in a dict that grows": {
         f"return grad, {NAMES}": "gradients = {}\n"
         '    for name, part in {"ln_1": ln_1, "attn": attn, "ln_2": ln_2, "mlp": mlp}.items():\n'
-        "        gradients.update(prefixed(name, part))\n    return grad, gradients"
-    },
-    "the state of the loop in a variable": {
-        BEGIN: "state = transformer.wte(input_ids) + transformer.wpe(positions)\n    states = [state]",
-        APPEND: "state = block(state)\n        states.append(state)",
+        "        gradients.update(joined(**{name: part}))\n    return grad, gradients"
     },
     "the rows of the table transposed": {
         TABLE: "grad_final = grad @ transformer.wte.weight\n"
@@ -240,13 +190,10 @@ ALTERNATIVES = {
     "the blocks and their states in pairs": {
         BACK: "pairs = list(zip(transformer.h, states))\n"
         "    for layer, (block, state) in reversed(list(enumerate(pairs))):",
-        BLOCK: "grad, of_block = block_backward(grad, state, block)",
+        BLOCK: "grad, block = block_backward(grad, state, block)",
     },
     "counting down": {BACK: "for layer in range(len(transformer.h) - 1, -1, -1):"},
-    "update instead of |=": {GATHER: 'gradients.update(prefixed(f"h.{layer}", of_block))'},
-    "the positions summed over the batch first": {
-        WPE: "rows = F.sum(grad, axis=0)\n    wpe = embedding_backward(rows, positions[:1], config.n_positions)"
-    },
+    "update instead of |=": {GATHER: 'gradients.update({f"h.{layer}.{name}": block[name] for name in block})'},
     "the sum in place": {
         TIED: 'tied = {"wte.weight": embeddings["wte.weight"]}\n    tied["wte.weight"] += head["wte.weight"]'
     },
@@ -255,7 +202,7 @@ ALTERNATIVES = {
         RETURN: RETURN.replace("cross_entropy(logits, labels)", "loss"),
     },
     "the names written by a comprehension": {
-        RETURN: "named = embeddings | blocks | head | tied\n"
+        RETURN: "named = head | blocks | embeddings | tied\n"
         '    return cross_entropy(logits, labels), {"transformer." + name: gradient for name, gradient in '
         "named.items()}"
     },
@@ -267,13 +214,6 @@ HABITS = {
     "add_ in the return": {RESIDUAL: "return grad.add_(grad_branch), of_norm, of_sublayer"},
     "torch.add": {RESIDUAL: "return torch.add(grad, grad_branch), of_norm, of_sublayer"},
     "a clone of the gradient": {RESIDUAL: "return grad.clone() + grad_branch, of_norm, of_sublayer"},
-    "detached states": {APPEND: "states.append(block(states[-1]).detach())"},
-    "states that require a gradient": {APPEND: "states.append(block(states[-1]).requires_grad_())"},
-    "retain_grad": {APPEND: APPEND + "\n        states[-1].retain_grad()"},
-    "checkpoint": {APPEND: "states.append(checkpoint(block, states[-1], use_reentrant=False))"},
-    "torch.utils.checkpoint": {
-        APPEND: "states.append(torch.utils.checkpoint.checkpoint(block, states[-1], use_reentrant=False))"
-    },
     "zero_grad": {LOSS: "model.zero_grad()\n    " + LOSS},
     "loss.backward": {LOSS: "loss = cross_entropy(logits, labels)\n    loss.backward()\n    " + LOSS},
     "backward of the loss for the logits": {
@@ -284,14 +224,8 @@ HABITS = {
         "        torch.autograd.grad(cross_entropy(logits, labels), logits)[0], states[-1], transformer\n    )"
     },
     "named_parameters": {
-        RETURN: "named = embeddings | blocks | head | tied\n"
+        RETURN: "named = head | blocks | embeddings | tied\n"
         "    named = {name: named[name] for name, _ in transformer.named_parameters()}\n"
-        '    return cross_entropy(logits, labels), prefixed("transformer", named)'
+        "    return cross_entropy(logits, labels), joined(transformer=named)"
     },
-}
-
-#: Numbers of the recorded configuration, written into the code: only another configuration shows them.
-FIXED = {
-    "the size of the vocabulary is a number": {"input_ids, config.vocab_size)": "input_ids, 37)"},
-    "the number of positions is a number": {"positions, config.n_positions)": "positions, 13)"},
 }
