@@ -6,75 +6,15 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
 from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from solutions.checkpoint import Weights
+from solutions.gradients import Gradients
 from solutions.solution_01 import GPT2Config
-from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_16 import count_valid, next_labels
-from solutions.solution_18 import Gradients
 from solutions.solution_19 import gpt2_loss_and_gradients
-
-Batch = tuple[Tensor, Tensor]  # input_ids and labels, both [batch, seq]
-
-
-@dataclass
-class TrainingState:
-    """All that a training goes on from: by name, every weight, and what belongs to it. Each step writes into them."""
-
-    weights: Gradients
-    sums: Gradients  # of the gradients, over the tokens of the batches since the last update
-    means: Gradients  # the moving averages of AdamW: of the gradients
-    squares: Gradients  # and of their squares
-    step: int = 0  # how many updates there were
-
-
-def training_state(weights: Weights) -> TrainingState:
-    """Return the state before the first step. It has copies of the weights, so that the arrays stay as they are."""
-
-    def zeros() -> Gradients:
-        return {name: Tensor.from_dlpack(np.zeros_like(weight)) for name, weight in weights.items()}
-
-    copies = {name: Tensor.from_dlpack(weight.copy()) for name, weight in weights.items()}
-    return TrainingState(copies, zeros(), zeros(), zeros())
-
-
-def scalar(number: float) -> Tensor:  # -> []
-    """Return a number as float32, which a compiled graph can take as an input."""
-    return Tensor.from_dlpack(np.array(number, np.float32))
-
-
-def empty_model(config: GPT2Config) -> MaxGPT2LMHeadModel:
-    """Return a model whose random weights are never computed, to be given others."""
-    with F.lazy():
-        return MaxGPT2LMHeadModel(config)
-
-
-def model_with(config: GPT2Config, weights: Gradients) -> MaxGPT2LMHeadModel:
-    """Return a model that computes with these very tensors; the head has the weights of ``wte``."""
-    model = empty_model(config)
-    modules = dict(model.descendants)
-    for name, weight in weights.items():
-        module, _, leaf = name.rpartition(".")
-        setattr(modules[module], leaf, weight)
-    model.lm_head.weight = weights["transformer.wte.weight"]
-    return model
-
-
-def initialize(config: GPT2Config, seed: int) -> Weights:
-    """Return the weights that a training begins with, by name, without the head's, which are those of ``wte``.
-
-    Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), section 2.3, and
-    ``GPT2PreTrainedModel._init_weights`` in Hugging Face's transformers.
-    """
-    shapes = {name: [int(size) for size in weight.shape] for name, weight in empty_model(config).parameters}
-    del shapes["lm_head.weight"]
-    rng = np.random.default_rng(seed)
-    # TODO: Biases 0, gains 1; all else normal with std 0.02, but c_proj with 0.02 / sqrt(2 n_layer). (10 lines)
-    raise NotImplementedError
+from solutions.training import Batch, Progress, TrainingState, model_with, scalar
 
 
 def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
@@ -83,8 +23,13 @@ def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int
     It rises in a straight line to ``peak`` at ``warmup_steps``, then falls along half a cosine to 0 at ``total_steps``,
     which is later, and stays there. Without a warm-up, ``warmup_steps`` is 0.
     """
-    # TODO: Up to the end of the warm-up a fraction of peak; after it, half of peak times (1 + cosine). (4 lines)
+    # TODO: Up to warmup_steps, return that fraction of peak; later, half of peak times (1 + cosine). (4 lines)
     raise NotImplementedError
+
+
+def sum_of_squares(gradient: Tensor) -> Tensor:  # [...] -> []
+    """Return the sum of all squares, of each row first: in one sum of millions, float32 loses several percent."""
+    return F.sum(F.sum(gradient * gradient, axis=-1), axis=None).reshape([])
 
 
 def clip_by_global_norm(gradients: Gradients, max_norm: float) -> tuple[Gradients, Tensor]:
@@ -93,7 +38,7 @@ def clip_by_global_norm(gradients: Gradients, max_norm: float) -> tuple[Gradient
     Returns:
         The gradients, and the length that they had together, [].
     """
-    # TODO: Square each, sum its rows, then all; sum those, take the root; then a factor of at most 1 for all. (4 lines)
+    # TODO: Add up sum_of_squares of all gradients, take the root; multiply all by one factor of at most 1. (3 lines)
     raise NotImplementedError
 
 
@@ -109,49 +54,15 @@ class AdamW:
     epsilon: float = 1e-8
     weight_decay: float = 0.1
 
-    def decay(self, weight: Tensor) -> float:
-        """Return the weight decay: that of a matrix or a table, or none for a bias or a gain."""
-        # TODO: Only a weight with two axes decays. (1 line)
+    def updated(
+        self, weight: Tensor, mean: Tensor, square: Tensor, gradient: Tensor, rate: Tensor, step: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:  # four times [...], [], [] -> three times [...]
+        """Return a weight and both moving averages after a step, whose number, from 1 on, and whose rate are [].
+
+        A matrix or a table decays; a gain or a bias, which has one axis, does not. Both averages begin at 0.
+        """
+        # TODO: Move both averages, correct each by 1 - beta**step, divide; add a matrix's decay; step down. (8 lines)
         raise NotImplementedError
-
-    def averages(self, gradient: Tensor, mean: Tensor, square: Tensor) -> tuple[Tensor, Tensor]:  # three times [...]
-        """Return the moving averages of the gradient and of its square, one step later."""
-        # TODO: What there was, times beta, and what is new, times 1 - beta. (2 lines)
-        raise NotImplementedError
-
-    def updated(self, weight: Tensor, mean: Tensor, square: Tensor, rate: Tensor, step: Tensor) -> Tensor:
-        """Return a weight after a step; ``rate`` and ``step`` are [], and the first step is 1."""
-        # TODO: Correct both averages for their start at 0, divide, add the decay, walk down by rate. (4 lines)
-        raise NotImplementedError
-
-
-def add_gradients(sums: Gradients, gradients: Gradients, count: Tensor) -> None:
-    """Add to ``sums`` what a batch says of every weight: a batch with twice as many tokens says twice as much.
-
-    Args:
-        sums: of the gradients of single losses, over all batches so far; they are written into.
-        gradients: of the mean loss of one more batch.
-        count: how many losses that is the mean of, [].
-    """
-    # TODO: Of each name: the mean times count is a sum; add it in place, with [...]. (2 lines)
-    raise NotImplementedError
-
-
-class Accumulate(Module):
-    """Add the gradients of one batch to sums that may have those of others."""
-
-    def __init__(self, config: GPT2Config) -> None:
-        self.config = config
-
-    def forward(
-        self, input_ids: Tensor, labels: Tensor, weights: Gradients, sums: Gradients
-    ) -> tuple[Tensor, Tensor]:  # [batch, seq], [batch, seq] -> [], []
-        """Return the sum of all losses of the batch, and how many they are; write into ``sums``."""
-        model = model_with(self.config, weights)
-        loss, gradients = gpt2_loss_and_gradients(model, input_ids, labels)
-        count = count_valid(next_labels(labels))
-        add_gradients(sums, gradients, count)
-        return F.where(count > 0, count * loss, 0.0), count  # the mean of no losses is NaN, and their sum is 0
 
 
 class Update(Module):
@@ -170,9 +81,49 @@ class Update(Module):
         means: Gradients,
         squares: Gradients,
     ) -> Tensor:  # [], [], [] -> []
-        """Return the norm of all gradients before they were clipped; write into all weights and averages."""
-        # TODO: Divide the sums by count and clip; then both averages and the weight of every name; sums to 0. (8 lines)
-        raise NotImplementedError
+        """Return the norm of the mean gradients before clipping; write into all weights and averages.
+
+        Afterward the sums are 0. If the norm is NaN or infinite, nothing else has changed.
+        """
+        gradients = {name: total / count for name, total in sums.items()}
+        gradients, norm = clip_by_global_norm(gradients, self.max_norm)
+        is_finite = F.greater(math.inf, norm)  # false for NaN too, unlike MAX's norm < math.inf
+        for name, gradient in gradients.items():
+            before = weights[name], means[name], squares[name]
+            after = self.optimizer.updated(*before, gradient, rate, step)
+            for tensor, value in zip(before, after, strict=True):
+                tensor[...] = F.where(is_finite, value, tensor)
+            sums[name][...] = F.zeros_like(sums[name])
+        return norm
+
+
+def add_gradients(sums: Gradients, gradients: Gradients, count: Tensor) -> None:
+    """Add the gradients of one more batch to ``sums``: a batch with twice as many tokens counts twice as much.
+
+    Args:
+        sums: of the gradients of single losses, over all batches so far; they are written into.
+        gradients: of the mean loss of one more batch.
+        count: the number of losses in that mean, [].
+    """
+    # TODO: For each name: the mean times count is a sum; add it in place, with [...]. (2 lines)
+    raise NotImplementedError
+
+
+class Accumulate(Module):
+    """Add the gradients of one batch to sums that may hold those of others."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        self.config = config
+
+    def forward(
+        self, input_ids: Tensor, labels: Tensor, weights: Gradients, sums: Gradients
+    ) -> tuple[Tensor, Tensor]:  # [batch, seq], [batch, seq] -> [], []
+        """Return the sum of all losses of the batch, and how many they are; write into ``sums``."""
+        model = model_with(self.config, weights)
+        loss, gradients = gpt2_loss_and_gradients(model, input_ids, labels)
+        count = count_valid(next_labels(labels))
+        add_gradients(sums, gradients, count)
+        return F.where(count > 0, count * loss, 0.0), count  # the mean of no losses is NaN, and their sum is 0
 
 
 def train_step(
@@ -184,32 +135,19 @@ def train_step(
 ) -> tuple[float, float]:
     """Learn from some batches at once, as if they were one that is too large for the memory.
 
-    Args:
-        state: what changes.
-        batches: of any sizes; each valid label counts the same, in whichever batch it is.
-        rate: the learning rate.
-        accumulate: :class:`Accumulate`, or what it compiles to.
-        update: :class:`Update`, or what it compiles to.
+    Each valid label counts the same, in whichever batch it is. ``accumulate`` and ``update`` are :class:`Accumulate`
+    and :class:`Update`, or what they compile to.
 
     Returns:
         The mean loss before the step, and the norm of the gradients before they were clipped.
 
     Raises:
-        FloatingPointError: the loss is not a finite number, or no label is valid; no weight has been changed.
+        FloatingPointError: the loss or the norm is not finite, or no label is valid. The state is as it was before:
+            a count of NaN makes the norm NaN, and ``update`` then only forgets the sums.
     """
     total, count = 0.0, 0.0
-    # TODO: Accumulate all batches; refuse a mean loss that is not finite; then count the step, and update. (10 lines)
+    # TODO: Accumulate all; update, with NaN as count unless the loss is finite; raise, or count the step. (10 lines)
     raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What one step of a training reports."""
-
-    step: int
-    loss: float
-    norm: float
-    rate: float
 
 
 def train(
@@ -222,8 +160,10 @@ def train(
 ) -> Iterator[Progress]:
     """Train until step ``n_steps``, from wherever ``state`` is; stop between two steps by no longer asking.
 
-    What a step learns and how fast depends on its number alone, so a training that was interrupted goes on as if it
-    had not been.
+    The batches and the rate of a step depend on its number alone, so a training that was interrupted continues as if
+    it had not been.
     """
-    # TODO: As long as there are steps: the next one's number, its rate, train_step, and yield. (4 lines)
-    raise NotImplementedError
+    while state.step < n_steps:
+        rate = rate_of(state.step + 1)
+        loss, norm = train_step(state, batches_of(state.step + 1), rate, accumulate, update)
+        yield Progress(state.step, loss, norm, rate)

@@ -22,9 +22,10 @@ from play.training.memory import Shared, tensors, types
 from play.training.plan import Plan
 from play.training.windows import NOT_COUNTED
 from solutions.checkpoint import Weights
+from solutions.gradients import Gradients
 from solutions.solution_01 import GPT2Config
-from solutions.solution_18 import Gradients
-from solutions.solution_20 import Accumulate, AdamW, TrainingState, Update, initialize, model_with
+from solutions.solution_20 import Accumulate, AdamW, Update
+from solutions.training import TrainingState, initialize, model_with
 
 MAX_NORM = 1.0  # of all gradients together; a longer one is clipped
 

@@ -19,7 +19,8 @@ from play.training.graphs import Trainer
 from play.training.plan import EVALUATIONS, SAMPLES, History, Plan, in_words
 from play.training.windows import Material, count_bytes
 from solutions.solution_16 import bits_per_byte
-from solutions.solution_20 import Batch, Progress, learning_rate, train
+from solutions.solution_20 import learning_rate, train
+from solutions.training import Batch, Progress
 
 SAVE_EVERY = 30.0  # seconds, in addition to after each evaluation
 SAMPLE_TOKENS = 60

@@ -18,7 +18,7 @@ from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef
 
 from solutions.checkpoint import Weights
-from solutions.solution_18 import Gradients
+from solutions.gradients import Gradients
 
 Shapes = Mapping[str, tuple[int, ...]]
 Buffers = dict[str, Buffer]  # of float32, by name

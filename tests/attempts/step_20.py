@@ -1,82 +1,31 @@
 """Step 20, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-BIASES = "weights[name] = np.zeros(shape, np.float32)"
-GAINS = "weights[name] = np.ones(shape, np.float32)"
-STD = 'std = 0.02 / math.sqrt(2 * config.n_layer) if name.endswith("c_proj.weight") else 0.02'
-NOISE = "weights[name] = (std * rng.standard_normal(shape)).astype(np.float32)"
 RISING = "if step <= warmup_steps:"
 RISE = "return peak * step / warmup_steps"
 DONE = "done = min(1.0, (step - warmup_steps) / (total_steps - warmup_steps))"
 FALL = "return peak * (1 + math.cos(math.pi * done)) / 2"
-SQUARES = (
-    "squares = [F.sum(F.sum(gradient * gradient, axis=-1), axis=None).reshape([]) for gradient in gradients.values()]"
-)
-NORM = "norm = F.sqrt(sum(squares[1:], squares[0]))"
+NORM = "norm = F.sqrt(sum(map(sum_of_squares, gradients.values())))"
 FACTOR = "factor = max_norm / F.max(norm, max_norm)"
-CLIPPED = "return {name: gradient * factor for name, gradient in gradients.items()}, norm"
-DECAY = "return self.weight_decay if weight.rank > 1 else 0.0"
+CLIPPED = "return {name: factor * gradient for name, gradient in gradients.items()}, norm"
 MEAN = "mean = self.beta1 * mean + (1 - self.beta1) * gradient"
-SQUARE = "return mean, self.beta2 * square + (1 - self.beta2) * gradient * gradient"
-CORRECTED_MEAN = "mean = mean / (1 - self.beta1**step)"
-CORRECTED_SQUARE = "square = square / (1 - self.beta2**step)"
-DIRECTION = "direction = mean / (F.sqrt(square) + self.epsilon) + self.decay(weight) * weight"
-WALK = "return weight - rate * direction"
+SQUARE = "square = self.beta2 * square + (1 - self.beta2) * gradient * gradient"
+CORRECTED_MEAN = "corrected_mean = mean / (1 - self.beta1**step)"
+CORRECTED_SQUARE = "corrected_square = square / (1 - self.beta2**step)"
+DIRECTION = "direction = corrected_mean / (F.sqrt(corrected_square) + self.epsilon)"
+MATRIX = "if weight.rank > 1:"
+DECAY = "direction = direction + self.weight_decay * weight"
+DOWN = "return weight - rate * direction, mean, square"
 ADDED = "total[...] = total + count * gradients[name]"
-DIVIDED = "gradients = {name: total / count for name, total in sums.items()}"
-CLIP = "gradients, norm = clip_by_global_norm(gradients, self.max_norm)"
-AVERAGES = "means[name][...], squares[name][...] = mean, square"
-UPDATED = "weight[...] = self.optimizer.updated(weight, mean, square, rate, step)"
-ZEROED = "sums[name][...] = F.zeros_like(sums[name])"
 ADDED_UP = "total, count = total + losses.item(), count + valid.item()"
 LOSS = "loss = total / count if count else math.nan"
-REFUSED = "if not math.isfinite(loss):"
-ERROR = 'raise FloatingPointError(f"the loss of step {state.step + 1} is {loss}")'
+SCALARS = "scalars = scalar(rate), scalar(state.step + 1), scalar(count if math.isfinite(loss) else math.nan)"
+UPDATE = "norm = update(*scalars, state.weights, state.sums, state.means, state.squares).item()"
+REFUSED = "if not math.isfinite(norm):"
+ERROR = 'raise FloatingPointError(f"the loss of step {state.step + 1} is {loss}, and the norm of its gradients {norm}")'
 COUNTED = "state.step += 1"
-AT = "at = scalar(rate), scalar(state.step), scalar(count)"
-UPDATE = "norm = update(*at, state.weights, state.sums, state.means, state.squares)"
-RESULT = "return loss, norm.item()"
-WHILE = "while state.step < n_steps:"
-RATE = "rate = rate_of(state.step + 1)"
-STEP = "loss, norm = train_step(state, batches_of(state.step + 1), rate, accumulate, update)"
-YIELD = "yield Progress(state.step, loss, norm, rate)"
+RESULT = "return loss, norm"
 
 MISTAKES = {
-    "The biases are noise; they begin as 0.": {
-        BIASES: "weights[name] = (0.02 * rng.standard_normal(shape)).astype(np.float32)"
-    },
-    "The gains begin as 0, which lets nothing through a norm; they begin as 1.": {GAINS: BIASES},
-    "The gains are noise around 0; only tables and matrices are, and gains begin as 1.": {
-        GAINS: "weights[name] = (0.02 * rng.standard_normal(shape)).astype(np.float32)"
-    },
-    "All matrices have the same spread; that of c_proj is divided by sqrt(2 n_layer).": {STD: "std = 0.02"},
-    "The spread of c_proj is divided by sqrt(n_layer); two of them add to the stream in each block: 2 n_layer.": {
-        STD: STD.replace("2 * config", "config")
-    },
-    "The spread of c_proj is divided by 2 n_layer; divide by the root of it.": {
-        STD: STD.replace("math.sqrt(2 * config.n_layer)", "(2 * config.n_layer)")
-    },
-    "Only the c_proj of attention is scaled; that of the feed-forward network adds to the stream too.": {
-        STD: STD.replace('"c_proj', '"attn.c_proj')
-    },
-    "The spread of the other projection is divided; c_proj is the one that adds to the residual stream.": {
-        STD: STD.replace("c_proj", "c_fc")
-    },
-    "The noise has a standard deviation of 1; multiply by std.": {
-        NOISE: "weights[name] = rng.standard_normal(shape).astype(np.float32)"
-    },
-    "The variance is 0.02; that is what the standard deviation must be.": {
-        NOISE: NOISE.replace("std *", "math.sqrt(std) *")
-    },
-    "The noise is uniform; it must be normal: rng.standard_normal.": {
-        NOISE: "weights[name] = (std * math.sqrt(3) * rng.uniform(-1, 1, shape)).astype(np.float32)"
-    },
-    "The noise is float64; add .astype(np.float32).": {NOISE: NOISE.replace(".astype(np.float32)", "")},
-    "Every matrix begins with the same noise: use the one rng that is given.": {
-        NOISE: NOISE.replace("rng.standard_normal", "np.random.default_rng(seed).standard_normal")
-    },
-    "The noise does not depend on the seed: use the rng that is given.": {
-        NOISE: NOISE.replace("rng.standard_normal", "np.random.RandomState(len(weights)).standard_normal")
-    },
     "The warm-up counts from 0, so the first step has a rate of 0 and learns nothing.": {
         RISE: "return peak * (step - 1) / warmup_steps"
     },
@@ -103,10 +52,8 @@ MISTAKES = {
     },
     "The rate jumps to twice the peak: take half of 1 + cosine.": {FALL: FALL.replace(" / 2", "")},
     "Each gradient is clipped by its own norm, which changes their direction; one factor is for all.": {
-        CLIPPED: "return {\n"
-        "        name: gradient * (max_norm / F.max(F.sqrt(square), max_norm))\n"
-        "        for (name, gradient), square in zip(gradients.items(), squares, strict=True)\n"
-        "    }, norm"
+        CLIPPED: "norms = {name: F.sqrt(sum_of_squares(gradient)) for name, gradient in gradients.items()}\n"
+        "    return {name: max_norm / F.max(norms[name], max_norm) * gradients[name] for name in gradients}, norm"
     },
     "Each number is cut off at max_norm, which changes the direction; multiply all by one factor.": {
         CLIPPED: "return {name: F.max(F.min(g, max_norm), -max_norm) for name, g in gradients.items()}, norm"
@@ -115,27 +62,35 @@ MISTAKES = {
     "The factor is at least 1: divide by the larger of norm and max_norm.": {FACTOR: FACTOR.replace("F.max", "F.min")},
     "The factor is upside down: max_norm over the norm.": {FACTOR: "factor = F.max(norm, max_norm) / max_norm"},
     "The norms are added up; add up the squares, and take one root.": {
-        NORM: "norm = sum([F.sqrt(square) for square in squares[1:]], F.sqrt(squares[0]))"
+        NORM: "norm = sum(F.sqrt(sum_of_squares(gradient)) for gradient in gradients.values())"
     },
-    "The root is missing: this is the square of the norm.": {NORM: "norm = sum(squares[1:], squares[0])"},
-    "The norm is that of the first gradient alone; add up the squares of all.": {NORM: "norm = F.sqrt(squares[0])"},
+    "The root is missing: this is the square of the norm.": {
+        NORM: "norm = sum(map(sum_of_squares, gradients.values()))"
+    },
+    "The norm is that of the first gradient alone; add up the squares of all.": {
+        NORM: "norm = F.sqrt(sum_of_squares(next(iter(gradients.values()))))"
+    },
     "The squares are averaged; the norm is the root of their sum.": {
-        NORM: "norm = F.sqrt(sum(squares[1:], squares[0]) / len(squares))"
+        NORM: "norm = F.sqrt(sum(map(sum_of_squares, gradients.values())) / len(gradients))"
     },
-    "The norm has the shape [1]; reshape([]) makes it one number.": {SQUARES: SQUARES.replace(".reshape([])", "")},
+    "The norm has the shape [1]; use sum_of_squares, or reshape([]).": {
+        NORM: "norm = F.sqrt(sum(F.sum(F.sum(g * g, axis=-1), axis=None) for g in gradients.values()))"
+    },
+    "All squares of a large table are in one sum, where float32 loses digits; sum its rows first: sum_of_squares.": {
+        NORM: "norm = F.sqrt(sum(F.sum(g * g, axis=None).reshape([]) for g in gradients.values()))"
+    },
     "The norm that is returned is the one after clipping; return the one before.": {
         CLIPPED: CLIPPED.replace(", norm", ", norm * factor")
     },
     "The gradients are not clipped: multiply each by the factor.": {CLIPPED: "return gradients, norm"},
-    "Biases and gains decay too; only weights with two axes do.": {DECAY: "return self.weight_decay"},
-    "Only biases and gains decay; it must be the others.": {DECAY: DECAY.replace("> 1", "< 2")},
-    "Nothing decays; weights with two axes must.": {DECAY: "return 0.0"},
+    "Biases and gains decay too; only weights with two axes do.": {MATRIX: "if weight.rank > 0:"},
+    "Only biases and gains decay; it must be the others.": {MATRIX: "if weight.rank < 2:"},
     "A weight whose size is 1 along an axis does not decay; count its axes, not its numbers.": {
-        DECAY: "return self.weight_decay if weight.rank > 1 and min(map(int, weight.shape)) > 1 else 0.0"
+        MATRIX: "if weight.rank > 1 and min(map(int, weight.shape)) > 1:"
     },
     "beta1 and beta2 are swapped in the mean of the gradients: it has beta1.": {MEAN: MEAN.replace("beta1", "beta2")},
     "beta1 and beta2 are swapped in the mean of the squares: it has beta2.": {SQUARE: SQUARE.replace("beta2", "beta1")},
-    "What is new is multiplied by beta1, and what there was by 1 - beta1; it must be the other way round.": {
+    "The gradient is multiplied by beta1, and the old mean by 1 - beta1; it must be the other way round.": {
         MEAN: "mean = (1 - self.beta1) * mean + self.beta1 * gradient"
     },
     "The new gradient is added whole, which makes the mean too large: multiply it by 1 - beta1.": {
@@ -147,14 +102,23 @@ MISTAKES = {
     "The new mean is squared; the second average is of the squared gradient.": {
         SQUARE: SQUARE.replace("gradient * gradient", "mean * mean")
     },
-    "The second average forgets at once: add beta2 times what there was.": {SQUARE: "return mean, gradient * gradient"},
-    "The mean is not corrected for its start at 0: divide by 1 - beta1**step.": {CORRECTED_MEAN: "mean = mean"},
+    "The second average forgets at once: add beta2 times the old average.": {SQUARE: "square = gradient * gradient"},
+    "The mean is not corrected for its start at 0: divide by 1 - beta1**step.": {
+        CORRECTED_MEAN: "corrected_mean = mean"
+    },
     "The mean of the squares is not corrected for its start at 0: divide by 1 - beta2**step.": {
-        CORRECTED_SQUARE: "square = square"
+        CORRECTED_SQUARE: "corrected_square = square"
+    },
+    "The averages are returned corrected; return them as they are, or the next step corrects them again.": {
+        DOWN: "return weight - rate * direction, corrected_mean, corrected_square"
+    },
+    "The old averages are returned, so the next step forgets this gradient.": {
+        MEAN: f"old = mean, square\n        {MEAN}",
+        DOWN: "return weight - rate * direction, *old",
     },
     "Neither average is corrected for its start at 0, so the first steps are too large.": {
-        CORRECTED_MEAN: "mean = mean",
-        CORRECTED_SQUARE: "square = square",
+        CORRECTED_MEAN: "corrected_mean = mean",
+        CORRECTED_SQUARE: "corrected_square = square",
     },
     "The corrections are swapped: the mean's has beta1, that of the squares beta2.": {
         CORRECTED_MEAN: CORRECTED_MEAN.replace("beta1", "beta2"),
@@ -173,36 +137,35 @@ MISTAKES = {
         CORRECTED_SQUARE: CORRECTED_SQUARE.replace("**step", "**(step + 1)"),
     },
     "The root is missing: the mean is divided by the root of the mean square.": {
-        DIRECTION: DIRECTION.replace("F.sqrt(square)", "square")
+        DIRECTION: DIRECTION.replace("F.sqrt(corrected_square)", "corrected_square")
     },
     "epsilon is inside the root; it is added after it.": {
-        DIRECTION: DIRECTION.replace("F.sqrt(square) + self.epsilon", "F.sqrt(square + self.epsilon)")
+        DIRECTION: "direction = corrected_mean / F.sqrt(corrected_square + self.epsilon)"
     },
     "epsilon is missing: a weight whose gradients were all 0 becomes NaN.": {
         DIRECTION: DIRECTION.replace(" + self.epsilon", "")
     },
     "The decay is inside the gradient, where it is divided by the root too; add it after the division.": {
-        DIRECTION: "direction = (mean + self.decay(weight) * weight) / (F.sqrt(square) + self.epsilon)"
+        DIRECTION: f"{MATRIX}\n            corrected_mean += self.weight_decay * weight\n        {DIRECTION}",
+        f"        {MATRIX}\n            {DECAY}\n": "",
     },
-    "The decay is missing: add decay times weight to the direction.": {
-        DIRECTION: DIRECTION.replace(" + self.decay(weight) * weight", "")
+    "The decay is missing: add weight_decay times weight to the direction.": {
+        f"        {MATRIX}\n            {DECAY}\n": ""
     },
     "The weights grow instead of decaying: the decay is added to the direction, which is subtracted.": {
-        DIRECTION: DIRECTION.replace(" + self.decay", " - self.decay")
+        DECAY: DECAY.replace("+", "-")
     },
     "The decay is not multiplied by the rate: it is part of the direction.": {
-        DIRECTION: DIRECTION.replace(" + self.decay(weight) * weight", ""),
-        WALK: "return (1 - self.decay(weight)) * weight - rate * direction",
+        DECAY: "weight = (1 - self.weight_decay) * weight"
     },
     "The decay is applied twice: it is in the direction already.": {
-        WALK: "return (1 - rate * self.decay(weight)) * weight - rate * direction"
+        DECAY: f"{DECAY}\n            weight = (1 - rate * self.weight_decay) * weight"
     },
-    "weight_decay is used as it is, so biases and gains decay too: ask self.decay(weight).": {
-        DIRECTION: DIRECTION.replace("self.decay(weight)", "self.weight_decay")
+    "The step goes up the gradient; subtract it.": {DOWN: DOWN.replace(" - ", " + ")},
+    "The rate is missing: multiply the direction by it.": {DOWN: DOWN.replace("rate * ", "")},
+    "What is returned is the change; return the weight less the change.": {
+        DOWN: "return rate * direction, mean, square"
     },
-    "The step goes up the gradient; subtract it.": {WALK: "return weight + rate * direction"},
-    "The rate is missing: multiply the direction by it.": {WALK: "return weight - direction"},
-    "What is returned is the change; return the weight less the change.": {WALK: "return rate * direction"},
     "The mean gradient is added, not the sum: multiply by count, or a batch of few tokens says as much as a large "
     "one.": {ADDED: ADDED.replace("count * ", "")},
     "The gradient is divided by count; it is a mean, and times count a sum.": {
@@ -219,35 +182,11 @@ MISTAKES = {
         ADDED: "sums[name] = total + count * gradients[name]",
         "for name, total in sums.items():\n        sums": "for name, total in list(sums.items()):\n        sums",
     },
-    "The sums are not divided by count, so the step depends on how many tokens there are.": {
-        DIVIDED: "gradients = dict(sums)"
-    },
-    "The gradients are not clipped before they are used.": {
-        CLIP: "_, norm = clip_by_global_norm(gradients, self.max_norm)"
-    },
-    "The sums are clipped before they are divided by count; divide first.": {
-        DIVIDED: "gradients = sums",
-        CLIP: CLIP + "\n        gradients = {name: gradient / count for name, gradient in gradients.items()}",
-    },
-    "The averages are not kept for the next step: write them into means and squares.": {
-        f"            {AVERAGES}\n": ""
-    },
-    "The averages are swapped: means gets the mean, squares the square.": {
-        AVERAGES: AVERAGES.replace("= mean, square", "= square, mean")
-    },
-    "The weight is made of the old averages; take the new ones.": {
-        UPDATED: UPDATED.replace("mean, square", "before[0], before[1]"),
-        "            mean, square = self": "            before = 1 * means[name], 1 * squares[name]\n"
-        "            mean, square = self",
-    },
-    "`weight = …` gives a name to a new tensor, and the model's weight stays as it was: write weight[...] = ….": {
-        UPDATED: UPDATED.replace("[...]", "")
-    },
-    "The sums are not set to 0, so the next step learns these batches again.": {f"            {ZEROED}\n": ""},
-    "rate and step are swapped: updated takes the rate first.": {UPDATED: UPDATED.replace("rate, step", "step, rate")},
     "The mean of the batches' means is returned; divide the sum of all losses by the number of all labels.": {
-        ADDED_UP: "total, count = total + losses.item() / valid.item(), count + valid.item()",
-        LOSS: "loss = total / len([*batches]) if count else math.nan",
+        ADDED_UP: "n_batches += 1\n"
+        "        total, count = total + losses.item() / max(1, valid.item()), count + valid.item()",
+        "for input_ids": "n_batches = 0\n    for input_ids",
+        LOSS: "loss = total / n_batches if count else math.nan",
     },
     "Only the last batch's loss is returned: add up all.": {
         ADDED_UP: "total, count = losses.item(), count + valid.item()",
@@ -256,12 +195,25 @@ MISTAKES = {
         ADDED_UP: "total, count = total + losses.item(), valid.item()",
     },
     "The sum of the losses is returned; divide by the number of labels.": {LOSS: "loss = total if count else math.nan"},
-    "A loss that is NaN goes on to the weights: raise FloatingPointError before update.": {
+    "One batch without a valid label is refused, although another has some; refuse only if none has.": {
+        ADDED_UP: 'if not valid.item():\n            raise FloatingPointError(f"step {state.step + 1}")\n'
+        f"        {ADDED_UP}"
+    },
+    "The batches are gone through twice; they may come from a generator, which can be read once.": {
+        "for input_ids": "n_batches = len([*batches])\n    for input_ids",
+    },
+    "A norm that is no number is not refused: raise FloatingPointError after update.": {
         f"    {REFUSED}\n        {ERROR}\n": ""
     },
-    "Only NaN is refused; refuse infinity too: math.isfinite.": {REFUSED: "if math.isnan(loss):"},
+    "Only NaN is refused; refuse infinity too: math.isfinite.": {REFUSED: "if math.isnan(norm):"},
     "NaN is looked for with ==, which NaN never is, not even to itself: math.isfinite.": {
-        REFUSED: "if loss == math.nan or loss == math.inf:"
+        REFUSED: "if norm == math.nan or norm == math.inf:"
+    },
+    "The refused batches stay in the sums, so the next step learns them: let update forget them, with a count of "
+    "NaN.": {SCALARS: f"if not math.isfinite(loss):\n        raise FloatingPointError(state.step + 1)\n    {SCALARS}"},
+    "An infinite loss goes on to the weights: give update a count of NaN if the loss is not finite.": {
+        SCALARS: SCALARS.replace("count if math.isfinite(loss) else math.nan", "count"),
+        REFUSED: "if not math.isfinite(loss) or not math.isfinite(norm):",
     },
     "The error is a ValueError; it must be a FloatingPointError.": {
         ERROR: ERROR.replace("FloatingPointError", "ValueError")
@@ -269,23 +221,20 @@ MISTAKES = {
     "The error names the step before: state.step is the last step that was taken.": {
         ERROR: ERROR.replace("state.step + 1", "state.step")
     },
-    "The loss is checked after update, when the weights are already spoiled.": {
-        f"    {REFUSED}\n        {ERROR}\n": "",
-        COUNTED: "number = state.step + 1",
-        AT: AT.replace("state.step", "number"),
-        UPDATE: f"{UPDATE}\n    {REFUSED}\n        {ERROR}\n    {COUNTED}",
-    },
     "Without a valid label there is a division by 0; make the loss NaN, and refuse it.": {LOSS: "loss = total / count"},
-    "The loss of nothing is 0, and the weights are divided by it; make it NaN, and refuse it.": {
-        LOSS: "loss = total / count if count else 0.0"
-    },
     "The step is counted after update, which then gets 0 for the first: 1 - beta**0 is 0.": {
-        COUNTED: "pass",
-        UPDATE: f"{UPDATE}\n    {COUNTED}",
+        SCALARS: SCALARS.replace("state.step + 1", "state.step")
     },
-    "The step is not counted: state.step += 1.": {COUNTED: "pass", AT: AT.replace("state.step", "state.step + 1")},
+    "The step is counted before the loss is known to be a number; a refused step does not count.": {
+        f"    {COUNTED}\n": "",
+        SCALARS: f"{COUNTED}\n    {SCALARS.replace('state.step + 1', 'state.step')}",
+        ERROR: ERROR.replace("state.step + 1", "state.step"),
+    },
+    "The step is not counted: state.step += 1.": {COUNTED: "pass"},
     "update gets the number of batches; it must be the number of labels.": {
-        AT: AT.replace("scalar(count)", "scalar(len([*batches]))")
+        "for input_ids": "n_batches = 0\n    for input_ids",
+        ADDED_UP: f"n_batches += 1\n        {ADDED_UP}",
+        SCALARS: SCALARS.replace("scalar(count", "scalar(n_batches"),
     },
     "update is called for every batch; it comes once, after all.": {
         ADDED_UP: f"{ADDED_UP}\n        update(scalar(rate), scalar(state.step + 1), valid, state.weights, state.sums, "
@@ -294,97 +243,56 @@ MISTAKES = {
     "means and squares are swapped in the call of update.": {
         UPDATE: UPDATE.replace("state.means, state.squares", "state.squares, state.means")
     },
-    "The norm is a Tensor; .item() makes it a number.": {RESULT: "return loss, norm"},
+    "The norm is a Tensor; .item() makes it a number.": {
+        UPDATE: UPDATE.removesuffix(".item()"),
+        REFUSED: "if not math.isfinite(norm.item()):",
+    },
     "The rate is returned in the place of the norm.": {RESULT: "return loss, rate"},
-    "A training that goes on begins at step 1 again: begin at state.step.": {
-        WHILE: "for number in range(1, n_steps + 1):",
-        RATE: "rate = rate_of(number)",
-        STEP: STEP.replace("state.step + 1", "number"),
-    },
-    "n_steps more steps are taken; it is the number of the last one.": {
-        WHILE: "for _ in range(n_steps):",
-    },
-    "There is one step too many: stop when state.step is n_steps.": {WHILE: WHILE.replace("<", "<=")},
-    "The last step is missing.": {WHILE: "while state.step < n_steps - 1:"},
-    "The rate is that of the step before: ask for state.step + 1.": {RATE: "rate = rate_of(state.step)"},
-    "The batches are those of the step before: ask for state.step + 1.": {
-        STEP: STEP.replace("state.step + 1", "state.step")
-    },
-    "All steps are taken before the first report; yield each as it comes.": {
-        f"    {WHILE}": f"    reports = []\n    {WHILE}",
-        YIELD: YIELD.replace("yield Progress(", "reports.append(Progress(") + ")\n    return iter(reports)",
-    },
-    "The report has the number of the next step: after train_step, state.step is the one that was taken.": {
-        YIELD: YIELD.replace("state.step", "state.step + 1")
-    },
-    "Loss and norm are swapped in the report.": {YIELD: YIELD.replace("loss, norm", "norm, loss")},
 }
 
 ALTERNATIVES = {
-    "noise by rng.normal": {NOISE: "weights[name] = rng.normal(0.0, std, shape).astype(np.float32)"},
-    "zeros and ones by np.full": {
-        BIASES: "weights[name] = np.full(shape, 0.0, np.float32)",
-        GAINS: 'weights[name] = np.full(shape, float("weight" in name), dtype="float32")',
-    },
-    "the axes counted first": {
-        'if name.endswith("bias"):': "if len(shape) == 1:",
-        BIASES: 'weights[name] = (np.zeros if name.endswith("bias") else np.ones)(shape, np.float32)',
-        "elif len(shape) == 1:": "elif len(shape) == 0:",
-    },
-    "a power in place of the root": {
-        STD: STD.replace("/ math.sqrt(2 * config.n_layer)", "* (2 * config.n_layer) ** -0.5")
-    },
     "the warm-up without its last step": {RISING: "if step < warmup_steps:"},
     "the squared cosine of half the angle": {FALL: "return peak * math.cos(math.pi * done / 2) ** 2"},
-    "NumPy's cosine": {FALL: "return float(peak * 0.5 * (1.0 + np.cos(np.pi * done)))"},
+    "NumPy's cosine": {FALL: "import numpy as np\n\n    return float(peak * 0.5 * (1.0 + np.cos(np.pi * done)))"},
     "0 at the end, then the cosine": {
         DONE: "if step >= total_steps:\n        return 0.0\n"
         "    done = (step - warmup_steps) / (total_steps - warmup_steps)"
     },
-    "a sum that begins with 0": {NORM: "norm = F.sqrt(sum(squares))"},
-    "all squares of a gradient in one sum": {
-        SQUARES: "squares = [F.sum(gradient * gradient, axis=None).reshape([]) for gradient in gradients.values()]"
+    "the squares added in a loop": {
+        NORM: "total = 0.0\n    for gradient in gradients.values():\n"
+        "        total = total + F.sum(F.sum(gradient**2), axis=None).squeeze(0)\n    norm = F.sqrt(total)",
     },
-    "the squares as powers, added in a loop": {
-        SQUARES: "total = 0.0\n    for gradient in gradients.values():\n"
-        "        total = total + F.sum(gradient**2, axis=None).squeeze(0)",
-        NORM: "norm = F.sqrt(total)",
+    "a sum that begins with the first": {
+        NORM: "first, *rest = [sum_of_squares(gradient) for gradient in gradients.values()]\n"
+        "    norm = F.sqrt(sum(rest, first))",
     },
     "the smaller of 1 and a quotient": {FACTOR: "factor = F.min(max_norm / (norm + 1e-12), 1.0)"},
     "F.where for the factor": {FACTOR: "factor = F.where(norm > max_norm, max_norm / norm, 1.0)"},
-    "the number of sizes": {DECAY: "return self.weight_decay * (len(weight.shape) == 2)"},
-    "the mean moved toward the gradient": {MEAN: "mean = mean + (1 - self.beta1) * (gradient - mean)"},
-    "the square as a power": {SQUARE: "return mean, self.beta2 * square + (1 - self.beta2) * gradient**2"},
-    "the decay before the step": {
-        DIRECTION: DIRECTION.replace(" + self.decay(weight) * weight", ""),
-        WALK: "return weight * (1 - rate * self.decay(weight)) - rate * direction",
+    "the number of sizes": {MATRIX: "if len(weight.shape) == 2:"},
+    "a decay of 0 for vectors": {
+        f"        {MATRIX}\n            {DECAY}\n": "        decay = self.weight_decay if weight.rank > 1 else 0.0\n"
+        "        direction = direction + decay * weight\n"
     },
+    "the mean moved toward the gradient": {MEAN: "mean = mean + (1 - self.beta1) * (gradient - mean)"},
+    "the square as a power": {SQUARE: SQUARE.replace("gradient * gradient", "gradient**2")},
+    "the decay before the step": {DECAY: "weight = weight * (1 - rate * self.weight_decay)"},
     "the corrections put together, as PyTorch does": {
         f"        {CORRECTED_MEAN}\n": "",
         f"        {CORRECTED_SQUARE}\n": "        root = F.sqrt(square) / F.sqrt(1 - self.beta2**step)\n",
-        DIRECTION: "direction = mean / (1 - self.beta1**step) / (root + self.epsilon) + self.decay(weight) * weight",
+        DIRECTION: "direction = mean / (1 - self.beta1**step) / (root + self.epsilon)",
     },
     "count times the gradient first": {ADDED: "total[...] = gradients[name] * count + total"},
     "F.buffer_store": {ADDED: "F.buffer_store(total, total + count * gradients[name])"},
     "the sums written through the dictionary": {ADDED: "sums[name][...] = sums[name] + count * gradients[name]"},
-    "the sums divided in a loop": {
-        DIVIDED: "gradients = {}\n        for name in sums:\n            gradients[name] = sums[name] / count"
-    },
-    "the averages written one by one": {AVERAGES: "means[name][...] = mean\n            squares[name][...] = square"},
-    "zeros by a product": {ZEROED: "sums[name][...] = sums[name] * 0.0"},
-    "zeros by Tensor.zeros_like": {ZEROED: "sums[name][...] = Tensor.zeros_like(sums[name])"},
-    "NaN and infinity looked for": {REFUSED: "if math.isnan(loss) or math.isinf(loss):"},
-    "the loss as a quotient at the end": {RESULT: "return total / count, float(norm.item())"},
-    "the scalars in the call": {
-        f"    {AT}\n": "",
-        UPDATE: "norm = update(\n        scalar(rate), scalar(state.step), scalar(count), state.weights, state.sums, "
-        "state.means, state.squares\n    )",
-    },
-    "a loop over numbers": {
-        WHILE: "for number in range(state.step + 1, n_steps + 1):",
-        RATE: "rate = rate_of(number)",
-        STEP: STEP.replace("state.step + 1", "number"),
-        YIELD: YIELD.replace("state.step", "number"),
+    "NaN and infinity looked for": {REFUSED: "if math.isnan(norm) or math.isinf(norm):"},
+    "the loss looked at as well": {REFUSED: "if not (math.isfinite(loss) and math.isfinite(norm)):"},
+    "the batches in a list": {"for input_ids, labels in batches:": "for input_ids, labels in [*batches]:"},
+    "the loss as a quotient at the end": {RESULT: "return total / count, norm"},
+    "the arguments of update by name": {
+        f"    {SCALARS}\n": "",
+        UPDATE: "norm = update(\n        rate=scalar(rate),\n        step=scalar(state.step + 1),\n"
+        "        count=scalar(count if math.isfinite(loss) else math.nan),\n        weights=state.weights,\n"
+        "        sums=state.sums,\n        means=state.means,\n        squares=state.squares,\n    ).item()",
     },
 }
 
@@ -392,27 +300,21 @@ ALTERNATIVES = {
 HABITS = {
     "the cosine of torch": {FALL: "return peak * (1 + torch.cos(math.pi * done)) / 2"},
     "the norm as a method": {
-        SQUARES: "squares = [gradient.norm() ** 2 for gradient in gradients.values()]",
+        NORM: "norm = F.sqrt(sum(gradient.norm() ** 2 for gradient in gradients.values()))",
     },
-    "clip_grad_norm_": {
-        f"    {SQUARES}\n": "",
-        NORM: "norm = torch.nn.utils.clip_grad_norm_(gradients.values(), max_norm)",
-    },
+    "clip_grad_norm_": {NORM: "norm = torch.nn.utils.clip_grad_norm_(gradients.values(), max_norm)"},
     "clamp with max": {FACTOR: "factor = F.clamp(max_norm / norm, max=1.0)"},
     "Python's min": {FACTOR: "factor = min(max_norm / norm, 1.0)"},
-    "dim as a method": {DECAY: "return self.weight_decay if weight.dim() > 1 else 0.0"},
-    "ndim": {DECAY: "return self.weight_decay if weight.ndim >= 2 else 0.0"},
+    "dim as a method": {MATRIX: "if weight.dim() > 1:"},
+    "ndim": {MATRIX: "if weight.ndim >= 2:"},
     "mul_ and add_": {MEAN: "mean = mean.mul_(self.beta1).add_(gradient, alpha=1 - self.beta1)"},
     "lerp_": {MEAN: "mean = mean.lerp_(gradient, 1 - self.beta1)"},
-    "addcmul_": {SQUARE: "return mean, square.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)"},
-    "sqrt as a method": {DIRECTION: DIRECTION.replace("F.sqrt(square)", "square.sqrt()")},
-    "math.sqrt": {DIRECTION: DIRECTION.replace("F.sqrt(square)", "math.sqrt(square)")},
-    "weight.data": {WALK: "return weight.data - rate * direction"},
-    "add with alpha": {WALK: "return weight.add(direction, alpha=-rate)"},
+    "addcmul_": {SQUARE: "square = square.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)"},
+    "sqrt as a method": {DIRECTION: DIRECTION.replace("F.sqrt(corrected_square)", "corrected_square.sqrt()")},
+    "math.sqrt": {DIRECTION: DIRECTION.replace("F.sqrt(corrected_square)", "math.sqrt(corrected_square)")},
+    "weight.data": {DOWN: DOWN.replace("weight -", "weight.data -")},
+    "add with alpha": {DOWN: DOWN.replace("weight - rate * direction", "weight.add(direction, alpha=-rate)")},
     "add_ to a sum": {ADDED: "total.add_(count * gradients[name])"},
-    "copy_ to a weight": {UPDATED: UPDATED.replace("weight[...] = ", "weight.copy_(") + ")"},
-    "zero_": {ZEROED: "sums[name].zero_()"},
-    "a number written into a tensor": {ZEROED: "sums[name][...] = 0.0"},
-    "torch.zeros_like": {ZEROED: "sums[name][...] = torch.zeros_like(sums[name])"},
-    "torch.isfinite": {REFUSED: "if not torch.isfinite(loss):"},
+    "copy_ to a sum": {ADDED: "total.copy_(total + count * gradients[name])"},
+    "torch.isfinite": {REFUSED: "if not torch.isfinite(norm):"},
 }

@@ -1,0 +1,93 @@
+"""What step 20 is given: random weights to begin with, and the state that every step of a training writes into."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from max.experimental import functional as F
+from max.experimental.tensor import Tensor
+
+from solutions.checkpoint import Weights
+from solutions.gradients import Gradients
+from solutions.solution_01 import GPT2Config
+from solutions.solution_11 import MaxGPT2LMHeadModel
+
+Batch = tuple[Tensor, Tensor]  # input_ids and labels, both [batch, seq]
+
+
+@dataclass
+class TrainingState:
+    """Everything needed to resume training: every weight, by name, and what belongs to it. Steps write into them."""
+
+    weights: Gradients
+    sums: Gradients  # of the gradients, over the tokens of the batches since the last update
+    means: Gradients  # the moving averages of AdamW: of the gradients
+    squares: Gradients  # and of their squares
+    step: int = 0  # the number of updates so far
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one step of a training reports."""
+
+    step: int
+    loss: float
+    norm: float
+    rate: float
+
+
+def initialize(config: GPT2Config, seed: int) -> Weights:
+    """Return random weights by name, without the head's, which are those of ``wte``.
+
+    Gains are 1 and biases 0. Everything else is normal noise with a standard deviation of 0.02; for both ``c_proj`` of
+    a block it is 0.02 / sqrt(2 n_layer), because that many of them add to the residual stream.
+
+    Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), section 2.3, and
+    ``GPT2PreTrainedModel._init_weights`` in Hugging Face's transformers.
+    """
+    rng = np.random.default_rng(seed)
+    weights: Weights = {}
+    for name, parameter in empty_model(config).parameters:
+        shape = [int(size) for size in parameter.shape]
+        if name.endswith("bias"):
+            weights[name] = np.zeros(shape, np.float32)
+        elif len(shape) == 1:
+            weights[name] = np.ones(shape, np.float32)
+        elif name != "lm_head.weight":
+            std = 0.02 / math.sqrt(2 * config.n_layer) if name.endswith("c_proj.weight") else 0.02
+            weights[name] = (std * rng.standard_normal(shape)).astype(np.float32)
+    return weights
+
+
+def training_state(weights: Weights) -> TrainingState:
+    """Return the state before the first step. It has copies of the weights, so the arrays stay as they are."""
+
+    def tensors(arrays: Weights) -> Gradients:
+        return {name: Tensor.from_dlpack(array.copy()) for name, array in arrays.items()}
+
+    zeros = {name: np.zeros_like(weight) for name, weight in weights.items()}
+    return TrainingState(tensors(weights), tensors(zeros), tensors(zeros), tensors(zeros))
+
+
+def empty_model(config: GPT2Config) -> MaxGPT2LMHeadModel:
+    """Return a model whose random weights are never computed, because others will replace them."""
+    with F.lazy():
+        return MaxGPT2LMHeadModel(config)
+
+
+def model_with(config: GPT2Config, weights: Gradients) -> MaxGPT2LMHeadModel:
+    """Return a model that computes with these very tensors; the head has the weights of ``wte``."""
+    model = empty_model(config)
+    modules = dict(model.descendants)
+    for name, weight in weights.items():
+        module, _, leaf = name.rpartition(".")
+        setattr(modules[module], leaf, weight)
+    model.lm_head.weight = weights["transformer.wte.weight"]
+    return model
+
+
+def scalar(number: float) -> Tensor:  # -> []
+    """Return a number as float32, which a compiled graph can take as an input."""
+    return Tensor.from_dlpack(np.array(number, np.float32))
