@@ -1,7 +1,4 @@
-"""Make Ctrl-C work where it is ignored, and have a process end with the one that started it.
-
-A program that ignores a signal passes that on to the programs it starts: ``nohup … &``, a background job of a script,
-some CI runners. Python leaves it that way, so no KeyboardInterrupt is ever raised; a shell cannot even set a trap.
+"""Close what is open when a process is terminated, and have a process end with the one that started it.
 
 A process that runs a learner's code must end with its parent, though it may be compiling for minutes.
 """
@@ -16,16 +13,6 @@ import sys
 import threading
 
 INTERRUPTED = 130  # the exit status of a program that Ctrl-C ended
-
-
-def restore() -> None:
-    """Let Ctrl-C end this program, and those that it starts from now on.
-
-    Call it before ``max_adapter.runtime.prepare``, which puts a handler of its own in place of Python's.
-    """
-    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    if ignored and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def exit_on_termination() -> None:

@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 
 import click
 
-from checker import interrupts
 from checker.course.steps import Step, find_step
 from checker.errors import UserError
 from checker.interrupts import INTERRUPTED
@@ -22,11 +21,6 @@ UNUSABLE = 2  # the exit status of a call that cannot be carried out
 
 class Commands(click.Group):
     """A group of commands that return their exit status, listed in the order of their definition."""
-
-    def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command that the arguments name; Ctrl-C ends it, even where the caller ignores Ctrl-C."""
-        interrupts.restore()
-        return super().main(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> NoReturn:
         """Run a command, and exit with the status that it returns, or say why it cannot be carried out."""

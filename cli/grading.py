@@ -33,10 +33,9 @@ from cli.problems import Problem, as_lines, not_obeyed, problems_of
 from cli.processes import last_line, run_module
 
 NOT_BEGUN = "not begun"  # beside a pass and a failure
-VERSION = 2  # of the object, which grades.schema.json describes
+VERSION = 3  # of the object, which grades.schema.json describes
 STEPS = "steps"
 PARTS = ("cli", "checker", "play", "solutions", "tests", "models", "pixi.toml", "pyproject.toml")  # what a check needs
-OF_TOOLS = ("*.kept-*", ".*", "__pycache__")  # what the course and Python leave beside the steps
 
 
 @dataclass(frozen=True)
@@ -74,12 +73,10 @@ def grade(checkout: Path, steps: Sequence[Step], options: Sequence[str], limit: 
         UserError: there is nothing to grade.
     """
     exit_on_termination()
-    (texts, left_out), grades, printer = take(checkout), list[Grade](), Printer(quiet=form == "json")
+    texts, grades, printer = take(checkout), list[Grade](), Printer(quiet=form == "json")
     with not_obeyed() if form == "github" else contextlib.nullcontext():
         by = "" if checkout == ROOT else f", graded by the course in {ROOT} ({commit()})"
         printer.styled(f"The steps of {'this clone' if checkout == ROOT else checkout}{by}.")
-        if left_out:
-            printer.line(f"Not taken, since no step has that name: {', '.join(left_out)}.")
         printer.line()
         for step in steps or all_steps():
             grades.append(grade_step(step, texts.get(step), options, limit))
@@ -87,18 +84,15 @@ def grade(checkout: Path, steps: Sequence[Step], options: Sequence[str], limit: 
         counts = counted(grades)
         printer.line(f"\n{counts[PASS]} of {len(grades)} {PASS}, {counts[FAIL]} {FAIL}, {counts[NOT_BEGUN]} not begun.")
     if form == "json":
-        print(json.dumps(as_object(checkout, left_out, grades), indent=1))
+        print(json.dumps(as_object(checkout, grades), indent=1))
     for line in as_lines((problem for grade in grades for problem in grade.problems), form):
         print(line)
     failing = {FAIL, NOT_BEGUN} if steps else {FAIL}
     return int(any(grade.verdict in failing for grade in grades))
 
 
-def take(checkout: Path) -> tuple[dict[Step, str | Unreadable], list[str]]:
-    """Read the steps of a checkout, before anything runs.
-
-    Returns:
-        The text of each step that is there, or why it cannot be read; and what else lies beside them.
+def take(checkout: Path) -> dict[Step, str | Unreadable]:
+    """Read the steps of a checkout, before anything runs; return the text of each that is there, or what is wrong.
 
     Raises:
         UserError: it has no folder of steps.
@@ -106,17 +100,15 @@ def take(checkout: Path) -> tuple[dict[Step, str | Unreadable], list[str]]:
     folder = checkout / STEPS
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder; name a checkout, which has the folder {STEPS}/")
-    files = {step: folder / step.learner_file.name for step in all_steps()}
     texts: dict[Step, str | Unreadable] = {}
-    for step, file in files.items():
+    for step in all_steps():
         try:
-            texts[step] = read_text(file)
+            texts[step] = read_text(folder / step.learner_file.name)
         except Missing:
             continue
         except Unreadable as error:
             texts[step] = error
-    others = [path for path in folder.iterdir() if not any(map(path.match, OF_TOOLS))]
-    return texts, sorted(f"{STEPS}/{path.name}" for path in others if path not in files.values())
+    return texts
 
 
 def copy_course(place: Path, parts: Iterable[str] = PARTS) -> None:
@@ -184,7 +176,7 @@ def counted(grades: Sequence[Grade]) -> dict[str, int]:
     return {verdict: counts[verdict] for verdict in (PASS, FAIL, NOT_BEGUN)}
 
 
-def as_object(checkout: Path, left_out: list[str], grades: Sequence[Grade]) -> Record:
+def as_object(checkout: Path, grades: Sequence[Grade]) -> Record:
     """Return all grades as one object, which ``grades.schema.json`` describes."""
     return {
         "version": VERSION,
@@ -203,5 +195,4 @@ def as_object(checkout: Path, left_out: list[str], grades: Sequence[Grade]) -> R
             }
             for grade in grades
         ],
-        "left_out": left_out,
     }

@@ -125,13 +125,12 @@ def watch(step: Step | None) -> int:
 
 @main.command()
 @step_argument
-@click.option("--all", "everything", is_flag=True, help="Every hint, from the first.")
 @click.option("--yes", is_flag=True, help="Do not ask before the last hint, which tells the most.")
-def hint(step: Step, everything: bool, yes: bool) -> None:
+def hint(step: Step, yes: bool) -> None:
     """Show the next hint for a step: ./run hint 07."""
     from cli.hint import tell
 
-    tell(step, every=everything, sure=yes)
+    tell(step, sure=yes)
 
 
 @main.command()
@@ -146,27 +145,23 @@ def status() -> None:
 
 
 @main.command()
-@click.argument("step", type=StepName(), required=False, help="07, s07 or w01")
-@click.option("--all", "everything", is_flag=True, help="Every step and warm-up.")
+@step_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def reset(step: Step | None, everything: bool, yes: bool) -> None:
+def reset(step: Step, yes: bool) -> None:
     """Start a step over: ./run reset 07; your file is kept beside it."""
     from cli.reset import reset
 
-    if everything == bool(step):
-        raise UserError("say which step to reset, `./run reset 07`, or `./run reset --all`")
-    reset([step] if step else all_steps(), sure=yes)
+    reset(step, sure=yes)
 
 
 @main.command()
 @step_argument
-@click.option("--whole", is_flag=True, help="Show whole functions, including the given parts.")
 @click.option("--anyway", is_flag=True, help="Show it even if it has not passed.")
-def compare(step: Step, whole: bool, anyway: bool) -> int:
+def compare(step: Step, anyway: bool) -> int:
     """Show your file beside the solution, once it has passed: ./run compare 07."""
     from cli.compare import compare
 
-    return compare(step, whole=whole, anyway=anyway)
+    return compare(step, anyway=anyway)
 
 
 @main.command("grade", params=[*FORM])

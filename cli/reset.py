@@ -15,33 +15,28 @@ from checker.errors import UserError
 from checker.session.printer import Printer, asked
 
 
-def reset(steps: list[Step], *, sure: bool) -> None:
-    """Replace the learner's files with skeletons, after keeping copies.
+def reset(step: Step, *, sure: bool) -> None:
+    """Replace the learner's file with the skeleton, after keeping a copy.
 
     A person at a terminal is asked first, unless ``sure``. Nothing is lost either way.
 
     Raises:
-        UserError: a file cannot be written.
+        UserError: the file cannot be written.
     """
-    printer = Printer()
-    touched = [step for step in steps if not is_untouched(step)]
-    replaced = ", ".join(relative_path(step.learner_file) for step in touched if step.learner_file.is_file())
-    what = f"This puts the skeleton in place of {replaced}. What is there now is kept beside it."
-    if replaced and not sure and asked(f"{what} Reset?") is False:
+    printer, file, is_changed = Printer(), relative_path(step.learner_file), not is_untouched(step)
+    what = f"This puts the skeleton in place of {file}. What is there now is kept beside it."
+    if is_changed and step.learner_file.is_file() and not sure and asked(f"{what} Reset?") is False:
         printer.line("Nothing was changed.")
         return
-    for step in steps:
-        try:
-            copy = begin_again(step)
-        except OSError as error:
-            raise UserError(f"{error}. Is the folder of the course writable?") from error
-        if step in touched:
-            file = relative_path(step.learner_file)
-            printer.line(f"Your {file} is kept as {relative_path(copy)}." if copy else f"{file} was missing.")
-            printer.line(f"{file} is the skeleton again.")
-    if not touched:
-        files = f"{relative_path(steps[0].learner_file)} is" if len(steps) == 1 else "Every file in steps/ is"
-        printer.line(f"{files} untouched.")
+    try:
+        copy = begin_again(step)
+    except OSError as error:
+        raise UserError(f"{error}. Is the folder of the course writable?") from error
+    if is_changed:
+        printer.line(f"Your {file} is kept as {relative_path(copy)}." if copy else f"{file} was missing.")
+        printer.line(f"{file} is the skeleton again.")
+    else:
+        printer.line(f"{file} is untouched.")
 
 
 def begin_again(step: Step) -> Path | None:

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tomllib
 
-from checker import interrupts
 from checker.course.paths import ROOT
 from checker.errors import UserError
 
@@ -74,7 +73,6 @@ def run(name: str, arguments: list[str], known: dict[str, Task]) -> int:
 
 def main() -> int:
     """Run the task named by the arguments; without one, list them all."""
-    interrupts.restore()  # a program that is started with Ctrl-C ignored cannot take that back, if it is not ours
     name, *arguments = sys.argv[1:] or ["--help"]
     known = tasks()
     if name in ("-h", "--help"):

@@ -89,11 +89,8 @@ def build(say: Callable[[str], None]) -> None:
     command, environment = ["mdbook", "build", str(ROOT / "book")], os.environ | {"PATH": path}
     try:
         subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, check=True)
-    except FileNotFoundError as error:
-        message = "mdBook is not installed. `./run book` installs it; with pixi, `pixi run book` does."
-        raise UserError(message) from error
-    except subprocess.CalledProcessError as error:
-        raise UserError("mdBook could not build the book") from error
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise UserError(f"mdBook did not build the book ({error}); `./run book` installs it") from error
 
 
 def _host(origin: str) -> str:

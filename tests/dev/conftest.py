@@ -3,17 +3,17 @@
 import fcntl
 import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from checker import interrupts
 from checker.course.paths import ROOT
 from tools.course_copy import Course, python
 
-interrupts.restore()  # what the tests start, and send signals to, is to begin as in a terminal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what the tests start begins as in a terminal
 
 NEED_BROWSER = "COURSE_TESTS_NEED_BROWSER"  # not empty: a test of a page fails without a browser
 

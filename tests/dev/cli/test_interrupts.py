@@ -1,12 +1,6 @@
-"""Ctrl-C works even if the program that starts the tool ignores it: ``nohup … &``, a job of a script, some CI runners.
+"""Ctrl-C during what Python cannot interrupt."""
 
-One thing cannot be helped: while ``./run`` sets up ``.venv``, the first time, it is a shell that runs, and a shell
-that was started with Ctrl-C ignored cannot take it back.
-"""
-
-import os
 import signal
-import sys
 
 import pytest
 
@@ -16,7 +10,6 @@ from tests.dev.terminal import started
 
 pytestmark = pytest.mark.slow
 
-IGNORING = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")  # starts its arguments with Ctrl-C ignored
 IN_C = """
 import hashlib
 from play.training import interrupts
@@ -24,18 +17,6 @@ with interrupts.at_once(lambda: print("stopped")):
     print("begun", flush=True)
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # which no signal interrupts
 """
-
-
-def test_ctrl_c_ends_what_run_was_told_to_do(course):
-    """``watch`` waits for a save, with Ctrl-C as its program has it."""
-    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-    with started(course.root, "-m", "cli.tasks", "watch", "w01", by=IGNORING, PATH=path) as runner:
-        while "Ctrl-C ends this." not in (line := runner.stdout.readline()):
-            assert line
-        os.killpg(runner.pid, signal.SIGINT)
-        shown = "".join(runner.communicate(timeout=60))
-    assert runner.returncode == 130
-    assert shown.strip().endswith("`./run watch` goes on with the first step that is not done.")
 
 
 def test_ctrl_c_ends_a_call_of_c_at_once_where_that_is_asked_for():
