@@ -10,11 +10,16 @@ from checker.session.printer import Printer
 STYLES = {"done": "green", "untouched": "dim", "missing": "yellow"}
 
 
-def list_all(printer: Printer, current: Step | None = None) -> None:
-    """Print a line for every step, with an arrow at ``current``, and how many are done."""
+def is_sought(step: Step, words: str) -> bool:
+    """Return whether a step has these words in its task or its title."""
+    return words.lower() in f"{step.task} {step.title}".lower()
+
+
+def list_all(printer: Printer, current: Step | None = None, sought: str = "") -> None:
+    """Print a line for every step that is ``sought``, with an arrow at ``current``, and how many of all are done."""
     standings = [standing(step) for step in all_steps()]
     width = max(len(now.words) for now in standings)
-    for now in standings:
+    for now in (now for now in standings if is_sought(now.step, sought)):
         mark = ">" if now.step == current else " "
         about = "" if printer.console.width < width + 40 else f"  {now.step.title}"
         style = STYLES.get(now.state, "yellow")

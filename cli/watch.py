@@ -11,10 +11,11 @@ import contextlib
 import os
 import queue
 import re
-import signal
+import select
+import shlex
+import subprocess
 import sys
 import termios
-import threading
 import time
 import tty
 from collections.abc import Callable, Iterator
@@ -35,17 +36,16 @@ from cli import hint
 from cli.checking import Check, ReadyChild
 from cli.compare import WARNING, compare
 from cli.reset import reset
-from cli.status import list_all
+from cli.status import is_sought, list_all
 
 LOOK_SECONDS = 0.05  # between looks at the files
 REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
-KEYS = "h hint, s show numbers, c compare, x reset, n next, p previous, l list, r check again, q quit"
+KEYS = "h hint, s show numbers, c compare, x reset, n next, l list, e edit, r check again, q quit"
 ESCAPE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)?")  # an arrow, say: none of its characters was meant as a letter
 
 #: Which file this is, when it was changed, and its size. None if there is none.
 Stamp = tuple[int, int, int] | None
-#: What the watch waits for: keys, and checks that have come to something.
-Inputs = queue.SimpleQueue[str | Check]
+WAIT = ("--wait", "-w")  # what makes an editor with a window of its own wait until it is closed, as git wants it
 
 
 def stamp(path: Path) -> Stamp:
@@ -62,13 +62,13 @@ class Watch:
 
     Args:
         step: the first step.
-        inputs: keys, and checks.
         ready: the child of the next check.
-        has_keys: whether there is a terminal.
+        read_keys: returns which keys have been pressed; None without a terminal.
     """
 
-    def __init__(self, step: Step, inputs: Inputs, ready: ReadyChild, *, has_keys: bool) -> None:
-        self.step, self.inputs, self.ready, self.has_keys = step, inputs, ready, has_keys
+    def __init__(self, step: Step, ready: ReadyChild, read_keys: Callable[[], str] | None) -> None:
+        self.step, self.ready, self.read_keys = step, ready, read_keys
+        self.heard = queue.SimpleQueue[Check]()  # checks that have come to something
         self.printer = Printer()
         self.files = {step: step.learner_file for step in all_steps()}
         self.stamps = self.stamps_now()
@@ -76,15 +76,16 @@ class Watch:
         self.compiling: dict[Step, Check] = {}  # those that have passed, and go on in the background
         self.to_show = ""  # the function whose numbers the key s would show
         self.offered: Callable[[], None] | None = None  # what the key y would do
+        self.sought: str | None = None  # what was typed since the key l, of the title of a step
         self.is_over = False
         self.keys: dict[str, Callable[[], None]] = {
             "h": self.hint,
             "s": self.show_numbers,
             "c": self.offer_compare,
             "x": self.offer_reset,
-            "n": lambda: self.go_to(self.step_after(), "No other step is left to do."),
-            "p": lambda: self.go_to(self.step_before(), "This is the first."),
-            "l": self.list,
+            "n": lambda: self.go_to(self.step_after()),
+            "l": lambda: self.list(""),
+            "e": self.edit,
             "r": self.check,
             "q": self.quit,
         }
@@ -94,11 +95,9 @@ class Watch:
         self.check()
         while not self.is_over:
             with contextlib.suppress(queue.Empty):
-                happened = self.inputs.get(timeout=LOOK_SECONDS)
-                if isinstance(happened, Check):
-                    self.hear(happened)
-                else:
-                    self.press(happened)
+                self.hear(self.heard.get(timeout=LOOK_SECONDS))
+            for key in self.read_keys() if self.read_keys else "":
+                self.press(key)
             self.follow_saves()
         return 0
 
@@ -111,11 +110,11 @@ class Watch:
             if before:  # a pass stays, not compiled
                 before.end()
                 before.join()
-        self.stamps[self.step], self.to_show = self.settled(), ""
+        self.stamps[self.step], self.to_show, self.sought = self.settled(), "", None
         self.printer.close()
         self.printer = Printer(blank.label for blank in blanks_of(self.step))
         self.printer.again = "save"
-        if self.has_keys:
+        if self.read_keys:
             self.printer.console.clear()
         session = Session(self.step, self.printer, Options(show=show), started)
         self.running = Check(session, self.ready, self.note)
@@ -132,7 +131,7 @@ class Watch:
         if check.may_go_on:
             check.session.view.close()
             check.session.view = View()  # what it goes on to say comes in one line
-        self.inputs.put(check)
+        self.heard.put(check)
 
     def hear(self, check: Check) -> None:
         """Print the verdict of the check that was awaited, or the result of one that went on in the background."""
@@ -160,7 +159,7 @@ class Watch:
     def say_keys(self) -> None:
         """Say what is watched, and which keys there are."""
         self.printer.line(f"\nWatching {relative_path(self.step.learner_file)}: save it to check it again.")
-        self.printer.line(KEYS if self.has_keys else "Ctrl-C ends this.")
+        self.printer.line(KEYS if self.read_keys else "Ctrl-C ends this.")
 
     def close(self) -> None:
         """End all checks."""
@@ -184,10 +183,10 @@ class Watch:
         """Return the stamps of all files, several times per second."""
         return {step: stamp(file) for step, file in self.files.items()}
 
-    def go_to(self, step: Step | None, otherwise: str = "") -> None:
-        """Go to another step, or say why there is none."""
+    def go_to(self, step: Step | None) -> None:
+        """Go to another step, if there is one."""
         if step is None:
-            return self.printer.line(f"\n{otherwise}")
+            return self.printer.line("\nNo other step is left to do.")
         self.step = step
         self.check()
 
@@ -197,16 +196,12 @@ class Watch:
         at = steps.index(self.step)
         return first_to_do(steps[at + 1 :] + steps[:at])
 
-    def step_before(self) -> Step | None:
-        """Return the step before this one."""
-        steps = all_steps()
-        at = steps.index(self.step)
-        return steps[at - 1] if at else None
-
     # ------------------------------------------------------------ keys
 
     def press(self, key: str) -> None:
         """Do what a key asks for."""
+        if self.sought is not None:
+            return self.seek(self.sought, key)
         offered, self.offered = self.offered, None
         try:
             if key == "y" and offered:
@@ -222,11 +217,28 @@ class Watch:
         """End the watch."""
         self.is_over = True
 
-    def list(self) -> None:
-        """List all steps."""
-        self.printer.line()
-        list_all(self.printer, self.step)
-        self.say_keys()
+    def list(self, sought: str) -> None:
+        """List the steps whose titles have what is typed."""
+        self.sought = sought
+        self.printer.console.clear()
+        list_all(self.printer, self.step, sought)
+        self.printer.line(f"\nType a part of a title; Enter goes to the first step: {sought}")
+
+    def seek(self, sought: str, key: str) -> None:
+        """List the steps that a further letter leaves, or go to the first of them."""
+        if key != "\n":
+            return self.list(sought[:-1] if key == "\x7f" else sought + key)
+        self.sought = None
+        found = [step for step in all_steps() if is_sought(step, sought)] if sought else []
+        return self.go_to(found[0]) if found else self.say_keys()
+
+    def edit(self) -> None:
+        """Open the file in the editor that VISUAL or EDITOR names, else in VS Code."""
+        editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "code")
+        try:
+            subprocess.run([*(word for word in editor if word not in WAIT), self.step.learner_file], check=False)
+        except OSError as error:
+            raise UserError(f"{editor[0]} cannot be started; set VISUAL or EDITOR to your editor") from error
 
     def offer(self, what: str, then: Callable[[], None]) -> None:
         """Say what a y would do, and do it if y is the next key."""
@@ -250,7 +262,7 @@ class Watch:
     def compare(self) -> None:
         """Show the file beside the solution."""
         self.printer.line()
-        compare(self.step, whole=False, anyway=True)
+        compare(self.step, anyway=True)
         self.say_keys()
 
     def offer_reset(self) -> None:
@@ -260,7 +272,7 @@ class Watch:
 
     def reset(self) -> None:
         """Start the step over, and check it."""
-        reset([self.step], sure=True)
+        reset(self.step, sure=True)
         self.check()
 
     def hint(self) -> None:
@@ -286,35 +298,30 @@ def in_one_line(session: Session) -> str:
 
 
 @contextlib.contextmanager
-def keys_of_terminal(inputs: Inputs) -> Iterator[bool]:
-    """Put the keys that are pressed into the queue, one by one and unechoed, while this is open.
+def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
+    """Have the terminal give keys one by one and unechoed while this is open.
 
     Yields:
-        Whether there is a terminal; without one there are no keys.
+        A function that returns which were pressed, without waiting for any; None if there is no terminal.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        yield False
+        yield None
         return
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
 
-    def take_terminal(*_: object) -> None:
-        tty.setcbreak(terminal)
-
-    def read_keys() -> None:
+    def read_keys() -> str:
+        if not select.select([terminal], [], [], 0)[0]:
+            return ""
         with contextlib.suppress(OSError):
-            while keys := os.read(terminal, 1024).decode(errors="replace"):
-                for key in ESCAPE.sub("", keys):
-                    inputs.put(key)
-        inputs.put("q")  # the terminal is gone
+            if keys := os.read(terminal, 1024).decode(errors="replace"):
+                return ESCAPE.sub("", keys)
+        return "q"  # the terminal is gone
 
-    take_terminal()
-    resumed = signal.signal(signal.SIGCONT, take_terminal)  # after Ctrl-Z and fg, a shell has changed its settings
-    threading.Thread(target=read_keys, daemon=True).start()
+    tty.setcbreak(terminal)
     try:
-        yield True
+        yield read_keys
     finally:
-        signal.signal(signal.SIGCONT, resumed)
         with contextlib.suppress(termios.error):
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
@@ -333,10 +340,9 @@ def watch(step: Step | None) -> int:
     if not folder.is_dir():
         raise UserError(f"{relative_path(folder)} is missing; `./run skeletons` writes it anew")
     exit_on_termination()
-    inputs: Inputs = queue.SimpleQueue()
-    with contextlib.closing(ReadyChild()) as ready, keys_of_terminal(inputs) as has_keys:
+    with contextlib.closing(ReadyChild()) as ready, keys_of_terminal() as read_keys:
         try:
-            with contextlib.closing(Watch(step, inputs, ready, has_keys=has_keys)) as watching:
+            with contextlib.closing(Watch(step, ready, read_keys)) as watching:
                 return watching.follow()
         except KeyboardInterrupt:
             print("\nStopped. `./run watch` goes on with the first step that is not done.")
