@@ -55,9 +55,9 @@ class Site:
 
 
 @contextlib.contextmanager
-def serve(course, *arguments, **environment):
-    """Serve the book of a course, and end it as Ctrl-C does."""
-    with started(course.root, "-m", "cli", "book", "--no-open", *arguments, **environment) as server:
+def serve(course, *arguments, by=(), **environment):
+    """Serve the book of a course, and end it as Ctrl-C does; ``by`` another program, if that is named."""
+    with started(course.root, "-m", "cli", "book", "--no-open", *arguments, by=by, **environment) as server:
         link, printed = None, []
         while not link:
             printed.append(server.stderr.readline())
