@@ -5,7 +5,9 @@ This process does not import MAX, which may be missing or broken. Another proces
 
 from __future__ import annotations
 
+import contextlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -17,11 +19,14 @@ import psutil
 
 from checker.course.installed import installed_version, why_not_usable
 from checker.course.languages.python import PYTHON
+from checker.course.machine import why_not_here
 from checker.course.paths import ROOT
 from checker.course.steps import all_steps, uses_max
 from cli.processes import Ended, last_line, run_module
 
 NEEDED_GB = {"memory": 4.0, "disk": 2.0}
+INSTALLED_GB = 7.5  # of memory: a system calls a little less than 8 GB its own
+NEEDED_DRIVER, NEEDED_CLANG = 580, 16  # NVIDIA's for a GPU; Apple's, of Xcode 16, which links what Mojo compiles
 CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does
 CONTRACT_SECONDS = 120.0
 PROBE_SECONDS = 300.0  # the graph may have to be compiled for the accelerator
@@ -46,13 +51,6 @@ def doctor() -> int:
     return 1 if problems else 0
 
 
-def python() -> str:
-    """Return the interpreter in use."""
-    version = platform.python_version()
-    fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
-    return f"{version} ({sys.executable})" if fits else f"no: {version}; this course needs 3.11, 3.12 or 3.13"
-
-
 @cache
 def ask_contract() -> Ended | None:
     """Return what the contract with MAX says, from a process that imports MAX."""
@@ -60,7 +58,9 @@ def ask_contract() -> Ended | None:
 
 
 def why_not_imported() -> str:
-    """Return why MAX cannot be imported, or nothing."""
+    """Return why MAX cannot be imported, or nothing; where it cannot run, nobody tries."""
+    if why := why_not_here():
+        return why
     answer = ask_contract()
     return answer.stdout.strip() if answer and answer.returncode == CANNOT_IMPORT else ""
 
@@ -88,16 +88,30 @@ def gpu() -> str:
         return f"found, but a check on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU"
     if answer.returncode == 0:
         return "found: the check of step_02 passes on it"
-    none = "none that MAX can use; checks run on the CPU"
+    none = f"none that MAX can use; checks run on the CPU{old_driver()}"
     return none if "there is no device" in answer.stdout else f"no: {last_line(answer)}"
 
 
-def metal() -> str:
-    """Return whether Apple's Metal compiler is there, which MAX needs on a Mac's GPU."""
-    line = ["xcrun", "-sdk", "macosx", "metal", "--version"]
-    if subprocess.run(line, capture_output=True, check=False).returncode == 0:
-        return "found"
-    return "not found; only the GPU needs it: xcodebuild -downloadComponent MetalToolchain"
+def number_printed(*line: str) -> int:
+    """Return the first number that a program prints; 0 without one, or without the program."""
+    with contextlib.suppress(FileNotFoundError):
+        printed = subprocess.run(line, capture_output=True, text=True, check=False).stdout
+        if number := re.search(r"\d+", printed):
+            return int(number[0])
+    return 0
+
+
+def old_driver() -> str:
+    """Return that NVIDIA's driver is too old, if it is."""
+    version = number_printed("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+    return f" (NVIDIA's driver is {version}; MAX needs {NEEDED_DRIVER})" if 0 < version < NEEDED_DRIVER else ""
+
+
+def xcode() -> str:
+    """Return whether Xcode or its command line tools are there."""
+    version = number_printed("clang", "--version")
+    install = f"Mojo needs Xcode {NEEDED_CLANG}, or its command line tools: xcode-select --install"
+    return f"clang {version}" if version >= NEEDED_CLANG else f"no: clang {version or 'is missing'}; {install}"
 
 
 def kernels() -> str:
@@ -127,17 +141,25 @@ def free(name: str, free_bytes: float, use: str) -> str:
     return f"{gigabytes:.1f} GB free" if gigabytes > needed else f"no: {gigabytes:.1f} GB free; {use} {needed:.0f}"
 
 
+def memory() -> str:
+    """Return how much memory is free, or that this is too little, or too little is installed."""
+    about = psutil.virtual_memory()
+    if about.total < INSTALLED_GB * 1e9:
+        return f"no: {about.total / 1e9:.1f} GB installed; MAX needs 8"
+    return f"{free('memory', about.available, 'compiling needs about')} of {about.total / 1e9:.1f}"
+
+
 OF_MAX = ("contract", "gpu", "kernels")  # what only MAX can say
 FACTS: dict[str, Callable[[], str]] = {
-    "system": platform.platform,
+    "system": lambda: f"no: {why}" if (why := why_not_here()) else platform.platform(),
     "processor": lambda: f"{platform.machine()}, {psutil.cpu_count(logical=False)} cores, {psutil.cpu_count()} threads",
-    "python": python,
+    "python": lambda: f"{platform.python_version()} ({sys.executable})",
     "max": max_version,
     "contract": contract,
     "checkout": commit,
-    "memory": lambda: free("memory", psutil.virtual_memory().available, "compiling needs about"),
+    "memory": memory,
     "disk": lambda: free("disk", shutil.disk_usage(ROOT).free, "packages and kernels need"),
     "gpu": gpu,
-    **({"metal": metal} if sys.platform == "darwin" else {}),
+    **({"xcode": xcode} if sys.platform == "darwin" else {}),
     "kernels": kernels,
 }

@@ -32,6 +32,7 @@ from max.driver import DeviceSpec, accelerator_count, load_devices, scan_availab
 from max.engine import InferenceSession, Model
 from max.graph import Graph, Module, Value
 
+from checker.course.machine import instructions
 from checker.course.paths import replacing
 
 SETS = ("solutions", "play")
@@ -69,10 +70,7 @@ def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
     if folder is None:
         return None
     devices = ["cpu", *["gpu"] * accelerator_count()]
-    about = Path("/proc/cpuinfo")  # of Linux; the line of flags lists all instructions of a core
-    lines = about.read_text().splitlines() if about.is_file() else []
-    processor = next((line for line in lines if line.startswith(("flags", "Features"))), "") or platform.processor()
-    made_for_all = "\n".join([_core.__version__, platform.machine(), processor, *devices, *made_for])
+    made_for_all = "\n".join([_core.__version__, platform.machine(), instructions(), *devices, *made_for])
     return Path(folder) / f"gpt2-in-max-{what}-{_digest(made_for_all)}{suffix}"
 
 

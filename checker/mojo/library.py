@@ -18,6 +18,7 @@ from mojo.run import subprocess_run_mojo
 
 from checker.course.installed import installed_version
 from checker.course.languages import Unreadable
+from checker.course.machine import instructions
 from checker.course.paths import ROOT, replacing
 from checker.course.progress import digest
 from checker.course.steps import Step
@@ -40,7 +41,7 @@ def shared_library(texts: Mapping[str, str], main: str, what: str, tell: Tell = 
     Raises:
         CompilationError: one of them is no Mojo.
     """
-    key = digest(installed_version(), main, *(part for item in sorted(texts.items()) for part in item))
+    key = digest(installed_version(), instructions(), main, *(part for item in sorted(texts.items()) for part in item))
     library = KEPT / f"{key}.so"
     if library.is_file():
         return library

@@ -2,6 +2,7 @@
 
 import pytest
 
+from checker.course import machine
 from play import processor
 
 CORE = "vendor_id\t: {}\ncpu family\t: {}\nmodel\t\t: 17\nmodel name\t: AMD EPYC\nflags\t\t: fpu {}\n"
@@ -17,6 +18,6 @@ CORE = "vendor_id\t: {}\ncpu family\t: {}\nmodel\t\t: 17\nmodel name\t: AMD EPYC
     ],
 )
 def test_the_generation_and_the_widest_instructions(monkeypatch, tmp_path, core, name, sets):
-    monkeypatch.setattr(processor, "CPUINFO", tmp_path / "cpuinfo")
-    processor.CPUINFO.write_text(f"{core}\n{core}")
+    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
+    machine.CPUINFO.write_text(f"{core}\n{core}")
     assert (processor.processor_name(), processor.instruction_sets()) == (name, sets)

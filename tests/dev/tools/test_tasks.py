@@ -143,6 +143,9 @@ def bare(tmp_path):
     (tmp_path / "requirements").mkdir()
     (tmp_path / "requirements" / "learn.txt").write_text("")
     (tmp_path / "run").write_bytes((ROOT / "run").read_bytes())
+    for module in ("checker/__init__.py", "checker/course/__init__.py", "checker/course/machine.py"):
+        (tmp_path / module).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / module, tmp_path / module)
     for tool in ("sh", "dirname", "cmp"):
         (tmp_path / tool).symlink_to(f"/usr/bin/{tool}")
     return tmp_path
@@ -151,14 +154,14 @@ def bare(tmp_path):
 @pytest.mark.parametrize(
     ("python", "reason"),
     [
-        (None, "no Python 3.11, 3.12 or 3.13 found"),
+        (None, "no Python from 3.11 to 3.14 found"),
         ("none", "found. PYTHON is none."),
         ("broken", "run: broken cannot make .venv"),
     ],
 )
 def test_setup_names_the_python_that_it_lacks(bare, python, reason):
     if python:
-        for name in ("broken", "python3.13"):  # they fit, and cannot make .venv
+        for name in ("broken", "python3.14"):  # they fit, and cannot make .venv
             (bare / name).write_text('#!/bin/sh\n[ "$1" = -c ]\n')
             (bare / name).chmod(0o755)
     done = run("s07", at=bare, PATH=str(bare), **({"PYTHON": python} if python else {}))
@@ -167,12 +170,15 @@ def test_setup_names_the_python_that_it_lacks(bare, python, reason):
 
 
 @pytest.mark.slow
-def test_an_interrupted_setup_is_taken_up_again(bare):
+def test_a_setup_without_a_network_is_taken_up_again(bare):
     """A .venv without its stamp is completed, not taken for finished."""
     (bare / "cli").mkdir()
     (bare / "cli" / "tasks.py").write_text("print('ran')")
-    (bare / ".venv" / "bin").mkdir(parents=True)
-    (bare / ".venv" / "bin" / "activate").write_text("half made")
+    wanted = bare / "requirements" / "learn.txt"
+    wanted.write_text("no-such-package==1\n")
+    offline = run(at=bare, PIP_NO_INDEX="1", UV_OFFLINE="1")
+    assert (offline.returncode, "Is there a network?" in offline.stderr) == (2, True), offline.stderr
+    wanted.write_text("")
     first, second = run(at=bare), run(at=bare)
     assert (first.returncode, second.returncode) == (0, 0), first.stderr
     assert second.stdout.splitlines()[-1] == "ran"

@@ -1,0 +1,54 @@
+"""What this machine is, and whether MAX can run on it, found out without MAX: pip would name no reason.
+
+``python -m checker.course.machine`` fails with the reason if MAX cannot; ``./run`` asks before it installs MAX.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from pathlib import Path
+
+CPUINFO = Path("/proc/cpuinfo")  # Linux's
+GLIBC, MACOS = (2, 34), (15, 0)  # the oldest that MAX runs with
+X86_64_V3 = {"avx2", "bmi2", "f16c", "fma", "movbe"}  # instructions in MAX's own code; without them, it is killed
+
+
+def instructions() -> str:
+    """Return Linux's line with the instructions of the processor; elsewhere its name."""
+    lines = CPUINFO.read_text().splitlines() if CPUINFO.is_file() else []
+    return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
+
+
+def why_max_cannot_run(system: str, processor: str, version: str, instructions: str) -> str:
+    """Return why MAX cannot run on a machine, in a sentence; nothing if it can.
+
+    Args:
+        system: as ``platform.system`` has it.
+        processor: as ``platform.machine`` has it.
+        version: on Linux the C library and its version, ``glibc 2.36``; on macOS that of the system.
+        instructions: as :func:`instructions` returns them.
+    """
+    numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
+    match system, processor:
+        case "Linux", "x86_64" | "aarch64" if not version.startswith("glibc") or numbers < GLIBC:
+            return f"MAX needs glibc 2.34, as in Debian 12 or Ubuntu 22.04; here is {version or 'another C library'}."
+        case "Linux", "x86_64" if instructions.startswith("flags") and not {*instructions.split()} >= X86_64_V3:
+            return "MAX needs a processor with AVX2 (x86-64-v3), which this one, or this virtual machine, lacks."
+        case "Darwin", "arm64" if numbers < MACOS:
+            return f"MAX needs macOS 15; here is {version}."
+        case ("Linux", "x86_64" | "aarch64") | ("Darwin", "arm64"):
+            return ""
+    return f"MAX needs Linux on x86-64 or ARM, or macOS on Apple silicon; here is {system} on {processor}."
+
+
+def why_not_here() -> str:
+    """Return why MAX cannot run on this machine, in a sentence; nothing if it can."""
+    system = platform.system()
+    version = platform.mac_ver()[0] if system == "Darwin" else " ".join(platform.libc_ver()).strip()
+    return why_max_cannot_run(system, platform.machine(), version, instructions())
+
+
+if __name__ == "__main__" and (why := why_not_here()):
+    sys.exit(f"run: {why}")

@@ -1,0 +1,46 @@
+"""Where MAX cannot run, ``./run`` and ``doctor`` say why: machines that are not here, by what they say they are."""
+
+import psutil
+import pytest
+
+from checker.course.machine import why_max_cannot_run, why_not_here
+from cli import doctor
+
+V3 = "flags\t\t: fpu sse4_2 avx avx2 bmi1 bmi2 f16c fma movbe"
+MACHINES = [
+    ("Linux", "x86_64", "glibc 2.34", V3, ""),
+    ("Linux", "x86_64", "glibc 2.100", "", ""),  # a system that does not list instructions
+    ("Linux", "aarch64", "glibc 2.39", "Features\t: fp asimd", ""),
+    ("Darwin", "arm64", "26.1", "arm", ""),
+    ("Linux", "x86_64", "glibc 2.31", V3, "glibc 2.34, as in Debian 12 or Ubuntu 22.04; here is glibc 2.31."),
+    ("Linux", "x86_64", "", V3, "here is another C library."),
+    ("Linux", "x86_64", "glibc 2.39", V3.replace(" avx2", ""), "AVX2 (x86-64-v3), which this one"),
+    ("Darwin", "arm64", "14.7.1", "arm", "MAX needs macOS 15; here is 14.7.1."),
+    ("Darwin", "x86_64", "15.2", "i386", "or macOS on Apple silicon; here is Darwin on x86_64."),
+    ("Linux", "riscv64", "glibc 2.39", "", "here is Linux on riscv64."),
+]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_machine_without_what_max_needs(machine):
+    *facts, why = machine
+    said = why_max_cannot_run(*facts)
+    assert (said == "") == (why == "")
+    assert why in said
+
+
+PROGRAMS = {"nvidia-smi": "535.104.05", "clang": "Apple clang version 15.0.0 (clang-1500.3.9.4)"}
+
+
+def test_doctor_names_too_little_memory_an_old_driver_and_an_old_xcode(monkeypatch, tmp_path):
+    assert why_not_here() == "", "these tests run where MAX does"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert (doctor.old_driver(), "clang is missing" in doctor.xcode()) == ("", True)
+    for name, words in PROGRAMS.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\necho '{words}'\n")
+        (tmp_path / name).chmod(0o755)
+    assert "NVIDIA's driver is 535; MAX needs 580" in doctor.old_driver()
+    assert doctor.xcode().startswith("no: clang 15; Mojo needs Xcode 16")
+    small = psutil.virtual_memory()._replace(total=4.1e9)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: small)
+    assert doctor.memory() == "no: 4.1 GB installed; MAX needs 8"
