@@ -11,23 +11,19 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from functools import cache
 
 import psutil
 
 from checker.course.installed import installed_version, why_not_usable
-from checker.course.languages.python import PYTHON
 from checker.course.machine import why_not_here
 from checker.course.paths import ROOT
-from checker.course.steps import all_steps, uses_max
 from cli.processes import Ended, last_line, run_module
 
 NEEDED_GB = {"memory": 4.0, "disk": 2.0}
 INSTALLED_GB = 7.5  # of memory: a system calls a little less than 8 GB its own
 NEEDED_DRIVER, NEEDED_CLANG = 580, 16  # NVIDIA's for a GPU; Apple's, of Xcode 16, which links what Mojo compiles
-CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does
 CONTRACT_SECONDS = 120.0
 PROBE_SECONDS = 300.0  # the graph may have to be compiled for the accelerator
 CANNOT_IMPORT = 2  # the exit status of the contract if there is no MAX to look at
@@ -88,8 +84,11 @@ def gpu() -> str:
         return f"found, but a check on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU"
     if answer.returncode == 0:
         return "found: the check of step_02 passes on it"
-    none = f"none that MAX can use; checks run on the CPU{old_driver()}"
-    return none if "there is no device" in answer.stdout else f"no: {last_line(answer)}"
+    if "there is no device" not in answer.stdout:
+        return f"no: {last_line(answer)}"
+    driver = number_printed("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+    why = f" (NVIDIA's driver is {driver}; MAX needs {NEEDED_DRIVER})" if 0 < driver < NEEDED_DRIVER else ""
+    return f"none that MAX can use{why}; checks run on the CPU"
 
 
 def number_printed(*line: str) -> int:
@@ -101,29 +100,14 @@ def number_printed(*line: str) -> int:
     return 0
 
 
-def old_driver() -> str:
-    """Return that NVIDIA's driver is too old, if it is."""
-    version = number_printed("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
-    return f" (NVIDIA's driver is {version}; MAX needs {NEEDED_DRIVER})" if 0 < version < NEEDED_DRIVER else ""
-
-
-def xcode() -> str:
-    """Return whether Xcode or its command line tools are there."""
+def compiler() -> str:
+    """Return the C compiler that Mojo links with; on a Mac it is that of Xcode or of its command line tools."""
+    if sys.platform != "darwin":
+        found = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+        return found or "no: there is none, and Mojo links with it; on Debian: apt install gcc"
     version = number_printed("clang", "--version")
     install = f"Mojo needs Xcode {NEEDED_CLANG}, or its command line tools: xcode-select --install"
     return f"clang {version}" if version >= NEEDED_CLANG else f"no: clang {version or 'is missing'}; {install}"
-
-
-def kernels() -> str:
-    """Return whether the kernels that the checks need are compiled already: the later steps load them all."""
-    step = next(step for step in reversed(all_steps()) if uses_max(step) and step.language is PYTHON)
-    start = time.monotonic()
-    answer = run_module("cli", step.task, "--solution", "--no-compile", seconds=CACHED_SECONDS)
-    if answer is None:
-        return "not compiled yet; `./run warm` does it in a few minutes, else the first check of a step does"
-    if answer.returncode:
-        return f"no: the check of {step.name} fails on its own solution ({last_line(answer)}); please report this"
-    return f"compiled: the check of {step.name} takes {time.monotonic() - start:.1f} s"
 
 
 def commit() -> str:
@@ -149,7 +133,7 @@ def memory() -> str:
     return f"{free('memory', about.available, 'compiling needs about')} of {about.total / 1e9:.1f}"
 
 
-OF_MAX = ("contract", "gpu", "kernels")  # what only MAX can say
+OF_MAX = ("contract", "gpu")  # what only MAX can say
 FACTS: dict[str, Callable[[], str]] = {
     "system": lambda: f"no: {why}" if (why := why_not_here()) else platform.platform(),
     "processor": lambda: f"{platform.machine()}, {psutil.cpu_count(logical=False)} cores, {psutil.cpu_count()} threads",
@@ -160,6 +144,5 @@ FACTS: dict[str, Callable[[], str]] = {
     "memory": memory,
     "disk": lambda: free("disk", shutil.disk_usage(ROOT).free, "packages and kernels need"),
     "gpu": gpu,
-    **({"xcode": xcode} if sys.platform == "darwin" else {}),
-    "kernels": kernels,
+    "compiler": compiler,
 }

@@ -327,18 +327,11 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
 
 
 def watch(step: Step | None) -> int:
-    """Watch a step, or the first that is not done, until the learner quits; return the exit status.
-
-    Raises:
-        UserError: the folder of the learner's files is missing.
-    """
+    """Watch a step, or the first that is not done, until the learner quits; return the exit status."""
     step = step or first_to_do(all_steps())
     if step is None:
         print("Every step and warm-up is done. `./run watch 07` watches one anyway.")
         return 0
-    folder = step.learner_file.parent
-    if not folder.is_dir():
-        raise UserError(f"{relative_path(folder)} is missing; `./run skeletons` writes it anew")
     exit_on_termination()
     with contextlib.closing(ReadyChild()) as ready, keys_of_terminal() as read_keys:
         try:

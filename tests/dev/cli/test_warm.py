@@ -7,9 +7,8 @@ import time
 import psutil
 import pytest
 
-from checker.errors import UserError
 from cli import warm
-from cli.warm import SERVING, Work
+from cli.warm import Work
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -22,15 +21,6 @@ def test_stages_come_one_after_another_and_what_failed_is_told(capsys):
     first, *others = re.findall(r"^  \d/3  (\w+) \(\d+ s\)$", shown, re.MULTILINE)
     assert (first, sorted(others)) == ("this", ["keyword", "no_such_module"])
     assert "No module named no_such_module" in shown
-
-
-def test_the_server_is_compiled_where_it_is_installed(monkeypatch):
-    def reject():
-        raise UserError("there is none")
-
-    assert SERVING in warm.all_work()
-    monkeypatch.setattr(warm, "check_version", reject)
-    assert SERVING not in warm.all_work()
 
 
 def test_a_wrong_solution_is_told(course):

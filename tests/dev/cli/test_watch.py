@@ -80,20 +80,6 @@ def test_it_checks_at_every_save_and_goes_on_where_the_learner_is(course, watchi
     assert "w03 is done" in shown
 
 
-def test_every_check_has_a_child_of_its_own_that_was_started_before(course, watching):
-    terminal, _ = watching("w01")
-    seen = set()
-    for turn in range(2):
-        wait_for_a_resting_child(terminal)
-        saved = time.time()
-        prints = f"import os, psutil\nprint('child', os.getpid(), psutil.Process().create_time(), {turn})\n"
-        course.path("w01").write_text(beginning_with(prints))
-        child, created = re.search(r"child (\d+) ([\d.]+)", terminal.expect(READY)).groups()
-        assert float(created) < saved
-        seen.add(child)
-    assert len(seen) == 2
-
-
 def test_keys(course, watching, monkeypatch):
     monkeypatch.setenv("VISUAL", "touch --wait")
     chapter = course.root / "book" / "src" / "warmup_01.md"
@@ -165,10 +151,3 @@ def test_it_leaves_nothing_behind(course, watching, end, status):
     shown = terminal.rest()
     assert (terminal.exitstatus, "Traceback" in shown, terminal.getecho()) == (status, False, True)
     assert psutil.wait_procs(children, timeout=20)[1] == []
-
-
-def test_what_cannot_be_watched(course):
-    course.check("watch", "99", status=2)
-    course.check("watch", "07", "08", status=2)
-    (course.root / "steps").rename(course.root / "gone")
-    assert course.check("watch", "07").stderr == "watch: steps is missing; `./run skeletons` writes it anew\n"
