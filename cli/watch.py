@@ -40,7 +40,7 @@ from cli.status import is_sought, list_all
 
 LOOK_SECONDS = 0.05  # between looks at the files
 REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
-KEYS = "h hint, s show numbers, c compare, x reset, n next, l list, e edit, r check again, q quit"
+KEYS = "h hint, c compare, x reset, n next, l list, e edit, r check again, q quit"
 ESCAPE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)?")  # an arrow, say: none of its characters was meant as a letter
 
 #: Which file this is, when it was changed, and its size. None if there is none.
@@ -74,13 +74,11 @@ class Watch:
         self.stamps = self.stamps_now()
         self.running: Check | None = None  # the check whose verdict is awaited
         self.compiling: dict[Step, Check] = {}  # those that have passed, and go on in the background
-        self.to_show = ""  # the function whose numbers the key s would show
         self.offered: Callable[[], None] | None = None  # what the key y would do
         self.sought: str | None = None  # what was typed since the key l, of the title of a step
         self.is_over = False
         self.keys: dict[str, Callable[[], None]] = {
             "h": self.hint,
-            "s": self.show_numbers,
             "c": self.offer_compare,
             "x": self.offer_reset,
             "n": lambda: self.go_to(self.step_after()),
@@ -103,20 +101,20 @@ class Watch:
 
     # ------------------------------------------------------------ checks
 
-    def check(self, show: str = "") -> None:
-        """Check the file as it is now, and nothing else any more; ``show`` the numbers of a function."""
+    def check(self) -> None:
+        """Check the file as it is now, and nothing else any more."""
         started = time.perf_counter()
         for before in (self.running, self.compiling.pop(self.step, None)):
             if before:  # a pass stays, not compiled
                 before.end()
                 before.join()
-        self.stamps[self.step], self.to_show, self.sought = self.settled(), "", None
+        self.stamps[self.step], self.sought = self.settled(), None
         self.printer.close()
         self.printer = Printer(blank.label for blank in blanks_of(self.step))
         self.printer.again = "save"
         if self.read_keys:
             self.printer.console.clear()
-        session = Session(self.step, self.printer, Options(show=show), started)
+        session = Session(self.step, self.printer, Options(), started)
         self.running = Check(session, self.ready, self.note)
 
     def settled(self) -> Stamp:
@@ -141,9 +139,7 @@ class Watch:
             if check.may_go_on:
                 self.compiling[step] = check
                 return self.go_on(has_passed=True)
-            verdict = check.session.conclude()
-            self.to_show = next((why.about for why in verdict.explanations if why.numbers), "")
-            self.go_on(has_passed=verdict.status == PASSED)
+            self.go_on(has_passed=check.session.conclude().status == PASSED)
         elif check is self.compiling.get(step):
             del self.compiling[step]
             self.printer.line(f"\n{in_one_line(check.session)}")
@@ -244,13 +240,6 @@ class Watch:
         """Say what a y would do, and do it if y is the next key."""
         self.printer.line(f"\n{what} Press y to do so.")
         self.offered = then
-
-    def show_numbers(self) -> None:
-        """Check again, and show the numbers of the function that was wrong."""
-        if self.to_show:
-            self.check(self.to_show)
-        else:
-            self.printer.line("\nThe last check has no wrong numbers to show.")
 
     def offer_compare(self) -> None:
         """Show the file beside the solution; if it has not passed, offer that first."""
