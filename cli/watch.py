@@ -27,7 +27,6 @@ from checker.course.paths import relative_path
 from checker.course.standing import first_to_do, standing
 from checker.course.steps import Step, all_steps
 from checker.errors import UserError
-from checker.events import Options
 from checker.interrupts import exit_on_termination
 from checker.session.printer import Printer, View
 from checker.session.session import Session
@@ -114,7 +113,7 @@ class Watch:
         self.printer.again = "save"
         if self.read_keys:
             self.printer.console.clear()
-        session = Session(self.step, self.printer, Options(), started)
+        session = Session(self.step, self.printer, started=started)
         self.running = Check(session, self.ready, self.note)
 
     def settled(self) -> Stamp:
