@@ -162,7 +162,6 @@ def ablate(**options: Any) -> None:
 @click.option("--minutes", type=float, help="How long to train; timing a few steps sets their number.")
 @click.option("--out", type=FILE, show_default="my-gpt2", help="The folder to make.")
 @click.option("--resume", type=FILE, metavar="FOLDER", help="Continue the training in a folder.")
-@device_option
 @plan_options
 @own_steps_options
 def train(**options: Any) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from max.driver import CPU, Device
+from max.driver import CPU
 from max.dtype import DType
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
@@ -62,7 +62,7 @@ class Trainer:
     compiled_logits: Callable[..., Any]
 
     def __post_init__(self) -> None:
-        weights, sums, means, squares = (tensors(group.parts) for group in self.groups.values())
+        weights, sums, means, squares = (tensors(group.arrays) for group in self.groups.values())
         self.state = TrainingState(weights, sums, means, squares)
 
     def begin(self, seed: int) -> None:
@@ -78,7 +78,7 @@ class Trainer:
         self.state.step = step
 
     def kept(self) -> Groups:
-        """Return what a training goes on from; on the CPU, in the memory that the next step writes into."""
+        """Return what a training goes on from, in the memory that the next step writes into."""
         return {name: self.groups[name].arrays for name in ("weights", "means", "squares")}
 
     def logits(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, seq] -> [batch, seq, vocab]
@@ -97,12 +97,12 @@ class Trainer:
         return nats / count, count
 
 
-def compile_trainer(config: GPT2Config, device: Device = CPU()) -> Trainer:  # noqa: B008 (a device never changes)
-    """Compile the three graphs for a device, and make room there for everything that they share."""
+def compile_trainer(config: GPT2Config) -> Trainer:
+    """Compile the three graphs, and make room for everything that they share."""
     shapes = {name: array.shape for name, array in initialize(config, 0).items()}
-    groups = {name: Shared(shapes, device) for name in ("weights", "sums", "means", "squares")}
-    ids, number = TensorType(DType.int64, ["batch", "seq"], device=device), TensorType(DType.float32, [], device=device)
-    each, both = types(groups["weights"].parts), types(groups["weights"].wholes)
+    groups = {name: Shared(shapes) for name in ("weights", "sums", "means", "squares")}
+    ids, number = TensorType(DType.int64, ["batch", "seq"], device=CPU()), TensorType(DType.float32, [], device=CPU())
+    each, both = types(groups["weights"].arrays), types(groups["weights"].wholes)
     with compiling("step 20's Update (1 of 3)"):
         update = Update(AdamW(), MAX_NORM).compile(number, number, number, both, both, both, both)
     with compiling("the model's logits (2 of 3)"):
@@ -112,12 +112,6 @@ def compile_trainer(config: GPT2Config, device: Device = CPU()) -> Trainer:  # n
     wholes = [tensors(group.wholes) for group in groups.values()]
 
     def update_wholes(rate: Tensor, step: Tensor, count: Tensor, *by_name: Gradients) -> Any:
-        return update(*(number.to(device) for number in (rate, step, count)), *wholes)
+        return update(rate, step, count, *wholes)
 
-    def accumulate_there(input_ids: Tensor, labels: Tensor, *by_name: Gradients) -> Any:
-        return accumulate(input_ids.to(device), labels.to(device), *by_name)
-
-    def logits_there(input_ids: Tensor, weights: Gradients) -> Any:
-        return logits(input_ids.to(device), weights).to(CPU())
-
-    return Trainer(config, groups, accumulate_there, update_wholes, logits_there)
+    return Trainer(config, groups, accumulate, update_wholes, logits)

@@ -83,7 +83,7 @@ class Session:
             for progress in train(
                 trainer.state, self.batches_of, self.rate_of, until, trainer.accumulate, trainer.update
             ):
-                if not all(np.isfinite(whole.to_numpy()).all() for whole in trainer.groups["weights"].wholes.values()):
+                if not all(np.isfinite(whole).all() for whole in trainer.groups["weights"].wholes.values()):
                     raise self.diverged(f"after step {progress.step} some weights are not finite")
                 yield progress
         except FloatingPointError as error:  # which step 20 raises itself

@@ -15,8 +15,6 @@ from play.training import interrupts
 from play.training.plan import CURVE, OUT, History, Plan, in_words
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules these import
-    from max.driver import Device
-
     from play.training.checkpoint import Folder
     from play.training.loop import Session
 
@@ -31,7 +29,6 @@ def train(
     minutes: float | None = None,
     out: Path | None = None,
     resume: Path | None = None,
-    device: str = "cpu",
     mine: bool = False,
     fill_in: bool = False,
     anyway: bool = False,
@@ -40,12 +37,11 @@ def train(
     """Train, and say how it goes; return whether the last step was reached, or False after Ctrl-C.
 
     Args:
-        device: ``cpu`` or ``gpu``; a training can be resumed on either.
         numbers: the plan's numbers by name, ``steps`` among them; None stands for the plan's default.
 
     Raises:
-        ValueError: an option, a text or a folder cannot be used, there is no such device, the loss is not a number, or
-            a save failed; or the learner's steps cannot run: see :func:`play.preparing.prepared`.
+        ValueError: an option, a text or a folder cannot be used, the loss is not a number, or a save failed; or the
+            learner's steps cannot run: see :func:`play.preparing.prepared`.
     """
     numbers = {name: number for name, number in numbers.items() if number is not None}
     require_consistent(numbers, resume, minutes, text=text, also=also, out=out)
@@ -53,18 +49,16 @@ def train(
         prepared(tell, TRAINING, mine=mine, fill_in=fill_in, anyway=anyway),
         interrupts.at_once(lambda: tell("stopped while MAX compiled, before any step")),
     ):
-        from checker.max_adapter.runtime import open_device
         from play.training.checkpoint import Folder
         from play.training.loop import resuming
 
-        target = open_device(device)
         folder = Folder(resume or out or OUT)
         if resume:
-            session = go_on(folder, tell, target, mine=mine)
+            session = go_on(folder, tell, mine=mine)
         else:
             texts, others = (tuple(str(file.absolute()) for file in files) for files in (text, also))
             plan = Plan(**numbers, texts=texts, also=others)
-            session = begin(folder, plan, tell, target, minutes=minutes, mine=mine)
+            session = begin(folder, plan, tell, minutes=minutes, mine=mine)
     is_done, plan, best = session.run(), session.plan, session.history.best
     if not is_done:
         step = f"{session.trainer.state.step:,} of {plan.steps:,}"
@@ -96,7 +90,7 @@ def require_consistent(numbers: dict[str, Any], resume: Path | None, minutes: fl
         raise ValueError(f"--minutes {minutes} is not a time; give a number above 0")
 
 
-def begin(folder: Folder, plan: Plan, tell: Tell, device: Device, *, minutes: float | None, mine: bool) -> Session:
+def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine: bool) -> Session:
     """Begin a training in a new folder; given a number of ``minutes``, time a few steps to plan as many as fit.
 
     Raises:
@@ -109,7 +103,7 @@ def begin(folder: Folder, plan: Plan, tell: Tell, device: Device, *, minutes: fl
     folder.require_new()
     material = read_material(plan)
     config = config_of(plan, material.tokenizer.get_vocab_size())
-    trainer = compile_trainer(config, device)
+    trainer = compile_trainer(config)
     trainer.begin(plan.seed)
     session = Session(plan, trainer, material, folder, History())
     if minutes is not None:
@@ -141,7 +135,7 @@ def begin(folder: Folder, plan: Plan, tell: Tell, device: Device, *, minutes: fl
     return session
 
 
-def go_on(folder: Folder, tell: Tell, device: Device, *, mine: bool) -> Session:
+def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Session:
     """Continue the training in a folder from its last save.
 
     Raises:
@@ -162,7 +156,7 @@ def go_on(folder: Folder, tell: Tell, device: Device, *, mine: bool) -> Session:
         raise ValueError(
             f"the text has changed since {folder.path} was begun; restore it, or start a new training with --out"
         )
-    trainer = compile_trainer(config_of(plan, tokenizer.get_vocab_size()), device)
+    trainer = compile_trainer(config_of(plan, tokenizer.get_vocab_size()))
     trainer.go_on(saved.step, saved.groups)
     tell(f"going on after step {saved.step:,} of {plan.steps:,}")
     return Session(plan, trainer, material, folder, history)
