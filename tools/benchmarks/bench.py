@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from checker.numeric.tolerance import TF32_TOLERANCE
 from tools.benchmarks import harness
 from tools.benchmarks.comparison import Comparison, Way
 from tools.benchmarks.harness import Row, median
@@ -27,9 +28,9 @@ MOST_TOKENS = 1024  # of all sequences of a prompt together: their logits fill 2
 MEMORY_TOKENS = 4
 
 GPU_WAYS = (
-    Way("this course, a new cache", COURSE, how=GPU, tolerance=0.02),  # TF32 keeps 3 digits of a factor
-    Way("this course, a used cache", COURSE, how=GPU_AGAIN, tolerance=0.02),
-    Way("Hugging Face, float32", HUGGING_FACE, how=GPU, tolerance=0.02),
+    Way("this course, a new cache", COURSE, how=GPU, tolerance=TF32_TOLERANCE),
+    Way("this course, a used cache", COURSE, how=GPU_AGAIN, tolerance=TF32_TOLERANCE),
+    Way("Hugging Face, float32", HUGGING_FACE, how=GPU, tolerance=TF32_TOLERANCE),
     Way("Hugging Face, bfloat16", HUGGING_FACE, BFLOAT16, GPU, tolerance=0.05),
 )
 

@@ -23,7 +23,7 @@ WRONG = {"next_ids = sampling.choose(logits, rng)": "next_ids = sampling.choose(
 
 def run(*arguments, status=0, root=ROOT, stdin=None):
     """Run ``generate``, or another command that comes first."""
-    is_named = arguments[0] in ("attention", "chat", "generate", "train", "warm")
+    is_named = arguments[0] in ("attention", "chat", "generate", "warm")
     command = arguments if is_named else ("generate", *arguments)
     return python(root, "-m", "cli", *command, status=status, input=stdin, timeout=600, HF_HUB_OFFLINE="1")
 
@@ -81,7 +81,7 @@ def test_what_cannot_run_is_said(engine, options, message):
         engine.Writer(**options)
 
 
-@pytest.mark.parametrize("command", [("generate", "Call me"), ("attention", "Call me"), ("train",), ("warm",)])
+@pytest.mark.parametrize("command", [("generate", "Call me"), ("attention", "Call me"), ("warm",)])
 def test_a_gpu_that_is_not_there_is_said(command, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     said = run(*command, "--device", "gpu", status=2).stderr
