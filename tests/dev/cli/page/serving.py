@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import signal
 import urllib.error
@@ -64,5 +65,6 @@ def serve(course, *arguments, by=(), **environment):
             assert printed[-1], "".join(printed)
             link = re.search(r"http://127\.0\.0\.1:(\d+)/#key=(\S+)", printed[-1])
         yield Site(course, server, int(link[1]), link[2])
-        server.send_signal(signal.SIGINT)
-        server.wait(10)
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGINT)
+            server.wait(10)
