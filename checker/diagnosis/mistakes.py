@@ -133,8 +133,8 @@ def closest(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> 
 
     def unlike(name: str) -> float:
         pairs = [(seen.observed, answers[name][claim].observed) for claim, seen in outcomes.items()]
-        errors = [pair for pair in pairs if isinstance(pair[0], str) and pair[0] != pair[1]]
-        return sum(1 - SequenceMatcher(None, *map(str, pair)).ratio() for pair in errors)
+        errors = [(seen, other) for seen, other in pairs if isinstance(seen, str) and seen != other]
+        return sum(1 - SequenceMatcher(a=seen, b=str(other)).ratio() for seen, other in errors)
 
     return min(mistakes, key=unlike, default="")
 
