@@ -111,12 +111,9 @@ def compiler() -> str:
 
 
 def commit() -> str:
-    """Return the state of this checkout; a learner's own steps do not count as a change."""
-    git = ["git", "-C", str(ROOT)]
-    name = subprocess.run([*git, "describe", "--always"], capture_output=True, text=True, check=False).stdout.strip()
-    changed = [*git, "status", "--porcelain", "--untracked-files=no", "--", ".", ":!steps"]
-    dirty = "-dirty" if name and subprocess.run(changed, capture_output=True, check=False).stdout else ""
-    return name + dirty if name else "not a git checkout"
+    """Return the commit of this checkout."""
+    line = ["git", "-C", str(ROOT), "describe", "--always"]
+    return subprocess.run(line, capture_output=True, text=True, check=False).stdout.strip() or "not a git checkout"
 
 
 def free(name: str, free_bytes: float, use: str) -> str:

@@ -74,9 +74,7 @@ def tell(step: Step, *, sure: bool = False) -> None:
     """
     printer, tier = Printer(), next_tier(step)
     if not tier:
-        seen = (
-            f"You have seen all {len(hints_of(step))} hints of {step.task}, which are in {relative_path(step.chapter)}"
-        )
+        seen = f"You have seen all {len(hints_of(step))} hints of {step.task}; {relative_path(step.chapter)} has them"
         return printer.line(f"{seen}. `./run compare {step.task} --anyway` shows the solution.")
     if tier.warning and not sure:
         answer = asked(f"{tier.warning} Show it?")

@@ -27,6 +27,7 @@ from checker.course.paths import relative_path
 from checker.course.standing import first_to_do, standing
 from checker.course.steps import Step, all_steps
 from checker.errors import UserError
+from checker.events import Options
 from checker.interrupts import exit_on_termination
 from checker.session.printer import Printer, View
 from checker.session.session import Session
@@ -39,7 +40,7 @@ from cli.status import is_sought, list_all
 
 LOOK_SECONDS = 0.05  # between looks at the files
 REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
-KEYS = "h hint, c compare, x reset, n next, l list, e edit, r check again, q quit"
+KEYS = "h hint, s show numbers, c compare, x reset, n next, p previous, l list, e edit, r check again, q quit"
 ESCAPE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)?")  # an arrow, say: none of its characters was meant as a letter
 
 #: Which file this is, when it was changed, and its size. None if there is none.
@@ -73,14 +74,17 @@ class Watch:
         self.stamps = self.stamps_now()
         self.running: Check | None = None  # the check whose verdict is awaited
         self.compiling: dict[Step, Check] = {}  # those that have passed, and go on in the background
+        self.to_show = ""  # the function whose numbers the key s would show
         self.offered: Callable[[], None] | None = None  # what the key y would do
         self.sought: str | None = None  # what was typed since the key l, of the title of a step
         self.is_over = False
         self.keys: dict[str, Callable[[], None]] = {
             "h": self.hint,
+            "s": lambda: self.check(self.to_show),
             "c": self.offer_compare,
             "x": self.offer_reset,
             "n": lambda: self.go_to(self.step_after()),
+            "p": lambda: self.go_to(all_steps()[max(all_steps().index(self.step) - 1, 0)]),
             "l": lambda: self.list(""),
             "e": self.edit,
             "r": self.check,
@@ -100,20 +104,20 @@ class Watch:
 
     # ------------------------------------------------------------ checks
 
-    def check(self) -> None:
-        """Check the file as it is now, and nothing else any more."""
+    def check(self, show: str = "") -> None:
+        """Check the file as it is now, and nothing else any more; ``show`` the numbers of a function."""
         started = time.perf_counter()
         for before in (self.running, self.compiling.pop(self.step, None)):
             if before:  # a pass stays, not compiled
                 before.end()
                 before.join()
-        self.stamps[self.step], self.sought = self.settled(), None
+        self.stamps[self.step], self.sought, self.to_show = self.settled(), None, ""
         self.printer.close()
         self.printer = Printer(blank.label for blank in blanks_of(self.step))
         self.printer.again = "save"
         if self.read_keys:
             self.printer.console.clear()
-        session = Session(self.step, self.printer, started=started)
+        session = Session(self.step, self.printer, Options(show=show), started)
         self.running = Check(session, self.ready, self.note)
 
     def settled(self) -> Stamp:
@@ -138,7 +142,9 @@ class Watch:
             if check.may_go_on:
                 self.compiling[step] = check
                 return self.go_on(has_passed=True)
-            self.go_on(has_passed=check.session.conclude().status == PASSED)
+            verdict = check.session.conclude()
+            self.to_show = next((why.about for why in verdict.explanations if why.numbers), "")
+            self.go_on(has_passed=verdict.status == PASSED)
         elif check is self.compiling.get(step):
             del self.compiling[step]
             self.printer.line(f"\n{in_one_line(check.session)}")

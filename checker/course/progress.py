@@ -17,6 +17,7 @@ from checker.course.paths import ROOT, replacing
 from checker.course.steps import Step
 
 FILE = ROOT / ".course" / "progress.json"
+FORMER_NAMES = {"pass": "yes", "fail": "no"}  # of what earlier versions kept
 
 
 def digest(*parts: str | bytes) -> str:
@@ -50,8 +51,9 @@ def read() -> dict[str, dict[str, Any]]:
     """
     try:
         record = json.loads(FILE.read_text())
-        passed = {step: last for step, last in record["pass"].items() if {"code", "check", "compiled"} <= last.keys()}
-        return {"hints": dict(record["hints"]), "pass": passed, "fail": dict(record["fail"])}
+        passed, failed = (dict(record.get(new, record.get(old, {}))) for new, old in FORMER_NAMES.items())
+        passed = {step: last for step, last in passed.items() if {"code", "check", "compiled"} <= last.keys()}
+        return {"hints": dict(record["hints"]), "pass": passed, "fail": failed}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {"hints": {}, "pass": {}, "fail": {}}
 

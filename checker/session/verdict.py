@@ -114,10 +114,8 @@ def decide(state: CheckState, required: Collection[str], to_write: Collection[st
     if state.has_failed:
         return Verdict(FAILED, explanations)
     if to_write or WAITS in state.outcomes.values():
-        so_far = "Nothing could be tried yet."
-        if state.outcomes:
-            so_far = f"Right so far. Still to write: {', '.join(to_write)}."
-        return Verdict(FAILED, explanations, (so_far,))
+        now = f"Right so far. Still to write: {', '.join(to_write)}." if state.outcomes else "Nothing could be tried yet."
+        return Verdict(FAILED, explanations, (now,))
     tried = {claim.partition("[")[0] for claim, outcome in state.outcomes.items() if outcome != TRACED}
     if missing := sorted(set(required) - tried):
         not_tried = f"No verdict: {', '.join(missing)} did not run. Does the file stop the check?"

@@ -76,7 +76,7 @@ def test_commands_and_places_that_a_page_names_exist(path):
     assert {*re.findall(r"(?:\./run|pixi run) ([a-z][\w-]*)", path.read_text())} <= tasks().keys()
     for line in re.findall(r"^\./run .*", path.read_text(), re.MULTILINE):
         assert_is_task(line)
-    links = re.findall(r"\]\((?!https?:|\.\./\.\./(?:security|issues)/|#)([^)#]+)", path.read_text())
+    links = re.findall(r"\]\((?!https?:|\.\./\.\./(?:security|issues|codespaces)/|#)([^)#]+)", path.read_text())
     named = re.findall(r"`((?:cli|checker|play|tools|tests|book|solutions|steps|models)/[\w./]*)`", path.read_text())
     places = [path.parent / link for link in links] + [ROOT / place.replace("NN", "07") for place in named]
     assert [place for place in places if not place.exists()] == []

@@ -99,11 +99,12 @@ def test_keys(course, watching, monkeypatch):
     press("h", "Hint 1 of 2: idea")
     press("h", '"line", gives away what to write. Press y to do so.')
     press("\x1b[A", "")  # an arrow is no letter
-    press("z", "Unknown key. The keys are h hint, c compare, x reset,")  # and the offer is over
+    press("z", "Unknown key. The keys are h hint, s show numbers, c compare,")  # and the offer is over
     terminal.send("y")
     assert "line!" not in press("h", "Press y to do so.")
     press("y", "line!")
     press("h", "You have seen all 2 hints")
+    assert "> marks the largest difference" in press("s")
     assert "2 * query" not in press("c", "comparing shows the solution. Press y to do so.")
     assert "return 2 * query @ np.swapaxes(key, -2, -1)" in press("y", "blanks are written as in")
     terminal.expect(READY)

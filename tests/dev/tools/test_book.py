@@ -93,8 +93,8 @@ def test_a_measured_number_is_never_typed(chapter):
             continue
         words = TOKEN.sub(" ", INLINE.sub(" ", line))
         words = re.sub(r"\]\([^)]*\)|<[^>]*>", " ", words)
-        names = "Python|MAX|mdBook|[Ss]ections?|[Cc]hapters?|Apache-|Figure|Table|equation"
-        words = re.sub(rf"(?:{names}) \d[\d.]*", " ", words)
+        names = "Python|MAX|glibc|Ubuntu|mdBook|[Ss]ections?|[Cc]hapters?|Apache-|Figure|Table|equation"
+        words = re.sub(rf"(?:{names}) \d[\d.]*(?: to \d[\d.]*)?", " ", words)
         fractions = [value for value in re.findall(r"\d+\.\d+", words) if len(value.replace(".", "").strip("0")) > 1]
         units = re.findall(r"\b(\d[\d.,]*) ?(?:ms|seconds?|s|GB(?!/s| a second)|MB|%|percent|tokens/s)\b", words)
         bare += [f"{chapter}:{number}: {value}" for value in fractions + units if value not in shown]
