@@ -113,8 +113,9 @@ def decide(state: CheckState, required: Collection[str], to_write: Collection[st
     explanations = tuple(explain(state))
     if state.has_failed:
         return Verdict(FAILED, explanations)
-    if to_write or WAITS in state.outcomes.values():
-        now = f"Right so far. Still to write: {', '.join(to_write)}." if state.outcomes else "Nothing could be tried yet."
+    outcomes = state.outcomes.values()
+    if to_write or WAITS in outcomes:
+        now = f"Right so far. Still to write: {', '.join(to_write)}." if outcomes else "Nothing could be tried yet."
         return Verdict(FAILED, explanations, (now,))
     tried = {claim.partition("[")[0] for claim, outcome in state.outcomes.items() if outcome != TRACED}
     if missing := sorted(set(required) - tried):
