@@ -40,7 +40,7 @@ from cli.status import is_sought, list_all
 
 LOOK_SECONDS = 0.05  # between looks at the files
 REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
-KEYS = "h hint, s show numbers, c compare, x reset, n next, p previous, l list, e edit, r check again, q quit"
+KEYS = "h hint, s numbers, c compare, x reset, n next, p previous, l list, e edit, r again, q quit"
 ESCAPE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)?")  # an arrow, say: none of its characters was meant as a letter
 
 #: Which file this is, when it was changed, and its size. None if there is none.

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError, deserialize
 
-from solutions.solution_01 import GPT2Config
+from solutions.solution_01 import PUBLISHED, GPT2Config
 
 Weights = dict[str, np.ndarray]
-
-PUBLISHED = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 
 #: What config.json says of the computation: for each setting Hugging Face's default, and other names for the same.
 COMPUTED = {
@@ -73,11 +71,17 @@ def checkpoint_files(folder: Path) -> list[Path]:
 
     Large checkpoints are split into several files; ``model.safetensors.index.json`` then says under
     ``weight_map`` which tensor is in which file.
+
+    Raises:
+        ValueError: there is such an index, and it cannot be read.
     """
     index = folder / "model.safetensors.index.json"
-    if index.is_file():
+    if not index.is_file():
+        return [folder / "model.safetensors"]
+    try:
         return sorted({folder / name for name in json.loads(index.read_text())["weight_map"].values()})
-    return [folder / "model.safetensors"]
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(f"{index} says of no tensor in which file it is: {type(error).__name__}: {error}") from error
 
 
 def read_checkpoint(folder: Path) -> Weights:

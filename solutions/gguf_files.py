@@ -27,6 +27,8 @@ GGUF_NAMES = {
     "mlp.c_fc": "ffn_up",
     "mlp.c_proj": "ffn_down",
 }
+END_OF_TEXT = "<|endoftext|>"
+
 SIZES = {
     "n_positions": "context_length",
     "n_embd": "embedding_length",
@@ -106,7 +108,10 @@ def add_tokenizer(writer: GGUFWriter, file: Path) -> None:
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(tokens)
-    writer.add_token_types([TokenType.NORMAL] * len(tokens))
+    writer.add_token_types([TokenType.CONTROL if token == END_OF_TEXT else TokenType.NORMAL for token in tokens])
+    if END_OF_TEXT in tokens:  # else llama.cpp takes token 11, which is a comma
+        writer.add_bos_token_id(tokens.index(END_OF_TEXT))
+        writer.add_eos_token_id(tokens.index(END_OF_TEXT))
     writer.add_token_merges([pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]])
 
 

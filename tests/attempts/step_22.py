@@ -283,6 +283,3 @@ HABITS = {
 }
 
 #: A number of the recorded matrices, written into the code: only one that is drawn anew shows it.
-FIXED = {
-    "seven channels": {BIASED: BIASED.replace("self.out_dim", "7")},
-}

@@ -454,9 +454,6 @@ HABITS = {
 
 #: Numbers of the claims, written into the code: only a text that is drawn anew shows them.
 FIXED = {
-    "two rows of a batch are split": {
-        "split_heads(part, cache.n_head)": "part.reshape(2, x.shape[1], cache.n_head, -1).swapaxes(1, 2)"
-    },
     "two rows of a batch are appended": {
         "cache.keys[..., positions, :] = keys": "cache.keys[:2, :, positions] = keys[:2]"
     },

@@ -37,7 +37,7 @@ def is_silent(tmp_path):
     [
         (["-m", "cli", "s02", "--solution"], True),
         (["-m", "cli", "generate", "Call me", "--max-new-tokens=2"], True),
-        (["-m", "cli", "train", *SMALL.split(), "--out=small"], True),
+        pytest.param(["-m", "cli", "train", *SMALL.split(), "--out=small"], True, marks=pytest.mark.nightly),
         (["-c", "import socket; socket.getaddrinfo('course.invalid', 80)"], False),
     ],
 )

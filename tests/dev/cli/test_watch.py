@@ -99,7 +99,7 @@ def test_keys(course, watching, monkeypatch):
     press("h", "Hint 1 of 2: idea")
     press("h", '"line", gives away what to write. Press y to do so.')
     press("\x1b[A", "")  # an arrow is no letter
-    press("z", "Unknown key. The keys are h hint, s show numbers, c compare,")  # and the offer is over
+    press("z", "Unknown key. The keys are h hint, s numbers, c compare,")  # and the offer is over
     terminal.send("y")
     assert "line!" not in press("h", "Press y to do so.")
     press("y", "line!")
