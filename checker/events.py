@@ -28,7 +28,7 @@ class Options:
         compile: go on to the compiled verdict after the numbers.
         device: compile for this device alone.
         show: the function whose numbers are to be shown.
-        seed: what another configuration is drawn from; by default, a random one.
+        seed: of the second configuration, which is random; by default, a new one.
     """
 
     solution: bool = False

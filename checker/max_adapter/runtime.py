@@ -96,8 +96,8 @@ def let_threads_sleep() -> None:
 def interpret() -> None:
     """Run eager operations through MAX's interpreter; its default also compiles each in background processes.
 
-    What the interpreter has no kernel for is compiled, and that is said. Numbers of 16 bits are refused: compiling each
-    small graph of theirs takes minutes, and what comes out is too coarse to be right.
+    Compile what the interpreter has no kernel for, and tell the listeners. Refuse numbers of 16 bits: compiling their
+    small graphs one by one takes minutes, and the result is too coarse to be right.
     """
     from max.experimental import executor
 
