@@ -118,7 +118,7 @@ def book_update(chapters: tuple[str, ...], dry_run: bool) -> int:
 @main.command()
 @click.argument("chapters", nargs=-1)
 def book_check(chapters: tuple[str, ...]) -> int:
-    """List the faults of chapters without building the book: step_07 …, or all"""
+    """Count the words of chapters and list their faults, without building the book: step_07 …, or all"""
     from tools.book_maker.preprocess import check
 
     return check(_found(chapters))

@@ -9,15 +9,19 @@ import sys
 
 from play.reading.chapters import SRC, Fault
 from tools.book_maker.directives import expand
+from tools.book_maker.words import count, report
 
 
 def check(chapters: list[str]) -> int:
-    """Print the faults of chapters; return the exit status, 1 if there are any."""
+    """Print how long chapters are, and their faults; return the exit status, 1 if there are any."""
     faults: list[Fault] = []
+    pages = {}
     for chapter in chapters:
-        _expand(chapter, (SRC / chapter).read_text(), faults)
-    print("\n".join(map(str, faults)) or "no faults")
-    return 1 if faults else 0
+        source = (SRC / chapter).read_text()
+        pages[chapter.removesuffix(".md")] = count(chapter, source, _expand(chapter, source, faults))
+    found = [*report(pages), *map(str, faults)]
+    print("\n".join(found) or "no faults")
+    return 1 if found else 0
 
 
 def _expand(chapter: str, text: str, faults: list[Fault]) -> str:

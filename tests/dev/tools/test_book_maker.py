@@ -11,7 +11,7 @@ from checker.course.skeletons import expected
 from checker.course.steps import find_step
 from checker.session.printer import STYLES, Printer
 from play.reading.chapters import Fault, fences
-from tools.book_maker import directives, formulas, preprocess, transcripts
+from tools.book_maker import directives, formulas, preprocess, transcripts, words
 from tools.book_maker.drawing import svg
 from tools.book_maker.transcripts import agrees, updated
 from tools.course_copy import prepare, python
@@ -170,6 +170,22 @@ nothing that is printed
 """
 
 
+def test_words_are_counted_in_view_and_folded():
+    source = """# Two words
+{{figure one.two: A caption.}}
+One [link](address.md) and {{= 1 + 1 }}.
+| a | table |
+<details><summary>Its summary</summary>
+Three folded words <details><summary>more</summary>within</details>
+</details>
+
+```python
+code = 1
+```
+"""
+    assert words.count("one.md", source, "shown <svg>no</svg> <details>folded</details>") == words.Words(10, 14, 1, 1)
+
+
 @pytest.mark.slow
 def test_a_chapter_is_checked_run_again_and_rewritten(monkeypatch, tmp_path, capsys):
     for module in (preprocess, transcripts):
@@ -183,6 +199,8 @@ def test_a_chapter_is_checked_run_again_and_rewritten(monkeypatch, tmp_path, cap
     wanted = CHAPTER.replace("07.py\n0\n", "07.py\n3\n").replace("\nold\n", "\n1\n")
     assert chapter.read_text() == wanted.replace("+ 1)\n```", "+ 1)\n```\n\n```text\n2\n```")
     assert transcripts.update(["one.md"], rewrite=False) == preprocess.check(["one.md"]) == 0
+    chapter.write_text("word " * 1_201)
+    assert preprocess.check(["one.md"]) == 1
     chapter.write_text("# Title\n\n{{skeleton 99}}\n\n```python\nx = 1\n```\n\n```python\nx / 0\n```\n")
     assert transcripts.update(["one.md"], rewrite=True) == preprocess.check(["one.md"]) == 1
     printed = capsys.readouterr().out
