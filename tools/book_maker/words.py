@@ -46,7 +46,6 @@ TOO_LONG = {
     *("step_17", "step_18", "step_19", "step_20", "training", "step_21", "step_22", "speed", "cheat_sheet", "glossary"),
     *("troubleshooting", "classroom", "warmup_01", "warmup_06", "warmup_07", "warmup_08"),
 }
-)
 
 
 def count(chapter: str, source: str, rendered: str) -> Words:
