@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from max.driver import CPU
+from max.dtype import DType
+from max.experimental import functional as F
+from max.experimental.tensor import default_device, default_dtype
 from safetensors import SafetensorError, deserialize
 
 from solutions.solution_01 import PUBLISHED, GPT2Config
+from solutions.solution_11 import MaxGPT2LMHeadModel
 
 Weights = dict[str, np.ndarray]
 
@@ -108,6 +113,12 @@ def _as_float32(entry: Mapping[str, Any]) -> np.ndarray:
     if entry["dtype"] == "BF16":  # the upper half of a float32
         return (array.astype(np.uint32) << 16).view(np.float32)
     return array.astype(np.float32, copy=False)
+
+
+def empty_model(config: GPT2Config) -> MaxGPT2LMHeadModel:
+    """Return a model whose random weights are never computed, because others will replace them."""
+    with F.lazy(), default_device(CPU()), default_dtype(DType.float32):
+        return MaxGPT2LMHeadModel(config)
 
 
 def check_weights(weights: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:

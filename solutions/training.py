@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from solutions.checkpoint import Weights
+from solutions.checkpoint import Weights, empty_model
 from solutions.gradients import Gradients
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
@@ -69,12 +68,6 @@ def training_state(weights: Weights) -> TrainingState:
 
     zeros = {name: np.zeros_like(weight) for name, weight in weights.items()}
     return TrainingState(tensors(weights), tensors(zeros), tensors(zeros), tensors(zeros))
-
-
-def empty_model(config: GPT2Config) -> MaxGPT2LMHeadModel:
-    """Return a model whose random weights are never computed, because others will replace them."""
-    with F.lazy():
-        return MaxGPT2LMHeadModel(config)
 
 
 def model_with(config: GPT2Config, weights: Gradients) -> MaxGPT2LMHeadModel:
