@@ -10,12 +10,10 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checker.course.blanks import TODO, blanks_of
+from checker.course.blanks import TODO, blanks_of, read_text
 from checker.course.languages import Function, Unreadable
-from checker.course.paths import relative_path
-from checker.course.standing import standing
-from checker.course.static import read_text
-from checker.course.steps import Step
+from checker.course.progress import standing
+from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 from checker.session.printer import Printer
 

@@ -18,7 +18,7 @@ import psutil
 
 from checker.course.installed import installed_version, why_not_usable
 from checker.course.machine import why_not_here
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from cli.processes import Ended, last_line, run_module
 
 NEEDED_GB = {"memory": 4.0, "disk": 2.0}

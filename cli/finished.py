@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from checker.interrupts import INTERRUPTED
 from cli.commands import each, refusing, teller
 from cli.main import DEVICE, main

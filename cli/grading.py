@@ -18,11 +18,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from checker.course.blanks import Missing, read_text
 from checker.course.languages import Unreadable
-from checker.course.paths import ROOT, relative_path
 from checker.course.skeletons import is_begun
-from checker.course.static import Missing, read_text
-from checker.course.steps import Step, all_steps
+from checker.course.steps import ROOT, Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import FAIL, PASS, TODO
 from checker.interrupts import exit_on_termination

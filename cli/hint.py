@@ -13,8 +13,7 @@ from rich.markdown import Markdown
 from rich.theme import Theme
 
 from checker.course import progress
-from checker.course.paths import relative_path
-from checker.course.steps import Step
+from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 from checker.session.printer import Printer, asked
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import click
 
-from checker.course.paths import ROOT, relative_path
-from checker.course.steps import Step, all_steps, find_step
+from checker.course.steps import ROOT, Step, all_steps, find_step, relative_path
 from checker.errors import UserError
 from cli.commands import Commands, Several, StepName, teller
 

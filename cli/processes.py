@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 
 Ended = subprocess.CompletedProcess[str]
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from checker.course import progress
-from checker.course.paths import relative_path
 from checker.course.skeletons import expected, is_untouched, keep
-from checker.course.steps import Step
+from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 from checker.session.printer import Printer, asked
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from checker.course.paths import relative_path
-from checker.course.standing import next_to_do, standing
-from checker.course.steps import Step, all_steps
+from checker.course.progress import next_to_do, standing
+from checker.course.steps import Step, all_steps, relative_path
 from checker.session.printer import Printer
 
 STYLES = {"done": "green", "untouched": "dim", "missing": "yellow"}

@@ -21,8 +21,7 @@ from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checker.course.paths import ROOT, relative_path
-from checker.course.steps import Step, all_steps
+from checker.course.steps import ROOT, Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.session.printer import Printer
 from cli.processes import last_line, run_module

@@ -23,9 +23,8 @@ from functools import partial
 from pathlib import Path
 
 from checker.course.blanks import blanks_of
-from checker.course.paths import relative_path
-from checker.course.standing import first_to_do, standing
-from checker.course.steps import Step, all_steps
+from checker.course.progress import first_to_do, standing
+from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import Options
 from checker.interrupts import exit_on_termination

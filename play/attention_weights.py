@@ -13,7 +13,7 @@ import numpy as np
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import open_device, tensor
 from play.tokens import encode, load_tokenizer, token_texts
 from solutions.checkpoint import checkpoint_folder

@@ -16,7 +16,7 @@ from max.experimental.tensor import Tensor, TensorType
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, open_device, tensor
 from play.kernels.modules import compile_with_kernels
 from play.tokens import encode, end_of_text, load_tokenizer

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from checker.course.blanks import read_statically
 from checker.course.languages import Unreadable
-from checker.course.paths import relative_path
-from checker.course.standing import standing
-from checker.course.static import read_statically
-from checker.course.steps import SERVER, Step, find_step, steps_up_to
+from checker.course.progress import standing
+from checker.course.steps import SERVER, Step, find_step, relative_path, steps_up_to
 
 
 def is_complete(step: Step) -> bool:

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import sys
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 
 
 def write() -> None:

@@ -13,9 +13,8 @@ from typing import Any
 
 from checker.course.attempts import edited, load_attempts
 from checker.course.blanks import blanks_of, skeleton
-from checker.course.paths import ROOT
 from checker.course.skeletons import expected
-from checker.course.steps import all_steps, find_step
+from checker.course.steps import ROOT, all_steps, find_step
 from cli import grading
 
 PARTS = (*grading.PARTS, "steps", "tools", "requirements", "run")

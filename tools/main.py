@@ -11,8 +11,7 @@ from pathlib import Path
 
 import click
 
-from checker.course.paths import SMALL_MODEL
-from checker.course.steps import Step, all_steps
+from checker.course.steps import SMALL_MODEL, Step, all_steps
 from cli.commands import Commands, Several, StepName, refusing
 
 FILE = click.Path(dir_okay=False, path_type=Path)

@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from checker.course.installed import needed_version
-from checker.course.paths import ROOT
-from checker.course.steps import Step, all_steps
+from checker.course.steps import ROOT, Step, all_steps
 from checker.errors import UserError
 from tools.course_copy import Course
 

@@ -6,7 +6,7 @@ Every tracked file is code, except for prose, data, and what states versions or 
 import subprocess
 import sys
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 
 LONGEST_LINE = 120  # characters
 

@@ -15,9 +15,8 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from checker.claims.vocabulary import Refusal
-from checker.course.languages.python import PYTHON
-from checker.course.paths import SOLUTIONS, relative_path
-from checker.course.steps import Step
+from checker.course.languages import PYTHON
+from checker.course.steps import SOLUTIONS, Step, relative_path
 
 _closed: dict[str, str] = {}  # the files that may not be opened now, without links, and their names
 Compiles = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took

@@ -15,8 +15,7 @@ from functools import cache
 from typing import Any
 
 from checker.course.blanks import find_blanks
-from checker.course.languages import Language
-from checker.course.languages.python import PYTHON
+from checker.course.languages import PYTHON, Language
 from checker.course.steps import Step
 
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS", "FIXED", "MODELS")

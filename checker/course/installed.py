@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.metadata
 import tomllib
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 
 INSTALL_AGAIN = "Delete the folder .venv and run this again, which installs it (with pixi: `pixi install`)."
 

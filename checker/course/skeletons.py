@@ -13,11 +13,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from checker.course.blanks import blanks_of, skeleton
+from checker.course.blanks import blanks_of, read_statically, read_text, skeleton
 from checker.course.languages import Unreadable
-from checker.course.paths import ROOT, relative_path
-from checker.course.static import read_statically, read_text
-from checker.course.steps import Step, all_steps
+from checker.course.steps import ROOT, Step, all_steps, relative_path
 
 
 def expected(step: Step) -> str:

@@ -1,16 +1,27 @@
-"""The steps: each has one number, which is the same in every folder."""
+"""The steps, each of which has one number, the same in every folder, and where these folders are."""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from checker.course.languages import Language
-from checker.course.languages.python import PYTHON
-from checker.course.paths import REFERENCES, ROOT, SOLUTIONS, TESTS
+from checker.course.languages import MOJO, PYTHON, Language
+
+UNFINISHED = ".unfinished"  # ends the name of what is being written
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTIONS = ROOT / "solutions"
+TESTS = ROOT / "tests"
+REFERENCES = TESTS / "references"
+RECORDED_KERNELS = REFERENCES / "kernels.json"
+WIDGETS = ROOT / "book" / "src" / "widgets"
+SMALL_MODEL = ROOT / "models" / "moby-dick"
 
 #: A claim of a check file that imports this module runs MAX.
 CLAIMS_THAT_RUN_MAX = "checker.claims.modules"
@@ -21,8 +32,6 @@ CACHED_MODEL = "step_14"
 SERVER = "step_15"
 TRAINING = "step_20"
 QUANTIZATION = "step_22"  # which the model needs as well, to round its weights
-
-IN_MOJO = ".mojo"  # a solution that ends this way is a kernel
 
 #: The steps that compute gradients: PyTorch's are recorded for them, and MAX needs many kernels for their graphs.
 WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)
@@ -55,11 +64,7 @@ class Step:
     @property
     def language(self) -> Language:
         """The language that its file is written in: Mojo if there is a solution in Mojo."""
-        if not _solution(self.name, IN_MOJO).is_file():
-            return PYTHON
-        from checker.course.languages.mojo import MOJO
-
-        return MOJO
+        return MOJO if _solution(self.name, MOJO.suffix).is_file() else PYTHON
 
     @property
     def title(self) -> str:
@@ -126,7 +131,7 @@ def _solution(name: str, suffix: str) -> Path:
 
 def all_steps() -> list[Step]:
     """Return every step there is a solution for, warm-ups first, in the order of the tutorial."""
-    files = (path for suffix in (".py", IN_MOJO) for path in SOLUTIONS.glob(f"*_[0-9][0-9]{suffix}"))
+    files = (path for language in (PYTHON, MOJO) for path in SOLUTIONS.glob(f"*_[0-9][0-9]{language.suffix}"))
     names = (path.stem.replace("solution", "step") for path in files)
     return sorted((Step(name) for name in names), key=lambda step: (step.name[0] != "w", step.number))
 
@@ -170,3 +175,24 @@ def claims_of(step: Step) -> dict[str, str]:
             markers = {ast.unparse(decorator).removeprefix("pytest.mark.") for decorator in node.decorator_list}
             claims[node.name] = next((kind for kind in ("drawn", "compiled") if kind in markers), "numbers")
     return claims
+
+
+def relative_path(path: Path) -> str:
+    """Return ``path`` as it is printed: relative to the repository if it is inside."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a file to write, which becomes ``path`` at the end: another process sees the old file or the new one.
+
+    Raises:
+        OSError: it cannot be written; the old file is as it was.
+    """
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)

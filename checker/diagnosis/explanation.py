@@ -14,7 +14,7 @@ from types import CodeType
 
 from checker.course.attempts import load_attempts, places
 from checker.course.blanks import blanks_of, unwritten
-from checker.course.languages.python import PYTHON, calls
+from checker.course.languages import PYTHON, calls
 from checker.course.steps import Step
 from checker.diagnosis.grafting import compile_grafted, graft
 from checker.diagnosis.mistakes import (

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection
 from types import CodeType
 
-from checker.course.languages.python import FunctionNode as Function
+from checker.course.languages import FunctionNode as Function
 
 FAR = 1_000_000  # added to the line numbers of the solution, to tell its code from the learner's
 

@@ -33,7 +33,7 @@ from max.engine import InferenceSession, Model
 from max.graph import Graph, Module, Value
 
 from checker.course.machine import instructions
-from checker.course.paths import replacing
+from checker.course.steps import replacing
 
 SETS = ("solutions", "play")
 

@@ -26,8 +26,7 @@ from max.driver import CPU, Buffer
 from max.dtype import DType
 from max.graph import Graph, Module
 
-from checker.course.paths import RECORDED_KERNELS, replacing
-from checker.course.steps import MODEL
+from checker.course.steps import MODEL, RECORDED_KERNELS, replacing
 from checker.max_adapter.graphs import cache_path
 
 Compiling = Callable[[str], AbstractContextManager[None]]

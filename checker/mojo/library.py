@@ -19,9 +19,8 @@ from mojo.run import subprocess_run_mojo
 from checker.course.installed import installed_version
 from checker.course.languages import Unreadable
 from checker.course.machine import instructions
-from checker.course.paths import ROOT, replacing
 from checker.course.progress import digest
-from checker.course.steps import Step
+from checker.course.steps import ROOT, Step, replacing
 from checker.events import THE_KERNEL
 from checker.mojo.messages import in_words
 

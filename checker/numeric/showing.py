@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from checker.numeric.patterns import Comparison
 
 ROWS, COLUMNS = 5, 3  # of an array that are shown, three times side by side

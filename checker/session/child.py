@@ -16,8 +16,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 
-from checker.course.paths import ROOT
-from checker.course.steps import Step
+from checker.course.steps import ROOT, Step
 from checker.events import Compiling, Died, Ended, Event, Job, Late, Printed, Tick, decode
 
 #: Seconds without an event of a learner's file, while nothing is being compiled; tests shorten it.

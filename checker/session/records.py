@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from checker.course.paths import relative_path
+from checker.course.steps import relative_path
 from checker.events import FAIL, PASS, Explanation
 from checker.session.printer import Item, View
 from checker.session.verdict import INTERRUPTED, PASSED, Row, Words

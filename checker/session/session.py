@@ -9,10 +9,9 @@ from dataclasses import asdict, replace
 
 from checker import events
 from checker.course import progress
+from checker.course.blanks import read_statically, what_to_do
 from checker.course.languages import Location, Unreadable
-from checker.course.paths import relative_path
-from checker.course.static import read_statically, what_to_do
-from checker.course.steps import Step, claims_of, uses_max
+from checker.course.steps import Step, claims_of, relative_path, uses_max
 from checker.events import (
     COMPILED,
     DRAWN,

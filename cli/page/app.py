@@ -30,10 +30,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checker.course.blanks import blanks_of
-from checker.course.paths import relative_path
-from checker.course.progress import note_hints
-from checker.course.standing import next_to_do, standing
-from checker.course.steps import Step, all_steps
+from checker.course.progress import next_to_do, note_hints, standing
+from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import Options
 from checker.session.records import Record, Records, verdict_record

@@ -9,9 +9,8 @@ import shutil
 from dataclasses import dataclass
 
 from checker.course import progress
-from checker.course.paths import relative_path, replacing
-from checker.course.static import Missing, Unreadable, read_text
-from checker.course.steps import Step
+from checker.course.blanks import Missing, Unreadable, read_text
+from checker.course.steps import Step, relative_path, replacing
 from checker.errors import UserError
 
 NONE = ""  # the version of a file that does not exist

@@ -19,10 +19,8 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from checker.course.paths import ROOT
-from checker.course.progress import digest
-from checker.course.standing import standing
-from checker.course.steps import CACHED_MODEL, Step, steps_up_to
+from checker.course.progress import digest, standing
+from checker.course.steps import CACHED_MODEL, ROOT, Step, steps_up_to
 from checker.errors import UserError
 from play.training.curve import as_points
 from play.training.plan import FIGURES, OUT

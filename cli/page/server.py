@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from checker.errors import UserError
 from checker.interrupts import exit_on_termination
 from checker.session.verdict import INTERRUPTED

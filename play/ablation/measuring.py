@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, tensor
 from play.ablation.switches import SwitchedGPT2, Switches, everything, inputs
 from play.tokens import encode, end_of_text, load_tokenizer

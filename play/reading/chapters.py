@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from checker.errors import UserError
 
 SRC = ROOT / "book" / "src"

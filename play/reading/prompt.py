@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from play.preparing import prepared
 
 NAMES = """\

@@ -10,9 +10,8 @@ from types import ModuleType
 
 from rich.syntax import Syntax
 
-from checker.course.languages.python import PYTHON
-from checker.course.paths import ROOT, relative_path
-from checker.course.steps import all_steps
+from checker.course.languages import PYTHON
+from checker.course.steps import ROOT, all_steps, relative_path
 from checker.errors import UserError
 from checker.session.printer import Printer
 from play.own_steps import use_step

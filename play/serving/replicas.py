@@ -19,7 +19,7 @@ from ray.exceptions import RayError
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from checker.errors import UserError
 from play.serving import records
 from play.serving.keys import Keys

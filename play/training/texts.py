@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from checker.course.paths import SMALL_MODEL, relative_path
+from checker.course.steps import SMALL_MODEL, relative_path
 
 MOBY_DICK = SMALL_MODEL / "moby_dick.txt"
 CHAPTERS = 135

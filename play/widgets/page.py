@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from checker.course.paths import ROOT, WIDGETS
+from checker.course.steps import ROOT, WIDGETS
 
 PAGE = Path(__file__).with_name("page.html")
 COLORS = ROOT / "book" / "theme" / "figures.css"

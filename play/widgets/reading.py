@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import tensor
 from play.attention_weights import Attention, attention_of
 from play.pictures import visible

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import checker
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from tests.dev.cli.page.serving import serve
 
 pytestmark = pytest.mark.slow

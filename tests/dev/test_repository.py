@@ -11,7 +11,7 @@ import click
 import pytest
 import yaml
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from cli.tasks import tasks
 
 GITHUB = ROOT / ".github"

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from checker.errors import UserError
 from checker.numeric.tolerance import TOLERANCE
 from tools.benchmarks import preparing

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from checker.mojo.library import shared_library
 from tools.benchmarks import harness, workloads
 from tools.benchmarks.comparison import Comparison, Way

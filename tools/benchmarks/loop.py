@@ -22,9 +22,8 @@ from pathlib import Path
 
 import pexpect
 
-from checker.course.paths import ROOT
 from checker.course.skeletons import expected
-from checker.course.steps import find_step
+from checker.course.steps import ROOT, find_step
 from checker.errors import UserError
 from tools.benchmarks import harness
 from tools.benchmarks.harness import Column, Result, median, table, take_turns, task_arguments

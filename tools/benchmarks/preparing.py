@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from checker.course.paths import ROOT, SMALL_MODEL, relative_path
+from checker.course.steps import ROOT, SMALL_MODEL, relative_path
 from checker.errors import UserError
 from tools.benchmarks.harness import say
 from tools.benchmarks.peers.with_ctranslate2 import conversion

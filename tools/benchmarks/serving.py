@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import product
 from pathlib import Path
 
-from checker.course.paths import ROOT, SMALL_MODEL
+from checker.course.steps import ROOT, SMALL_MODEL
 from checker.errors import UserError
 from tools.benchmarks.harness import Column, Result, conditions, finish, median, say, table, take_turns, task_arguments
 from tools.benchmarks.preparing import checkpoint_of

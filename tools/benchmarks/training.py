@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from tools.benchmarks import harness
 from tools.benchmarks.comparison import Comparison, Way
 from tools.benchmarks.harness import Column, Result, Row, median, ratio, table

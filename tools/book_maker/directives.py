@@ -7,11 +7,9 @@ import textwrap
 from html import escape, unescape
 
 from checker.course.attempts import load_attempts
-from checker.course.languages.mojo import MOJO
-from checker.course.languages.python import functions
-from checker.course.paths import ROOT, WIDGETS, relative_path
+from checker.course.languages import MOJO, functions
 from checker.course.skeletons import expected
-from checker.course.steps import find_step
+from checker.course.steps import ROOT, WIDGETS, find_step, relative_path
 from play.reading.chapters import Fault, fences
 from tools import modern
 from tools.book_maker import formulas

@@ -15,7 +15,7 @@ from max.driver import CPU
 from max.dtype import DType
 from max.experimental.tensor import TensorType
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, listeners, prepare, tensor
 from checker.session.printer import telling_of_compiling
 from play.ablation.measuring import NOT_COUNTED, STRIDE, Text, read

@@ -25,7 +25,7 @@ from max.serve.telemetry.metrics import MaxMeasurement, MetricClient
 from max.serve.telemetry.process_controller import ProcessMetricClient
 from starlette.types import ASGIApp
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from checker.errors import UserError
 from play.serving.front import front
 from play.serving.keys import Keys

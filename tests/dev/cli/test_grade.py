@@ -9,9 +9,8 @@ import jsonschema
 import psutil
 import pytest
 
-from checker.course.paths import ROOT
 from checker.course.skeletons import expected
-from checker.course.steps import all_steps, find_step
+from checker.course.steps import ROOT, all_steps, find_step
 from tests.dev.terminal import started
 from tools.course_copy import python
 

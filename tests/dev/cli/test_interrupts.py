@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from play.training import interrupts
 from tests.dev.terminal import started
 

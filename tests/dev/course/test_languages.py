@@ -3,7 +3,7 @@
 import pytest
 
 from checker.course.blanks import skeleton, unwritten
-from checker.course.languages.mojo import MOJO
+from checker.course.languages import MOJO
 
 SOLUTION = '''"""Step 98: a kernel, of a kind.
 

@@ -5,7 +5,7 @@ Each in a process of its own: here the hooks are in place already.
 
 import pytest
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from tools.course_copy import python
 
 IMPORTS = """

@@ -10,7 +10,7 @@ from max.experimental.nn import Linear
 
 from checker.claims import Refusal
 from checker.claims.modules import build, run
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from checker.max_adapter import kernels, runtime
 from tools.course_copy import python
 

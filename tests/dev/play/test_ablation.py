@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from play.tokens import load_tokenizer
 
 pytestmark = pytest.mark.slow

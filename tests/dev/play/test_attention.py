@@ -6,8 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from checker.course.paths import SMALL_MODEL
-from checker.course.steps import SERVER, steps_up_to
+from checker.course.steps import SERVER, SMALL_MODEL, steps_up_to
 from tests.dev.axe import complaints
 
 pytestmark = pytest.mark.slow

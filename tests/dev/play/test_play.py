@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from checker.course.attempts import load_attempts
-from checker.course.paths import ROOT, SMALL_MODEL
-from checker.course.steps import SERVER, find_step, steps_up_to
+from checker.course.steps import ROOT, SERVER, SMALL_MODEL, find_step, steps_up_to
 from cli.warm import KERNELS, WRITING
 from tools.course_copy import python
 

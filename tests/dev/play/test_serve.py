@@ -18,7 +18,7 @@ import httpx
 import psutil
 import pytest
 
-from checker.course.paths import ROOT, SMALL_MODEL
+from checker.course.steps import ROOT, SMALL_MODEL
 from play.serving.options import LARGEST_BODY
 from tools.course_copy import python
 

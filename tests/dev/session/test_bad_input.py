@@ -8,7 +8,7 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from checker.events import PASS
 from checker.session.verdict import FAILED, PASSED, CheckState, decide
 

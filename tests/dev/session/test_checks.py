@@ -6,7 +6,7 @@ import pytest
 
 from checker.course.attempts import load_attempts
 from checker.course.blanks import blanks_of
-from checker.course.languages.python import PYTHON
+from checker.course.languages import PYTHON
 from checker.course.steps import Step, all_steps
 from checker.diagnosis.mistakes import read_answers
 from checker.max_adapter import kernels

@@ -9,7 +9,7 @@ import pytest
 from max.dtype import DType
 from max.experimental.tensor import default_dtype
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from solutions.checkpoint import check_weights, read_checkpoint, read_config
 from solutions.solution_12 import Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained

@@ -7,7 +7,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from tools.benchmarks import bench, harness, preparing
 from tools.benchmarks.comparison import Comparison, Way, largest_difference
 from tools.benchmarks.peers import tables

@@ -6,8 +6,7 @@ from functools import cache
 import pytest
 
 from checker.course.blanks import blanks_of
-from checker.course.paths import ROOT
-from checker.course.steps import all_steps
+from checker.course.steps import ROOT, all_steps
 from play.reading.chapters import SRC, chapters, fences, prose
 from tests import test_warmup_01, test_warmup_06
 from tools.book_maker.directives import BLOCK, INLINE, expand

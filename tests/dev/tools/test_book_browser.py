@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from play.reading.chapters import chapters
 from tests.dev.axe import COLORS, EVERYTHING, complaints, open_window
 from tests.dev.conftest import REPOSITORY

@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from checker.course.paths import ROOT
 from checker.course.skeletons import expected
-from checker.course.steps import find_step
+from checker.course.steps import ROOT, find_step
 from checker.session.printer import STYLES, Printer
 from play.reading.chapters import Fault, fences
 from tools.book_maker import directives, formulas, preprocess, transcripts, words

@@ -5,7 +5,7 @@ import json
 import numpy as np
 from safetensors.numpy import load_file
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 
 CARD = (SMALL_MODEL / "README.md").read_text()
 EVALUATION = json.loads((SMALL_MODEL / "evaluation.json").read_text())

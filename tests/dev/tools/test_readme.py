@@ -6,9 +6,8 @@ from xml.etree import ElementTree
 import pytest
 
 from checker.course.attempts import load_attempts
-from checker.course.languages.python import PYTHON
-from checker.course.paths import ROOT
-from checker.course.steps import all_steps, find_step
+from checker.course.languages import PYTHON
+from checker.course.steps import ROOT, all_steps, find_step
 from checker.max_adapter.messages import ADVICE
 from play.reading.chapters import SRC
 from tools.book_maker.drawing.terminal import MISTAKE, PICTURE, STEP, terminal

@@ -7,7 +7,7 @@ import gguf
 import numpy as np
 import pytest
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from play.training.texts import Corpus
 from solutions.checkpoint import read_checkpoint, read_config
 from solutions.gguf_files import read_gguf, save_gguf

@@ -13,8 +13,7 @@ import click
 import jsonschema
 import pytest
 
-from checker.course.paths import ROOT
-from checker.course.steps import all_steps
+from checker.course.steps import ROOT, all_steps
 from tools import lock
 from tools.course_copy import python
 

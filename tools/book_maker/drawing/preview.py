@@ -4,7 +4,7 @@ import re
 from html import escape
 from pathlib import Path
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from play.reading.chapters import chapters
 from tools.book_maker.directives import drawing
 

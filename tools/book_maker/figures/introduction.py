@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 from max.experimental import functional as F
 
-from checker.course.paths import SMALL_MODEL
-from checker.course.steps import all_steps
+from checker.course.steps import SMALL_MODEL, all_steps
 from checker.max_adapter.runtime import listeners, prepare, tensor
 from checker.session.printer import telling_of_compiling
 from play.tokens import load_tokenizer

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from safetensors.numpy import load_file
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from tools.book_maker.drawing.svg import Axis, Drawing
 
 TOKENS = ("the", "whale", "and", "the", "sea")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from play.training.texts import TEST
 
 FIGURES: dict[str, Any] = json.loads((SMALL_MODEL / "ablations.json").read_text())

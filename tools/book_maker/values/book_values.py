@@ -17,8 +17,7 @@ import numpy as np
 from checker.course.attempts import load_attempts
 from checker.course.blanks import blanks_of
 from checker.course.installed import needed_version
-from checker.course.paths import ROOT
-from checker.course.steps import find_step
+from checker.course.steps import ROOT, find_step
 from checker.numeric.tolerance import TOLERANCE
 from cli import finished
 from cli.doctor import NEEDED_GB as needed_gb

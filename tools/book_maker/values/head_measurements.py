@@ -9,7 +9,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import listeners, prepare
 from checker.session.printer import telling_of_compiling
 from play import attention_weights

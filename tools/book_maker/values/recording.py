@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from checker.course.paths import WIDGETS
+from checker.course.steps import WIDGETS
 from checker.max_adapter.runtime import prepare
 from play.training.curve import as_points
 from play.widgets.reading import Reader

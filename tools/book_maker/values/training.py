@@ -6,7 +6,7 @@ import re
 from dataclasses import fields
 from typing import Any
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from play.training.curve import as_points
 from play.training.plan import History, Plan
 from solutions.solution_01 import GPT2Config

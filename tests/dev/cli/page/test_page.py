@@ -14,9 +14,8 @@ import jsonschema
 import psutil
 import pytest
 
-from checker.course.paths import ROOT
 from checker.course.skeletons import expected
-from checker.course.steps import all_steps, find_step
+from checker.course.steps import ROOT, all_steps, find_step
 from tests.dev.cli.page.serving import serve
 from tools.course_copy import python
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mojo.run import subprocess_run_mojo
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from checker.mojo.library import Library
 from play.processor import instruction_sets
 

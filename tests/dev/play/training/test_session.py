@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save
 
-from checker.course.paths import ROOT
+from checker.course.steps import ROOT
 from play.training import checkpoint, loop
 from play.training.checkpoint import STATE, Folder, Saved
 from play.training.graphs import Trainer

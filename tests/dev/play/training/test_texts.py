@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from checker.course.paths import SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from play.training.plan import Plan
 from play.training.texts import CHAPTERS, DEV, TEST, moby_dick_corpus, read_corpus
 from play.training.windows import (

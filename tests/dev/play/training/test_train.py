@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checker.course.paths import ROOT
-from checker.course.steps import TRAINING, steps_up_to
+from checker.course.steps import ROOT, TRAINING, steps_up_to
 from play.training.checkpoint import STATE
 from play.training.train import train
 from tests.dev.terminal import started

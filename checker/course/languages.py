@@ -1,0 +1,287 @@
+"""The languages that the file of a step can be written in, as far as a file is read without running it.
+
+In comes the text of a file; out go its functions and their lines, what it means, and why it cannot be read. Of Mojo,
+lines, indentation and brackets are enough; what is no Mojo only its compiler can say (``checker.mojo``).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in a learner's file, and what is known of it.
+
+    Attributes:
+        line: the line that something is about, from 1.
+        code: that line, if it is to be shown.
+        column: where in the code the error is, from 0, if it is shown.
+        instead: what to write, if that is known, in the line ``instead_line``.
+        more: what else is shown, a line each: other lines of the same kind, or the calls that led there.
+    """
+
+    line: int
+    code: str = ""
+    column: int | None = None
+    instead: str = ""
+    instead_line: int = 0
+    more: Sequence[str] = ()
+
+    def as_lines(self) -> list[str]:
+        """Return the place as a verdict shows it, line by line."""
+        if self.column is not None:
+            return [self.code, " " * self.column + "^"]
+        head = f"line {self.line}"
+        lines = [f"{head}: {self.code}"] if self.code else []
+        if self.instead:
+            is_same = self.code and self.instead_line == self.line
+            lines.append(f"{'write' if is_same else f'write in line {self.instead_line}':>{len(head)}}: {self.instead}")
+        return [*lines, *self.more]
+
+
+class Unreadable(Exception):
+    """A file that cannot be graded: a sentence that ends with what to do.
+
+    Attributes:
+        short: the reason in a few words, for a list.
+        location: the place in the file, if the reason is one line.
+        refuted: the claim that does not hold, where the file was read: ``The file is Python.``
+    """
+
+    def __init__(
+        self, sentence: str, short: str = "cannot be read", *, location: Location | None = None, refuted: str = ""
+    ) -> None:
+        super().__init__(sentence)
+        self.short = short
+        self.location = location
+        self.refuted = refuted
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of a file: its lines, counted from 1, from its first decorator on.
+
+    Attributes:
+        first: the line that it begins with.
+        defined: the line of its ``def``.
+        last: the line that it ends with.
+        size: how much code it has; this only tells whether it is more than a skeleton has.
+        stop: the line of the statement that marks a blank, if it can be reached.
+        means: equal for two functions that differ in comments and layout alone.
+    """
+
+    first: int
+    defined: int
+    last: int
+    size: int
+    stop: int | None
+    means: str
+
+
+# ---------------------------------------------------------------- Python
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions(tree: ast.Module) -> dict[str, FunctionNode]:
+    """Return every function of a module by qualified name, outermost first."""
+    nodes: dict[str, FunctionNode] = {}
+
+    def visit(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, FunctionNode | ast.ClassDef):
+                if isinstance(child, FunctionNode):
+                    nodes[prefix + child.name] = child
+                visit(child, f"{prefix}{child.name}.")
+
+    visit(tree, "")
+    return nodes
+
+
+def calls(tree: ast.Module) -> dict[str, set[str]]:
+    """Return which functions of a module each of them may call, itself or through others, by qualified name.
+
+    Names decide: who mentions a class may call all of its methods, and a method needs the object that was made first.
+    """
+    nodes = functions(tree)
+    called = {name: _mentioned(name, node, nodes) for name, node in nodes.items()}
+    for through in nodes:
+        for name in nodes:
+            if through in called[name]:
+                called[name] |= called[through]
+    return called
+
+
+def _mentioned(caller: str, node: FunctionNode, nodes: Iterable[str]) -> set[str]:
+    """Return the functions among ``nodes`` that one function calls itself."""
+    own_class = caller.rpartition(".")[0]
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    attributes = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+    mentioned = set()
+    for name in nodes:
+        owner, _, last = name.rpartition(".")
+        makes = owner == own_class and last in ("__init__", "__post_init__")
+        if (owner in names or last in attributes or makes) if owner else last in names:
+            mentioned.add(name)
+    return mentioned - {caller}
+
+
+class Python:
+    """Reads Python.
+
+    Attributes:
+        name: as it is written.
+        suffix: of its files.
+        stop: the statement that marks a blank.
+        loads: the claim that the file can be loaded, which a verdict refutes where it cannot.
+        look_for: what to look for in a file that hangs, and in one that ends its process.
+    """
+
+    name = "Python"
+    suffix = ".py"
+    stop = "raise NotImplementedError"
+    loads = "The file can be imported."
+    look_for = ("Look for a loop that never ends.", "Look for os._exit, a kill, or a crash.")
+
+    def refuse(self, source: str, path: str) -> None:
+        """Raise Unreadable if the text is not Python."""
+        try:
+            ast.parse(source, path)
+        except SyntaxError as error:
+            where = f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}."
+            raise Unreadable(where, "not Python", location=_location_of(error), refuted="The file is Python.") from None
+        except ValueError as error:  # a null byte
+            raise Unreadable(f"The file is not Python: {error}.", "not Python") from None
+        except (RecursionError, MemoryError):
+            raise Unreadable(
+                "The file nests too deeply for Python to read. Break it into shorter expressions.", "not Python"
+            ) from None
+
+    def functions(self, source: str) -> dict[str, Function]:
+        """Return every function by qualified name, outermost first; one stops if it raises NotImplementedError."""
+        read = {}
+        for name, node in functions(ast.parse(source)).items():
+            first = min(each.lineno for each in (node, *node.decorator_list))
+            reached = takewhile(lambda statement: not isinstance(statement, ast.Return), node.body)
+            raised = (statement for statement in reached if isinstance(statement, ast.Raise))
+            stop = next((each.lineno for each in raised if "NotImplementedError" in ast.dump(each)), None)
+            last = node.end_lineno or node.lineno
+            read[name] = Function(first, node.lineno, last, len(node.body), stop, ast.dump(node))
+        return read
+
+    def docstring(self, source: str) -> str:
+        """Return what the file says of itself."""
+        return ast.get_docstring(ast.parse(source)) or ""
+
+    def crash(self, printed: str) -> tuple[int, str] | None:
+        """Return the line of the file and the reason, if a printed line tells why the process is about to end.
+
+        None does in Python: an exception is told otherwise.
+        """
+        return None
+
+    def meaning(self, source: str) -> str:
+        """Return a text that is equal for two files that differ in comments and layout alone: the syntax tree."""
+        return ast.dump(ast.parse(source))
+
+
+def _location_of(error: SyntaxError) -> Location | None:
+    if not error.lineno:
+        return None
+    text = error.text or ""
+    indent = len(text) - len(text.lstrip())
+    column = max(0, (error.offset or 1) - 1 - indent) if text else None
+    return Location(error.lineno, text.strip(), column)
+
+
+# ---------------------------------------------------------------- Mojo
+
+TEXT = re.compile(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*')
+TOKEN = re.compile(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\w+|[^\w\s]')
+HEAD = re.compile(r"(?P<indent> *)(?P<kind>def|fn|struct|trait) (?P<name>\w+)")
+CRASH = re.compile(r"At: .*:(?P<line>\d+):\d+: Assert Error: (?P<said>.*)")
+DOCSTRING = re.compile(r'\s*"""((?:.|\n)*?)"""')
+
+
+class Mojo:
+    """Reads Mojo; ``Python`` beside it says what each attribute and method means."""
+
+    name = "Mojo"
+    suffix = ".mojo"
+    stop = 'abort("not written yet")'
+    loads = "The file compiles."
+    look_for = (
+        "Look for a loop that never ends: a `while` whose condition stays true, a block that does not advance.",
+        "Look for an index outside of its array: a pointer does not know where its numbers end.",
+    )
+
+    def refuse(self, source: str, path: str) -> None:
+        """Raise Unreadable if the text cannot be a source file at all."""
+        if "\0" in source:
+            raise Unreadable("The file is not Mojo: it contains null bytes.", "not Mojo")
+
+    def functions(self, source: str) -> dict[str, Function]:
+        """Return every function by qualified name, in the order of the file; one stops if it aborts."""
+        lines, code = source.splitlines(), _without_text(source).splitlines()
+        read: dict[str, Function] = {}
+        around: list[tuple[int, int, str]] = []  # functions and structs: indentation, last line, qualified name
+        for number, line in enumerate(code, start=1):
+            match = HEAD.match(line)
+            if not match:
+                continue
+            indent, first = len(match["indent"]), number
+            while first > 1 and code[first - 2].startswith(f"{match['indent']}@"):
+                first -= 1
+            head = next((at for at in range(number, len(code)) if code[at - 1].rstrip().endswith(":")), len(code))
+            within = [*takewhile(lambda line: not line.strip() or _indent(line) > indent, code[head:])]  # noqa: B023
+            last = max((at for at, text in enumerate(within, head + 1) if text.strip()), default=head)
+            owner = next((name for outer, end, name in reversed(around) if outer < indent and end >= number), "")
+            name = f"{owner}.{match['name']}" if owner else match["name"]
+            around.append((indent, last, name))
+            if match["kind"] in ("def", "fn"):
+                means = self.meaning("\n".join(lines[first - 1 : last]))
+                read[name] = Function(first, number, last, *_written(code[head:last], head + 1), means)
+        return read
+
+    def docstring(self, source: str) -> str:
+        """Return the text that the file begins with."""
+        match = DOCSTRING.match(source)
+        return match[1].strip() if match else ""
+
+    def crash(self, printed: str) -> tuple[int, str] | None:
+        """Return the line and the reason of a failed assertion: an index or a slice that is out of bounds, say."""
+        match = CRASH.match(printed)
+        return (int(match["line"]), match["said"].rstrip(".")) if match else None
+
+    def meaning(self, source: str) -> str:
+        """Return the tokens of every line with their indentation, without comments and empty lines."""
+        code = TEXT.sub(lambda text: "" if text[0].startswith("#") else text[0], source)
+        lines = [(_indent(line), TOKEN.findall(line)) for line in code.splitlines()]
+        return "\n".join(f"{indent} {' '.join(tokens)}" for indent, tokens in lines if tokens)
+
+
+def _written(body: list[str], first: int) -> tuple[int, int | None]:
+    """Return how many lines of code a function has, and the line at which it aborts among its own statements."""
+    code = [(number, line) for number, line in enumerate(body, first) if line.strip(' "')]
+    indent = min((_indent(line) for _, line in code), default=0)
+    own = [(number, line.strip()) for number, line in code if _indent(line) == indent]
+    reached = takewhile(lambda numbered: not re.match(r"return\b", numbered[1]), own)
+    return len(code), next((number for number, line in reached if line.startswith("abort(")), None)
+
+
+def _without_text(source: str) -> str:
+    """Return a source in which comments and texts are spaces, on the same lines."""
+    return TEXT.sub(lambda text: re.sub(r"[^\n\"]", " ", text[0]), source)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+Language = Python | Mojo
+PYTHON, MOJO = Python(), Mojo()
