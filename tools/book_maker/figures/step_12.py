@@ -1,17 +1,33 @@
-"""The figure of step 12: the loop of generation."""
+"""The figure of step 12: a random number lands on a line that is cut into tokens."""
 
+import numpy as np
+
+from solutions.solution_12 import Sampling
 from tools.book_maker.drawing.svg import Drawing
 
+LOGITS = np.log([[6, 3, 2, 1]])  # as in the chapter
+TOKENS = ("was", "is", "seemed", "has")
+SEED, WIDTH, PITCH = 1, 400, 62
 
-def loop(draw: Drawing) -> None:
-    """Token ids go through the model; a token is chosen from the last logits and appended to them."""
-    ids = draw.box(8, 40, 84, 46, "token ids\n[batch, seq]", size="small")
-    model = draw.box(118, 40, 64, 46, "model", "query")
-    logits = draw.box(208, 40, 98, 46, "last logits\n[batch, vocab]", "value", size="small")
-    choose = draw.box(332, 40, 84, 46, "choose", "accent")
-    for start, end in ((ids, model), (model, logits), (logits, choose)):
-        draw.arrow(start.right, end.left)
-    draw.text(364, 22, "greedy, or a draw")
-    draw.arrow(choose.bottom, (choose.bottom[0], 130), (ids.bottom[0], 130), ids.bottom)
-    draw.text(212, 144, "one token per row: yielded, and appended")
-    draw.text(150, 22, "everything so far")
+
+def line(draw: Drawing) -> None:
+    """Three settings cut the line from 0 to 1 differently, so the same random number picks different tokens."""
+    settings = {
+        "temperature 1": Sampling(),
+        "temperature 0.5": Sampling(temperature=0.5),
+        "top-k 2": Sampling(top_k=2),
+    }
+    drawn = np.random.default_rng(SEED).random()
+    for row, (words, sampling) in enumerate(settings.items()):
+        y, start = 44 + row * PITCH, 0.0
+        draw.text(0, y - 12, words, "start", size="normal")
+        for token, share in zip(TOKENS, sampling.probabilities(LOGITS)[0], strict=True):
+            kind = "accent" if start <= drawn < start + share else "plain"
+            if share:
+                label = token if share * WIDTH > 50 else ""
+                draw.box(start * WIDTH, y, share * WIDTH, 30, label, kind, size="small")
+            start += share
+    draw.text(drawn * WIDTH, 12, f"the draw: {drawn:.2f}")
+    draw.line((drawn * WIDTH, 22), (drawn * WIDTH, 44 + 2 * PITCH + 36), kind="bad", dashed=True)
+    for at in (0, 1):
+        draw.text(at * WIDTH, 44 + 2 * PITCH + 44, str(at))

@@ -20,6 +20,7 @@ from tools.book_maker.values import training as values
 from tools.book_maker.values.arithmetic import cache_bytes, decode_bytes
 
 TEXTS = (head_measurements.SENTENCE, "There she blows! there she", "And the whale was a white whale")
+PROMPT = "The whale struck the ship, and it"  # of step 12
 ROUNDS = 5  # of a measurement
 
 
@@ -35,7 +36,7 @@ def sampling() -> dict[str, Any]:
     """Return what the small model expects after each token of the texts."""
     reader = Reader()
     return {
-        "texts": [{"text": text, **reader.sampling({"text": text})} for text in TEXTS],
+        "texts": [{"text": text, **reader.sampling({"text": text})} for text in (PROMPT, *TEXTS[1:])],
         "vocabulary": reader.vocabulary(),
     }
 
