@@ -1,24 +1,19 @@
-"""Figures of step 07: heads split and merged, attention number by number, and the module's data flow."""
-
-import math
+"""Figures of step 07: what one token looks at, heads split and merged, and the module's data flow."""
 
 import numpy as np
 
+from play.pictures import visible
 from solutions.solution_01 import GPT2Config
-from solutions.warmup_03 import attention_weights, lookback_mask
 from solutions.warmup_04 import merge_heads, split_heads
 from tools.book_maker.drawing.svg import Box, Drawing, Point
+from tools.book_maker.values.running_sentence import IT, attention
 
 TOKENS, HEADS, WIDTH = 3, 2, 4
 HEAD_DIM = WIDTH // HEADS
 TOKEN_KINDS = np.array(["query", "key", "value"])  # one color a token
 CELL = (26, 24)
 HEAD_ROW = TOKENS * CELL[1] + 24  # from one head to the one below it
-
-# The worked example of the chapter.
-QUERY = np.array([[1, 0, 0, 2], [0, 2, 1, 0], [2, 1, 1, 1]])
-KEY = np.array([[1, 1, 0, 1], [0, 1, 2, 0], [2, 0, 0, 2]])
-VALUE = np.array([[4, 0, 0, 1], [0, 4, 1, 0], [2, 2, 3, 3]])
+LAYER, HEAD = 0, 3  # of the small model: the head that is drawn
 
 
 def split_and_merge(draw: Drawing) -> None:
@@ -68,31 +63,18 @@ def split_and_merge(draw: Drawing) -> None:
     cells(step(end, below + middle, "reshape", "bad"), below + flat, heads.reshape(TOKENS, WIDTH))
 
 
-def heat_maps(draw: Drawing) -> None:
-    """From scores to the output, number by number, for two heads."""
-    query, key, value = (split_heads(part, HEADS).astype(float) for part in (QUERY, KEY, VALUE))
-    mask = lookback_mask(TOKENS)
-    scores = query @ key.swapaxes(-2, -1)
-    scaled = scores / math.sqrt(HEAD_DIM)
-    weights = attention_weights(query, key, mask)
-    stages = [  # name, what makes it, numbers, how they are printed, the width of a cell
-        ("scores", "", scores, ".0f", 27),
-        ("scaled", "/ \N{SQUARE ROOT}2", scaled, ".1f", 30),
-        ("masked", "+ mask", np.where(mask, scaled, -np.inf), ".1f", 30),
-        ("weights", "softmax", weights, ".2f", 39),
-        ("value", "@", value, ".0f", 27),
-        ("output", "=", weights @ value, ".2f", 39),
-    ]
-    for head in range(HEADS):
-        left, top = 24.0, 66.0 + head * 142
-        draw.heading(left - 16, top - 44, f"head {head}", "start")
-        for at, (name, operation, numbers, spec, wide) in enumerate(stages):
-            draw.text(left - 9, top - 30, operation, mono=True)
-            limit = float(np.abs(numbers[np.isfinite(numbers)]).max())
-            rows = () if at else range(TOKENS)
-            drawn = draw.matrix(left, top, numbers[head], cell=(wide, 28), spec=spec, limit=limit, rows=rows)
-            draw.text(drawn.top[0], top - 12, name)
-            left += drawn.width + 17
+def looks(draw: Drawing) -> None:
+    """The scores of the token it in one head, the weights that the softmax makes of them, and their average."""
+    sentence, row, top = attention(), 25, 40
+    scores, weights = sentence.scores[LAYER, HEAD, IT], sentence.weights[LAYER, HEAD, IT]
+    later = np.arange(len(scores)) > IT
+    masked = np.where(later, -np.inf, scores)[:, None]
+    names = [visible(token) for token in sentence.tokens]
+    column = draw.matrix(60, top, masked, rows=names, cell=(54, row), spec=".1f", kind="plain", title="scores")
+    draw.arrow((124, column.middle[1]), (186, column.middle[1]), label="softmax")
+    draw.heading(256, top - 12, "weights")
+    draw.bars(196, top, 150, [("", float(weight)) for weight in weights], labels=0)
+    draw.brace(352, top, row * (IT + 1), "average\nof their\nvalues", "right")
 
 
 def module(draw: Drawing) -> None:
