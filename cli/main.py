@@ -114,9 +114,9 @@ def check_named(step: Step, **options: Any) -> int:
 
 
 @main.command()
-@click.argument("step", type=StepName(), required=False, help="07, s07 or w01; else the first that is not done")
+@click.argument("step", type=StepName(), required=False, help="07, s07 or w01; else the one to continue with")
 def watch(step: Step | None) -> int:
-    """Check a step at every save, starting with the first that is not done: ./run watch, ./run watch 07."""
+    """Check a step at every save, the one to continue with or another: ./run watch, ./run watch 07."""
     from cli.watch import watch
 
     return watch(step)
@@ -136,11 +136,9 @@ def hint(step: Step, yes: bool) -> None:
 def status() -> None:
     """List every step and warm-up, and how far along each is."""
     from checker.session.printer import Printer
-    from cli.status import list_all, say_what_is_next
+    from cli.status import list_all
 
-    printer = Printer()
-    list_all(printer)
-    say_what_is_next(printer)
+    list_all(Printer())
 
 
 @main.command()

@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from checker.course.blanks import blanks_of
-from checker.course.progress import first_to_do, standing
+from checker.course.progress import first_to_do, next_to_do, standing
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import Options
@@ -320,11 +320,8 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
 
 
 def watch(step: Step | None) -> int:
-    """Watch a step, or the first that is not done, until the learner quits; return the exit status."""
-    step = step or first_to_do(all_steps())
-    if step is None:
-        print("Every step and warm-up is done. `./run watch 07` watches one anyway.")
-        return 0
+    """Watch a step, or the one to continue with, until the learner quits; return the exit status."""
+    step = step or next_to_do(all_steps()) or all_steps()[0]
     exit_on_termination()
     with contextlib.closing(ReadyChild()) as ready, keys_of_terminal() as read_keys:
         try:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checker.course.steps import QUANTIZATION, SERVER
+from checker.course.steps import CACHED_MODEL, QUANTIZATION, SERVER, find_step
+from play.own_steps import is_complete
 from play.preparing import prepared
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
@@ -44,6 +45,9 @@ def generate(
     with prepared(tell, SERVER, [QUANTIZATION] if quantize else [], **own_steps):
         if own_steps.get("mine") and kernels:
             tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
+        elif own_steps.get("mine") and not no_cache and not is_complete(find_step(CACHED_MODEL)):
+            no_cache = True  # the solution's cache would stand in for more of the learner's attention than is missing
+            tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
         from play.engine import Settings, Writer
 
         seed = secrets.randbelow(2**31) if seed is None else seed

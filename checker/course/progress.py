@@ -157,12 +157,11 @@ def first_to_do(steps: list[Step]) -> Step | None:
 def next_to_do(steps: list[Step]) -> Step | None:
     """Return the step to continue with: the one being worked on, else the first to do after the last that is done.
 
-    So a learner who skips the warm-ups is not sent back to them before everything else is done.
+    So a learner who skips a step is not sent back to it before everything else is done.
     """
     standings = [standing(step) for step in steps]
     begun = [each.step for each in standings if each.state in ("in progress", "changed")]
     if begun:
         return max(begun, key=lambda step: step.learner_file.lstat().st_mtime)
-    done = [number for number, each in enumerate(standings) if each.state == "done"]
-    after = done[-1] + 1 if done else 0
+    after = max((number for number, each in enumerate(standings, 1) if each.state == "done"), default=0)
     return first_to_do([*steps[after:], *steps[:after]])

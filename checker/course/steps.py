@@ -26,6 +26,14 @@ SMALL_MODEL = ROOT / "models" / "moby-dick"
 #: A claim of a check file that imports this module runs MAX.
 CLAIMS_THAT_RUN_MAX = "checker.claims.modules"
 
+#: The order of the tutorial. Warm-ups 01 to 05 may be skipped; the others come before the step that needs them.
+ORDER = (
+    *("s01", "s03", "s04", "w06", "s05", "s06", "w01", "w02", "w03", "w04", "w05", "s02", "s07", "s08", "s09", "s10"),
+    *("s11", "s12", "s13", "w07", "s14", "s15", "s16", "w08", "s17", "s18", "s19", "s20", "s21", "s22"),
+)
+#: What to write if there is time for the main parts only, about five hours; of the rest, the solutions run.
+FAST_PATH = ("s03", "s04", "s02", "s07", "s08", "s09", "s10", "s11", "s12")
+
 # What the steps add up to, from step 01 on: each name is that of the last step of it.
 MODEL = "step_13"  # with pretrained weights
 CACHED_MODEL = "step_14"
@@ -130,15 +138,14 @@ def _solution(name: str, suffix: str) -> Path:
 
 
 def all_steps() -> list[Step]:
-    """Return every step there is a solution for, warm-ups first, in the order of the tutorial."""
-    files = (path for language in (PYTHON, MOJO) for path in SOLUTIONS.glob(f"*_[0-9][0-9]{language.suffix}"))
-    names = (path.stem.replace("solution", "step") for path in files)
-    return sorted((Step(name) for name in names), key=lambda step: (step.name[0] != "w", step.number))
+    """Return every step there is a solution for, in the order of the tutorial."""
+    steps = (Step(path.stem.replace("solution", "step")) for path in SOLUTIONS.glob("*_[0-9][0-9].*"))
+    return sorted(steps, key=lambda step: (*ORDER, step.task).index(step.task))
 
 
 def steps_up_to(last: str) -> list[Step]:
-    """Return the steps from the first to one of those above, without warm-ups."""
-    return [step for step in all_steps() if step.name.startswith("step") and step.name <= last]
+    """Return the steps whose numbers go up to that of one above, without warm-ups."""
+    return [step for step in all_steps() if "step" <= step.name <= last]
 
 
 def find_step(text: str) -> Step:

@@ -74,7 +74,8 @@ def skeleton(step: str, chapter: str = "") -> str:
         f"In a terminal, `./run {shown.task}` checks your file, `./run watch {shown.task}` checks it at every save, "
         f"and `./run hint {shown.task}` gives a hint. `./run book` shows this page with an editor and the check in it."
     )
-    return f'<section class="panel" data-step="{shown.name}">\n\n{listing}\n\n{commands}\n\n</section>'
+    folded = f"<details><summary>The file to fill in</summary>\n\n{listing}\n\n</details>"
+    return f'<section class="panel" data-step="{shown.name}">\n\n{folded}\n\n{commands}\n\n</section>'
 
 
 def code(words: str) -> str:

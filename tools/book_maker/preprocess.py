@@ -6,8 +6,10 @@ listed, each with its chapter, its line and what to do. ``./run book-check`` lis
 
 import json
 import sys
+from pathlib import Path
 
 from play.reading.chapters import SRC, Fault
+from tools.book_maker.around import foot_of, map_of
 from tools.book_maker.directives import expand
 from tools.book_maker.words import count, report
 
@@ -39,8 +41,11 @@ def main(arguments: list[str]) -> int:
         return 0 if arguments[1:] == ["html"] else 1
     _, book = json.load(sys.stdin)
     faults: list[Fault] = []
-    for chapter in (item["Chapter"] for item in book["items"] if "Chapter" in item):  # the others are separators
-        chapter["content"] = _expand(chapter["path"], chapter["content"], faults)
+    shown = [item["Chapter"] for item in book["items"] if "Chapter" in item]  # the others are separators
+    pages = [(Path(chapter["path"]).stem, chapter["name"]) for chapter in shown]
+    for chapter, (page, _) in zip(shown, pages, strict=True):
+        title, _, text = _expand(chapter["path"], chapter["content"], faults).partition("\n")
+        chapter["content"] = "\n\n".join((title, map_of(page), text, foot_of(page, pages)))
     if faults:
         print("\n".join(map(str, faults)), file=sys.stderr)
         print(f"The book is not built: {len(faults)} faults in its chapters.", file=sys.stderr)

@@ -9,6 +9,7 @@ from checker.course.blanks import blanks_of
 from checker.course.steps import ROOT, all_steps
 from play.reading.chapters import SRC, chapters, fences, prose
 from tests import test_warmup_01, test_warmup_06
+from tools.book_maker.around import PLACES, foot_of, map_of
 from tools.book_maker.directives import BLOCK, INLINE, expand
 from tools.book_maker.drawing.preview import names as figure_names
 from tools.book_maker.figures import warmup_01, warmup_06
@@ -16,8 +17,8 @@ from tools.book_maker.formulas import TOKEN
 from tools.book_maker.transcripts import changes, renewed
 from tools.course_copy import Course
 
-FIRST = ("introduction", "setup")  # before the steps
-BEFORE = {"step_02": ("max",), "step_21": ("training", "mojo")}  # before the first step that needs them
+FIRST = ("introduction", "setup", "max")  # before the steps
+BEFORE = {"step_21": ("training", "mojo")}
 LAST = (
     *("heads", "ablations", "modern", "sizes", "speed"),
     *("cheat_sheet", "notation", "glossary", "troubleshooting", "classroom", "errors_elsewhere", "further_reading"),
@@ -103,6 +104,12 @@ def test_a_measured_number_is_never_typed(chapter):
         units = re.findall(r"\b(\d[\d.,]*) ?(?:ms|seconds?|s|GB(?!/s| a second)|MB|%|percent|tokens/s)\b", words)
         bare += [f"{chapter}:{number}: {value}" for value in fractions + units if value not in shown]
     assert bare == []
+
+
+def test_every_step_is_on_the_map_and_a_foot_leads_on():
+    assert all(f"You are here: {where}." in map_of(page) for page, (_, where) in PLACES.items())
+    assert PLACES.keys() == {step.name for step in all_steps()}
+    assert foot_of("a", [("a", "A"), ("b", "B"), ("step_03", "C")]).count("](b.md) · Next on the fast path: [C](") == 1
 
 
 def test_every_figure_is_shown():
