@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tools.book_maker.values.head_measurements import Reading, first_token, passage, sentence
+from play.whale import read
+from tools.book_maker.values.head_measurements import SENTENCE, Reading, first_token, passage, sentence
 
 pytestmark = pytest.mark.slow
 
@@ -31,3 +32,8 @@ def test_copies_are_found_and_even_attention_is_measured_like_a_head():
 
 def test_a_short_text_makes_the_first_token_look_important_as_the_page_says():
     assert first_token(sentence())[0] > 3 * first_token(passage())[0]
+
+
+def test_the_model_in_numpy_computes_what_the_model_in_max_does():
+    numpy = [read(SENTENCE)[f"h.{layer}.attn.weights"] for layer in range(sentence().weights.shape[1])]
+    np.testing.assert_allclose(np.stack(numpy), sentence().weights[0], atol=1e-4)
