@@ -11,10 +11,8 @@ from dataclasses import astuple, dataclass
 from play.reading.chapters import fences
 
 FOLD = re.compile(r"(</?details\b[^>]*>|<summary>.*?</summary>)", re.DOTALL)
-NO_WORDS = re.compile(
-    r"<!--.*?-->|<svg.*?</svg>|<section class=\"panel\".*?</section>|<[^>]*>|\]\([^)]*\)|^\s*```.*?$",
-    re.DOTALL | re.MULTILINE,
-)
+DROPPED = re.compile(r"<!--.*?-->|<svg.*?</svg>|<section class=\"panel\".*?</section>", re.DOTALL)
+NO_WORDS = re.compile(r"<[^>]*>|\]\([^)]*\)|^\s*```.*?$", re.MULTILINE)
 DIRECTIVE = re.compile(r"\{\{(?:(?:figure|widget)[^:}]*:(?P<caption>.*?)|.*?)\}\}")
 
 
@@ -60,7 +58,7 @@ def count(chapter: str, source: str, rendered: str) -> Words:
 def _count(text: str) -> tuple[int, int]:
     """Return how many words a text has in view, and how many in its folds, whose summaries are in view."""
     depth, words = 0, [0, 0]
-    for part in FOLD.split(text):
+    for part in FOLD.split(DROPPED.sub(" ", text)):
         depth += part.startswith("<details") - part.startswith("</details")
         folded = depth > part.startswith("<summary")
         words[folded] += sum(any(map(str.isalnum, word)) for word in NO_WORDS.sub(" ", part).split())

@@ -7,7 +7,7 @@ import pytest
 
 from checker.course.attempts import load_attempts
 from checker.course.languages import PYTHON
-from checker.course.steps import ROOT, all_steps, find_step
+from checker.course.steps import FAST_PATH, ROOT, find_step
 from checker.max_adapter.messages import ADVICE
 from play.reading.chapters import SRC
 from tools.book_maker.drawing.terminal import MISTAKE, PICTURE, STEP, terminal
@@ -21,17 +21,11 @@ def in_one_line(text):
     return " ".join(text.split())
 
 
-def test_every_step_is_listed():
-    """Each in a row of its own, or in one of several, `w01` to `w05`, with the files of the first and the last."""
-    names = [step.task for step in all_steps()]
-    listed = []
-    for first, last, file, end in re.findall(
-        r"^\| `\./run (\w\d\d)`(?: to `(\w\d\d)`)? \|.*\| `(\S+)`(?: to `(\d\d)`)? \|$", README, re.MULTILINE
-    ):
-        assert file == f"steps/{find_step(first).learner_file.name}"
-        assert end == last[1:]
-        listed += names[names.index(first) : names.index(last or first) + 1]
-    assert listed == names
+def test_the_fast_path_is_shown():
+    for text in README, (SRC / "introduction.md").read_text():
+        assert " → ".join(find_step(task).number for task in FAST_PATH) in re.sub(
+            r"\[(\d\d)\]\([^)]*\)", r"\1", in_one_line(text)
+        )
 
 
 @pytest.mark.slow
