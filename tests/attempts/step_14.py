@@ -2,7 +2,7 @@
 
 STORE = "cache[:, :, (slice(first, end), sequence_length)] = new"
 ROWS = "rows = causal[total - sequence_length :]"
-MASKED = "return rows + padding_mask.unsqueeze(1).unsqueeze(1)"
+MASKED = "return (rows + padding_mask.unsqueeze(1)).unsqueeze(1)"
 SCORES = "scores = query @ keys.transpose(-2, -1)"
 SCALED = "scores = scores / math.sqrt(int(query.shape[-1])) + mask"
 WEIGHTED = "return F.softmax(scores) @ values"
@@ -44,7 +44,7 @@ MISTAKES = {
     },
     "The padding is not masked: add padding_mask.": {MASKED: "return rows"},
     "The padding mask is subtracted, so that everybody looks at the padding; add it.": {
-        MASKED: "return rows - padding_mask.unsqueeze(1).unsqueeze(1)"
+        MASKED: "return (rows - padding_mask.unsqueeze(1)).unsqueeze(1)"
     },
     "The scores are not scaled: divide query @ keys by the square root of head_dim.": {
         SCALED: "scores = scores + mask"
@@ -120,6 +120,7 @@ ALTERNATIVES = {
         STORE: "F.buffer_store_slice(cache, new, (slice(None), slice(None), (slice(first, end), sequence_length)))"
     },
     "an ellipsis": {STORE: "cache[..., (slice(first, end), sequence_length), :] = new"},
+    "padding_mask with both axes": {MASKED: "return rows + padding_mask.unsqueeze(1).unsqueeze(1)"},
     "the masks added first": {
         ROWS: "masks = causal + padding_mask.unsqueeze(1).unsqueeze(1)",
         MASKED: "return masks[:, :, total - sequence_length :]",
@@ -166,7 +167,7 @@ HABITS = {
         "query @ keys.transpose(-2, -1)": "query @ keys.permute(0, 1, 3, 2)",
     },
     "unsqueeze with a dim": {
-        "padding_mask.unsqueeze(1).unsqueeze(1)": "padding_mask.unsqueeze(dim=1).unsqueeze(dim=1)"
+        "padding_mask.unsqueeze(1)).unsqueeze(1)": "padding_mask.unsqueeze(dim=1)).unsqueeze(dim=1)"
     },
     "a negative symbol": {"causal[total - sequence_length :]": "causal[-sequence_length:]"},
     "the mask as step 02 promises it": {

@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 from max.driver import CPU
+from max.dtype import DType
+from max.experimental.nn import Module
+from max.graph import DeviceRef, TensorType
 
+from checker.max_adapter.runtime import tensor
 from solutions.caching import PADDING, CachedModel, pad_left
 from solutions.solution_01 import GPT2Config
+from solutions.solution_14 import cache_mask
 
 TEXT = np.array([[3, 1, 4, 1, 5, 9, 2, 6], [2, 7, 1, 8, 2, 8, 1, 8]])
 OTHER = np.where(np.arange(8) == [[3], [4]], 0, TEXT)  # a token of each row is another
@@ -44,3 +49,20 @@ def test_only_new_tokens_run_and_the_answer_is_that_of_all_whatever_was_asked_be
     for ids, why in refused:
         with pytest.raises(ValueError, match=why):
             model(np.array(ids))
+
+
+class Masked(Module):
+    """What attention does to its scores."""
+
+    def forward(self, scores, padding):
+        return scores + cache_mask(scores.shape[-2], padding)
+
+
+@pytest.mark.nightly
+def test_the_mask_survives_fusion_with_the_scores():
+    # MAX 26.7 loses a mask of rank 2 that is added to padding of rank 4: on a GPU, and here if it has one reader.
+    scores, padding = np.ones((2, 3, 2, 5), np.float32), np.zeros((2, 5), np.float32)
+    shapes = ["batch", 3, "seq", "total"], ["batch", "total"]
+    graph = Masked().compile(*(TensorType(DType.float32, shape, DeviceRef.CPU()) for shape in shapes))
+    masked = graph(tensor(scores), tensor(padding)).to_numpy()
+    np.testing.assert_array_equal(masked == 1, np.broadcast_to(np.tri(2, 5, 3) > 0, scores.shape))
