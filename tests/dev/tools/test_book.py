@@ -20,8 +20,9 @@ from tools.course_copy import Course
 FIRST = ("introduction", "setup", "max")  # before the steps
 BEFORE = {"step_21": ("training", "mojo")}
 LAST = (
-    *("heads", "ablations", "modern", "sizes", "speed"),
-    *("cheat_sheet", "notation", "glossary", "troubleshooting", "classroom", "errors_elsewhere", "further_reading"),
+    *("heads", "ablations", "modern", "sizes", "speed", "gpu"),
+    *("cheat_sheet", "notation", "glossary", "troubleshooting", "assistant", "classroom"),
+    *("errors_elsewhere", "further_reading"),
 )
 PARTS = ["The idea", "By hand", "In MAX", "Write it", "Check it", "The model so far"]
 FOLDED_PARTS = ["Hints", "When it fails", "Why this way?", "Exercises", "The solution"]
