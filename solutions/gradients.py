@@ -1,4 +1,4 @@
-"""What steps 18 to 20 are given: gradients by the names of weights, and backward through a Linear and a LayerNorm."""
+"""What steps 18 to 20 are given: tensors by the names of weights, and backward through a Linear and a LayerNorm."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from max.experimental.tensor import Tensor
 from solutions.solution_03 import LayerNorm
 from solutions.solution_17 import layer_norm_backward, linear_backward
 
-Gradients = dict[str, Tensor]  # by the names of the weights
+Tensors = dict[str, Tensor]  # by the names of weights: the weights, or for each its gradient, or a moving average
 
 
-def joined(**parts: Gradients) -> Gradients:
-    """Return the gradients of all parts by their names in the whole: ``weight`` of ``ln_1`` becomes ``ln_1.weight``."""
-    return {f"{part}.{name}": gradient for part, gradients in parts.items() for name, gradient in gradients.items()}
+def prefixed(prefix: str, tensors: Tensors) -> Tensors:
+    """Return tensors by their names in a larger module: with ``ln_1`` in front, ``weight`` becomes ``ln_1.weight``."""
+    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
 
 
-def projection_backward(grad: Tensor, x: Tensor, linear: Linear) -> tuple[Tensor, Gradients]:  # [..., out] -> [..., in]
+def projection_backward(grad: Tensor, x: Tensor, linear: Linear) -> tuple[Tensor, Tensors]:  # [..., out] -> [..., in]
     """Return the gradient of a linear layer's input, and those of its weight and bias by name."""
     grad_x, weight, bias = linear_backward(grad, x, linear.weight)
     return grad_x, {"weight": weight, "bias": bias}
 
 
-def norm_backward(grad: Tensor, x: Tensor, norm: LayerNorm) -> tuple[Tensor, Gradients]:  # [..., embd] -> [..., embd]
+def norm_backward(grad: Tensor, x: Tensor, norm: LayerNorm) -> tuple[Tensor, Tensors]:  # [..., embd] -> [..., embd]
     """Return the gradient of a norm's input, and those of its weight and bias by name."""
     grad_x, weight, bias = layer_norm_backward(grad, x, norm.weight, norm.eps)
     return grad_x, {"weight": weight, "bias": bias}

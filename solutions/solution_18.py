@@ -7,21 +7,21 @@ import math
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from solutions.gradients import Gradients, joined, projection_backward
+from solutions.gradients import Tensors, prefixed, projection_backward
 from solutions.solution_02 import causal_mask
 from solutions.solution_07 import GPT2MultiHeadAttention
 
 
 def attention_weights(
     query: Tensor, key: Tensor
-) -> Tensor:  # two times [batch, head, seq, head_dim] -> [batch, head, seq, seq]
+) -> Tensor:  # 2 x [batch, head, seq, head_dim] -> [batch, head, seq, seq]
     """Return the weights that ``_attn`` computed in the forward pass, once more."""
     # As in step 07: scores, divided by sqrt(head_dim), plus the causal mask; then the softmax. (2 lines)
     scores = query @ key.transpose(-2, -1) / math.sqrt(int(query.shape[-1]))
     return F.softmax(scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device))
 
 
-def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # two times [..., key] -> [..., key]
+def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # 2 x [..., key] -> [..., key]
     """Return the gradient of the scores; a weight of 0, as the mask leaves it, lets nothing through."""
     # weights * (grad - the sum of weights * grad over the last axis) (1 line)
     return weights * (grad - F.sum(weights * grad, axis=-1))
@@ -29,7 +29,7 @@ def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # two times [...
 
 def heads_backward(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:  # four times [batch, head, seq, head_dim] -> three times the same
+) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [batch, head, seq, head_dim] -> 3 x the same
     """Return the gradients of query, key and value, where grad is that of ``_attn``'s output."""
     weights = attention_weights(query, key)
     # Go back through weights @ value, the softmax, the division, and query @ key. (5 lines)
@@ -42,20 +42,20 @@ def heads_backward(
 
 def attention_backward(
     grad: Tensor, hidden_states: Tensor, attention: GPT2MultiHeadAttention
-) -> tuple[Tensor, Gradients]:  # two times [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of step 07's input, and those of its four parameters by name.
 
     Args:
         grad: the gradient of the attention's output.
-        hidden_states: its input; everything in between is computed once more.
+        hidden_states: its input, from which query, key, value and the merged heads are computed again.
         attention: the module, for its weights, and for its way of splitting and merging heads.
     """
     parts = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
     query, key, value = map(attention._split_heads, parts)
     merged = attention._merge_heads(attention._attn(query, key, value))
-    # Go back through c_proj, merge, heads, split, and c_attn; join the gradients of both layers. (5 lines)
+    # Go back through c_proj, merge, heads, split, and c_attn; name the gradients of both layers. (5 lines)
     grad_merged, c_proj = projection_backward(grad, merged, attention.c_proj)
     grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value)
     grad_parts = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)
     grad_input, c_attn = projection_backward(grad_parts, hidden_states, attention.c_attn)
-    return grad_input, joined(c_attn=c_attn, c_proj=c_proj)
+    return grad_input, prefixed("c_attn", c_attn) | prefixed("c_proj", c_proj)

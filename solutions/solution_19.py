@@ -8,7 +8,7 @@ from typing import Any
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from solutions.gradients import Gradients, joined, norm_backward, projection_backward
+from solutions.gradients import Tensors, norm_backward, prefixed, projection_backward
 from solutions.solution_03 import LayerNorm
 from solutions.solution_04 import GPT2MLP
 from solutions.solution_06 import check_length, position_ids
@@ -22,25 +22,25 @@ from solutions.solution_18 import attention_backward
 
 #: Backward through a module: from the gradient of its output, its input, and the module itself to the gradient of its
 #: input, and those of its weights by name. ``attention_backward`` has this form.
-Backward = Callable[[Tensor, Tensor, Any], tuple[Tensor, Gradients]]
+Backward = Callable[[Tensor, Tensor, Any], tuple[Tensor, Tensors]]
 
 
 def mlp_backward(
     grad: Tensor, hidden_states: Tensor, mlp: GPT2MLP
-) -> tuple[Tensor, Gradients]:  # two times [..., embd] -> [..., embd]
+) -> tuple[Tensor, Tensors]:  # 2 x [..., embd] -> [..., embd]
     """Return the gradient of step 04's input, and those of its four parameters by name."""
     wide = mlp.c_fc(hidden_states)
     activated = F.gelu(wide, approximate="tanh")
-    # Go back through c_proj, GELU and c_fc, each with its input; join the gradients of both layers. (4 lines)
+    # Go back through c_proj, GELU and c_fc, each with its input; name the gradients of both layers. (4 lines)
     grad_activated, c_proj = projection_backward(grad, activated, mlp.c_proj)
     grad_wide = gelu_backward(grad_activated, wide)
     grad_input, c_fc = projection_backward(grad_wide, hidden_states, mlp.c_fc)
-    return grad_input, joined(c_fc=c_fc, c_proj=c_proj)
+    return grad_input, prefixed("c_fc", c_fc) | prefixed("c_proj", c_proj)
 
 
 def pre_norm_residual_backward(
     grad: Tensor, x: Tensor, norm: LayerNorm, sublayer: Any, sublayer_backward: Backward
-) -> tuple[Tensor, Gradients, Gradients]:  # two times [..., embd] -> [..., embd]
+) -> tuple[Tensor, Tensors, Tensors]:  # 2 x [..., embd] -> [..., embd]
     """Return the gradient of step 08's ``x``, those of the norm by name, and those of the sublayer by name."""
     normed = norm(x)
     # Go back through the sublayer, whose input is normed, then the norm; add the gradient past both. (3 lines)
@@ -51,18 +51,18 @@ def pre_norm_residual_backward(
 
 def block_backward(
     grad: Tensor, hidden_states: Tensor, block: GPT2Block
-) -> tuple[Tensor, Gradients]:  # two times [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of step 09's input, and those of its twelve parameters by name."""
     middle = pre_norm_residual(hidden_states, block.ln_1, block.attn)
-    # Go back through the half with mlp, whose input is middle, then the half with attn; join all four. (3 lines)
+    # Go back through the half with mlp, whose input is middle, then the half with attn; name all four. (3 lines)
     grad, ln_2, mlp = pre_norm_residual_backward(grad, middle, block.ln_2, block.mlp, mlp_backward)
     grad, ln_1, attn = pre_norm_residual_backward(grad, hidden_states, block.ln_1, block.attn, attention_backward)
-    return grad, joined(ln_1=ln_1, attn=attn, ln_2=ln_2, mlp=mlp)
+    return grad, prefixed("ln_1", ln_1) | prefixed("attn", attn) | prefixed("ln_2", ln_2) | prefixed("mlp", mlp)
 
 
 def residual_stream(
     transformer: GPT2Model, input_ids: Tensor
-) -> list[Tensor]:  # [batch, seq] -> n_layer + 1 times [batch, seq, embd]
+) -> list[Tensor]:  # [batch, seq] -> (n_layer + 1) x [batch, seq, embd]
     """Return the input of each block, in order, and last the output of the last block.
 
     The forward pass keeps only these; the backward pass computes everything inside a block once more.
@@ -80,30 +80,30 @@ def residual_stream(
 
 def head_backward(
     grad: Tensor, hidden_states: Tensor, transformer: GPT2Model
-) -> tuple[Tensor, Gradients]:  # [batch, seq, vocab], [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # [batch, seq, vocab], [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of the last block's output, and those of ln_f and of wte, as the head uses it."""
     final = transformer.ln_f(hidden_states)
     # Go back through the head, a linear layer with wte's weight and no bias, then through ln_f. (3 lines)
     grad_final, table, _ = linear_backward(grad, final, transformer.wte.weight)
     grad_input, ln_f = norm_backward(grad_final, hidden_states, transformer.ln_f)
-    return grad_input, {"wte.weight": table} | joined(ln_f=ln_f)
+    return grad_input, {"wte.weight": table} | prefixed("ln_f", ln_f)
 
 
 def blocks_backward(
     grad: Tensor, states: Sequence[Tensor], transformer: GPT2Model
-) -> tuple[Tensor, Gradients]:  # [batch, seq, embd], n_layer + 1 times the same -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # [batch, seq, embd], (n_layer + 1) x the same -> [batch, seq, embd]
     """Return the gradient of the first block's input, and those of all blocks: ``h.0.ln_1.weight``, and so on."""
-    gradients: Gradients = {}
-    # Go back through the blocks, from the last to the first, each with its input; join as h.0, h.1, … (4 lines)
+    gradients: Tensors = {}
+    # Go back through the blocks, from the last to the first, each with its input; name them h.0, h.1, … (4 lines)
     for layer in reversed(range(len(transformer.h))):
         grad, block = block_backward(grad, states[layer], transformer.h[layer])
-        gradients |= joined(**{f"h.{layer}": block})
+        gradients |= prefixed(f"h.{layer}", block)
     return grad, gradients
 
 
 def embeddings_backward(
     grad: Tensor, input_ids: Tensor, transformer: GPT2Model
-) -> Gradients:  # [batch, seq, embd], [batch, seq] -> [vocab, embd] and [n_positions, embd], by name
+) -> Tensors:  # [batch, seq, embd], [batch, seq] -> [vocab, embd] and [n_positions, embd], by name
     """Return the gradients of wpe and of wte, as the embeddings use it: a sum hands its gradient to both terms."""
     config = transformer.config
     positions = F.broadcast_to(position_ids(input_ids.shape[-1], device=input_ids.device), input_ids.shape)
@@ -114,8 +114,8 @@ def embeddings_backward(
 
 def gpt2_loss_and_gradients(
     model: MaxGPT2LMHeadModel, input_ids: Tensor, labels: Tensor
-) -> tuple[Tensor, Gradients]:  # [batch, seq], [batch, seq] -> [], and by name
-    """Return the loss of step 16 and the gradient of every weight, by its name in a checkpoint.
+) -> tuple[Tensor, Tensors]:  # [batch, seq], [batch, seq] -> [], and by name
+    """Return the loss of step 16 and the gradient of every weight, by its name in the model.
 
     ``wte`` is used twice, by the embeddings and by the head, so its gradient is the sum of two; there is no
     ``lm_head.weight``.
@@ -123,9 +123,9 @@ def gpt2_loss_and_gradients(
     transformer = model.transformer
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)
-    # Go back through loss, head, blocks, embeddings; add wte's two gradients; join as transformer. (5 lines)
+    # Go back through loss, head, blocks, embeddings; add wte's two gradients; name them. (5 lines)
     grad, head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)
     grad, blocks = blocks_backward(grad, states, transformer)
     embeddings = embeddings_backward(grad, input_ids, transformer)
     tied = {"wte.weight": head["wte.weight"] + embeddings["wte.weight"]}
-    return cross_entropy(logits, labels), joined(transformer=head | blocks | embeddings | tied)
+    return cross_entropy(logits, labels), prefixed("transformer", head | blocks | embeddings | tied)

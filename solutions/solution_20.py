@@ -10,11 +10,11 @@ from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from solutions.gradients import Gradients
+from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
 from solutions.solution_16 import count_valid, next_labels
 from solutions.solution_19 import gpt2_loss_and_gradients
-from solutions.training import Batch, Progress, TrainingState, model_with, scalar
+from solutions.training import Batch, Progress, TrainingState, check_finite, model_with, scalar, zero_grad
 
 
 def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
@@ -35,7 +35,7 @@ def sum_of_squares(gradient: Tensor) -> Tensor:  # [...] -> []
     return F.sum(F.sum(gradient * gradient, axis=-1), axis=None).reshape([])
 
 
-def clip_by_global_norm(gradients: Gradients, max_norm: float) -> tuple[Gradients, Tensor]:
+def clip_by_global_norm(gradients: Tensors, max_norm: float) -> tuple[Tensors, Tensor]:
     """Scale all gradients by one factor, so that together they are no longer than ``max_norm``.
 
     Returns:
@@ -49,9 +49,9 @@ def clip_by_global_norm(gradients: Gradients, max_norm: float) -> tuple[Gradient
 
 @dataclass(frozen=True)
 class AdamW:
-    """The optimizer that the first GPT was trained with, and most language models since.
+    """The optimizer of most language models, computed as PyTorch's: the decay is multiplied by the learning rate, too.
 
-    Source: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019), algorithm 2.
+    Source: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019), algorithm 2, whose decay is not.
     """
 
     beta1: float = 0.9
@@ -60,21 +60,21 @@ class AdamW:
     weight_decay: float = 0.1
 
     def updated(
-        self, weight: Tensor, mean: Tensor, square: Tensor, gradient: Tensor, rate: Tensor, step: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:  # four times [...], [], [] -> three times [...]
-        """Return a weight and both moving averages after a step, whose number, from 1 on, and whose rate are [].
+        self, weight: Tensor, m: Tensor, v: Tensor, gradient: Tensor, lr: Tensor, step: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [...], 2 x [] -> 3 x [...]
+        """Return a weight and its moving averages, ``m`` of the gradient and ``v`` of its square, after a step.
 
-        A matrix or a table decays; a gain or a bias, which has one axis, does not. Both averages begin at 0.
+        A matrix or a table decays; a gain or a bias, which has one axis, does not. Both averages begin at 0, and
+        ``step``, the number of the step, at 1.
         """
-        # Move both averages, correct each by 1 - beta**step, divide; add a matrix's decay; step down. (8 lines)
-        mean = self.beta1 * mean + (1 - self.beta1) * gradient
-        square = self.beta2 * square + (1 - self.beta2) * gradient * gradient
-        corrected_mean = mean / (1 - self.beta1**step)
-        corrected_square = square / (1 - self.beta2**step)
-        direction = corrected_mean / (F.sqrt(corrected_square) + self.epsilon)
+        # Decay a matrix; move m and v; correct each by 1 - beta**step; step down by their quotient. (7 lines)
         if weight.rank > 1:
-            direction = direction + self.weight_decay * weight
-        return weight - rate * direction, mean, square
+            weight = weight - lr * self.weight_decay * weight
+        m = self.beta1 * m + (1 - self.beta1) * gradient
+        v = self.beta2 * v + (1 - self.beta2) * gradient * gradient
+        m_hat = m / (1 - self.beta1**step)
+        v_hat = v / (1 - self.beta2**step)
+        return weight - lr * m_hat / (F.sqrt(v_hat) + self.epsilon), m, v
 
 
 class Update(Module):
@@ -84,32 +84,24 @@ class Update(Module):
         self.optimizer, self.max_norm = optimizer, max_norm
 
     def forward(
-        self,
-        rate: Tensor,
-        step: Tensor,
-        count: Tensor,
-        weights: Gradients,
-        sums: Gradients,
-        means: Gradients,
-        squares: Gradients,
-    ) -> Tensor:  # [], [], [] -> []
-        """Return the norm of the mean gradients before clipping; write into all weights and averages.
+        self, lr: Tensor, step: Tensor, count: Tensor, weights: Tensors, sums: Tensors, m: Tensors, v: Tensors
+    ) -> Tensor:  # 3 x [] -> []
+        """Write into all weights and averages, and return the norm of the mean gradients before clipping.
 
-        Afterward the sums are 0. If the norm is NaN or infinite, nothing else has changed.
+        If the norm is NaN or infinite, nothing is changed.
         """
         gradients = {name: total / count for name, total in sums.items()}
         gradients, norm = clip_by_global_norm(gradients, self.max_norm)
         is_finite = F.greater(math.inf, norm)  # false for NaN too, unlike MAX's norm < math.inf
         for name, gradient in gradients.items():
-            before = weights[name], means[name], squares[name]
-            after = self.optimizer.updated(*before, gradient, rate, step)
+            before = weights[name], m[name], v[name]
+            after = self.optimizer.updated(*before, gradient, lr, step)
             for tensor, value in zip(before, after, strict=True):
                 tensor[...] = F.where(is_finite, value, tensor)
-            sums[name][...] = F.zeros_like(sums[name])
         return norm
 
 
-def add_gradients(sums: Gradients, gradients: Gradients, count: Tensor) -> None:
+def add_gradients(sums: Tensors, gradients: Tensors, count: Tensor) -> None:
     """Add the gradients of one more batch to ``sums``: a batch with twice as many tokens counts twice as much.
 
     Args:
@@ -129,11 +121,10 @@ class Accumulate(Module):
         self.config = config
 
     def forward(
-        self, input_ids: Tensor, labels: Tensor, weights: Gradients, sums: Gradients
+        self, input_ids: Tensor, labels: Tensor, weights: Tensors, sums: Tensors
     ) -> tuple[Tensor, Tensor]:  # [batch, seq], [batch, seq] -> [], []
         """Return the sum of all losses of the batch, and how many they are; write into ``sums``."""
-        model = model_with(self.config, weights)
-        loss, gradients = gpt2_loss_and_gradients(model, input_ids, labels)
+        loss, gradients = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
         count = count_valid(next_labels(labels))
         add_gradients(sums, gradients, count)
         return F.where(count > 0, count * loss, 0.0), count  # the mean of no losses is NaN, and their sum is 0
@@ -142,50 +133,49 @@ class Accumulate(Module):
 def train_step(
     state: TrainingState,
     batches: Iterable[Batch],
-    rate: float,
+    lr: float,
     accumulate: Callable[..., tuple[Tensor, Tensor]],
     update: Callable[..., Tensor],
 ) -> tuple[float, float]:
-    """Learn from some batches at once, as if they were one that is too large for the memory.
+    """Learn from some batches as if they were one, in which every valid label counts the same.
 
-    Each valid label counts the same, in whichever batch it is. ``accumulate`` and ``update`` are :class:`Accumulate`
-    and :class:`Update`, or what they compile to.
+    ``accumulate`` and ``update`` are :class:`Accumulate` and :class:`Update`, or what they compile to.
 
     Returns:
         The mean loss before the step, and the norm of the gradients before they were clipped.
 
     Raises:
-        FloatingPointError: the loss or the norm is not finite, or no label is valid. The state is as it was before:
-            a count of NaN makes the norm NaN, and ``update`` then only forgets the sums.
+        FloatingPointError: the loss or the norm is not finite, or no label is valid. Weights, averages, and the number
+            of the step are as before.
     """
-    total, count = 0.0, 0.0
-    # Accumulate all; update, with NaN as count unless the loss is finite; raise, or count the step. (10 lines)
+    step, total, count = state.step + 1, 0.0, 0.0
+    # Zero the sums, accumulate all batches, check the loss, update, check the norm, count the step. (10 lines)
+    zero_grad(state.sums)
     for input_ids, labels in batches:
         losses, valid = accumulate(input_ids, labels, state.weights, state.sums)
         total, count = total + losses.item(), count + valid.item()
     loss = total / count if count else math.nan
-    scalars = scalar(rate), scalar(state.step + 1), scalar(count if math.isfinite(loss) else math.nan)
-    norm = update(*scalars, state.weights, state.sums, state.means, state.squares).item()
-    if not math.isfinite(norm):
-        raise FloatingPointError(f"the loss of step {state.step + 1} is {loss}, and the norm of its gradients {norm}")
-    state.step += 1
+    check_finite(step, loss=loss)
+    norm = update(scalar(lr), scalar(step), scalar(count), state.weights, state.sums, state.m, state.v).item()
+    check_finite(step, norm=norm)
+    state.step = step
     return loss, norm
 
 
 def train(
     state: TrainingState,
     batches_of: Callable[[int], Iterable[Batch]],
-    rate_of: Callable[[int], float],
+    lr_of: Callable[[int], float],
     n_steps: int,
     accumulate: Callable[..., tuple[Tensor, Tensor]],
     update: Callable[..., Tensor],
 ) -> Iterator[Progress]:
     """Train until step ``n_steps``, from wherever ``state`` is; stop between two steps by no longer asking.
 
-    The batches and the rate of a step depend on its number alone, so a training that was interrupted continues as if
-    it had not been.
+    The batches and the learning rate of a step depend on its number alone, so a training that was interrupted continues
+    as if it had not been.
     """
     while state.step < n_steps:
-        rate = rate_of(state.step + 1)
-        loss, norm = train_step(state, batches_of(state.step + 1), rate, accumulate, update)
-        yield Progress(state.step, loss, norm, rate)
+        lr = lr_of(state.step + 1)
+        loss, norm = train_step(state, batches_of(state.step + 1), lr, accumulate, update)
+        yield Progress(state.step, loss, norm, lr)

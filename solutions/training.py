@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from max.driver import Buffer
 from max.experimental.tensor import Tensor
 
 from solutions.checkpoint import Weights, empty_model
-from solutions.gradients import Gradients
+from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
@@ -18,12 +19,12 @@ Batch = tuple[Tensor, Tensor]  # input_ids and labels, both [batch, seq]
 
 @dataclass
 class TrainingState:
-    """Everything needed to resume training: every weight, by name, and what belongs to it. Steps write into them."""
+    """Everything needed to resume training. Steps write into the tensors."""
 
-    weights: Gradients
-    sums: Gradients  # of the gradients, over the tokens of the batches since the last update
-    means: Gradients  # the moving averages of AdamW: of the gradients
-    squares: Gradients  # and of their squares
+    weights: Tensors
+    sums: Tensors  # of the gradients of all losses, over the batches of a step
+    m: Tensors  # AdamW's moving averages of the gradients
+    v: Tensors  # and of their squares
     step: int = 0  # the number of updates so far
 
 
@@ -34,7 +35,7 @@ class Progress:
     step: int
     loss: float
     norm: float
-    rate: float
+    lr: float
 
 
 def initialize(config: GPT2Config, seed: int) -> Weights:
@@ -62,15 +63,30 @@ def initialize(config: GPT2Config, seed: int) -> Weights:
 
 def training_state(weights: Weights) -> TrainingState:
     """Return the state before the first step. It has copies of the weights, so the arrays stay as they are."""
-
-    def tensors(arrays: Weights) -> Gradients:
-        return {name: Tensor.from_dlpack(array.copy()) for name, array in arrays.items()}
-
-    zeros = {name: np.zeros_like(weight) for name, weight in weights.items()}
-    return TrainingState(tensors(weights), tensors(zeros), tensors(zeros), tensors(zeros))
+    zeros = [{name: Tensor.from_dlpack(np.zeros_like(array)) for name, array in weights.items()} for _ in range(3)]
+    return TrainingState({name: Tensor.from_dlpack(array.copy()) for name, array in weights.items()}, *zeros)
 
 
-def model_with(config: GPT2Config, weights: Gradients) -> MaxGPT2LMHeadModel:
+def zero_grad(sums: Tensors) -> None:
+    """Write zeros into tensors, in place."""
+    for tensor in sums.values():
+        buffer = tensor.driver_tensor
+        buffer.inplace_copy_from(Buffer.zeros(buffer.shape, buffer.dtype, buffer.device))
+        buffer.device.synchronize()  # what reads the tensor next must not come before the copy
+
+
+def check_finite(step: int, **numbers: float) -> None:
+    """Refuse the loss or the norm of a step if it is NaN or infinite.
+
+    Raises:
+        FloatingPointError: it is; the message names it and the step.
+    """
+    for name, number in numbers.items():
+        if not math.isfinite(number):
+            raise FloatingPointError(f"the {name} of step {step} is {number}")
+
+
+def model_with(config: GPT2Config, weights: Tensors) -> MaxGPT2LMHeadModel:
     """Return a model that computes with these very tensors; the head has the weights of ``wte``."""
     model = empty_model(config)
     modules = dict(model.descendants)

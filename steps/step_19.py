@@ -8,7 +8,7 @@ from typing import Any
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from solutions.gradients import Gradients, joined, norm_backward, projection_backward
+from solutions.gradients import Tensors, norm_backward, prefixed, projection_backward
 from solutions.solution_03 import LayerNorm
 from solutions.solution_04 import GPT2MLP
 from solutions.solution_06 import check_length, position_ids
@@ -22,22 +22,22 @@ from solutions.solution_18 import attention_backward
 
 #: Backward through a module: from the gradient of its output, its input, and the module itself to the gradient of its
 #: input, and those of its weights by name. ``attention_backward`` has this form.
-Backward = Callable[[Tensor, Tensor, Any], tuple[Tensor, Gradients]]
+Backward = Callable[[Tensor, Tensor, Any], tuple[Tensor, Tensors]]
 
 
 def mlp_backward(
     grad: Tensor, hidden_states: Tensor, mlp: GPT2MLP
-) -> tuple[Tensor, Gradients]:  # two times [..., embd] -> [..., embd]
+) -> tuple[Tensor, Tensors]:  # 2 x [..., embd] -> [..., embd]
     """Return the gradient of step 04's input, and those of its four parameters by name."""
     wide = mlp.c_fc(hidden_states)
     activated = F.gelu(wide, approximate="tanh")
-    # TODO: Go back through c_proj, GELU and c_fc, each with its input; join the gradients of both layers. (4 lines)
+    # TODO: Go back through c_proj, GELU and c_fc, each with its input; name the gradients of both layers. (4 lines)
     raise NotImplementedError
 
 
 def pre_norm_residual_backward(
     grad: Tensor, x: Tensor, norm: LayerNorm, sublayer: Any, sublayer_backward: Backward
-) -> tuple[Tensor, Gradients, Gradients]:  # two times [..., embd] -> [..., embd]
+) -> tuple[Tensor, Tensors, Tensors]:  # 2 x [..., embd] -> [..., embd]
     """Return the gradient of step 08's ``x``, those of the norm by name, and those of the sublayer by name."""
     normed = norm(x)
     # TODO: Go back through the sublayer, whose input is normed, then the norm; add the gradient past both. (3 lines)
@@ -46,16 +46,16 @@ def pre_norm_residual_backward(
 
 def block_backward(
     grad: Tensor, hidden_states: Tensor, block: GPT2Block
-) -> tuple[Tensor, Gradients]:  # two times [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of step 09's input, and those of its twelve parameters by name."""
     middle = pre_norm_residual(hidden_states, block.ln_1, block.attn)
-    # TODO: Go back through the half with mlp, whose input is middle, then the half with attn; join all four. (3 lines)
+    # TODO: Go back through the half with mlp, whose input is middle, then the half with attn; name all four. (3 lines)
     raise NotImplementedError
 
 
 def residual_stream(
     transformer: GPT2Model, input_ids: Tensor
-) -> list[Tensor]:  # [batch, seq] -> n_layer + 1 times [batch, seq, embd]
+) -> list[Tensor]:  # [batch, seq] -> (n_layer + 1) x [batch, seq, embd]
     """Return the input of each block, in order, and last the output of the last block.
 
     The forward pass keeps only these; the backward pass computes everything inside a block once more.
@@ -73,7 +73,7 @@ def residual_stream(
 
 def head_backward(
     grad: Tensor, hidden_states: Tensor, transformer: GPT2Model
-) -> tuple[Tensor, Gradients]:  # [batch, seq, vocab], [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # [batch, seq, vocab], [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of the last block's output, and those of ln_f and of wte, as the head uses it."""
     final = transformer.ln_f(hidden_states)
     # TODO: Go back through the head, a linear layer with wte's weight and no bias, then through ln_f. (3 lines)
@@ -82,16 +82,16 @@ def head_backward(
 
 def blocks_backward(
     grad: Tensor, states: Sequence[Tensor], transformer: GPT2Model
-) -> tuple[Tensor, Gradients]:  # [batch, seq, embd], n_layer + 1 times the same -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # [batch, seq, embd], (n_layer + 1) x the same -> [batch, seq, embd]
     """Return the gradient of the first block's input, and those of all blocks: ``h.0.ln_1.weight``, and so on."""
-    gradients: Gradients = {}
-    # TODO: Go back through the blocks, from the last to the first, each with its input; join as h.0, h.1, … (4 lines)
+    gradients: Tensors = {}
+    # TODO: Go back through the blocks, from the last to the first, each with its input; name them h.0, h.1, … (4 lines)
     raise NotImplementedError
 
 
 def embeddings_backward(
     grad: Tensor, input_ids: Tensor, transformer: GPT2Model
-) -> Gradients:  # [batch, seq, embd], [batch, seq] -> [vocab, embd] and [n_positions, embd], by name
+) -> Tensors:  # [batch, seq, embd], [batch, seq] -> [vocab, embd] and [n_positions, embd], by name
     """Return the gradients of wpe and of wte, as the embeddings use it: a sum hands its gradient to both terms."""
     config = transformer.config
     positions = F.broadcast_to(position_ids(input_ids.shape[-1], device=input_ids.device), input_ids.shape)
@@ -102,8 +102,8 @@ def embeddings_backward(
 
 def gpt2_loss_and_gradients(
     model: MaxGPT2LMHeadModel, input_ids: Tensor, labels: Tensor
-) -> tuple[Tensor, Gradients]:  # [batch, seq], [batch, seq] -> [], and by name
-    """Return the loss of step 16 and the gradient of every weight, by its name in a checkpoint.
+) -> tuple[Tensor, Tensors]:  # [batch, seq], [batch, seq] -> [], and by name
+    """Return the loss of step 16 and the gradient of every weight, by its name in the model.
 
     ``wte`` is used twice, by the embeddings and by the head, so its gradient is the sum of two; there is no
     ``lm_head.weight``.
@@ -111,5 +111,5 @@ def gpt2_loss_and_gradients(
     transformer = model.transformer
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)
-    # TODO: Go back through loss, head, blocks, embeddings; add wte's two gradients; join as transformer. (5 lines)
+    # TODO: Go back through loss, head, blocks, embeddings; add wte's two gradients; name them. (5 lines)
     raise NotImplementedError

@@ -514,7 +514,7 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record
     """Train a model with PyTorch's AdamW, and record what goes in and what comes out.
 
     For steps 1, 2 and 20 it keeps ``sums_STEP``, the gradients of the sum of all losses, and the state before and
-    after: ``weights_STEP``, and the ``means_STEP`` and ``squares_STEP`` of AdamW. Step 0 is before the first.
+    after: ``weights_STEP``, and the ``m_STEP`` and ``v_STEP`` of AdamW. Step 0 is before the first.
     """
     named = dict(model.named_parameters())  # the head is not among them: it is wte
     matrices, others = ([weight for weight in named.values() if (weight.dim() > 1) is large] for large in (True, False))
@@ -546,7 +546,7 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record
             curve[name].append(number)
         if step in (1, 2, TRAINED_STEPS - 1, TRAINED_STEPS):
             keep("weights", step, named)
-            for kind, key in (("means", "exp_avg"), ("squares", "exp_avg_sq")):
+            for kind, key in (("m", "exp_avg"), ("v", "exp_avg_sq")):
                 keep(kind, step, {name: optimizer.state[weight][key] for name, weight in named.items()})
     return record | under("", curve | {"count": count})
 

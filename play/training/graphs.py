@@ -22,14 +22,14 @@ from play.training.memory import Shared, tensors, types
 from play.training.plan import Plan
 from play.training.windows import NOT_COUNTED
 from solutions.checkpoint import Weights
-from solutions.gradients import Gradients
+from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
 from solutions.solution_20 import Accumulate, AdamW, Update
 from solutions.training import TrainingState, initialize, model_with
 
 MAX_NORM = 1.0  # of all gradients together; a longer one is clipped
 
-Groups = dict[str, Weights]  # weights, means and squares, by the names of step 20's TrainingState
+Groups = dict[str, Weights]  # weights, means and squares: step 20's m and v
 Batches = Iterable[tuple[np.ndarray, np.ndarray]]  # of inputs and targets, two times [batch, seq]
 
 
@@ -39,7 +39,7 @@ class Logits(Module[..., Tensor]):
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
 
-    def forward(self, input_ids: Tensor, weights: Gradients) -> Tensor:  # [batch, seq] -> [batch, seq, vocab]
+    def forward(self, input_ids: Tensor, weights: Tensors) -> Tensor:  # [batch, seq] -> [batch, seq, vocab]
         """Run step 11's model with these weights."""
         return model_with(self.config, weights)(input_ids)
 
@@ -56,7 +56,7 @@ class Trainer:
     """A model that learns: its state, and the graphs that change it. Make one with :func:`compile_trainer`."""
 
     config: GPT2Config
-    groups: dict[str, Shared]  # by the names of the state's fields, and in their order
+    groups: dict[str, Shared]  # in the order of the state's fields
     accumulate: Callable[..., Any]
     update: Callable[..., Any]
     compiled_logits: Callable[..., Any]
@@ -111,7 +111,7 @@ def compile_trainer(config: GPT2Config) -> Trainer:
         accumulate = Accumulate(config).compile(ids, ids, each, each)
     wholes = [tensors(group.wholes) for group in groups.values()]
 
-    def update_wholes(rate: Tensor, step: Tensor, count: Tensor, *by_name: Gradients) -> Any:
-        return update(rate, step, count, *wholes)
+    def update_wholes(lr: Tensor, step: Tensor, count: Tensor, *by_name: Tensors) -> Any:
+        return update(lr, step, count, *wholes)
 
     return Trainer(config, groups, accumulate, update_wholes, logits)

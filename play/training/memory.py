@@ -18,7 +18,7 @@ from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef
 
 from solutions.checkpoint import Weights
-from solutions.gradients import Gradients
+from solutions.gradients import Tensors
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -54,7 +54,7 @@ def _side_by_side(shapes: Shapes) -> tuple[Weights, np.ndarray]:
     return {name: whole[at : at + math.prod(shape)].reshape(shape) for (name, shape), at in parts}, whole
 
 
-def tensors(arrays: Weights) -> Gradients:
+def tensors(arrays: Weights) -> Tensors:
     """Return arrays as tensors that share their memory."""
     return {name: Tensor.from_dlpack(array) for name, array in arrays.items()}
 

@@ -3,25 +3,25 @@
 MLP_PROJ = "grad_activated, c_proj = projection_backward(grad, activated, mlp.c_proj)"
 MLP_GELU = "grad_wide = gelu_backward(grad_activated, wide)"
 MLP_FC = "grad_input, c_fc = projection_backward(grad_wide, hidden_states, mlp.c_fc)"
-MLP_RETURN = "return grad_input, joined(c_fc=c_fc, c_proj=c_proj)"
+MLP_RETURN = 'return grad_input, prefixed("c_fc", c_fc) | prefixed("c_proj", c_proj)'
 SUBLAYER = "grad_normed, of_sublayer = sublayer_backward(grad, normed, sublayer)"
 NORM = "grad_branch, of_norm = norm_backward(grad_normed, x, norm)"
 RESIDUAL = "return grad + grad_branch, of_norm, of_sublayer"
 SECOND = "grad, ln_2, mlp = pre_norm_residual_backward(grad, middle, block.ln_2, block.mlp, mlp_backward)"
 FIRST = "grad, ln_1, attn = pre_norm_residual_backward(grad, hidden_states, block.ln_1, block.attn, attention_backward)"
-NAMES = "joined(ln_1=ln_1, attn=attn, ln_2=ln_2, mlp=mlp)"
+NAMES = 'prefixed("ln_1", ln_1) | prefixed("attn", attn) | prefixed("ln_2", ln_2) | prefixed("mlp", mlp)'
 TABLE = "grad_final, table, _ = linear_backward(grad, final, transformer.wte.weight)"
 FINAL = "grad_input, ln_f = norm_backward(grad_final, hidden_states, transformer.ln_f)"
-HEAD = 'return grad_input, {"wte.weight": table} | joined(ln_f=ln_f)'
+HEAD = 'return grad_input, {"wte.weight": table} | prefixed("ln_f", ln_f)'
 BACK = "for layer in reversed(range(len(transformer.h))):"
 BLOCK = "grad, block = block_backward(grad, states[layer], transformer.h[layer])"
-GATHER = 'gradients |= joined(**{f"h.{layer}": block})'
+GATHER = 'gradients |= prefixed(f"h.{layer}", block)'
 BLOCKS = "    return grad, gradients\n"
 LOSS = "grad, head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)"
 THROUGH = "grad, blocks = blocks_backward(grad, states, transformer)"
 EMBEDDINGS = "embeddings = embeddings_backward(grad, input_ids, transformer)"
 TIED = 'tied = {"wte.weight": head["wte.weight"] + embeddings["wte.weight"]}'
-RETURN = "return cross_entropy(logits, labels), joined(transformer=head | blocks | embeddings | tied)"
+RETURN = 'return cross_entropy(logits, labels), prefixed("transformer", head | blocks | embeddings | tied)'
 
 MISTAKES = {
     "GELU's derivative is taken at what GELU returned; it is that at what GELU took: wide.": {
@@ -31,7 +31,9 @@ MISTAKES = {
     "c_proj is given what GELU took; it took what GELU returned: activated.": {
         MLP_PROJ: MLP_PROJ.replace("activated, mlp", "wide, mlp")
     },
-    "The names c_fc and c_proj are swapped.": {MLP_RETURN: "return grad_input, joined(c_fc=c_proj, c_proj=c_fc)"},
+    "The names c_fc and c_proj are swapped.": {
+        MLP_RETURN: 'return grad_input, prefixed("c_fc", c_proj) | prefixed("c_proj", c_fc)'
+    },
     "The two layers' gradients have the same names, so one hides the other: join them as c_fc and c_proj.": {
         MLP_RETURN: "return grad_input, c_fc | c_proj"
     },
@@ -79,11 +81,13 @@ MISTAKES = {
         SECOND: FIRST,
         f"    {FIRST}\n    return": f"    {SECOND}\n    return",
     },
-    "ln_1 and ln_2 are swapped among the names.": {NAMES: "joined(ln_1=ln_2, attn=attn, ln_2=ln_1, mlp=mlp)"},
-    "The parts' names are missing, so weight and bias of ln_2 hide those of ln_1: joined.": {
+    "ln_1 and ln_2 are swapped among the names.": {
+        NAMES: NAMES.replace(", ln_1)", ", other)").replace(", ln_2)", ", ln_1)").replace(", other)", ", ln_2)")
+    },
+    "The parts' names are missing, so weight and bias of ln_2 hide those of ln_1: prefixed.": {
         NAMES: "ln_1 | attn | ln_2 | mlp"
     },
-    "The gradients of the norms are left out.": {NAMES: "joined(attn=attn, mlp=mlp)"},
+    "The gradients of the norms are left out.": {NAMES: 'prefixed("attn", attn) | prefixed("mlp", mlp)'},
     "The head is given what went into ln_f; it took what ln_f returned: final.": {
         TABLE: TABLE.replace("final, transformer", "hidden_states, transformer")
     },
@@ -94,7 +98,7 @@ MISTAKES = {
         FINAL: FINAL.replace("grad_final, hidden_states", "grad_final, final")
     },
     "ln_f's gradients are left out.": {HEAD: 'return grad_input, {"wte.weight": table}'},
-    "The head's gradient of wte is left out.": {HEAD: "return grad_input, joined(ln_f=ln_f)"},
+    "The head's gradient of wte is left out.": {HEAD: 'return grad_input, prefixed("ln_f", ln_f)'},
     "The head's gradient is called lm_head.weight; the head has no weights but wte's: wte.weight.": {
         HEAD: HEAD.replace("wte.weight", "lm_head.weight")
     },
@@ -114,10 +118,10 @@ MISTAKES = {
     "The first block is left out.": {BACK: "for layer in reversed(range(1, len(transformer.h))):"},
     "The last block is left out.": {BACK: "for layer in reversed(range(len(transformer.h) - 1)):"},
     "The numbers of the blocks are missing from the names, so each block hides the one after it: h.0, h.1, …": {
-        GATHER: "gradients |= joined(h=block)"
+        GATHER: 'gradients |= prefixed("h", block)'
     },
     "The blocks' names begin with their number; they begin with h: h.0, h.1, …": {
-        GATHER: "gradients |= joined(**{str(layer): block})"
+        GATHER: "gradients |= prefixed(str(layer), block)"
     },
     "The blocks are numbered from 1; the first one is h.0.": {GATHER: GATHER.replace("{layer}", "{layer + 1}")},
     "The blocks are numbered from the end; h.0 is the first one.": {
@@ -162,7 +166,9 @@ ALTERNATIVES = {
         MLP_PROJ: "grad_activated, weight, bias = linear_backward(grad, activated, mlp.c_proj.weight)\n"
         '    c_proj = {"weight": weight, "bias": bias}'
     },
-    "the mlp in another order of names": {MLP_RETURN: "return grad_input, joined(c_proj=c_proj) | joined(c_fc=c_fc)"},
+    "the mlp in another order of names": {
+        MLP_RETURN: 'return grad_input, prefixed("c_proj", c_proj) | prefixed("c_fc", c_fc)'
+    },
     "names written out": {
         MLP_RETURN: 'return grad_input, {\n        "c_fc.weight": c_fc["weight"],\n        "c_fc.bias": c_fc["bias"],\n'
         '        "c_proj.weight": c_proj["weight"],\n        "c_proj.bias": c_proj["bias"],\n    }'
@@ -180,7 +186,7 @@ ALTERNATIVES = {
     "a block's gradients in a dict that grows": {
         f"return grad, {NAMES}": "gradients = {}\n"
         '    for name, part in {"ln_1": ln_1, "attn": attn, "ln_2": ln_2, "mlp": mlp}.items():\n'
-        "        gradients.update(joined(**{name: part}))\n    return grad, gradients"
+        "        gradients.update(prefixed(name, part))\n    return grad, gradients"
     },
     "the rows of the table transposed": {
         TABLE: "grad_final = grad @ transformer.wte.weight\n"
@@ -226,6 +232,6 @@ HABITS = {
     "named_parameters": {
         RETURN: "named = head | blocks | embeddings | tied\n"
         "    named = {name: named[name] for name, _ in transformer.named_parameters()}\n"
-        "    return cross_entropy(logits, labels), joined(transformer=named)"
+        '    return cross_entropy(logits, labels), prefixed("transformer", named)'
     },
 }

@@ -7,22 +7,21 @@ FALL = "return peak * (1 + math.cos(math.pi * done)) / 2"
 NORM = "norm = F.sqrt(sum(map(sum_of_squares, gradients.values())))"
 FACTOR = "factor = max_norm / F.max(norm, max_norm)"
 CLIPPED = "return {name: factor * gradient for name, gradient in gradients.items()}, norm"
-MEAN = "mean = self.beta1 * mean + (1 - self.beta1) * gradient"
-SQUARE = "square = self.beta2 * square + (1 - self.beta2) * gradient * gradient"
-CORRECTED_MEAN = "corrected_mean = mean / (1 - self.beta1**step)"
-CORRECTED_SQUARE = "corrected_square = square / (1 - self.beta2**step)"
-DIRECTION = "direction = corrected_mean / (F.sqrt(corrected_square) + self.epsilon)"
-MATRIX = "if weight.rank > 1:"
-DECAY = "direction = direction + self.weight_decay * weight"
-DOWN = "return weight - rate * direction, mean, square"
+DECAYS = "if weight.rank > 1:"
+DECAY = "weight = weight - lr * self.weight_decay * weight"
+M = "m = self.beta1 * m + (1 - self.beta1) * gradient"
+V = "v = self.beta2 * v + (1 - self.beta2) * gradient * gradient"
+M_HAT = "m_hat = m / (1 - self.beta1**step)"
+V_HAT = "v_hat = v / (1 - self.beta2**step)"
+DOWN = "return weight - lr * m_hat / (F.sqrt(v_hat) + self.epsilon), m, v"
 ADDED = "total[...] = total + count * gradients[name]"
+ZERO = "zero_grad(state.sums)"
 ADDED_UP = "total, count = total + losses.item(), count + valid.item()"
 LOSS = "loss = total / count if count else math.nan"
-SCALARS = "scalars = scalar(rate), scalar(state.step + 1), scalar(count if math.isfinite(loss) else math.nan)"
-UPDATE = "norm = update(*scalars, state.weights, state.sums, state.means, state.squares).item()"
-REFUSED = "if not math.isfinite(norm):"
-ERROR = 'raise FloatingPointError(f"the loss of step {state.step + 1} is {loss}, and the norm of its gradients {norm}")'
-COUNTED = "state.step += 1"
+LOSS_CHECKED = "check_finite(step, loss=loss)"
+UPDATE = "norm = update(scalar(lr), scalar(step), scalar(count), state.weights, state.sums, state.m, state.v).item()"
+NORM_CHECKED = "check_finite(step, norm=norm)"
+COUNTED = "state.step = step"
 RESULT = "return loss, norm"
 
 MISTAKES = {
@@ -83,89 +82,72 @@ MISTAKES = {
         CLIPPED: CLIPPED.replace(", norm", ", norm * factor")
     },
     "The gradients are not clipped: multiply each by the factor.": {CLIPPED: "return gradients, norm"},
-    "Biases and gains decay too; only weights with two axes do.": {MATRIX: "if weight.rank > 0:"},
-    "Only biases and gains decay; it must be the others.": {MATRIX: "if weight.rank < 2:"},
+    "Biases and gains decay too; only weights with two axes do.": {DECAYS: "if weight.rank > 0:"},
+    "Only biases and gains decay; it must be the others.": {DECAYS: "if weight.rank < 2:"},
     "A weight whose size is 1 along an axis does not decay; count its axes, not its numbers.": {
-        MATRIX: "if weight.rank > 1 and min(map(int, weight.shape)) > 1:"
+        DECAYS: "if weight.rank > 1 and min(map(int, weight.shape)) > 1:"
     },
-    "beta1 and beta2 are swapped in the mean of the gradients: it has beta1.": {MEAN: MEAN.replace("beta1", "beta2")},
-    "beta1 and beta2 are swapped in the mean of the squares: it has beta2.": {SQUARE: SQUARE.replace("beta2", "beta1")},
-    "The gradient is multiplied by beta1, and the old mean by 1 - beta1; it must be the other way round.": {
-        MEAN: "mean = (1 - self.beta1) * mean + self.beta1 * gradient"
+    "beta1 and beta2 are swapped in m: it has beta1.": {M: M.replace("beta1", "beta2")},
+    "beta1 and beta2 are swapped in v: it has beta2.": {V: V.replace("beta2", "beta1")},
+    "The gradient is multiplied by beta1, and the old m by 1 - beta1; it must be the other way round.": {
+        M: "m = (1 - self.beta1) * m + self.beta1 * gradient"
     },
-    "The new gradient is added whole, which makes the mean too large: multiply it by 1 - beta1.": {
-        MEAN: "mean = self.beta1 * mean + gradient"
+    "The new gradient is added whole, which makes m too large: multiply it by 1 - beta1.": {
+        M: "m = self.beta1 * m + gradient"
     },
-    "The gradient is not squared: the second average is of gradient * gradient.": {
-        SQUARE: SQUARE.replace("gradient * gradient", "gradient")
+    "The gradient is not squared: v is the average of gradient * gradient.": {
+        V: V.replace("gradient * gradient", "gradient")
     },
-    "The new mean is squared; the second average is of the squared gradient.": {
-        SQUARE: SQUARE.replace("gradient * gradient", "mean * mean")
+    "m is squared; v is the average of the squared gradient.": {V: V.replace("gradient * gradient", "m * m")},
+    "v forgets at once: add beta2 times the old v.": {V: "v = gradient * gradient"},
+    "m is not corrected for its start at 0: divide by 1 - beta1**step.": {M_HAT: "m_hat = m"},
+    "v is not corrected for its start at 0: divide by 1 - beta2**step.": {V_HAT: "v_hat = v"},
+    "m and v are returned corrected; return them as they are, or the next step corrects them again.": {
+        DOWN: DOWN.replace(", m, v", ", m_hat, v_hat")
     },
-    "The second average forgets at once: add beta2 times the old average.": {SQUARE: "square = gradient * gradient"},
-    "The mean is not corrected for its start at 0: divide by 1 - beta1**step.": {
-        CORRECTED_MEAN: "corrected_mean = mean"
+    "The old m and v are returned, so the next step forgets this gradient.": {
+        M: f"old = m, v\n        {M}",
+        DOWN: DOWN.replace(", m, v", ", *old"),
     },
-    "The mean of the squares is not corrected for its start at 0: divide by 1 - beta2**step.": {
-        CORRECTED_SQUARE: "corrected_square = square"
+    "Neither m nor v is corrected for its start at 0, so the first steps are too large.": {
+        M_HAT: "m_hat = m",
+        V_HAT: "v_hat = v",
     },
-    "The averages are returned corrected; return them as they are, or the next step corrects them again.": {
-        DOWN: "return weight - rate * direction, corrected_mean, corrected_square"
+    "The corrections are swapped: m's has beta1, v's has beta2.": {
+        M_HAT: M_HAT.replace("beta1", "beta2"),
+        V_HAT: V_HAT.replace("beta2", "beta1"),
     },
-    "The old averages are returned, so the next step forgets this gradient.": {
-        MEAN: f"old = mean, square\n        {MEAN}",
-        DOWN: "return weight - rate * direction, *old",
-    },
-    "Neither average is corrected for its start at 0, so the first steps are too large.": {
-        CORRECTED_MEAN: "corrected_mean = mean",
-        CORRECTED_SQUARE: "corrected_square = square",
-    },
-    "The corrections are swapped: the mean's has beta1, that of the squares beta2.": {
-        CORRECTED_MEAN: CORRECTED_MEAN.replace("beta1", "beta2"),
-        CORRECTED_SQUARE: CORRECTED_SQUARE.replace("beta2", "beta1"),
-    },
-    "The averages are corrected as in the first step; beta must be raised to the power of step.": {
-        CORRECTED_MEAN: CORRECTED_MEAN.replace("**step", ""),
-        CORRECTED_SQUARE: CORRECTED_SQUARE.replace("**step", ""),
+    "m and v are corrected as in the first step; beta must be raised to the power of step.": {
+        M_HAT: M_HAT.replace("**step", ""),
+        V_HAT: V_HAT.replace("**step", ""),
     },
     "beta is multiplied by step; it is raised to that power: **.": {
-        CORRECTED_MEAN: CORRECTED_MEAN.replace("**step", " * step"),
-        CORRECTED_SQUARE: CORRECTED_SQUARE.replace("**step", " * step"),
+        M_HAT: M_HAT.replace("**step", " * step"),
+        V_HAT: V_HAT.replace("**step", " * step"),
     },
     "The correction counts steps from 0; the first is step 1 already.": {
-        CORRECTED_MEAN: CORRECTED_MEAN.replace("**step", "**(step + 1)"),
-        CORRECTED_SQUARE: CORRECTED_SQUARE.replace("**step", "**(step + 1)"),
+        M_HAT: M_HAT.replace("**step", "**(step + 1)"),
+        V_HAT: V_HAT.replace("**step", "**(step + 1)"),
     },
-    "The root is missing: the mean is divided by the root of the mean square.": {
-        DIRECTION: DIRECTION.replace("F.sqrt(corrected_square)", "corrected_square")
-    },
+    "The root is missing: m_hat is divided by the root of v_hat.": {DOWN: DOWN.replace("F.sqrt(v_hat)", "v_hat")},
     "epsilon is inside the root; it is added after it.": {
-        DIRECTION: "direction = corrected_mean / F.sqrt(corrected_square + self.epsilon)"
+        DOWN: DOWN.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat + self.epsilon)")
     },
     "epsilon is missing: a weight whose gradients were all 0 becomes NaN.": {
-        DIRECTION: DIRECTION.replace(" + self.epsilon", "")
+        DOWN: DOWN.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat)")
     },
-    "The decay is inside the gradient, where it is divided by the root too; add it after the division.": {
-        DIRECTION: f"{MATRIX}\n            corrected_mean += self.weight_decay * weight\n        {DIRECTION}",
-        f"        {MATRIX}\n            {DECAY}\n": "",
+    "The decay is inside the gradient, where it is divided by the root too; subtract it from the weight itself.": {
+        DECAY: "gradient = gradient + self.weight_decay * weight"
     },
-    "The decay is missing: add weight_decay times weight to the direction.": {
-        f"        {MATRIX}\n            {DECAY}\n": ""
+    "The decay is missing: subtract lr * weight_decay * weight from a matrix.": {
+        f"        {DECAYS}\n            {DECAY}\n": ""
     },
-    "The weights grow instead of decaying: the decay is added to the direction, which is subtracted.": {
-        DECAY: DECAY.replace("+", "-")
-    },
-    "The decay is not multiplied by the rate: it is part of the direction.": {
-        DECAY: "weight = (1 - self.weight_decay) * weight"
-    },
-    "The decay is applied twice: it is in the direction already.": {
-        DECAY: f"{DECAY}\n            weight = (1 - rate * self.weight_decay) * weight"
-    },
+    "The weights grow instead of decaying: subtract the decay.": {DECAY: DECAY.replace(" - ", " + ")},
+    "The decay is not multiplied by lr.": {DECAY: DECAY.replace("lr * ", "")},
+    "The decay is applied twice.": {DECAY: f"{DECAY}\n            {DECAY}"},
     "The step goes up the gradient; subtract it.": {DOWN: DOWN.replace(" - ", " + ")},
-    "The rate is missing: multiply the direction by it.": {DOWN: DOWN.replace("rate * ", "")},
-    "What is returned is the change; return the weight less the change.": {
-        DOWN: "return rate * direction, mean, square"
-    },
+    "lr is missing: multiply the quotient by it.": {DOWN: DOWN.replace("lr * ", "")},
+    "What is returned is the change; return the weight less the change.": {DOWN: DOWN.replace("weight - ", "")},
     "The mean gradient is added, not the sum: multiply by count, or a batch of few tokens says as much as a large "
     "one.": {ADDED: ADDED.replace("count * ", "")},
     "The gradient is divided by count; it is a mean, and times count a sum.": {
@@ -196,58 +178,53 @@ MISTAKES = {
     },
     "The sum of the losses is returned; divide by the number of labels.": {LOSS: "loss = total if count else math.nan"},
     "One batch without a valid label is refused, although another has some; refuse only if none has.": {
-        ADDED_UP: 'if not valid.item():\n            raise FloatingPointError(f"step {state.step + 1}")\n'
-        f"        {ADDED_UP}"
+        ADDED_UP: f"{ADDED_UP}\n        if not valid.item():\n            raise FloatingPointError(step)"
     },
     "The batches are gone through twice; they may come from a generator, which can be read once.": {
         "for input_ids": "n_batches = len([*batches])\n    for input_ids",
     },
-    "A norm that is no number is not refused: raise FloatingPointError after update.": {
-        f"    {REFUSED}\n        {ERROR}\n": ""
+    "The sums still hold the gradients of the step before: zero_grad(state.sums) comes first.": {f"    {ZERO}\n": ""},
+    "The sums are set to 0 for every batch, so that only the last one is learned; do it once, before the loop.": {
+        f"    {ZERO}\n": "",
+        "losses, valid = ": f"{ZERO}\n        losses, valid = ",
     },
-    "Only NaN is refused; refuse infinity too: math.isfinite.": {REFUSED: "if math.isnan(norm):"},
-    "NaN is looked for with ==, which NaN never is, not even to itself: math.isfinite.": {
-        REFUSED: "if norm == math.nan or norm == math.inf:"
+    "The sums are set to 0 after the batches, so that nothing is learned; do it before the first.": {
+        f"    {ZERO}\n": "",
+        LOSS: f"{ZERO}\n    {LOSS}",
     },
-    "The refused batches stay in the sums, so the next step learns them: let update forget them, with a count of "
-    "NaN.": {SCALARS: f"if not math.isfinite(loss):\n        raise FloatingPointError(state.step + 1)\n    {SCALARS}"},
-    "An infinite loss goes on to the weights: give update a count of NaN if the loss is not finite.": {
-        SCALARS: SCALARS.replace("count if math.isfinite(loss) else math.nan", "count"),
-        REFUSED: "if not math.isfinite(loss) or not math.isfinite(norm):",
-    },
-    "The error is a ValueError; it must be a FloatingPointError.": {
-        ERROR: ERROR.replace("FloatingPointError", "ValueError")
+    "A norm that is no number is not refused: check it after update.": {f"    {NORM_CHECKED}\n": ""},
+    "An infinite loss is not refused: check it before update.": {f"    {LOSS_CHECKED}\n": ""},
+    "An infinite loss goes on to the weights: check it before update, not after.": {
+        f"    {LOSS_CHECKED}\n": "",
+        NORM_CHECKED: "check_finite(step, loss=loss, norm=norm)",
     },
     "The error names the step before: state.step is the last step that was taken.": {
-        ERROR: ERROR.replace("state.step + 1", "state.step")
+        LOSS_CHECKED: LOSS_CHECKED.replace("step,", "state.step,"),
+        NORM_CHECKED: NORM_CHECKED.replace("step,", "state.step,"),
     },
     "Without a valid label there is a division by 0; make the loss NaN, and refuse it.": {LOSS: "loss = total / count"},
-    "The step is counted after update, which then gets 0 for the first: 1 - beta**0 is 0.": {
-        SCALARS: SCALARS.replace("state.step + 1", "state.step")
+    "update gets the number of the step before, which is 0 at first, and 1 - beta**0 is 0.": {
+        UPDATE: UPDATE.replace("scalar(step)", "scalar(state.step)")
     },
     "The step is counted before the loss is known to be a number; a refused step does not count.": {
         f"    {COUNTED}\n": "",
-        SCALARS: f"{COUNTED}\n    {SCALARS.replace('state.step + 1', 'state.step')}",
-        ERROR: ERROR.replace("state.step + 1", "state.step"),
+        LOSS: f"{COUNTED}\n    {LOSS}",
     },
-    "The step is not counted: state.step += 1.": {COUNTED: "pass"},
+    "The step is not counted: state.step = step.": {COUNTED: "pass"},
     "update gets the number of batches; it must be the number of labels.": {
         "for input_ids": "n_batches = 0\n    for input_ids",
         ADDED_UP: f"n_batches += 1\n        {ADDED_UP}",
-        SCALARS: SCALARS.replace("scalar(count", "scalar(n_batches"),
+        UPDATE: UPDATE.replace("scalar(count", "scalar(n_batches"),
     },
     "update is called for every batch; it comes once, after all.": {
-        ADDED_UP: f"{ADDED_UP}\n        update(scalar(rate), scalar(state.step + 1), valid, state.weights, state.sums, "
-        "state.means, state.squares)"
+        ADDED_UP: f"{ADDED_UP}\n        {UPDATE.replace('scalar(count)', 'valid')}"
     },
-    "means and squares are swapped in the call of update.": {
-        UPDATE: UPDATE.replace("state.means, state.squares", "state.squares, state.means")
-    },
+    "m and v are swapped in the call of update.": {UPDATE: UPDATE.replace("state.m, state.v", "state.v, state.m")},
     "The norm is a Tensor; .item() makes it a number.": {
         UPDATE: UPDATE.removesuffix(".item()"),
-        REFUSED: "if not math.isfinite(norm.item()):",
+        NORM_CHECKED: "check_finite(step, norm=norm.item())",
     },
-    "The rate is returned in the place of the norm.": {RESULT: "return loss, rate"},
+    "The learning rate is returned in the place of the norm.": {RESULT: "return loss, lr"},
 }
 
 ALTERNATIVES = {
@@ -268,31 +245,37 @@ ALTERNATIVES = {
     },
     "the smaller of 1 and a quotient": {FACTOR: "factor = F.min(max_norm / (norm + 1e-12), 1.0)"},
     "F.where for the factor": {FACTOR: "factor = F.where(norm > max_norm, max_norm / norm, 1.0)"},
-    "the number of sizes": {MATRIX: "if len(weight.shape) == 2:"},
+    "the number of sizes": {DECAYS: "if len(weight.shape) == 2:"},
     "a decay of 0 for vectors": {
-        f"        {MATRIX}\n            {DECAY}\n": "        decay = self.weight_decay if weight.rank > 1 else 0.0\n"
-        "        direction = direction + decay * weight\n"
+        f"        {DECAYS}\n            {DECAY}\n": "        decay = self.weight_decay if weight.rank > 1 else 0.0\n"
+        "        weight = (1 - lr * decay) * weight\n"
     },
-    "the mean moved toward the gradient": {MEAN: "mean = mean + (1 - self.beta1) * (gradient - mean)"},
-    "the square as a power": {SQUARE: SQUARE.replace("gradient * gradient", "gradient**2")},
-    "the decay before the step": {DECAY: "weight = weight * (1 - rate * self.weight_decay)"},
+    "the paper's order, with the decay at the end": {
+        f"        {DECAYS}\n            {DECAY}\n": "",
+        DOWN: "direction = m_hat / (F.sqrt(v_hat) + self.epsilon)\n        if weight.rank > 1:\n"
+        "            direction = direction + self.weight_decay * weight\n        return weight - lr * direction, m, v",
+    },
+    "m moved toward the gradient": {M: "m = m + (1 - self.beta1) * (gradient - m)"},
+    "the square as a power": {V: V.replace("gradient * gradient", "gradient**2")},
     "the corrections put together, as PyTorch does": {
-        f"        {CORRECTED_MEAN}\n": "",
-        f"        {CORRECTED_SQUARE}\n": "        root = F.sqrt(square) / F.sqrt(1 - self.beta2**step)\n",
-        DIRECTION: "direction = mean / (1 - self.beta1**step) / (root + self.epsilon)",
+        f"        {M_HAT}\n": "",
+        f"        {V_HAT}\n": "        root = F.sqrt(v) / F.sqrt(1 - self.beta2**step)\n",
+        DOWN: "return weight - lr / (1 - self.beta1**step) * m / (root + self.epsilon), m, v",
     },
     "count times the gradient first": {ADDED: "total[...] = gradients[name] * count + total"},
     "F.buffer_store": {ADDED: "F.buffer_store(total, total + count * gradients[name])"},
     "the sums written through the dictionary": {ADDED: "sums[name][...] = sums[name] + count * gradients[name]"},
-    "NaN and infinity looked for": {REFUSED: "if math.isnan(norm) or math.isinf(norm):"},
-    "the loss looked at as well": {REFUSED: "if not (math.isfinite(loss) and math.isfinite(norm)):"},
+    "the errors raised by hand": {
+        LOSS_CHECKED: 'if not math.isfinite(loss):\n        raise FloatingPointError(f"step {step}: loss {loss}")',
+        NORM_CHECKED: 'if math.isnan(norm) or math.isinf(norm):\n        raise FloatingPointError(f"step {step}")',
+    },
+    "the sums set to 0 by hand": {ZERO: "for name in state.sums:\n        zero_grad({name: state.sums[name]})"},
     "the batches in a list": {"for input_ids, labels in batches:": "for input_ids, labels in [*batches]:"},
     "the loss as a quotient at the end": {RESULT: "return total / count, norm"},
     "the arguments of update by name": {
-        f"    {SCALARS}\n": "",
-        UPDATE: "norm = update(\n        rate=scalar(rate),\n        step=scalar(state.step + 1),\n"
-        "        count=scalar(count if math.isfinite(loss) else math.nan),\n        weights=state.weights,\n"
-        "        sums=state.sums,\n        means=state.means,\n        squares=state.squares,\n    ).item()",
+        UPDATE: "norm = update(\n        lr=scalar(lr),\n        step=scalar(step),\n        count=scalar(count),\n"
+        "        weights=state.weights,\n        sums=state.sums,\n        m=state.m,\n        v=state.v,\n    )"
+        ".item()",
     },
 }
 
@@ -305,16 +288,22 @@ HABITS = {
     "clip_grad_norm_": {NORM: "norm = torch.nn.utils.clip_grad_norm_(gradients.values(), max_norm)"},
     "clamp with max": {FACTOR: "factor = F.clamp(max_norm / norm, max=1.0)"},
     "Python's min": {FACTOR: "factor = min(max_norm / norm, 1.0)"},
-    "dim as a method": {MATRIX: "if weight.dim() > 1:"},
-    "ndim": {MATRIX: "if weight.ndim >= 2:"},
-    "mul_ and add_": {MEAN: "mean = mean.mul_(self.beta1).add_(gradient, alpha=1 - self.beta1)"},
-    "lerp_": {MEAN: "mean = mean.lerp_(gradient, 1 - self.beta1)"},
-    "addcmul_": {SQUARE: "square = square.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)"},
-    "sqrt as a method": {DIRECTION: DIRECTION.replace("F.sqrt(corrected_square)", "corrected_square.sqrt()")},
-    "math.sqrt": {DIRECTION: DIRECTION.replace("F.sqrt(corrected_square)", "math.sqrt(corrected_square)")},
+    "dim as a method": {DECAYS: "if weight.dim() > 1:"},
+    "ndim": {DECAYS: "if weight.ndim >= 2:"},
+    "mul_ by the decay": {DECAY: "weight = weight.mul_(1 - lr * self.weight_decay)"},
+    "mul_ and add_": {M: "m = m.mul_(self.beta1).add_(gradient, alpha=1 - self.beta1)"},
+    "lerp_": {M: "m = m.lerp_(gradient, 1 - self.beta1)"},
+    "addcmul_": {V: "v = v.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)"},
+    "sqrt as a method": {DOWN: DOWN.replace("F.sqrt(v_hat)", "v_hat.sqrt()")},
+    "math.sqrt": {DOWN: DOWN.replace("F.sqrt(v_hat)", "math.sqrt(v_hat)")},
     "weight.data": {DOWN: DOWN.replace("weight -", "weight.data -")},
-    "add with alpha": {DOWN: DOWN.replace("weight - rate * direction", "weight.add(direction, alpha=-rate)")},
+    "add with alpha": {
+        DOWN: DOWN.replace(
+            "weight - lr * m_hat / (F.sqrt(v_hat) + self.epsilon)",
+            "weight.add(m_hat / (F.sqrt(v_hat) + self.epsilon), alpha=-lr)",
+        )
+    },
     "add_ to a sum": {ADDED: "total.add_(count * gradients[name])"},
     "copy_ to a sum": {ADDED: "total.copy_(total + count * gradients[name])"},
-    "torch.isfinite": {REFUSED: "if not torch.isfinite(norm):"},
+    "torch.isfinite": {NORM_CHECKED: "if not torch.isfinite(norm):\n        raise FloatingPointError(step)"},
 }

@@ -17,8 +17,8 @@ SIZES = {1.0: "accent", 10.0: "key"}  # of the gradients of two weights
 
 
 def one_step(draw: Drawing) -> None:
-    """Accumulate reads the weights and adds to the sums; Update reads all four and writes into all four."""
-    written = {"weights": "moves", "sums": "sets to 0", "means": "averages", "squares": "averages"}
+    """Accumulate reads the weights and adds to the sums; Update reads all four and writes into all but the sums."""
+    written = {"weights": "moves", "sums": "", "m": "averages", "v": "averages"}
     parts = [draw.box(156 * at, 132, 132, 38, name, "value") for at, name in enumerate(written)]
     weights, sums = parts[0].middle[0], parts[1].middle[0]
     accumulate = draw.box(0, 34, 288, 38, "Accumulate, once per batch", "query")
@@ -33,7 +33,8 @@ def one_step(draw: Drawing) -> None:
     for part, words in zip(parts, written.values(), strict=True):
         x, y = part.bottom
         draw.arrow((x - 12, y), (x - 12, update.y - 2))
-        draw.arrow((x + 2, update.y), (x + 2, y + 2), kind="accent")
+        if words:
+            draw.arrow((x + 2, update.y), (x + 2, y + 2), kind="accent")
         draw.text(x + 10, (y + update.y) / 2, words, "start")
 
 
@@ -85,12 +86,12 @@ def decay(draw: Drawing) -> None:
 def _decaying(size: float, decoupled: bool) -> list[float]:
     """Return a weight after each step, from 1 on; its gradients have one size, and another sign each time."""
     weight, optimizer = 1.0, AdamW()
-    mean, square, weights = 0.0, 0.0, [weight]
+    m, v, weights = 0.0, 0.0, [weight]
     for step in range(1, DECAY_STEPS + 1):
         gradient = size * (-1) ** step + (0.0 if decoupled else DECAY * weight)
-        mean = optimizer.beta1 * mean + (1 - optimizer.beta1) * gradient
-        square = optimizer.beta2 * square + (1 - optimizer.beta2) * gradient**2
-        direction = mean / (1 - optimizer.beta1**step) / math.sqrt(square / (1 - optimizer.beta2**step))
+        m = optimizer.beta1 * m + (1 - optimizer.beta1) * gradient
+        v = optimizer.beta2 * v + (1 - optimizer.beta2) * gradient**2
+        direction = m / (1 - optimizer.beta1**step) / math.sqrt(v / (1 - optimizer.beta2**step))
         weight -= RATE * (direction + (DECAY * weight if decoupled else 0.0))
         weights.append(weight)
     return weights
