@@ -14,9 +14,9 @@ def head_dim(n_embd: int, n_head: int) -> int:
     Raises:
         ValueError: n_head is not positive or does not divide n_embd; the message names both numbers.
     """
-    # Refuse what cannot be shared, and divide as whole numbers. (3 lines)
     if n_head < 1 or n_embd % n_head:
         raise ValueError(f"n_embd = {n_embd} cannot be shared evenly by n_head = {n_head} heads")
+    # Use whole-number division. (1 line)
     return n_embd // n_head
 
 

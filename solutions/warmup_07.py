@@ -45,14 +45,14 @@ def next_positions(cache: Cache, sequence_length: int) -> np.ndarray:  # -> [seq
     Raises:
         ValueError: they do not fit; the message names how many tokens there would be, and the capacity.
     """
-    # Refuse more tokens in all than there are slots; else count on from cache.length. (4 lines)
     total = cache.length + sequence_length
     if total > cache.capacity:
         raise ValueError(f"{total} tokens do not fit into a cache of {cache.capacity} slots")
+    # Count from cache.length up to total. (1 line)
     return np.arange(cache.length, total)
 
 
-def append(cache: Cache, keys: np.ndarray, values: np.ndarray) -> None:  # twice [batch, head, seq, head_dim]
+def append(cache: Cache, keys: np.ndarray, values: np.ndarray) -> None:  # 2 x [batch, head, seq, head_dim]
     """Put the keys and values of new tokens behind those in the cache, and count the tokens.
 
     It changes the cache that it is given and returns nothing. No slot that was filled before is written again.
@@ -124,6 +124,6 @@ def multiplications(sequence_length: int, past: int, n_embd: int) -> int:
     Those of the matrices are counted, hidden scores included, since they are computed before the mask hides them. The
     scale and the softmax are not counted. Without a cache nothing is past, and all tokens are new in every call.
     """
-    # Per new token: 4 C² for W_qkv and W_o, and 2 C for each token that it looks at, old or new. (2 lines)
+    # Per new token: 4 C² for W_qkv and W_o, and 2 C for each token in all, old or new. (2 lines)
     total = past + sequence_length
     return sequence_length * (4 * n_embd**2 + 2 * n_embd * total)

@@ -21,9 +21,8 @@ def softmax(scores: np.ndarray) -> np.ndarray:  # [..., key] -> [..., key]
 
     The weight of score s_i is exp(s_i) / (exp(s_1) + exp(s_2) + ...). Subtracting the row's largest
     score from all of them leaves that quotient as it is, and without it exp(1000) would be infinite.
-    A row of nothing but -inf (warm-up 03 makes them) has nothing to share its weight among: zeros.
     """
-    # TODO: Subtract each row's largest score, take exp, divide by the row's sum; mind -inf - -inf and 0 / 0. (4 lines)
+    # TODO: Subtract each row's largest score, take exp, divide by the row's sum. (3 lines)
     raise NotImplementedError
 
 

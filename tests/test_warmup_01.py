@@ -76,14 +76,11 @@ def test_large_scores(step):
 
 @about("softmax")
 def test_blocked_scores(step):
-    """A score of -inf gets no weight, even beside -1000, and a row of nothing else gets zeros, not NaN."""
-    scores = drawn("scores", 3, LENGTH).copy()
-    scores[0, 2:] = scores[1] = scores[2, 3] = -np.inf
-    scores[2] -= 1000
-    expected = np.zeros((3, LENGTH))
-    expected[0], expected[2] = naive.softmax(scores[0]), naive.softmax(scores[2])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        equal(step.softmax(scores), expected, ("query", "key"), what="softmax of scores with -inf")
+    """A score of -inf, as warm-up 03's mask makes them, gets no weight, even beside -1000."""
+    scores = drawn("scores", 2, LENGTH).copy()
+    scores[0, 2:] = scores[1, 3] = -np.inf
+    scores[1] -= 1000
+    equal(step.softmax(scores), naive.softmax(scores), ("query", "key"), what="softmax of scores with -inf")
 
 
 @about("softmax")

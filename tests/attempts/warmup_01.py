@@ -1,10 +1,9 @@
 """Warm-up 01, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 SCORES = "return query @ np.swapaxes(key, -2, -1)"
-LARGEST = "largest = scores.max(axis=-1, keepdims=True)"
-POWERS = "np.exp(scores - np.where(largest == -np.inf, 0.0, largest))"
-TOTAL = "total = powers.sum(axis=-1, keepdims=True)"
-QUOTIENT = "return powers / np.where(total == 0.0, 1.0, total)"
+SHIFTED = "shifted = scores - scores.max(axis=-1, keepdims=True)"
+POWERS = "powers = np.exp(shifted)"
+QUOTIENT = "return powers / powers.sum(axis=-1, keepdims=True)"
 CONTEXT = "return weights @ value"
 WEIGHTS = "weights = softmax(attention_scores(x, x))"
 
@@ -26,39 +25,34 @@ MISTAKES = {
         SCORES: "return query @ key.T",
     },
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
-        LARGEST: LARGEST.replace("-1", "-2"),
-        TOTAL: TOTAL.replace("-1", "-2"),
+        SHIFTED: SHIFTED.replace("-1", "-2"),
+        QUOTIENT: QUOTIENT.replace("-1", "-2"),
     },
     "The softmax shares one weight among the whole array; every row sums to one by itself.": {
-        LARGEST: "largest = scores.max()",
-        TOTAL: "total = powers.sum()",
+        SHIFTED: "shifted = scores - scores.max()",
+        QUOTIENT: "return powers / powers.sum()",
     },
     "The largest score of the whole array is subtracted; take that of every row, or exp makes zeros of the others.": {
-        LARGEST: "largest = scores.max()",
+        SHIFTED: "shifted = scores - scores.max()",
     },
     "The row's mean is subtracted, and exp of a score far above it is infinite; subtract the row's largest.": {
-        LARGEST: LARGEST.replace("max", "mean")
+        SHIFTED: SHIFTED.replace("max", "mean")
     },
     "The row's smallest score is subtracted, and exp of one far above it is infinite; subtract the row's largest.": {
-        LARGEST: LARGEST.replace("max", "min")
+        SHIFTED: SHIFTED.replace("max", "min")
     },
-    "exp of a large score is infinite: subtract the row's largest score first.": {POWERS: "np.exp(scores)"},
-    "The scores are divided by their sum without exp, which lets a weight be negative.": {POWERS: "scores"},
+    "exp of a large score is infinite: subtract the row's largest score first.": {POWERS: "powers = np.exp(scores)"},
+    "The scores are divided by their sum without exp, which lets a weight be negative.": {POWERS: "powers = scores"},
     "exp is taken, but nothing is divided by the row's sum.": {QUOTIENT: "return powers"},
-    "A row of nothing but -inf is not a number: -inf - -inf and 0 / 0 are NaN. Return zeros for it.": {
-        POWERS: "np.exp(scores - largest)",
-        QUOTIENT: "return powers / total",
-    },
     "The row's sum has lost its axis, so it is divided along the wrong one: keepdims=True keeps it.": {
-        TOTAL: "total = powers.sum(axis=-1)"
+        QUOTIENT: "return powers / powers.sum(axis=-1)"
     },
     "A score of -inf is taken for -100, which is large beside a real score of -1000; leave it -inf.": {
-        LARGEST: f"scores = np.where(scores == -np.inf, -100.0, scores)\n    {LARGEST}",
-        QUOTIENT: "return powers / total * (scores != -100.0).any(axis=-1, keepdims=True)",
+        SHIFTED: f"scores = np.where(scores == -np.inf, -100.0, scores)\n    {SHIFTED}",
     },
     "The caller's scores are changed in place; make a new array.": {
-        LARGEST: f"{LARGEST}\n    scores -= np.where(largest == -np.inf, 0.0, largest)",
-        POWERS: "np.exp(scores)",
+        SHIFTED: "scores -= scores.max(axis=-1, keepdims=True)",
+        POWERS: "powers = np.exp(scores)",
     },
     "The weights are transposed: row i of the weights belongs to query i.": {
         CONTEXT: "return np.swapaxes(weights, -2, -1) @ value"
@@ -101,19 +95,11 @@ ALTERNATIVES = {
         CONTEXT: "return (weights[..., None] * value[..., None, :, :]).sum(axis=-2)",
     },
     "axes put back by hand": {
-        LARGEST: "largest = np.max(scores, axis=-1)[..., np.newaxis]",
-        TOTAL: "total = np.sum(powers, -1)[..., np.newaxis]",
+        SHIFTED: "shifted = scores - np.max(scores, axis=-1)[..., np.newaxis]",
+        QUOTIENT: "return powers / np.sum(powers, -1)[..., np.newaxis]",
     },
     "a finite floor under the largest score": {
-        LARGEST: "largest = np.maximum(scores.max(axis=-1, keepdims=True), -1e300)",
-        POWERS: "np.exp(scores - largest)",
-        QUOTIENT: "return powers / np.maximum(total, 1e-300)",
-    },
-    "NaN turned into zeros": {
-        LARGEST: 'with np.errstate(invalid="ignore"):\n'
-        "        scores = np.nan_to_num(scores - scores.max(axis=-1, keepdims=True), nan=-np.inf, "
-        "neginf=-np.inf)",
-        POWERS: "np.exp(scores)",
+        SHIFTED: "shifted = scores - np.maximum(scores.max(axis=-1, keepdims=True), -1e300)"
     },
     "word by word": {
         "    weights = softmax(attention_scores(x, x))\n    return context_vectors(weights, x)": "    rows = [\n"
@@ -128,11 +114,8 @@ HABITS = {
     "max by PyTorch's dim": {"scores.max(axis=-1, keepdims=True)": "scores.max(dim=-1, keepdim=True)"},
     "PyTorch's keepdim": {"scores.max(axis=-1, keepdims=True)": "scores.max(axis=-1, keepdim=True)"},
     "sum by PyTorch's dim": {"powers.sum(axis=-1, keepdims=True)": "powers.sum(dim=-1, keepdim=True)"},
-    "exp as a method": {
-        "np.exp(scores - np.where(largest == -np.inf, 0.0, largest))": "(scores - np.maximum(largest, -1e300)).exp()"
-    },
+    "exp as a method": {POWERS: "powers = shifted.exp()"},
     "a transpose that names two axes": {"np.swapaxes(key, -2, -1)": "key.transpose(-2, -1)"},
-    "masked_fill": {"np.where(largest == -np.inf, 0.0, largest)": "largest.masked_fill(largest == -np.inf, 0.0)"},
     "torch.matmul": {"return weights @ value": "return torch.matmul(weights, value)"},
     "torch.exp": {"powers = np.exp(": "powers = torch.exp("},
     "exp without its module": {"powers = np.exp(": "powers = exp("},
@@ -143,8 +126,7 @@ HABITS = {
         "softmax(attention_scores(x, x))": "softmax(attention_scores(x, x), dim=-1)",
     },
     "subtracting in place": {
-        "    powers = np.exp(scores - np.where(largest == -np.inf, 0.0, largest))\n": (
-            "    scores -= np.where(largest == -np.inf, 0.0, largest)\n    powers = np.exp(scores)\n"
-        )
+        SHIFTED: "scores -= scores.max(axis=-1, keepdims=True)",
+        POWERS: "powers = np.exp(scores)",
     },
 }

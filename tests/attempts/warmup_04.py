@@ -1,7 +1,5 @@
 """Warm-up 04, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-REFUSE = "if n_head < 1 or n_embd % n_head:"
-MESSAGE = 'f"n_embd = {n_embd} cannot be shared evenly by n_head = {n_head} heads"'
 SHARE = "return n_embd // n_head"
 SPLIT = """\
     heads = x.reshape(*x.shape[:-1], n_head, width)
@@ -11,17 +9,6 @@ MERGE = """\
     return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])"""
 
 MISTAKES = {
-    "A width that the heads cannot share is accepted: test the remainder of n_embd / n_head.": {
-        REFUSE: "if n_head < 1:"
-    },
-    "The remainder is taken the wrong way around: it is n_embd % n_head.": {
-        REFUSE: "if n_head < 1 or n_head % n_embd:"
-    },
-    "No heads at all end in a ZeroDivisionError; refuse n_head below 1 first.": {REFUSE: "if n_embd % n_head:"},
-    "Uneven heads are an AssertionError; raise ValueError, since `python -O` skips assertions.": {
-        f"raise ValueError({MESSAGE})": f"raise AssertionError({MESSAGE})"
-    },
-    "The message about uneven heads does not say which numbers were given.": {MESSAGE: '"n_head must divide n_embd"'},
     "head_dim is a float; use whole-number division, //.": {SHARE: "return n_embd / n_head"},
     "head_dim is always 64; it must follow n_embd and n_head.": {SHARE: "return 64"},
     "The heads are cut by reshape alone: [batch, head, seq, head_dim] needs reshape to [batch, seq, head, head_dim], "
@@ -60,11 +47,7 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "asked the other way round": {REFUSE: "if n_head <= 0 or n_head * (n_embd // n_head) != n_embd:"},
-    "divmod": {
-        f"    {REFUSE}\n": "    width, rest = divmod(n_embd, n_head) if n_head > 0 else (0, 1)\n    if rest:\n",
-        SHARE: "return width",
-    },
+    "divmod": {SHARE: "return divmod(n_embd, n_head)[0]"},
     "the last width guessed by reshape": {
         "x.reshape(*x.shape[:-1], n_head, width)": "x.reshape((*x.shape[:-1], n_head, -1))"
     },
@@ -99,10 +82,5 @@ HABITS = {
     "contiguous": {"x = np.swapaxes(heads, -3, -2)": "x = np.swapaxes(heads, -3, -2).contiguous()"},
     "flatten from an axis on": {
         "return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])": "return x.flatten(-2)",
-    },
-    "an assertion": {
-        """        raise ValueError(f"n_embd = {n_embd} cannot be shared evenly by n_head = {n_head} heads")\n""": (
-            """        assert False, f"n_embd = {n_embd} cannot be shared evenly by n_head = {n_head} heads"\n"""
-        )
     },
 }

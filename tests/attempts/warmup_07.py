@@ -1,8 +1,5 @@
 """Warm-up 07, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-TOTAL = "total = cache.length + sequence_length"
-LIMIT = "if total > cache.capacity:"
-REFUSE = 'raise ValueError(f"{total} tokens do not fit into a cache of {cache.capacity} slots")'
 COUNT_ON = "return np.arange(cache.length, total)"
 TAKE = "positions = next_positions(cache, keys.shape[-2])"
 KEYS_IN = "cache.keys[..., positions, :] = keys"
@@ -58,22 +55,6 @@ MISTAKES = {
     },
     "To ask takes the positions already: leave it to append to count.": {
         COUNT_ON: "cache.length = total\n    return np.arange(total - sequence_length, total)"
-    },
-    "Any number of tokens is accepted: refuse those that do not fit.": {LIMIT: "if False:"},
-    "The last slot is never used: as many tokens as there are slots must fit.": {LIMIT: "if total >= cache.capacity:"},
-    "Only the new tokens are compared with the capacity; those in the cache need their slots too.": {
-        LIMIT: "if sequence_length > cache.capacity:"
-    },
-    "Tokens are refused only when no slot is free at all; ask whether all of the new ones fit.": {
-        LIMIT: "if cache.length >= cache.capacity:"
-    },
-    "The message does not name both numbers: how many tokens there would be, and the capacity.": {
-        REFUSE: 'raise ValueError("the cache is full")'
-    },
-    "The error is an IndexError; it must be a ValueError.": {REFUSE: REFUSE.replace("ValueError", "IndexError")},
-    "Tokens that do not fit wrap around to the first slots, over the oldest tokens; refuse them.": {
-        LIMIT: "if False:",
-        COUNT_ON: "return np.arange(cache.length, total) % cache.capacity",
     },
     "Every append begins at slot 0 and overwrites the past; begin at the next position.": {
         KEYS_IN: "cache.keys[..., : len(positions), :] = keys",
@@ -332,10 +313,6 @@ MISTAKES = {
 ALTERNATIVES = {
     "added to the length": {COUNT_ON: "return cache.length + np.arange(sequence_length)"},
     "cut out of all positions": {COUNT_ON: "return np.arange(cache.capacity)[cache.length : total]"},
-    "free slots counted": {
-        LIMIT: "if sequence_length > cache.capacity - cache.length:",
-        REFUSE: 'raise ValueError(f"{sequence_length} more would make {total} tokens; {cache.capacity} fit")',
-    },
     "a slice of the buffers": {
         f"{TAKE}\n    {KEYS_IN}\n    {VALUES_IN}\n    {COUNTED}": "past, total = cache.length, cache.length + "
         "keys.shape[-2]\n"
@@ -407,9 +384,6 @@ ALTERNATIVES = {
 #: What people bring along from PyTorch, Hugging Face or Python; the check shows the line to write instead.
 HABITS = {
     "torch.arange": {"np.arange(cache.length, total)": "torch.arange(cache.length, total)"},
-    "an assert": {
-        f"{LIMIT}\n        {REFUSE}": 'assert total <= cache.capacity, f"{total} tokens, {cache.capacity} slots"'
-    },
     "size as a method": {"next_positions(cache, keys.shape[-2])": "next_positions(cache, keys.size(-2))"},
     "torch.cat": {
         "cache.keys[..., positions, :] = keys": "past, total = positions[0], positions[-1] + 1\n"
