@@ -30,7 +30,7 @@ class Sampling:
             raise ValueError(f"top_k = {self.top_k} leaves no token to choose from; give 1 or more, or None for all")
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
-        """Return how likely each token is to come next; every row adds up to 1.
+        """Return the probability of each token to be drawn, at a temperature above 0; every row adds up to 1.
 
         A temperature below 1 favors the likely tokens, one above 1 the others. With ``top_k``, every token
         below the k-th largest logit gets probability 0; a ``top_k`` above the size of the vocabulary keeps all.
@@ -78,18 +78,16 @@ def generate_next_token(
     model: Model,
     input_ids: np.ndarray,
     temperature: float = 1.0,
-    do_sample: bool = True,
     *,
     top_k: int | None = None,
     rng: Generator | None = None,
 ) -> np.ndarray:  # [batch, seq] -> [batch]
-    """Return the token that comes next in every row, drawn with ``rng``; ``do_sample=False`` is temperature 0.
+    """Return the token that comes next in every row; the model sees the whole prompt.
 
     Raises:
         ValueError: the prompt is empty, or a setting is impossible.
     """
-    sampling = Sampling(temperature if do_sample else 0.0, top_k)
-    stream = stream_tokens(model, input_ids, sampling, rng, n_positions=input_ids.shape[1])
+    stream = stream_tokens(model, input_ids, Sampling(temperature, top_k), rng, n_positions=input_ids.shape[1])
     # Return the first tokens of the stream. (1 line)
     return next(stream)
 
@@ -99,15 +97,13 @@ def generate_tokens(
     input_ids: np.ndarray,
     max_new_tokens: int = 10,
     temperature: float = 1.0,
-    do_sample: bool = True,
     *,
     top_k: int | None = None,
     rng: Generator | None = None,
     n_positions: int = 1024,
 ) -> np.ndarray:  # [batch, seq] -> [batch, seq + max_new_tokens]
-    """Return the prompt and ``max_new_tokens`` more, chosen as in :func:`generate_next_token`."""
-    sampling = Sampling(temperature if do_sample else 0.0, top_k)
-    stream = stream_tokens(model, input_ids, sampling, rng, n_positions)
+    """Return the prompt and ``max_new_tokens`` more of :func:`stream_tokens`, which says what ``n_positions`` does."""
+    stream = stream_tokens(model, input_ids, Sampling(temperature, top_k), rng, n_positions)
     # Put the prompt and the first max_new_tokens of the stream side by side. (2 lines)
     columns = [next_ids[:, None] for next_ids in islice(stream, max_new_tokens)]
     return np.concatenate([input_ids, *columns], axis=1)

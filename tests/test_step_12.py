@@ -186,7 +186,7 @@ def settings_hold(text_of, length=4):
         {
             "rng": follows_the_seed,
             "temperature": lambda: is_greedy(temperature=0.0005),  # as good as 0, but drawn
-            "do_sample": lambda: is_greedy(do_sample=False),
+            "temperature 0": lambda: is_greedy(temperature=0),
             "top_k": lambda: is_greedy(top_k=1),
             "no rng": goes_without_a_generator,
         }
@@ -232,9 +232,8 @@ def test_every_new_token_is_seen(step):
 def test_a_stream_obeys_the_settings(step):
     """sampling and rng apply to every token of a stream."""
 
-    def text_of(rows, temperature=1.0, do_sample=True, top_k=None, rng=None):
-        sampling = step.Sampling(temperature if do_sample else 0.0, top_k)
-        stream = step.stream_tokens(Stub(), rows, sampling, rng)
+    def text_of(rows, rng=None, **settings):
+        stream = step.stream_tokens(Stub(), rows, step.Sampling(**settings), rng)
         return np.stack([next(stream) for _ in range(4)], axis=1)
 
     settings_hold(text_of)
@@ -274,7 +273,7 @@ def test_the_prompt_comes_first(step):
 
 @about("generate_tokens")
 def test_the_settings_apply_to_the_whole_text(step):
-    """temperature, do_sample, top_k, rng and n_positions apply to the whole text."""
+    """temperature, top_k, rng and n_positions apply to the whole text."""
     settings_hold(lambda rows, **settings: step.generate_tokens(Stub(), rows, 4, **settings)[:, 1:])
     model = Stub()
     step.generate_tokens(model, PROMPT, 2, temperature=0, n_positions=2)

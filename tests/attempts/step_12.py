@@ -240,11 +240,11 @@ ALTERNATIVES = {
     "the source tutorial's loop": {
         COLUMNS: "for _ in range(max_new_tokens):\n"
         "        next_ids = generate_next_token(\n"
-        "            model, input_ids[:, -n_positions:], temperature, do_sample, top_k=top_k, rng=rng\n        )\n"
+        "            model, input_ids[:, -n_positions:], temperature, top_k=top_k, rng=rng\n        )\n"
         "        input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=-1)",
         GATHER: "return input_ids",
         "    return next(stream)": "    logits = model(input_ids)[:, -1, :]\n"
-        "    if not do_sample or temperature <= 0:\n        return logits.argmax(axis=-1)\n"
+        "    if temperature == 0:\n        return logits.argmax(axis=-1)\n"
         "    logits = logits.astype(np.float64) / temperature\n"
         "    if top_k is not None:\n"
         "        values = np.sort(logits, axis=-1)[:, -min(top_k, logits.shape[-1]) :]\n"
