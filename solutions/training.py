@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from max.driver import Buffer
@@ -15,6 +17,7 @@ from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 Batch = tuple[Tensor, Tensor]  # input_ids and labels, both [batch, seq]
+Graph = Callable[..., Any]  # Accumulate or Update, or what it compiles to
 
 
 @dataclass
@@ -26,16 +29,6 @@ class TrainingState:
     m: Tensors  # AdamW's moving averages of the gradients
     v: Tensors  # and of their squares
     step: int = 0  # the number of updates so far
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What one step of a training reports."""
-
-    step: int
-    loss: float
-    norm: float
-    lr: float
 
 
 def initialize(config: GPT2Config, seed: int) -> Weights:

@@ -14,7 +14,7 @@ from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
 from solutions.solution_16 import count_valid, next_labels
 from solutions.solution_19 import gpt2_loss_and_gradients
-from solutions.training import Batch, Progress, TrainingState, check_finite, model_with, scalar, zero_grad
+from solutions.training import Batch, Graph, TrainingState, check_finite, model_with, scalar, zero_grad
 
 
 def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
@@ -119,15 +119,9 @@ class Accumulate(Module):
 
 
 def train_step(
-    state: TrainingState,
-    batches: Iterable[Batch],
-    lr: float,
-    accumulate: Callable[..., tuple[Tensor, Tensor]],
-    update: Callable[..., Tensor],
+    state: TrainingState, batches: Iterable[Batch], lr: float, accumulate: Graph, update: Graph
 ) -> tuple[float, float]:
     """Learn from some batches as if they were one, in which every valid label counts the same.
-
-    ``accumulate`` and ``update`` are :class:`Accumulate` and :class:`Update`, or what they compile to.
 
     Returns:
         The mean loss before the step, and the norm of the gradients before they were clipped.
@@ -146,15 +140,14 @@ def train(
     batches_of: Callable[[int], Iterable[Batch]],
     lr_of: Callable[[int], float],
     n_steps: int,
-    accumulate: Callable[..., tuple[Tensor, Tensor]],
-    update: Callable[..., Tensor],
-) -> Iterator[Progress]:
-    """Train until step ``n_steps``, from wherever ``state`` is; stop between two steps by no longer asking.
+    accumulate: Graph,
+    update: Graph,
+) -> Iterator[tuple[float, float]]:
+    """Train until step ``n_steps``, from wherever ``state`` is, and yield the loss and the norm of every step.
 
     The batches and the learning rate of a step depend on its number alone, so a training that was interrupted continues
     as if it had not been.
     """
     while state.step < n_steps:
-        lr = lr_of(state.step + 1)
-        loss, norm = train_step(state, batches_of(state.step + 1), lr, accumulate, update)
-        yield Progress(state.step, loss, norm, lr)
+        step = state.step + 1
+        yield train_step(state, batches_of(step), lr_of(step), accumulate, update)

@@ -20,7 +20,7 @@ from play.training.plan import EVALUATIONS, SAMPLES, History, Plan, in_words
 from play.training.windows import Material, count_bytes
 from solutions.solution_16 import bits_per_byte
 from solutions.solution_20 import learning_rate, train
-from solutions.training import Batch, Progress
+from solutions.training import Batch
 
 SAVE_EVERY = 30.0  # seconds, in addition to after each evaluation
 SAMPLE_TOKENS = 60
@@ -72,20 +72,20 @@ class Session:
         plan = self.plan
         return learning_rate(step, peak=plan.rate, warmup_steps=plan.warmup_steps, total_steps=plan.steps)
 
-    def steps(self, until: int) -> Iterator[Progress]:
-        """Train until a step.
+    def steps(self, until: int) -> Iterator[float]:
+        """Train until a step, and yield the loss of each.
 
         Raises:
             ValueError: the loss, or a weight after it, is not a finite number.
         """
         trainer = self.trainer
         try:
-            for progress in train(
+            for loss, _ in train(
                 trainer.state, self.batches_of, self.rate_of, until, trainer.accumulate, trainer.update
             ):
                 if not all(np.isfinite(whole).all() for whole in trainer.groups["weights"].wholes.values()):
-                    raise self.diverged(f"after step {progress.step} some weights are not finite")
-                yield progress
+                    raise self.diverged(f"after step {trainer.state.step} some weights are not finite")
+                yield loss
         except FloatingPointError as error:  # which step 20 raises itself
             raise self.diverged(str(error)) from error
 
@@ -119,19 +119,18 @@ class Session:
             while self.trainer.state.step < self.plan.steps:
                 with interrupts.put_off():
                     started = time.perf_counter()
-                    progress = next(steps)
-                    self.history.losses.append(progress.loss)
+                    self.history.losses.append(next(steps))
                     self.history.seconds += time.perf_counter() - started
-                    self.after(progress)
+                    self.after_step()
         except KeyboardInterrupt:
             if self.saved_step < self.trainer.state.step:
                 self.save()
         show_for_now("")
         return self.trainer.state.step == self.plan.steps
 
-    def after(self, progress: Progress) -> None:
+    def after_step(self) -> None:
         """Evaluate, write a sample, save, and print, each if it is due."""
-        step, history = progress.step, self.history
+        step, history = self.trainer.state.step, self.history
         speed = f"{step * self.tokens_per_step / history.seconds:,.0f}"
         left = in_words((self.plan.steps - step) * history.seconds / step)
         if has_sample := self.plan.is_one_of(SAMPLES, step):
@@ -145,7 +144,8 @@ class Session:
             self.save()
         if has_sample:
             show(f"\n{history.samples[-1]['text']}\n")
-        show_for_now(f"step {step:,} of {self.plan.steps:,}, loss {progress.loss:.3f}, {speed} tokens/s, {left} left")
+        done = f"step {step:,} of {self.plan.steps:,}, loss {history.losses[-1]:.3f}"
+        show_for_now(f"{done}, {speed} tokens/s, {left} left")
 
     def evaluate(self) -> dict[str, float]:
         """Measure the loss of the held-out text, and save; return the evaluation.

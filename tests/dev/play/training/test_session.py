@@ -209,7 +209,7 @@ def disk_is_full(session):
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
-        (loss_is_nan, "the loss of step 4 is nan, .* Begin again in another --out with a lower --rate than 0.5"),
+        (loss_is_nan, "the loss of step 4 is nan: .* Begin again in another --out with a lower --rate than 0.5"),
         (weight_is_nan, "after step 4 some weights are not finite: .* Begin again in another --out"),
         (disk_is_full, r"step 4 could not be saved \(No space left on device\), .* holds step 3\. .* --resume"),
     ],
