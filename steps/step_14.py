@@ -35,7 +35,7 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
     """
     total = padding_mask.shape[-1]
     causal = causal_mask(total, 0, dtype=padding_mask.dtype, device=padding_mask.device)
-    # TODO: Keep the new tokens' rows of causal; add padding_mask with an axis for rows; give the sum one for heads. (2 lines)
+    # TODO: Keep the last rows of causal; add padding_mask with an axis for rows; give the sum one for heads. (2 lines)
     raise NotImplementedError
 
 
