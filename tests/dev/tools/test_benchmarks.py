@@ -229,7 +229,7 @@ def test_a_server_is_asked_by_each_number_of_clients(tmp_path):
     assert f"| max | {' | '.join(f'{rate:.0f} ({rate / 32:.1f})' for rate in rates.values())} |" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_verdict_of_the_loop_is_timed(tmp_path):
     printed, result = printed_and_written(tmp_path / "figures.json", "bench-loop")
     for what in ("the compiled verdict", "watch: from a save to the mistake", "page: from Ctrl-Enter to the mistake"):
