@@ -1,11 +1,17 @@
-"""Everything that passes between the parent and the child of a check: dataclasses, and one encoder.
+"""Everything that passes between the parent and the child of a check: dataclasses, one encoder, and the end.
 
-The parent writes one :class:`Job`; the child answers with events, one per line.
+The parent writes one :class:`Job`; the child answers with events, one per line, and ends when its parent does.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import select
+import signal
+import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, get_args
@@ -190,3 +196,23 @@ def decode(line: bytes) -> Event | None:
         return kind(**fields)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def end_with_the_parent(descriptor: int) -> None:
+    """End this process, and all that it has started, once the other end of a pipe is closed.
+
+    A parent that is killed cannot end it, and MAX may be compiling for minutes. If it is a pipe from which nothing is
+    read any more, Linux itself ends this process, by SIGIO, even in code that holds Python's lock.
+    """
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+    if sys.platform == "linux" and flags & os.O_ACCMODE == os.O_RDONLY:
+        fcntl.fcntl(descriptor, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_ASYNC)
+
+    def wait() -> None:
+        pipe = select.poll()
+        pipe.register(descriptor, 0)  # poll always reports that the other end was closed
+        pipe.poll()
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from checker.course.attempts import edited, load_attempts
 from checker.course.blanks import blanks_of, skeleton
 from checker.course.skeletons import expected
 from checker.course.steps import ROOT, all_steps, find_step
+from checker.diagnosis.mistakes import edited, load_attempts
 from cli import grading
 
 PARTS = (*grading.PARTS, "steps", "tools", "requirements", "run")

@@ -15,9 +15,9 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from checker.claims.subjects import load_source
-from checker.course.attempts import Edits
+from checker.claims.plugin import load_source
 from checker.course.steps import SOLUTIONS, find_step
+from checker.diagnosis.mistakes import Edits
 
 GIVEN = "caching"  # the given part of step 14
 STEPS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", GIVEN, "14")  # in the order of their imports

@@ -21,14 +21,13 @@ from types import ModuleType
 from typing import NamedTuple
 
 from checker.claims.observation import Observation
-from checker.claims.subjects import load_source, load_step
+from checker.claims.plugin import load_source, load_step
 from checker.claims.worker import all_pass, diagnosis_of, import_max
-from checker.course.attempts import Edits, edited, load_attempts
 from checker.course.languages import PYTHON, Location, Unreadable
 from checker.course.steps import RECORDED_KERNELS as RECORD
 from checker.course.steps import Step, all_steps, relative_path
 from checker.diagnosis.exceptions import error_in_words
-from checker.diagnosis.mistakes import read_answers, write_answers
+from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
 from checker.errors import UserError
 from checker.events import DRAWN, FAIL, NUMBERS, PASS, Explanation, FromChild, Started
 

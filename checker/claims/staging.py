@@ -11,7 +11,7 @@ import sys
 from functools import partial
 
 from checker.claims.observation import Observation
-from checker.claims.subjects import load_source
+from checker.claims.plugin import load_source
 from checker.course.steps import all_steps, uses_max
 from checker.events import COMPILED
 from checker.max_adapter import graphs, kernels, runtime

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from checker.numeric.patterns import HUGGING_FACE, Comparison, place
-from checker.numeric.tolerance import TOLERANCE, close
+from checker.numeric.comparison import HUGGING_FACE, Comparison, close, place
+from checker.numeric.tolerance import TOLERANCE
 
 AXES = {
     1: ("channel",),

@@ -19,10 +19,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING
 
-from checker import events, interrupts
+from checker import events
 from checker.claims.observation import Observation, Tell
-from checker.claims.plugin import read_reference
-from checker.claims.subjects import Compiles, answer_closed, load_answer, load_code, load_step
+from checker.claims.plugin import Compiles, answer_closed, load_answer, load_code, load_step, read_reference
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import Location, Unreadable
 from checker.course.steps import Step, claims_of, uses_max
@@ -201,7 +200,7 @@ def main() -> None:
         text = sys.stdin.readline()
         if not text:
             return  # started ahead, and not needed
-        interrupts.end_with_the_parent(sys.stdin.fileno())
+        events.end_with_the_parent(sys.stdin.fileno())
         sys.stdin.close()
         job = Job(**json.loads(text))
         sys.argv[:] = [job.path]

@@ -1,7 +1,7 @@
 """Explain a failure: judge each function alone, and look up which known mistake it makes.
 
-The verdict on the whole file stands. To explain it, the claims about one function are tried again with the
-solution's code in all other functions that are wrong or missing, so that no function is blamed for another.
+The verdict on the whole file stands. To explain it, the claims about one function are tried again with the solution's
+code in all other functions that are wrong or missing (:func:`graft`), so that no function is blamed for another.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import CodeType
 
-from checker.course.attempts import load_attempts, places
 from checker.course.blanks import blanks_of, unwritten
-from checker.course.languages import PYTHON, calls
+from checker.course.languages import PYTHON, FunctionNode, calls
 from checker.course.steps import Step
-from checker.diagnosis.grafting import compile_grafted, graft
 from checker.diagnosis.mistakes import (
     Answers,
     Outcome,
     Outcomes,
     agrees,
     closest,
+    load_attempts,
+    places,
     read_answers,
     telling_apart,
     that_agree,
@@ -33,6 +33,7 @@ from checker.events import FAIL, PASS, WAITS, Explanation
 Try = Callable[[Mapping[str, CodeType], Mapping[str, Collection[str]] | None], Mapping[str, Outcomes]]
 
 NO_ATTRIBUTE = re.compile(r"AttributeError: .*has no attribute '(\w+)'")
+FAR = 1_000_000  # added to the line numbers of the solution, to tell its code from the learner's
 WRONG_CALL = re.compile(r"TypeError: (?:\w+\.)*(\w+)\(\) (?:takes|got|missing)")
 
 
@@ -184,15 +185,11 @@ class Alone:
         self.diagnosis, self.source, self.path = diagnosis, source, path
         tree = ast.parse(source)
         attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-        self.unset = {node.attr for node in attributes} - {
-            node.attr for node in attributes if type(node.ctx) is ast.Store
-        }
+        assigned = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
+        self.unset = {node.attr for node in attributes} - assigned
         mine, theirs = PYTHON.functions(source), PYTHON.functions(diagnosis.solution)
-        self.changed = {
-            label
-            for label, name in diagnosis.functions.items()
-            if name not in mine or mine[name].means != theirs[name].means
-        }
+        names = diagnosis.functions.items()
+        self.changed = {label for label, name in names if name not in mine or mine[name].means != theirs[name].means}
         self.calls = calls(tree)
         self.only_functions_differ = ast.dump(self._grafted(diagnosis.functions)) == PYTHON.meaning(diagnosis.solution)
         self.missing = {each.blank.label for each in unwritten(source, diagnosis.solution)}
@@ -292,3 +289,59 @@ def _explained(claim: str, about: str, mistake: str, outcome: Outcome) -> Explan
 def _waits(claim: str, about: str, labels: Collection[str]) -> Explanation:
     works = "work" if len(labels) > 1 else "works"
     return Explanation(f"waits until {' and '.join(labels)} {works}", about, claim=claim, verdict=WAITS)
+
+
+def graft(learner: str, solution: str, theirs: Collection[str]) -> ast.Module:
+    """Return the learner's file with the solution's code in the functions ``theirs``.
+
+    Methods that only the solution has are added; whatever else the learner wrote stays.
+
+    Args:
+        learner: the source of the learner's file.
+        solution: the source of the solution.
+        theirs: qualified names of functions, such as ``GPT2MultiHeadAttention._attn``.
+    """
+    tree = ast.parse(learner)
+    _exchange(tree.body, _far(solution).body, "", theirs)
+    return tree
+
+
+def compile_grafted(tree: ast.Module, solution: str, path: str, solution_path: str) -> CodeType:
+    """Compile what :func:`graft` returned, for a traceback that shows the lines of each file as its own.
+
+    The solution is run first, in the same module: what the learner's file lacks, such as an import, it has from there.
+    """
+    both = [*_far(solution).body, *tree.body]
+    # What is imported from __future__ has to come first, and holds here too, for all that this module compiles.
+    body = [node for node in both if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")]
+    return _filed(compile(ast.Module(body, []), path, "exec"), solution_path)
+
+
+def _far(solution: str) -> ast.Module:
+    tree = ast.parse(solution)
+    ast.increment_lineno(tree, FAR)
+    return tree
+
+
+def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, wanted: Collection[str]) -> None:
+    """Put some functions of another module or class in place of one's own; add to a class the methods it lacks."""
+    donated = {node.name: node for node in theirs if isinstance(node, FunctionNode | ast.ClassDef)}
+    lacking = dict(donated) if prefix else {}
+    for at, node in enumerate(mine):
+        if isinstance(node, FunctionNode | ast.ClassDef):
+            lacking.pop(node.name, None)
+            other = donated.get(node.name)
+            if isinstance(node, FunctionNode) and prefix + node.name in wanted:
+                mine[at] = other or node
+            elif isinstance(node, ast.ClassDef) and isinstance(other, ast.ClassDef):
+                _exchange(node.body, other.body, f"{prefix}{node.name}.", wanted)
+    mine += lacking.values()
+
+
+def _filed(code: CodeType, solution_path: str) -> CodeType:
+    """Return code in which what came from the solution says so: its file, and its own line numbers."""
+    inner = (_filed(each, solution_path) if isinstance(each, CodeType) else each for each in code.co_consts)
+    code = code.replace(co_consts=tuple(inner))
+    if code.co_firstlineno > FAR:
+        return code.replace(co_filename=solution_path, co_firstlineno=code.co_firstlineno - FAR)
+    return code

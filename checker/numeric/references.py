@@ -1,9 +1,10 @@
-"""Hugging Face's recorded numbers, as the claims read them."""
+"""The numbers that claims are made on: recorded from Hugging Face, or drawn at every check anew."""
 
 from __future__ import annotations
 
+import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -45,3 +46,85 @@ def seeded_weights(shapes: Mapping[str, tuple[int, ...]], seed: int = 0) -> dict
         gain = len(shape) == 1 and name.endswith("weight")
         weights[name] = ((2 * draw - 1) * spread + gain).astype(np.float32)
     return weights
+
+
+class Draw:
+    """Draws what a claim asks for; the same seed draws the same again.
+
+    Args:
+        seed: what it draws from.
+        avoided: whole numbers that are not drawn if another will do, such as the sizes of the recording.
+
+    Attributes:
+        said: the sizes and numbers drawn so far, by name.
+    """
+
+    def __init__(self, seed: int, avoided: Collection[int] = ()) -> None:
+        self.seed, self.avoided = seed, avoided
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Forget what was drawn, so that the same is drawn once more."""
+        self.said = dict[str, int | float]()
+        self._random = np.random.default_rng(self.seed)
+
+    @property
+    def words(self) -> str:
+        """What was drawn, such as ``batch = 3, n_embd = 28``."""
+        return ", ".join(f"{name} = {value:.4g}" for name, value in self.said.items())
+
+    def whole(self, name: str, low: int, high: int) -> int:
+        """Return a whole number from ``low`` to ``high``, both included."""
+        every = range(low, high + 1)
+        value = int(self._random.choice([size for size in every if size not in self.avoided] or every))
+        self.said[name] = value
+        return value
+
+    def number(self, name: str, low: float, high: float) -> float:
+        """Return a number between two positive ones; each power of ten between them is as likely as the next."""
+        value = float(np.exp(self._random.uniform(np.log(low), np.log(high))))
+        self.said[name] = value
+        return value
+
+    def array(self, *shape: int, dtype: type[np.floating] = np.float32) -> Array:
+        """Return read-only numbers; each row along the last axis has a random spread, from 0.03 to 2."""
+        spread = 10 ** self._random.uniform(-1.5, 0.3, (*shape[:-1], 1))
+        return _read_only((self._random.standard_normal(shape) * spread).astype(dtype))
+
+    def ids(self, below: int, *shape: int) -> Array:
+        """Return read-only whole numbers from 0 up to ``below``, which is excluded."""
+        return _read_only(self._random.integers(below, size=shape))
+
+    def coins(self, *shape: int) -> Array:
+        """Return True or False for each element, equally likely."""
+        return _read_only(self._random.random(shape) < 0.5)
+
+    def weights(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+        """Return float32 weights, by name."""
+        return seeded_weights(shapes, self.seed)
+
+    def settings(self, least_width: int = 2) -> dict[str, int | float]:
+        """Return the settings of a small GPT-2, by the names of ``GPT2Config``.
+
+        Args:
+            least_width: the least ``n_embd`` that may be drawn. A layer norm of two channels gives 1 and -1 whatever
+                they are, so gradients through it are rounding alone.
+        """
+        heads, layers = self.whole("n_head", 1, 6), self.whole("n_layer", 1, 2)
+        width = heads * self.whole("n_embd / n_head", max(2, math.ceil(least_width / heads)), 8)
+        del self.said["n_embd / n_head"]
+        self.said["n_embd"] = width
+        return {
+            "n_embd": width,
+            "n_head": heads,
+            "n_layer": layers,
+            "vocab_size": self.whole("vocab_size", 20, 60),
+            "n_positions": self.whole("n_positions", 8, 20),
+            "n_inner": self.whole("n_inner", 6, 40),
+            "layer_norm_epsilon": self.number("layer_norm_epsilon", 1e-6, 1e-1),
+        }
+
+
+def _read_only(array: Array) -> Array:
+    array.setflags(write=False)
+    return array

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from checker.course.steps import ROOT
-from checker.numeric.patterns import Comparison
+from checker.numeric.comparison import Comparison
 
 ROWS, COLUMNS = 5, 3  # of an array that are shown, three times side by side
 INPUT_COLUMNS = 9

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
-import numpy as np
-
 #: Largest accepted difference, for numbers of size one; larger numbers may differ in proportion.
 #: Over every claim of the course, MAX and Hugging Face differ by at most 1.1e-6 in these terms (float32,
 #: sums in another order); the smallest mistake there is, exact instead of tanh GELU, makes 4.7e-4.
@@ -18,10 +16,3 @@ TF32_TOLERANCE = 2**-6
 
 #: Which of them holds; claims that ask for a closer one are given room in proportion.
 in_use = ContextVar("in_use", default=TOLERANCE)
-
-
-def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> bool:
-    """Return whether two arrays of one shape are equal within ``tolerance``; NaN equals NaN, infinity itself."""
-    size = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
-    room = tolerance * in_use.get() / TOLERANCE * float(size)
-    return bool(np.allclose(actual, expected, rtol=0, atol=room, equal_nan=True))

@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from checker.course.steps import all_steps
-from checker.interrupts import end_with_the_parent
+from checker.events import end_with_the_parent
 from play.own_steps import use_steps
 
 

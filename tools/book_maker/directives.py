@@ -6,10 +6,10 @@ import re
 import textwrap
 from html import escape, unescape
 
-from checker.course.attempts import load_attempts
 from checker.course.languages import MOJO, functions
 from checker.course.skeletons import expected
 from checker.course.steps import ROOT, WIDGETS, find_step, relative_path
+from checker.diagnosis.mistakes import load_attempts
 from play.reading.chapters import Fault, fences
 from tools import modern
 from tools.book_maker import formulas

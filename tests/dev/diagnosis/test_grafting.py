@@ -4,7 +4,7 @@ import traceback
 
 import pytest
 
-from checker.diagnosis.grafting import compile_grafted, graft
+from checker.diagnosis.explanation import compile_grafted, graft
 
 SOLUTION = '''\
 """A step."""

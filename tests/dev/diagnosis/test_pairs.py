@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from checker.course.attempts import edited, load_attempts, places
 from checker.course.steps import Step
+from checker.diagnosis.mistakes import edited, load_attempts, places
 from tests.dev.session.test_checks import with_several_blanks
 from tools.survey import survey
 

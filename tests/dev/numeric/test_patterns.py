@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from checker.claims import Refusal, equal
-from checker.numeric.patterns import HUGGING_FACE, Comparison
+from checker.numeric.comparison import HUGGING_FACE, Comparison
 
 RIGHT = np.random.RandomState(0).standard_normal((2, 3, 5)).astype(np.float32)
 

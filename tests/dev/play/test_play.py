@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checker.course.attempts import load_attempts
 from checker.course.steps import ROOT, SERVER, SMALL_MODEL, find_step, steps_up_to
+from checker.diagnosis.mistakes import load_attempts
 from cli.warm import KERNELS, WRITING
 from tools.course_copy import python
 

@@ -4,11 +4,10 @@ import random
 
 import pytest
 
-from checker.course.attempts import load_attempts
 from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON
 from checker.course.steps import Step, all_steps
-from checker.diagnosis.mistakes import read_answers
+from checker.diagnosis.mistakes import load_attempts, read_answers
 from checker.max_adapter import kernels
 from tools.course_copy import Course
 from tools.survey import THE_SOLUTION, subjects_of, survey

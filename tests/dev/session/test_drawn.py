@@ -2,8 +2,8 @@
 
 import pytest
 
-from checker.course.attempts import edited, load_attempts
 from checker.course.steps import Step, all_steps
+from checker.diagnosis.mistakes import edited, load_attempts
 from checker.events import FAIL, PASS
 from tools.survey import survey
 

@@ -9,9 +9,9 @@ from max.driver import CPU, Buffer
 from max.experimental.nn import Module
 
 from checker.claims.observation import Observation
-from checker.claims.subjects import load_source
-from checker.course.attempts import edited
+from checker.claims.plugin import load_source
 from checker.course.steps import claims_of, find_step
+from checker.diagnosis.mistakes import edited
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, Claimed, Died, Options, StageEnded
 from checker.max_adapter import runtime
 from checker.session.printer import View

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from checker.course.attempts import load_attempts
 from checker.course.steps import all_steps
+from checker.diagnosis.mistakes import load_attempts
 from tools.survey import follow
 
 DRAWN = 1  # of a step; all with --nightly

@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from checker.course.attempts import load_attempts
 from checker.course.languages import PYTHON
 from checker.course.steps import FAST_PATH, ROOT, find_step
+from checker.diagnosis.mistakes import load_attempts
 from checker.max_adapter.messages import ADVICE
 from play.reading.chapters import SRC
 from tools.book_maker.drawing.terminal import MISTAKE, PICTURE, STEP, terminal

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from checker.course.attempts import load_attempts
 from checker.course.blanks import blanks_of
 from checker.course.installed import needed_version
 from checker.course.steps import ROOT, find_step
+from checker.diagnosis.mistakes import load_attempts
 from checker.numeric.tolerance import TOLERANCE
 from cli import finished
 from cli.doctor import NEEDED_GB as needed_gb

@@ -1,4 +1,4 @@
-"""What the pattern of wrong numbers says: where they are wrong, and in what way."""
+"""Compare arrays: whether they are equal, and what the pattern of wrong numbers says: where, and in what way."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from checker.numeric.tolerance import TOLERANCE
+from checker.numeric.tolerance import TOLERANCE, in_use
 
 HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless a claim says otherwise
+
+
+def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> bool:
+    """Return whether two arrays of one shape are equal within ``tolerance``; NaN equals NaN, infinity itself."""
+    size = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
+    room = tolerance * in_use.get() / TOLERANCE * float(size)
+    return bool(np.allclose(actual, expected, rtol=0, atol=room, equal_nan=True))
 
 
 @dataclass(frozen=True)
