@@ -38,7 +38,7 @@ class Work:
     command: tuple[str, ...]
 
 
-FIRST = Work("the functions of MAX in Mojo", ("checker.max_adapter.imports",))  # before others may import them
+FIRST = Work("the functions of MAX in Mojo", ("checker.claims.staging", "planning"))  # before others may import them
 KERNELS = Work("the kernels of the model's steps", ("checker.claims.staging", "kernels", "model"))
 LATER = Work("the kernels of the later steps", ("checker.claims.staging", "kernels", "later"))
 GRAPHS = Work("the graphs of the solutions", ("checker.claims.staging", "graphs"))

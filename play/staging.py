@@ -16,7 +16,7 @@ from checker.course.steps import SMALL_MODEL
 
 def write() -> None:
     """Compile the small model with its cache and without; under the caller's hook, only its graphs are taken."""
-    from checker.max_adapter.graphs import StagedError
+    from checker.max_adapter.compiled import StagedError
     from play.engine import Writer
 
     for cache in (True, False):
@@ -35,7 +35,7 @@ async def serve() -> None:
 
 def main() -> None:
     """Carry out what the command line says."""
-    from checker.max_adapter import graphs, runtime
+    from checker.max_adapter import compiled, runtime
 
     match sys.argv[1:]:
         case ["serving"]:
@@ -44,7 +44,7 @@ def main() -> None:
             runtime.open_device(device)
         case ["cpu"]:
             runtime.prepare()
-            graphs.compile_set("play", write)
+            compiled.compile_set("play", write)
         case ["gpu"]:
             from play.engine import Writer
 

@@ -198,7 +198,7 @@ def _grade(
             explaining = diagnosis_of(step, lambda: None, seeds) if name in right else diagnosis
             for explained in explaining.explain(outcomes, sources[name], paths[name]):
                 subject.take(explained)
-    sender.send(Survey(list(surveyed.values()), sorted(runtime.kernels.used) if runtime else [], compiled))
+    sender.send(Survey(list(surveyed.values()), sorted(runtime.compiled.used_kernels) if runtime else [], compiled))
 
 
 def record(steps: Iterable[Step]) -> int:

@@ -75,7 +75,7 @@ class Observation:
             os.environ.pop(name, None)
         with contextlib.ExitStack() as opened:
             if self.stage == TRACING:
-                from checker.max_adapter.graphs import only_traced
+                from checker.max_adapter.compiled import only_traced
 
                 opened.enter_context(only_traced())
             folder = opened.enter_context(tempfile.TemporaryDirectory())  # else pytest spends seconds on old folders
@@ -152,7 +152,7 @@ class Observation:
         if failure is None:
             return Outcome(PASS, about=about)
         if self.stage == TRACING:
-            from checker.max_adapter.graphs import StagedError
+            from checker.max_adapter.compiled import StagedError
 
             if isinstance(failure.value, StagedError):
                 return Outcome(TRACED, about=about)

@@ -7,6 +7,8 @@ and has the adapter compile them in one module.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import sys
 from functools import partial
 
@@ -14,7 +16,7 @@ from checker.claims.observation import Observation
 from checker.claims.plugin import load_source
 from checker.course.steps import all_steps, uses_max
 from checker.events import COMPILED
-from checker.max_adapter import graphs, kernels, runtime
+from checker.max_adapter import compiled, runtime
 
 SET = "solutions"
 
@@ -34,12 +36,17 @@ def stage() -> None:
 
 def main() -> None:
     """Carry out what the command line says."""
+    match sys.argv[1:]:
+        case ["planning"]:
+            with contextlib.suppress(ModuleNotFoundError):  # another MAX may have no such functions
+                importlib.import_module(runtime.PLANNING)
+            return
     runtime.prepare()
     match sys.argv[1:]:
         case ["kernels", group]:
-            kernels.load(kernels.groups()[group], runtime.compiling)
+            compiled.load_kernels(compiled.kernel_groups()[group], runtime.compiling)
         case ["graphs"]:
-            graphs.compile_set(SET, stage)
+            compiled.compile_set(SET, stage)
 
 
 if __name__ == "__main__":

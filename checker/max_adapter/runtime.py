@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib
 import logging
 import re
 import signal
@@ -19,19 +20,20 @@ import sys
 import threading
 import time
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache, partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
-from max.driver import CPU, Accelerator, Device, accelerator_count
+from max.driver import CPU, Accelerator, Buffer, Device, accelerator_count
 from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor, default_device, default_dtype
 
-from checker.max_adapter import graphs, imports, kernels
+from checker.max_adapter import compiled
 
 #: Called with ``(what, None)`` when MAX starts to compile something and ``(what, seconds)`` after.
 listeners: list[Callable[[str, float | None], None]] = []
@@ -39,12 +41,53 @@ listeners: list[Callable[[str, float | None], None]] = []
 #: Sentences for the learner, one for each hook that does not fit this MAX.
 notices: list[str] = []
 
+Run = Callable[[Any, Sequence[Any]], Sequence[Any]]  # of the interpreter: an operation and its inputs -> its results
+
 #: How many objects Python lets pile up until it looks for cycles among them. A graph of MAX's is made of so many that
 #: Python's own limit, 700, costs a check of steps 11 to 15 up to a tenth of its time.
 OBJECTS_UNTIL_COLLECTED = 50_000
 
 _defaults = ExitStack()
 _eagerly = ContextVar("_eagerly", default=False)
+
+
+#: What no check runs of MAX's import: modules, and the functions and classes of each that are only ever called.
+#: ``max.experimental.nn`` imports the planning of paged attention, two functions in Mojo whose libraries take a seventh
+#: of a second to load, and the code that reads GGUF files. Step 15's compiled claim and the server call the first.
+PLANNING = "max._kv_cache_ops"
+LATER = {
+    PLANNING: ("mha_decode_num_partitions", "mla_dispatch_args_scalar"),
+    "max.graph.weights.loader_wrappers": ("GGUFWeights",),
+}
+
+
+class ImportedWhenCalled(ModuleType):
+    """A stand-in for a module, which it imports when a function of it is called or another name is read."""
+
+    def __init__(self, name: str, called: Collection[str]) -> None:
+        super().__init__(name)
+        self._called = called
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function that calls the module's own function of this name, or the module's attribute."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            return getattr(self._itself(), name)(*arguments, **options)
+
+        return call if name in self._called else getattr(self._itself(), name)
+
+    def _itself(self) -> ModuleType:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return importlib.import_module(self.__name__)
+
+
+def import_later() -> None:
+    """Put a stand-in where MAX would import each of these modules, unless it has been imported."""
+    for name in LATER.keys() - sys.modules.keys():
+        sys.modules[name] = ImportedWhenCalled(name, LATER[name])
 
 
 def take_interrupts() -> None:
@@ -119,6 +162,61 @@ def interpret() -> None:
     executor.set_default_executor(InterpretOrCompile())
 
 
+#: What stands in a graph for ``F.qmatmul``: MAX first brings weights in blocks into an order of its own.
+PRODUCT = re.compile(r"vroom_(q\w+?)_(repack_weights|matmul)")
+
+
+def interpret_more() -> None:
+    """Let MAX's interpreter run what it would compile: products with weights in blocks, and rows by unsigned numbers.
+
+    MAX's own product rounds what it multiplies the weights by, so its numbers differ from these by about 1%. Nor are
+    these products looked up in MAX's library, which takes half a second in every graph; the compiler will do that.
+    """
+    from max import _interpreter
+    from max._core.dialects import mo
+    from max._interpreter_ops import handlers
+    from max.graph import KernelLibrary
+
+    known = handlers._MO_OP_HANDLERS
+    run_custom, gathering = known[mo.CustomOp], {op: known[op] for op in (mo.GatherOp, mo.GatherNdOp)}
+    is_known, verify_any = _interpreter._is_interpretable_custom, KernelLibrary.verify_custom_op
+
+    def is_interpretable(op: Any) -> bool:
+        return bool(PRODUCT.fullmatch(op.symbol)) or is_known(op)
+
+    def verify(library: KernelLibrary, op: Any) -> None:
+        if not PRODUCT.fullmatch(op.attributes["symbol"].value):
+            verify_any(library, op)
+
+    _interpreter._is_interpretable_custom = is_interpretable
+    KernelLibrary.verify_custom_op = verify  # type: ignore[method-assign, assignment]
+    handlers.register_op_handler(mo.CustomOp)(partial(_multiply, run_custom))
+    for op, run in gathering.items():
+        handlers.register_op_handler(op)(partial(_gather, run))
+
+
+def _multiply(run_custom: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+    """Multiply rows by weights in blocks, in NumPy."""
+    product = PRODUCT.fullmatch(op.symbol)
+    if not product:
+        return run_custom(op, inputs)
+    if product[2] == "repack_weights":
+        return inputs
+    import gguf
+
+    rows, blocks = map(np.from_dlpack, inputs)
+    weights = gguf.dequantize(blocks, gguf.GGMLQuantizationType[product[1].upper()])
+    return [Buffer.from_numpy(rows @ weights.T)]
+
+
+def _gather(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+    """Look up rows by any whole numbers, such as the uint32 offsets of step 15's requests."""
+    rows, numbers = inputs
+    if numbers.dtype not in (DType.int32, DType.int64):  # the only ones that there are kernels for
+        numbers = Buffer.from_numpy(numbers.to_numpy().astype(np.int64))
+    return run(op, [rows, numbers])
+
+
 @contextmanager
 def compiling(what: str) -> Iterator[None]:
     """While this is open, tell the listeners that something is being compiled."""
@@ -160,11 +258,11 @@ def add_inputs_one_by_one() -> None:
 
 #: Where MAX is made faster: what that is about → what hooks in, which raises an error if MAX has no such place.
 HOOKS: dict[str, Callable[[], None]] = {
-    "imports": imports.install,  # a fifth of a second of every check
-    "kernels": partial(kernels.install, compiling),  # minutes of the first check of a step
-    "graphs": graphs.install,  # up to a minute of the first pass of a step
+    "imports": import_later,  # a fifth of a second of every check
+    "kernels": partial(compiled.install_kernels, compiling),  # minutes of the first check of a step
+    "graphs": compiled.install_graphs,  # up to a minute of the first pass of a step
     "interpreter": interpret,
-    "operations": kernels.install_operations,  # minutes of the first checks of steps 15 and 22
+    "operations": interpret_more,  # minutes of the first checks of steps 15 and 22
     "inputs": add_inputs_one_by_one,  # up to a third of a check of steps 10 to 15
     "sleep": let_threads_sleep,
     "interrupts": take_interrupts,

@@ -143,12 +143,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     """Without ``--all``, end a compiled claim where MAX would begin to compile: a check's pass waits for no more."""
     if pyfuncitem.config.option.all or not pyfuncitem.get_closest_marker("compiled"):
         return (yield)
-    from checker.max_adapter import graphs
+    from checker.max_adapter import compiled
 
-    with graphs.only_traced():
+    with compiled.only_traced():
         try:
             return (yield)
-        except graphs.StagedError:
+        except compiled.StagedError:
             return True
 
 

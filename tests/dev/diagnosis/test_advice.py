@@ -14,7 +14,7 @@ from max.graph import Dim
 
 from checker.diagnosis import numpy_messages
 from checker.diagnosis.exceptions import error_in_words
-from checker.max_adapter import graphs, messages, runtime
+from checker.max_adapter import compiled, messages, runtime
 from play.reading.chapters import SRC
 
 #: What people write with a tensor ``x``; the page also shows what the check says to it.
@@ -72,11 +72,11 @@ def staged(evaluate):
             return evaluate(x)
 
     def stage():
-        with pytest.raises(graphs.StagedError):
+        with pytest.raises(compiled.StagedError):
             Evaluating().compile(TensorType(DType.float32, ["batch", 6], device=CPU()))
 
     runtime.prepare()
-    (graph,) = graphs.staged_by(stage)
+    (graph,) = compiled.staged_by(stage)
     return graph
 
 
@@ -103,6 +103,6 @@ def test_every_error_gets_advice_and_every_advice_is_given():
     ],
 )
 def test_what_the_compiler_would_refuse_is_refused_before(evaluate, words):
-    refused = graphs.refused_by_the_compiler(staged(evaluate))
+    refused = compiled.refused_by_the_compiler(staged(evaluate))
     assert words in refused
     assert bool(words) == bool(refused)

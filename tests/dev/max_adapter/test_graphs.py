@@ -11,7 +11,7 @@ from max.experimental.tensor import Tensor
 from max.graph import Graph
 
 from checker.claims.modules import build, compiled
-from checker.max_adapter import graphs
+from checker.max_adapter import compiled as sets
 
 pytestmark = pytest.mark.slow
 
@@ -53,11 +53,11 @@ def kept(tmp_path, monkeypatch):
 
     def stage():
         for kind in (Scaled, Masked, Sliced):
-            with pytest.raises(graphs.StagedError):
+            with pytest.raises(sets.StagedError):
                 run_compiled(kind, "batch", 3)
 
     index = tmp_path / "graphs.json"
-    graphs.compile_together(graphs.staged_by(stage), index)
+    sets.compile_together(sets.staged_by(stage), index)
     compile_any = InferenceSession.compile
 
     def compile_another(session, model, **options):
@@ -65,11 +65,11 @@ def kept(tmp_path, monkeypatch):
             raise LookupError("this one is not among those compiled together")
         return compile_any(session, model, **options)
 
-    monkeypatch.setattr(graphs, "_index_file", lambda of: index)
+    monkeypatch.setattr(sets, "_index_file", lambda of: index)
     monkeypatch.setattr(InferenceSession, "compile", compile_another)
-    graphs._read_index.cache_clear()
+    sets._read_index.cache_clear()
     yield index
-    graphs._read_index.cache_clear()
+    sets._read_index.cache_clear()
 
 
 def test_each_is_found_and_right_until_the_file_is_damaged(kept):

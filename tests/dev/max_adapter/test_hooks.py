@@ -17,7 +17,7 @@ def state():
     hooked = (InferenceSession.compile_reusing_mefs, InferenceSession.init_all, default)
     return (*hooked, signal.getsignal(signal.SIGINT), dict(os.environ))
 before = state()
-for name in ("checker.max_adapter.runtime", "checker.max_adapter.kernels", "checker.max_adapter.graphs",
+for name in ("checker.max_adapter.runtime", "checker.max_adapter.compiled",
              "checker.claims.modules", "play.engine", "play.attention_weights"):
     importlib.import_module(name)
 assert state() == before

@@ -11,7 +11,7 @@ from max.experimental.nn import Linear
 from checker.claims import Refusal
 from checker.claims.modules import build, run
 from checker.course.steps import ROOT
-from checker.max_adapter import kernels, runtime
+from checker.max_adapter import compiled, runtime
 from tools.course_copy import python
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
@@ -32,7 +32,7 @@ def test_numbers_of_16_bits_are_refused_before_anything_is_compiled(dtype):
 
 
 def test_every_recorded_kernel_is_in_one_file_and_the_models_steps_need_but_one():
-    recorded, groups = kernels.recorded(), kernels.groups()
+    recorded, groups = compiled.recorded_kernels(), compiled.kernel_groups()
     assert sorted(kernel for group in groups.values() for kernel in group) == sorted(set().union(*recorded.values()))
     assert all(groups["model"] >= set(recorded[f"step_{number:02}"]) for number in (2, 7, 11, 13))
 

@@ -1,4 +1,4 @@
-"""Compile graphs together, once per machine, and load them from one file: a set.
+"""Compile the graphs and kernels of the checks together, once per machine, and load them from a few files.
 
 MAX compiles a graph's matrix products anew for every graph, and they take most of the time; all graphs in one
 module take hardly longer than three of them one by one. ``checker.claims.staging`` compiles the graphs of the solutions
@@ -9,6 +9,12 @@ MAX sets up all graphs of a file or none, and needs weights for all. Those of gr
 costs little because the references are recorded on a tiny configuration: 241 weights of all solutions are 0.15 MB and
 are made in 0.4 ms, and setting up all twelve graphs takes 0.07 s and 20 MB, where compiling one takes up to a minute. A
 model of real size does not belong in the set of a check.
+
+A kernel is what MAX's interpreter compiles when an operation first needs it. Which ones the checks need is recorded,
+step by step, in ``tests/references/kernels.json``; what the pages of the book and the known habits need besides is in
+it too, as ``book`` and ``habits``. Another kernel, which a learner's own way of writing may need, is compiled when it
+is met. Every check loads its kernels anew. Those of the steps that build the model are in a file of their own, which is
+loaded in a quarter of the time that one file of all would take.
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ import json
 import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -28,12 +34,12 @@ from typing import Any
 
 import numpy as np
 from max import mlir
-from max.driver import DeviceSpec, accelerator_count, load_devices, scan_available_devices
+from max.driver import CPU, DeviceSpec, accelerator_count, load_devices, scan_available_devices
 from max.engine import InferenceSession, Model
 from max.graph import Graph, Module, Value
 
 from checker.course.machine import instructions
-from checker.course.steps import replacing
+from checker.course.steps import MODEL, RECORDED_KERNELS, replacing
 
 SETS = ("solutions", "play")
 
@@ -114,7 +120,7 @@ def only_traced() -> Iterator[None]:
         _only_traced.reset(before)
 
 
-def install() -> None:
+def install_graphs() -> None:
     """Let MAX's sessions load any graph that was compiled together with others.
 
     If the kept graphs cannot be used after all, MAX compiles the graph itself.
@@ -234,3 +240,104 @@ def staged_by(stage: Callable[[], None]) -> list[Graph]:
     finally:
         _staged.reset(before)
     return staged
+
+
+# ---------------------------------------------------------------- kernels
+
+Compiling = Callable[[str], AbstractContextManager[None]]
+
+#: The kernels that this process has run or looked for, by MAX's names.
+used_kernels: set[str] = set()
+
+
+class _Noting(dict[str, Any]):
+    """MAX's table of compiled kernels, noting which are asked for."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        used_kernels.add(key)
+        return super().get(key, default)
+
+
+def recorded_kernels() -> dict[str, list[str]]:
+    """Return the kernels that each check needs, by the name of the step; ``book`` and ``habits`` add some."""
+    return json.loads(RECORDED_KERNELS.read_text())
+
+
+def kernel_groups() -> dict[str, set[str]]:
+    """Return the recorded kernels by file: of the ``model``, and those that all others add, nearly as many again."""
+    used = recorded_kernels()
+    model = {kernel for name in used if name.startswith("step") and name <= MODEL for kernel in used[name]}
+    return {"model": model, "later": {kernel for kernels in used.values() for kernel in kernels} - model}
+
+
+def install_kernels(compiling: Compiling) -> None:
+    """Load the recorded kernels of a group when the first of them is missing; compile others one by one.
+
+    If the recorded ones cannot be compiled or loaded after all, MAX compiles each by itself.
+
+    Args:
+        compiling: entered, with what is being compiled, for as long as that takes.
+    """
+    from max._interpreter_ops import gc_compile
+
+    families = gc_compile.registered_families()
+    tables = [_Noting(family.cache) for family in families]
+    compile_one = gc_compile.compile_single_target
+    waiting = list(kernel_groups().values())
+
+    def compile_missing(family: Any, key: str, device: Any, build_graph: Any) -> Any:
+        for group in [group for group in waiting if key in group]:
+            waiting.remove(group)
+            with suppress(Exception):  # whatever goes wrong, MAX can still compile the one that is missing
+                models = load_kernels(group, compiling)
+                for each in families:
+                    each.cache.update(models)
+        if key in family.cache:
+            return family.cache[key]
+        with compiling(f"the kernel {key}"):
+            return compile_one(family, key, device, build_graph)
+
+    for family, table in zip(families, tables, strict=True):
+        family.cache = table
+    gc_compile.compile_single_target = compile_missing
+
+
+def load_kernels(names: set[str], compiling: Compiling) -> dict[str, Any]:
+    """Return these kernels by name, from this machine's file.
+
+    The file is made if it is missing or cannot be read.
+    """
+    from max._interpreter_ops import gc_compile
+
+    session = gc_compile.session_for(CPU())
+    path = cache_path("kernels", *sorted(names), suffix=".mef")
+    if path and path.is_file():
+        try:
+            return session.load_all(str(path), weights_registry={})
+        except RuntimeError:
+            path.unlink(missing_ok=True)
+    with compiling(f"{len(names)} kernels that the checks use"):
+        compiled = session.compile(_module(names))
+    if path:
+        with replacing(path) as unfinished:
+            compiled.export_mef(unfinished)
+    return session.init_all(compiled, weights_registry={})
+
+
+def _module(names: set[str]) -> Module:
+    """Return one module with the graphs of these kernels, picked from all that MAX's interpreter knows."""
+    from max._interpreter_ops import gc_compile
+    from max._mlir_context import ensure_default_mlir_context
+
+    with ensure_default_mlir_context():  # an operation may run on a thread that has none
+        module, others = Module(), Module()
+        for family in gc_compile.registered_families():
+            family.build_module_for_device(CPU(), module)
+        # A family builds all of its kernels, a thousand in all, in a second. MAX cannot take a graph out of a
+        # module, but can move it to another one, after a graph that is there.
+        with Graph("first", input_types=[], module=others) as first:
+            first.output()
+        for graph in list(module.mlir_module.body):
+            if graph.sym_name not in names:
+                graph.move_after(others.mlir_module.body[0])
+    return module
