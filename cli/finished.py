@@ -12,8 +12,7 @@ import click
 
 from checker.course.steps import SMALL_MODEL
 from checker.interrupts import INTERRUPTED
-from cli.commands import each, refusing, teller
-from cli.main import DEVICE, main
+from cli.main import DEVICE, each, main, refusing, teller
 from play.serving.options import Options
 from play.training import plan
 

@@ -1,23 +1,100 @@
 """The learner's commands: ``python -m cli s07``, ``python -m cli hint 07``, one for each learner task.
 
-A command parses, calls, and returns the exit status. It imports what it runs when it is called, so ``--help``
-answers at once and needs no MAX. ``finished`` has those that run the finished model.
+A command parses, calls, and returns the exit status, or refuses in one sentence: 0 is a pass or done, 1 a failure, 2 a
+call that cannot be carried out, 130 an interrupt. It imports what it runs when it is called, so ``--help`` answers at
+once and needs no MAX. ``finished`` has those that run the finished model; ``tools.main`` is made of the same parts.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from checker.course.steps import ROOT, Step, all_steps, find_step, relative_path
 from checker.errors import UserError
-from cli.commands import Commands, Several, StepName, teller
+from checker.interrupts import INTERRUPTED
 
 DEVICE = click.Choice(["cpu", "gpu"])
 FOLDER = click.Path(path_type=Path, resolve_path=True)
+UNUSABLE = 2  # the exit status of a call that cannot be carried out
+
+# ---------------------------------------------------------------- what every command line here has in common
+
+
+class Commands(click.Group):
+    """A group of commands that return their exit status, listed in the order of their definition."""
+
+    def invoke(self, ctx: click.Context) -> NoReturn:
+        """Run a command, and exit with the status that it returns, or say why it cannot be carried out."""
+        try:
+            status = super().invoke(ctx)
+        except KeyboardInterrupt:
+            status = INTERRUPTED
+        except UserError as error:
+            click.echo(f"{ctx.invoked_subcommand or 'check'}: {error}", err=True)
+            status = UNUSABLE
+        ctx.exit(status or 0)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
+
+
+@contextlib.contextmanager
+def refusing(*kinds: type[Exception]) -> Iterator[None]:
+    """Turn errors of these kinds, whose messages say what to do, into a ``UserError``."""
+    try:
+        yield
+    except kinds as error:
+        raise UserError(str(error)) from error
+
+
+class StepName(click.ParamType):
+    """A step as a person names it: ``07``, ``s07`` or ``w01``."""
+
+    name = "step"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Step:
+        """Return the step of that name."""
+        with refusing(ValueError):
+            return value if isinstance(value, Step) else find_step(value)
+
+
+class Several(click.ParamType):
+    """One or more values, with commas between them."""
+
+    def __init__(self, kind: click.ParamType) -> None:
+        self.kind, self.name = kind, f"{kind.name},…"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> list[Any]:
+        """Return the values as a list."""
+        parts = value.split(",") if isinstance(value, str) else value
+        return [self.kind.convert(part, param, context) for part in parts]
+
+
+def teller() -> Callable[[str], None]:
+    """Return a function that prints a message on standard error, after the name of the running command."""
+    command = click.get_current_context().info_name
+    return lambda text: click.echo(f"{command}: {text}", err=True)
+
+
+def each(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return one decorator that applies several, for options that commands share."""
+
+    def decorate(function: Any) -> Any:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+# ---------------------------------------------------------------- the learner's
 
 
 class LearnersCommands(Commands):
@@ -75,26 +152,26 @@ CHECK_OPTIONS: list[click.Parameter] = [
 
 def check(step: Step, *, no_compile: bool, form: str | None, **options: Any) -> int:
     """Grade a step and print the verdict; only a pass is 0."""
-    from contextlib import nullcontext
-
-    from checker.course.blanks import blanks_of
-    from checker.events import Options
     from checker.session.child import Child
-    from checker.session.printer import Printer, View
-    from checker.session.session import Session
 
-    labels = [blank.label for blank in blanks_of(step)]
-    if options["show"] not in ("", *labels):
-        raise UserError(f"there is no function {options['show']} to show; choose from {', '.join(labels)}")
-    if form:
-        import json
+    with Child() as child:  # it imports pytest and MAX, most of the time until a verdict, while this imports the rest
+        from checker.course.blanks import blanks_of
+        from checker.events import Options
+        from checker.session.printer import Printer, View
+        from checker.session.session import Session
 
-        from checker.session.records import verdict_record
-        from cli.problems import as_lines, not_obeyed, problems_of
-    with not_obeyed() if form == "github" else nullcontext(), click.get_current_context().obj or Child() as child:
-        view = View() if form == "json" else Printer(labels)
-        session = Session(step, view, Options(compile=not no_compile, **options))
-        status = session.run(child).status
+        labels = [blank.label for blank in blanks_of(step)]
+        if options["show"] not in ("", *labels):
+            raise UserError(f"there is no function {options['show']} to show; choose from {', '.join(labels)}")
+        if form:
+            import json
+
+            from checker.session.records import verdict_record
+            from cli.problems import as_lines, not_obeyed, problems_of
+        with not_obeyed() if form == "github" else contextlib.nullcontext():
+            view = View() if form == "json" else Printer(labels)
+            session = Session(step, view, Options(compile=not no_compile, **options))
+            status = session.run(child).status
     if form == "json":
         click.echo(json.dumps(verdict_record(session), indent=1))
     elif form:

@@ -140,6 +140,14 @@ def reference(request: pytest.FixtureRequest) -> Reference:
 
 
 @pytest.fixture(scope="module")
+def config(reference: Reference) -> Any:
+    """Return the awkward configuration that the reference was recorded with."""
+    from solutions.solution_01 import GPT2Config  # not before it is asked for: it is the answer to step 01
+
+    return GPT2Config(**reference.config)
+
+
+@pytest.fixture(scope="module")
 def answer(request: pytest.FixtureRequest) -> ModuleType:
     """Return the solution, for claims about numbers that nobody has recorded."""
     return load_answer(step_of(request.path))

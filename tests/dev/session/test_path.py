@@ -10,17 +10,17 @@ import pytest
 
 from tests.dev.terminal import started
 
-MOST_MODULES = 50
-#: Notes every file of ours that is run as a module, in all processes that Python starts.
+MOST_LOADED, MOST_RUN = 50, 25
+#: Notes every file of ours that is run as a module, or in which a function runs, in all processes that Python starts.
 SITECUSTOMIZE = """
 import os, sys
 noted = os.open({noted!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-def note(event, arguments):
-    if event == "exec" and getattr(arguments[0], "co_name", "") == "<module>":
-        file = arguments[0].co_filename
-        if file.startswith({root!r}):
-            os.write(noted, (file.removeprefix({root!r}) + chr(10)).encode())
-sys.addaudithook(note)
+def note(frame, event, argument):
+    code = frame.f_code
+    what = "loads" if code.co_name == "<module>" else "runs" if code.co_flags & 2 and code.co_name[0] != "<" else ""
+    if event == "call" and what and code.co_filename.startswith({root!r}):
+        os.write(noted, (what + " " + code.co_filename.removeprefix({root!r}) + chr(10)).encode())
+sys.setprofile(note)
 """
 
 
@@ -29,16 +29,19 @@ WRONG = pytest.param({" / math.sqrt(self.head_dim)": ""}, id="wrong")
 
 
 @pytest.mark.parametrize("edits", [RIGHT, WRONG])
-def test_a_check_loads_few_modules_and_none_that_it_does_not_need(course, tmp_path, monkeypatch, edits):
+def test_a_check_goes_through_few_modules_and_loads_none_that_it_does_not_need(course, tmp_path, monkeypatch, edits):
     noted, site = tmp_path / "noted", tmp_path / "site"
     site.mkdir()
     (site / "sitecustomize.py").write_text(SITECUSTOMIZE.format(noted=str(noted), root=f"{course.root}{os.sep}"))
     monkeypatch.setenv("PYTHONPATH", str(site))
     course.write("s07", edits=edits)
     course.check("s07", status=bool(edits))
-    loaded = {file for file in noted.read_text().splitlines() if not file.startswith("steps")}
+    lines = {line for line in noted.read_text().splitlines() if " steps" not in line}
+    loaded, run = ({line.removeprefix(what) for line in lines if line.startswith(what)} for what in ("loads ", "runs "))
     assert {"cli/__main__.py", "checker/claims/worker.py"} <= loaded
-    assert len(loaded) <= MOST_MODULES, sorted(loaded)
+    assert len(loaded) <= MOST_LOADED, sorted(loaded)
+    assert {"cli/main.py", "checker/claims/observation.py"} <= run
+    assert len(run) <= MOST_RUN, sorted(run)
     assert not [file for file in loaded if file.startswith(("play", "tools", "cli/grading", "cli/problems"))]
 
 
