@@ -72,21 +72,14 @@ def read_config(folder: Path) -> GPT2Config:
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """Return the files that hold the weights of a checkpoint, each once.
-
-    Large checkpoints are split into several files; ``model.safetensors.index.json`` then says under
-    ``weight_map`` which tensor is in which file.
+    """Return the files with the weights of a checkpoint: ``model.safetensors``, or ``model-00001-of-00002`` and so on.
 
     Raises:
-        ValueError: there is such an index, and it cannot be read.
+        ValueError: there is none.
     """
-    index = folder / "model.safetensors.index.json"
-    if not index.is_file():
-        return [folder / "model.safetensors"]
-    try:
-        return sorted({folder / name for name in json.loads(index.read_text())["weight_map"].values()})
-    except (OSError, ValueError, KeyError) as error:
-        raise ValueError(f"{index} says of no tensor in which file it is: {type(error).__name__}: {error}") from error
+    if not (files := sorted(folder.glob("model*.safetensors"))):
+        raise ValueError(f"{folder} has no model.safetensors")
+    return files
 
 
 def read_checkpoint(folder: Path) -> Weights:
@@ -98,13 +91,10 @@ def read_checkpoint(folder: Path) -> Weights:
     tensors: Weights = {}
     for file in checkpoint_files(folder):
         try:
-            entries = dict(deserialize(file.read_bytes()))
-            tensors |= {name: _as_float32(entries[name]) for name in sorted(entries)}  # they come in any order
-        except (OSError, SafetensorError) as error:
-            raise ValueError(f"{file} is missing, cut short or damaged: {error}") from error
-        except KeyError as error:
-            raise ValueError(f"{file} has a tensor of dtype {error}; known are {', '.join(DTYPES)}") from error
-    return tensors
+            tensors |= {name: _as_float32(entry) for name, entry in deserialize(file.read_bytes())}
+        except (OSError, SafetensorError, KeyError) as error:
+            raise ValueError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
+    return dict(sorted(tensors.items()))  # they come in any order
 
 
 def _as_float32(entry: Mapping[str, Any]) -> np.ndarray:
@@ -121,24 +111,18 @@ def empty_model(config: GPT2Config) -> MaxGPT2LMHeadModel:
         return MaxGPT2LMHeadModel(config)
 
 
-def check_weights(weights: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse weights that are not exactly those of a model.
-
-    MAX refuses them as well, but names only the first.
-
-    Args:
-        weights: what a checkpoint gave, by the names in the model; each has a ``shape``.
-        shapes: the shape of every weight that the model has.
+def check_weights(weights: Mapping[str, Any], model: MaxGPT2LMHeadModel) -> None:
+    """Refuse weights, each with a ``shape``, that are not exactly a model's; MAX refuses them too, but names only one.
 
     Raises:
         ValueError: weights are missing, unknown or of another shape; every one is named.
     """
-    problems = [f"{name} is missing" for name in shapes if name not in weights]
-    problems += [f"{name} is unknown" for name in weights if name not in shapes]
+    right = {name: tuple(map(int, weight.shape)) for name, weight in model.parameters}
+    given = {name: weight.shape for name, weight in weights.items()}
+    problems = [f"{name} is missing" for name in right if name not in given]
+    problems += [f"{name} is unknown" for name in given if name not in right]
     problems += [
-        f"{name} is {weights[name].shape}, not {shape}"
-        for name, shape in shapes.items()
-        if name in weights and weights[name].shape != shape
+        f"{name} is {given[name]}, not {shape}" for name, shape in right.items() if given.get(name, shape) != shape
     ]
     if problems:
         raise ValueError("the checkpoint does not fit the model: " + "; ".join(problems))

@@ -6,12 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from max.driver import CPU
-from max.dtype import DType
-from max.experimental import functional as F
-from max.experimental.tensor import default_device, default_dtype
 
-from solutions.checkpoint import Weights, check_weights, checkpoint_folder, read_checkpoint, read_config
+from solutions.checkpoint import Weights, check_weights, checkpoint_folder, empty_model, read_checkpoint, read_config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 WTE, HEAD = "transformer.wte.weight", "lm_head.weight"
@@ -30,7 +26,7 @@ def name_in_model(name: str) -> str:
 
 
 def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [in, out] -> [out, in]; others as they are
-    """Return a tensor of a checkpoint in the layout of the model, contiguous in memory.
+    """Return a tensor of a checkpoint in the layout of the model.
 
     Args:
         name: the tensor's name, in the checkpoint or in the model; it tells which weights are a Conv1D's.
@@ -59,9 +55,8 @@ def load_pretrained(name_or_folder: str | Path) -> MaxGPT2LMHeadModel:
         ValueError: the checkpoint cannot be found or read, or is not of this model; the message says why.
     """
     folder = checkpoint_folder(name_or_folder)
-    with F.lazy(), default_device(CPU()), default_dtype(DType.float32):  # lazy: random weights are never computed
-        model = MaxGPT2LMHeadModel(read_config(folder))
+    model = empty_model(read_config(folder))
     weights = convert_checkpoint(read_checkpoint(folder))
-    check_weights(weights, {name: tuple(map(int, weight.shape)) for name, weight in model.parameters})
+    check_weights(weights, model)
     model.load_state_dict(weights)
     return model

@@ -1,4 +1,4 @@
-"""Step 22: small weights, in blocks of 32 numbers that share a scale: 8 or 4 bits for each number instead of 32."""
+"""Step 22: small weights, in blocks of 32 numbers: 8 or 4 bits for each number, 16 for the scale that they share."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+import gguf
 import numpy as np
-from gguf import GGMLQuantizationType, quants
 from max.experimental import functional as F
 from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor
 from max.graph.quantization import QuantizationEncoding
 
-from solutions.checkpoint import Weights, check_weights
+from solutions.checkpoint import Weights, check_weights, empty_model
 from solutions.gguf_files import Stored, read_gguf
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
+from solutions.solution_13 import HEAD, WTE
 
 BLOCK = 32  # numbers that share a scale
 BYTES = {"Q8_0": 34, "Q4_0": 18}  # bytes of a block: two for its scale, then the steps
 MULTIPLIED = ("Q4_0", "Q4_K", "Q6_K")  # the formats that MAX multiplies by as they are
 ROWS = 32  # in such a product, MAX computes this many outputs at a time
-
-WTE, HEAD = "transformer.wte.weight", "lm_head.weight"
 
 
 def divide(blocks: np.ndarray, scales: np.ndarray) -> np.ndarray:  # [..., 32], [..., 1] -> [..., 32]
@@ -78,29 +77,22 @@ def dequantize_q4_0(data: np.ndarray) -> np.ndarray:  # [..., 18] of uint8 -> [.
     return scales * (steps.astype(np.int8) - 8)
 
 
-def quantize(weight: np.ndarray, format: str) -> np.ndarray:  # [out, in] -> [out, bytes] of uint8
-    """Return a matrix in blocks, each cut from one row.
-
-    Raises:
-        ValueError: the rows cannot be cut into whole blocks, or no such format is written here.
-    """
-    if format not in BYTES:
-        raise ValueError(f"the format {format!r} is not written here; choose from {', '.join(BYTES)}")
-    rows, width = weight.shape
-    if width % BLOCK:
-        raise ValueError(f"rows of {width} numbers cannot be cut into blocks of {BLOCK}")
-    blocks = weight.astype(np.float32, copy=False).reshape(rows, width // BLOCK, BLOCK)
-    data = quantize_q8_0(blocks) if format == "Q8_0" else quantize_q4_0(blocks)
-    return data.reshape(rows, -1)
+QUANTIZE = {"Q8_0": quantize_q8_0, "Q4_0": quantize_q4_0}
+DEQUANTIZE = {"Q8_0": dequantize_q8_0, "Q4_0": dequantize_q4_0}
 
 
-def dequantize(data: np.ndarray, format: str) -> np.ndarray:  # [out, bytes] -> [out, in]
-    """Return the numbers that a matrix in blocks stands for, as float32, in any format that is read here."""
-    if format not in BYTES:
-        return quants.dequantize(data, GGMLQuantizationType[format])
-    blocks = data.reshape(len(data), -1, BYTES[format])
-    numbers = dequantize_q8_0(blocks) if format == "Q8_0" else dequantize_q4_0(blocks)
-    return numbers.reshape(len(data), -1)
+def quantize(weight: np.ndarray, format: str) -> Stored:  # [out, in] -> [out, bytes]
+    """Round a matrix in blocks, each cut from one row, whose length is a multiple of 32."""
+    blocks = weight.astype(np.float32, copy=False).reshape(len(weight), -1, BLOCK)
+    return Stored(QUANTIZE[format](blocks).reshape(len(weight), -1), format)
+
+
+def dequantize(stored: Stored) -> np.ndarray:  # [out, bytes] -> [out, in]
+    """Return the numbers of a weight as float32, whichever format it is stored in."""
+    if stored.format not in BYTES:
+        return gguf.dequantize(stored.data, gguf.GGMLQuantizationType[stored.format])
+    blocks = stored.data.reshape(len(stored.data), -1, BYTES[stored.format])
+    return DEQUANTIZE[stored.format](blocks).reshape(len(stored.data), -1)
 
 
 class QuantizedLinear(Module[[Tensor], Tensor]):
@@ -136,20 +128,21 @@ def with_weight(module: Module[..., Tensor], leaf: str, stored: Stored) -> Modul
     # Replace a Linear by a QuantizedLinear if the format is MULTIPLIED; else set leaf to the numbers. (4 lines)
     if isinstance(module, Linear) and stored.format in MULTIPLIED:
         return QuantizedLinear(stored, module.bias)
-    setattr(module, leaf, Tensor.from_dlpack(dequantize(stored.data, stored.format)))
+    setattr(module, leaf, Tensor.from_dlpack(dequantize(stored)))
     return module
 
 
-def stored_as(name: str, weight: np.ndarray, format: str) -> Stored:
-    """Return a weight in ``format`` if it is ``wte`` or another matrix whose rows blocks fit into, else as it is."""
-    small = weight.ndim == 2 and weight.shape[1] % BLOCK == 0 and not name.endswith("wpe.weight")
-    return Stored(quantize(weight, format), format) if small and format != "F32" else Stored(weight, "F32")
-
-
 def quantize_weights(weights: Weights, format: str) -> dict[str, Stored]:
-    """Return the weights of a model as they are stored, by name. A head that is equal to ``wte`` is left out."""
-    tied = HEAD in weights and np.array_equal(weights[HEAD], weights[WTE])
-    return {name: stored_as(name, weight, format) for name, weight in weights.items() if not (tied and name == HEAD)}
+    """Return the weights of a model as they are stored, by name; a head that is equal to ``wte`` is left out.
+
+    A matrix is rounded to ``format``, ``Q8_0`` or ``Q4_0``, unless it is ``wpe`` or blocks do not fit into its rows.
+    """
+    stored = {}
+    for name, weight in weights.items():
+        fits = weight.ndim == 2 and weight.shape[1] % BLOCK == 0 and not name.endswith("wpe.weight")
+        if name != HEAD or not np.array_equal(weight, weights[WTE]):
+            stored[name] = quantize(weight, format) if fits and format in BYTES else Stored(weight, "F32")
+    return stored
 
 
 def model_of(config: GPT2Config, stored: Mapping[str, Stored]) -> MaxGPT2LMHeadModel:
@@ -158,17 +151,15 @@ def model_of(config: GPT2Config, stored: Mapping[str, Stored]) -> MaxGPT2LMHeadM
     Raises:
         ValueError: weights are missing, unknown or of another shape; the message names all of them.
     """
+    model = empty_model(config)
     stored = {HEAD: stored[WTE], **stored} if WTE in stored else stored
-    with F.lazy():  # the random weights that are about to be replaced are never computed
-        model = MaxGPT2LMHeadModel(config)
-    shapes = {name: tuple(int(size) for size in weight.shape) for name, weight in model.parameters}
-    check_weights(stored, shapes)
-    modules = dict(model.descendants)
+    check_weights(stored, model)
+    modules = {"": model, **dict(model.descendants)}
     for name, weight in stored.items():
         path, _, leaf = name.rpartition(".")
         owner, _, place = path.rpartition(".")
         modules[path] = with_weight(modules[path], leaf, weight)  # it may be another module than before
-        setattr(modules[owner] if owner else model, place, modules[path])
+        setattr(modules[owner], place, modules[path])
     return model
 
 
@@ -178,5 +169,4 @@ def load_gguf(file: str | Path) -> MaxGPT2LMHeadModel:
     Raises:
         ValueError: as :func:`read_gguf` and :func:`model_of` say.
     """
-    config, stored = read_gguf(file)
-    return model_of(config, stored)
+    return model_of(*read_gguf(file))

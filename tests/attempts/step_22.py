@@ -17,7 +17,7 @@ PRODUCT = "product = F.qmatmul(self.encoding, None, x, self.weight)"
 BIASED = "return product[..., : self.out_dim] + self.bias"
 IS_LINEAR = "if isinstance(module, Linear) and stored.format in MULTIPLIED:"
 REPLACED = "return QuantizedLinear(stored, module.bias)"
-SET = "setattr(module, leaf, Tensor.from_dlpack(dequantize(stored.data, stored.format)))"
+SET = "setattr(module, leaf, Tensor.from_dlpack(dequantize(stored)))"
 
 MISTAKES = {
     "The scale of Q8_0 is the largest number over 127; take the largest magnitude, since -9 counts more than 5.": {
@@ -200,13 +200,13 @@ MISTAKES = {
     "The new layer has no bias; it takes over the one that is there: module.bias.": {
         REPLACED: REPLACED.replace("module.bias", "0")
     },
-    "A weight gets bytes in place of numbers: dequantize(stored.data, stored.format).": {
-        SET: SET.replace("dequantize(stored.data, stored.format)", "stored.data")
+    "A weight gets bytes in place of numbers: dequantize(stored).": {
+        SET: SET.replace("dequantize(stored)", "stored.data")
     },
     "A weight in F16 stays float16, and the model computes in float32: dequantize knows F16, too.": {
         SET: SET.replace(
-            "dequantize(stored.data, stored.format)",
-            "dequantize(stored.data, stored.format) if stored.format in BYTES else stored.data",
+            "dequantize(stored)",
+            "dequantize(stored) if stored.format in BYTES else stored.data",
         )
     },
     "A bias is set as the weight; leaf says which it is.": {SET: SET.replace("leaf", '"weight"')},
@@ -257,13 +257,13 @@ ALTERNATIVES = {
     },
     "the bias in front": {BIASED: "return self.bias + product[..., : self.out_dim]"},
     "dequantized first": {
-        PRODUCT: "weight = dequantize(np.from_dlpack(self.weight), self.encoding.value)\n"
+        PRODUCT: "weight = dequantize(Stored(np.from_dlpack(self.weight), self.encoding.value))\n"
         "        product = x @ F.constant(weight, dtype=x.dtype, device=x.device).T"
     },
     "the other way round": {
         f"    {IS_LINEAR}\n        {REPLACED}\n    {SET}\n    return module\n": (
             "    if type(module) is not Linear or stored.format not in MULTIPLIED:\n"
-            "        numbers = dequantize(stored.data, stored.format)\n"
+            "        numbers = dequantize(stored)\n"
             "        setattr(module, leaf, Tensor.from_dlpack(numbers))\n"
             "        return module\n    return QuantizedLinear(stored, bias=module.bias)\n"
         )

@@ -47,7 +47,7 @@ def ways(weights: Weights) -> Iterator[tuple[str, str, dict[str, Stored], dict[s
     yield "F32", "float32", plain, plain
     for format in BYTES:
         stored = quantize_weights(weights, format)
-        rounded = {name: Stored(dequantize(each.data, each.format), "F32") for name, each in stored.items()}
+        rounded = {name: Stored(dequantize(each), "F32") for name, each in stored.items()}
         yield format, "float32", stored, rounded
         if format in MULTIPLIED:
             yield format, "MAX's", stored, stored
