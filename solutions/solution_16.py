@@ -28,7 +28,7 @@ def token_losses(logits: Tensor, targets: Tensor) -> Tensor:  # [batch, seq, voc
     """Return the surprise -ln p of each target, and 0 where the target is ``IGNORED``."""
     is_valid = targets != IGNORED
     # Put 0 for IGNORED; pick each target's log-probability with F.gather_nd; negate it where valid. (3 lines)
-    indices = F.where(is_valid, targets, 0).unsqueeze(-1)
+    indices = F.where(is_valid, targets, 0).unsqueeze(-1)  # [batch, seq, 1]
     picked = F.gather_nd(log_softmax(logits), indices, batch_dims=2)
     return F.where(is_valid, -picked, 0.0)
 
@@ -50,7 +50,9 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:  # [batch, seq, voc
     return total / count_valid(targets)
 
 
-def cross_entropy_backward(logits: Tensor, labels: Tensor) -> Tensor:  # [batch, seq, vocab] -> [batch, seq, vocab]
+def cross_entropy_backward(
+    logits: Tensor, labels: Tensor
+) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> [batch, seq, vocab]
     """Return the gradient of :func:`cross_entropy` with respect to the logits.
 
     It is zero where nothing is predicted: everywhere, if no label is valid.
@@ -58,7 +60,7 @@ def cross_entropy_backward(logits: Tensor, labels: Tensor) -> Tensor:  # [batch,
     targets = next_labels(labels).unsqueeze(-1)  # [batch, seq, 1]
     vocab = Tensor.arange(int(logits.shape[-1]), dtype=targets.dtype, device=targets.device)
     # Subtract one-hot targets from the probabilities; divide by the valid targets; 0 where IGNORED. (3 lines)
-    one_hot = (targets == vocab).cast(logits.dtype)
+    one_hot = (targets == vocab).cast(logits.dtype)  # [batch, seq, vocab]
     gradient = (F.exp(log_softmax(logits)) - one_hot) / count_valid(targets)
     return F.where(targets != IGNORED, gradient, 0.0)
 
@@ -67,7 +69,7 @@ def perplexity(loss: float) -> float:
     """Return the number of equally likely tokens among which guessing costs a loss in nats.
 
     Raises:
-        OverflowError: the loss is above 709 nats.
+        OverflowError: the loss is above 709.78 nats.
     """
     # Undo the natural logarithm. (1 line)
     return math.exp(loss)

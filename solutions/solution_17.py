@@ -25,7 +25,7 @@ def linear_backward(
     """Return the gradients of x, weight and bias, where grad is that of ``x @ weight.T + bias``."""
     # Multiply grad by weight, and the transposed rows of grad by those of x; sum grad over rows. (3 lines)
     grad_x = grad @ weight
-    grad_weight = rows_of(grad).transpose(0, 1) @ rows_of(x)
+    grad_weight = rows_of(grad).transpose(0, 1) @ rows_of(x)  # [out, rows] @ [rows, in]
     return grad_x, grad_weight, sum_over_rows(grad)
 
 
@@ -45,10 +45,10 @@ def layer_norm_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:  # [..., dim], [..., dim], [dim] -> [..., dim], [dim], [dim]
     """Return the gradients of x, weight and bias, where grad is that of ``normalized * weight + bias``.
 
-    A token's mean and variance depend on all its channels, so each channel's gradient depends on all of grad.
+    A token's mean and variance depend on all its channels, so each channel's gradient depends on grad in all of them.
     """
     centered = x - F.mean(x, axis=-1)
-    scale = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)
+    scale = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)  # [..., 1]
     normalized = centered * scale
     # With g = grad * weight, scale * (g - mean(g) - normalized * mean(g * normalized)); two sums. (4 lines)
     grad_normalized = grad * weight

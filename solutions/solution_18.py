@@ -17,7 +17,7 @@ def attention_weights(
 ) -> Tensor:  # 2 x [batch, head, seq, head_dim] -> [batch, head, seq, seq]
     """Return the weights that ``_attn`` computed in the forward pass, once more."""
     # As in step 07: scores, divided by sqrt(head_dim), plus the causal mask; then the softmax. (2 lines)
-    scores = query @ key.transpose(-2, -1) / math.sqrt(int(query.shape[-1]))
+    scores = query @ key.transpose(-2, -1) / math.sqrt(int(query.shape[-1]))  # [batch, head, seq, seq]
     return F.softmax(scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device))
 
 
@@ -33,7 +33,7 @@ def heads_backward(
     """Return the gradients of query, key and value, where grad is that of ``_attn``'s output."""
     weights = attention_weights(query, key)
     # Go back through weights @ value, the softmax, the division, and query @ key. (5 lines)
-    grad_value = weights.transpose(-2, -1) @ grad
+    grad_value = weights.transpose(-2, -1) @ grad  # [batch, head, seq, head_dim]
     grad_scores = softmax_backward(grad @ value.transpose(-2, -1), weights) / math.sqrt(int(query.shape[-1]))
     grad_query = grad_scores @ key
     grad_key = grad_scores.transpose(-2, -1) @ query
@@ -56,6 +56,6 @@ def attention_backward(
     # Go back through c_proj, merge, heads, split, and c_attn; name the gradients of both layers. (5 lines)
     grad_merged, c_proj = projection_backward(grad, merged, attention.c_proj)
     grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value)
-    grad_parts = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)
+    grad_parts = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)  # [batch, seq, 3 embd]
     grad_input, c_attn = projection_backward(grad_parts, hidden_states, attention.c_attn)
     return grad_input, prefixed("c_attn", c_attn) | prefixed("c_proj", c_proj)

@@ -29,7 +29,7 @@ def mlp_backward(
     grad: Tensor, hidden_states: Tensor, mlp: GPT2MLP
 ) -> tuple[Tensor, Tensors]:  # 2 x [..., embd] -> [..., embd]
     """Return the gradient of step 04's input, and those of its four parameters by name."""
-    wide = mlp.c_fc(hidden_states)
+    wide = mlp.c_fc(hidden_states)  # [..., inner]
     activated = F.gelu(wide, approximate="tanh")
     # Go back through c_proj, GELU and c_fc, each with its input; name the gradients of both layers. (4 lines)
     grad_activated, c_proj = projection_backward(grad, activated, mlp.c_proj)
@@ -84,7 +84,7 @@ def head_backward(
     """Return the gradient of the last block's output, and those of ln_f and of wte, as the head uses it."""
     final = transformer.ln_f(hidden_states)
     # Go back through the head, a linear layer with wte's weight and no bias, then through ln_f. (3 lines)
-    grad_final, table, _ = linear_backward(grad, final, transformer.wte.weight)
+    grad_final, table, _ = linear_backward(grad, final, transformer.wte.weight)  # [batch, seq, embd], [vocab, embd]
     grad_input, ln_f = norm_backward(grad_final, hidden_states, transformer.ln_f)
     return grad_input, {"wte.weight": table} | prefixed("ln_f", ln_f)
 
@@ -122,7 +122,7 @@ def gpt2_loss_and_gradients(
     """
     transformer = model.transformer
     states = residual_stream(transformer, input_ids)
-    logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)
+    logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)  # [batch, seq, vocab]
     # Go back through loss, head, blocks, embeddings; add wte's two gradients; name them. (5 lines)
     grad, head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)
     grad, blocks = blocks_backward(grad, states, transformer)

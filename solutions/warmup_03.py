@@ -33,7 +33,7 @@ def attention_weights(
     if mask is not None and mask.dtype != bool:
         raise TypeError(f"mask is of {mask.dtype}; give bool, True where a query may attend")
     # Scaled scores; -inf where the mask forbids, before the softmax shares out the weight. (4 lines)
-    scores = scaled_scores(query, key)
+    scores = scaled_scores(query, key)  # [..., query, key]
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
     return softmax(scores)

@@ -28,7 +28,7 @@ def split_heads(x: np.ndarray, n_head: int) -> np.ndarray:  # [..., seq, embd] -
     """
     # Ask head_dim, cut the last axis into (head, head_dim), then bring head in front of seq. (3 lines)
     width = head_dim(x.shape[-1], n_head)
-    heads = x.reshape(*x.shape[:-1], n_head, width)
+    heads = x.reshape(*x.shape[:-1], n_head, width)  # [..., seq, head, head_dim]
     return np.swapaxes(heads, -3, -2)
 
 

@@ -45,7 +45,7 @@ def softmax_cross_entropy_backward(
     rows, whatever their axes, so every row's gradient is divided by their number.
     """
     # Build y from the labels, subtract it from the probabilities, divide by the number of rows. (2 lines)
-    one_hot = labels[..., None] == np.arange(logits.shape[-1])
+    one_hot = labels[..., None] == np.arange(logits.shape[-1])  # [..., classes]
     return (softmax(logits) - one_hot) / labels.size
 
 
@@ -68,7 +68,7 @@ def softmax_backward(grad: np.ndarray, weights: np.ndarray) -> np.ndarray:  # 2 
     far its grad lies above the row's mean, which is taken with the weights themselves.
     """
     # Sum weights times grad over each row; return weights times what grad has beyond that. (2 lines)
-    mean = (weights * grad).sum(axis=-1, keepdims=True)
+    mean = (weights * grad).sum(axis=-1, keepdims=True)  # [..., 1]
     return weights * (grad - mean)
 
 
@@ -89,7 +89,7 @@ def causal_attention_backward(
         weights: what the softmax under the causal mask gave going forward, [..., seq, seq].
     """
     # Back through weights @ value, the softmax with its scale, and query @ key with its axes swapped. (4 lines)
-    grad_weights, grad_value = matmul_backward(grad, weights, value)
+    grad_weights, grad_value = matmul_backward(grad, weights, value)  # [..., seq, seq], [..., seq, d_v]
     grad_scores = softmax_backward(grad_weights, weights) / math.sqrt(key.shape[-1])
     grad_query, grad_key = matmul_backward(grad_scores, query, np.swapaxes(key, -2, -1))
     return grad_query, np.swapaxes(grad_key, -2, -1), grad_value

@@ -46,7 +46,9 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:  # [batch, seq, voc
     raise NotImplementedError
 
 
-def cross_entropy_backward(logits: Tensor, labels: Tensor) -> Tensor:  # [batch, seq, vocab] -> [batch, seq, vocab]
+def cross_entropy_backward(
+    logits: Tensor, labels: Tensor
+) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> [batch, seq, vocab]
     """Return the gradient of :func:`cross_entropy` with respect to the logits.
 
     It is zero where nothing is predicted: everywhere, if no label is valid.
@@ -61,7 +63,7 @@ def perplexity(loss: float) -> float:
     """Return the number of equally likely tokens among which guessing costs a loss in nats.
 
     Raises:
-        OverflowError: the loss is above 709 nats.
+        OverflowError: the loss is above 709.78 nats.
     """
     # TODO: Undo the natural logarithm. (1 line)
     raise NotImplementedError

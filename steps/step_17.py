@@ -41,10 +41,10 @@ def layer_norm_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:  # [..., dim], [..., dim], [dim] -> [..., dim], [dim], [dim]
     """Return the gradients of x, weight and bias, where grad is that of ``normalized * weight + bias``.
 
-    A token's mean and variance depend on all its channels, so each channel's gradient depends on all of grad.
+    A token's mean and variance depend on all its channels, so each channel's gradient depends on grad in all of them.
     """
     centered = x - F.mean(x, axis=-1)
-    scale = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)
+    scale = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)  # [..., 1]
     normalized = centered * scale
     # TODO: With g = grad * weight, scale * (g - mean(g) - normalized * mean(g * normalized)); two sums. (4 lines)
     raise NotImplementedError

@@ -29,7 +29,7 @@ def mlp_backward(
     grad: Tensor, hidden_states: Tensor, mlp: GPT2MLP
 ) -> tuple[Tensor, Tensors]:  # 2 x [..., embd] -> [..., embd]
     """Return the gradient of step 04's input, and those of its four parameters by name."""
-    wide = mlp.c_fc(hidden_states)
+    wide = mlp.c_fc(hidden_states)  # [..., inner]
     activated = F.gelu(wide, approximate="tanh")
     # TODO: Go back through c_proj, GELU and c_fc, each with its input; name the gradients of both layers. (4 lines)
     raise NotImplementedError
@@ -110,6 +110,6 @@ def gpt2_loss_and_gradients(
     """
     transformer = model.transformer
     states = residual_stream(transformer, input_ids)
-    logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)
+    logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)  # [batch, seq, vocab]
     # TODO: Go back through loss, head, blocks, embeddings; add wte's two gradients; name them. (5 lines)
     raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Step 21: a kernel of your own, causal attention that never writes its scores down."""
+"""Step 21: a kernel of your own, causal attention that holds one tile of its scores at a time."""
 
 from std.math import ceildiv, exp, sqrt
 from std.memory import stack_allocation

@@ -44,10 +44,10 @@ MISTAKES = {
         BY_WEIGHT: "grad_weight = grad.transpose(-2, -1) @ x"
     },
     "The gradient of weight is averaged over the tokens; add them up: the loss is where a mean is taken.": {
-        BY_WEIGHT: BY_WEIGHT + " / rows_of(x).shape[0]"
+        BY_WEIGHT: BY_WEIGHT + " / int(rows_of(x).shape[0])"
     },
     "The gradient of bias is averaged over the tokens; add them up: the loss is where a mean is taken.": {
-        LINEAR: "return grad_x, grad_weight, sum_over_rows(grad) / rows_of(grad).shape[0]"
+        LINEAR: "return grad_x, grad_weight, sum_over_rows(grad) / int(rows_of(grad).shape[0])"
     },
     "The gradient of bias is added up over the batch only; add up the sequence too: sum_over_rows.": {
         LINEAR: "return grad_x, grad_weight, F.sum(grad, axis=0).squeeze(0)"

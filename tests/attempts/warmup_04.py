@@ -2,7 +2,7 @@
 
 SHARE = "return n_embd // n_head"
 SPLIT = """\
-    heads = x.reshape(*x.shape[:-1], n_head, width)
+    heads = x.reshape(*x.shape[:-1], n_head, width)  # [..., seq, head, head_dim]
     return np.swapaxes(heads, -3, -2)"""
 MERGE = """\
     x = np.swapaxes(heads, -3, -2)
