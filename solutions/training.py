@@ -56,8 +56,8 @@ def initialize(config: GPT2Config, seed: int) -> Weights:
 
 def training_state(weights: Weights) -> TrainingState:
     """Return the state before the first step. It has copies of the weights, so the arrays stay as they are."""
-    zeros = [{name: Tensor.from_dlpack(np.zeros_like(array)) for name, array in weights.items()} for _ in range(3)]
-    return TrainingState({name: Tensor.from_dlpack(array.copy()) for name, array in weights.items()}, *zeros)
+    sums, m, v = ({name: Tensor.from_dlpack(np.zeros_like(array)) for name, array in weights.items()} for _ in range(3))
+    return TrainingState({name: Tensor.from_dlpack(array.copy()) for name, array in weights.items()}, sums, m, v)
 
 
 def zero_grad(sums: Tensors) -> None:
