@@ -1,18 +1,9 @@
-"""The figures of the introduction: the course at a glance, GPT-2 with its steps, and which step needs which."""
+"""The figures of the introduction: the course at a glance, and GPT-2 with its steps."""
 
-import ast
-from pathlib import Path
-
-import numpy as np
-from max.experimental import functional as F
-
-from checker.course.steps import SMALL_MODEL, all_steps
-from checker.max_adapter.runtime import listeners, prepare, tensor
-from checker.session.printer import telling_of_compiling
-from play.tokens import load_tokenizer
+from checker.course.steps import all_steps
+from play.whale import read
 from solutions.solution_01 import GPT2Config
 from solutions.solution_12 import Sampling
-from solutions.solution_13 import load_pretrained
 from tools.book_maker.drawing.svg import Box, Drawing
 
 WIDTH = 140
@@ -21,7 +12,7 @@ NOTE = WIDTH + 44
 #: A step has the color of what it builds.
 COLORS = {"s04": "key", "s05": "accent", "s06": "accent", "s07": "query", "s11": "value"}
 TILE, COLUMNS = 46, 5
-PROMPT = "Call me"
+PROMPT = "The whale struck the ship, and it"
 
 
 def cover(draw: Drawing) -> None:
@@ -37,20 +28,15 @@ def cover(draw: Drawing) -> None:
     for at, step in enumerate(steps):
         x, y = at % COLUMNS * TILE + 3, floor - (at // COLUMNS + 1) * TILE + 3
         draw.box(x, y, TILE - 6, TILE - 6, step.number, COLORS.get(step.task, "plain"), mono=True)
-    prompt = draw.box(middle - 50, floor + 40, 100, 36, PROMPT, "accent")
+    prompt = draw.box(middle - 124, floor + 40, 248, 36, PROMPT, "accent", size="small")
     draw.arrow(prompt.top, (middle, floor + 12))
 
 
 def _likeliest(count: int) -> list[tuple[str, float]]:
     """Return the tokens that the small model finds likeliest after the prompt, with their probabilities."""
-    prepare()
-    tokenizer = load_tokenizer(SMALL_MODEL)
-    with F.lazy():
-        output = load_pretrained(SMALL_MODEL)(tensor(np.array([tokenizer.encode(PROMPT).ids])))
-    with telling_of_compiling(listeners):
-        logits = np.from_dlpack(output)[0, -1]
-    probabilities = Sampling().probabilities(logits[None])[0]
-    return [(tokenizer.decode([int(token)]), float(probabilities[token])) for token in logits.argsort()[::-1][:count]]
+    prompt = read(PROMPT)
+    shares = Sampling().probabilities(prompt["logits"][-1:])[0]
+    return [(prompt["vocabulary"][token], float(shares[token])) for token in shares.argsort()[::-1][:count]]
 
 
 def model(draw: Drawing) -> None:
@@ -89,20 +75,3 @@ def model(draw: Drawing) -> None:
         draw.arrow(table.top, (x, 460), (middle + aside, 460))
         draw.arrow((x, 542), table.bottom)
         draw.text(x, 551, below)
-
-
-def needs(draw: Drawing) -> None:
-    """For every step, the earlier steps that its solution imports."""
-    steps = [step for step in all_steps() if step.name.startswith("step")]
-    modules = [f"solutions.{step.solution_file.stem}" for step in steps]
-    needed = np.array([[module in _imports(step.solution_file) for module in modules] for step in steps], float)
-    rows, columns = [step.task for step in steps], [step.number for step in steps]
-    later = np.triu(np.ones_like(needed, bool))
-    draw.matrix(0, 0, needed, rows=rows, columns=columns, cell=20, spec=None, masked=later)
-
-
-def _imports(path: Path) -> set[str]:
-    """Return the modules that a file imports from; a kernel imports none of them."""
-    if path.suffix != ".py":
-        return set()
-    return {node.module or "" for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}
