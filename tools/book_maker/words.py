@@ -12,7 +12,7 @@ from play.reading.chapters import fences
 
 FOLD = re.compile(r"(</?details\b[^>]*>|<summary>.*?</summary>)", re.DOTALL)
 DROPPED = re.compile(r"<!--.*?-->|<svg.*?</svg>|<section class=\"panel\".*?</section>", re.DOTALL)
-NO_WORDS = re.compile(r"<[^>]*>|\]\([^)]*\)|^\s*```.*?$", re.MULTILINE)
+NO_WORDS = re.compile(r"</?[a-z][^<>]*>|\]\([^)]*\)|^\s*```.*?$", re.MULTILINE)
 DIRECTIVE = re.compile(r"\{\{(?:(?:figure|widget)[^:}]*:(?P<caption>.*?)|.*?)\}\}")
 
 

@@ -17,7 +17,7 @@ from tools.book_maker.formulas import TOKEN
 from tools.book_maker.transcripts import changes, renewed
 from tools.course_copy import Course
 
-FIRST = ("introduction", "setup", "max")  # before the steps
+FIRST = ("introduction", "setup", "see_it_first", "max")  # before the steps
 BEFORE = {"step_21": ("training", "mojo")}
 LAST = (
     *("heads", "ablations", "modern", "sizes", "speed", "gpu"),
