@@ -49,9 +49,10 @@ def clip_by_global_norm(gradients: Tensors, max_norm: float) -> tuple[Tensors, T
 
 @dataclass(frozen=True)
 class AdamW:
-    """The optimizer of most language models, computed as PyTorch's: the decay is multiplied by the learning rate, too.
+    """The optimizer of most language models, as PyTorch computes it: the decay is multiplied by the learning rate.
 
-    Source: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019), algorithm 2, whose decay is not.
+    Source: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019), whose algorithm 2 takes
+    only the schedule for that.
     """
 
     beta1: float = 0.9

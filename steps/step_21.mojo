@@ -85,7 +85,7 @@ def attend_tile(
 
 def causal_attention(
     query: Numbers, key: Numbers, value: Numbers, starts: Starts, heads: Int, seq: Int, d: Int, output: Numbers
-):  # [batch, head, seq, d], twice [batch, head, total, d], [batch] -> [batch, seq, head * d]
+):  # [batch, head, seq, d], 2 x [batch, head, total, d], [batch] -> [batch, seq, head * d]
     """Let every query look at the keys from starts[batch] up to its own; total - seq of them are of the past."""
     var total = len(key) // max(len(starts) * heads * d, 1)
     var tiles = ceildiv(seq, QUERIES)
