@@ -1,12 +1,24 @@
-"""Figure of step 02: causal masks with and without earlier tokens."""
+"""Figures of step 02: the mask at work on a sentence, and masks with and without earlier tokens."""
 
 from functools import partial
 
 import numpy as np
 
+from play.whale import read
 from tools.book_maker.drawing.svg import Drawing
 
 LENGTH, CACHED = 5, 3
+LAYER, HEAD = 0, 3  # of the small model, as in step 07
+
+
+def sentence(draw: Drawing) -> None:
+    """Scores with minus infinity to the right of the diagonal, and their softmax, where these places are zero."""
+    whale, blocked = read(), np.triu(np.ones((LENGTH, LENGTH), bool), k=1)
+    words = [token.strip() for token in whale["tokens"][:LENGTH]]
+    scores, weights = (whale[f"h.{LAYER}.attn.{name}"][HEAD, :LENGTH, :LENGTH] for name in ("scores", "weights"))
+    grid = partial(draw.matrix, columns=words, cell=(45, 30), masked=blocked, kind="plain")
+    left = grid(0, 0, np.where(blocked, -np.inf, scores), rows=words, spec=".1f", title="scores + mask")
+    grid(left.width + 28, 0, weights, spec=".2f", title="weights")
 
 
 def masks(draw: Drawing) -> None:

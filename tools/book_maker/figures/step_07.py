@@ -3,10 +3,10 @@
 import numpy as np
 
 from play.pictures import visible
+from play.whale import read
 from solutions.solution_01 import GPT2Config
 from solutions.warmup_04 import merge_heads, split_heads
 from tools.book_maker.drawing.svg import Box, Drawing, Point
-from tools.book_maker.values.running_sentence import IT, attention
 
 TOKENS, HEADS, WIDTH = 3, 2, 4
 HEAD_DIM = WIDTH // HEADS
@@ -65,16 +65,16 @@ def split_and_merge(draw: Drawing) -> None:
 
 def looks(draw: Drawing) -> None:
     """The scores of the token it in one head, the weights that the softmax makes of them, and their average."""
-    sentence, row, top = attention(), 25, 40
-    scores, weights = sentence.scores[LAYER, HEAD, IT], sentence.weights[LAYER, HEAD, IT]
-    later = np.arange(len(scores)) > IT
-    masked = np.where(later, -np.inf, scores)[:, None]
-    names = [visible(token) for token in sentence.tokens]
+    whale, row, top = read(), 25, 40
+    it = whale["tokens"].index(" it")
+    scores, weights = (whale[f"h.{LAYER}.attn.{name}"][HEAD, it] for name in ("scores", "weights"))
+    masked = np.where(np.arange(len(scores)) > it, -np.inf, scores)[:, None]
+    names = [visible(token) for token in whale["tokens"]]
     column = draw.matrix(60, top, masked, rows=names, cell=(54, row), spec=".1f", kind="plain", title="scores")
     draw.arrow((124, column.middle[1]), (186, column.middle[1]), label="softmax")
     draw.heading(256, top - 12, "weights")
     draw.bars(196, top, 150, [("", float(weight)) for weight in weights], labels=0)
-    draw.brace(352, top, row * (IT + 1), "average\nof their\nvalues", "right")
+    draw.brace(352, top, row * (it + 1), "average\nof their\nvalues", "right")
 
 
 def module(draw: Drawing) -> None:
