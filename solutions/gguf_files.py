@@ -48,9 +48,7 @@ def gguf_names(config: GPT2Config) -> dict[str, str]:
     return {name: table.get_name(name, (".weight", ".bias")) or name for name, _ in empty_model(config).parameters}
 
 
-def save_gguf(
-    file: str | Path, config: GPT2Config, stored: Mapping[str, Stored], tokenizer: str | Path | None = None
-) -> None:
+def save_gguf(file: str | Path, config: GPT2Config, stored: Mapping[str, Stored], tokenizer: Path) -> None:
     """Write a model into one file that llama.cpp and others read, too.
 
     Args:
@@ -64,8 +62,7 @@ def save_gguf(
         value = getattr(config, size)
         add = writer.add_float32 if isinstance(value, float) else writer.add_uint32
         add(f"gpt2.{name}", value)
-    if tokenizer is not None:
-        add_tokenizer(writer, Path(tokenizer))
+    add_tokenizer(writer, tokenizer)
     for name, weight in stored.items():
         writer.add_tensor(names[name], weight.data, raw_dtype=gguf.GGMLQuantizationType[weight.format])
     writer.write_header_to_file()
