@@ -4,9 +4,9 @@ import numpy as np
 
 from tools.book_maker.drawing.svg import MINUS, Drawing
 
-TOKENS = ("Call", "me", "Ish", "ma", "el", ".")
+TOKENS = (",", "and", "it", "s", "ank", ".")  # the end of the sentence that runs through the book
 IGNORED = f"{MINUS}100"
-LABELS = (IGNORED, IGNORED, "Ish", "ma", "el", ".")  # the prompt is two tokens; only what follows it is to be learned
+LABELS = (IGNORED, IGNORED, IGNORED, "s", "ank", ".")  # only what follows the prompt is to be learned
 
 LOGITS = np.array([2.0, 1.0, 0.0, -1.0])  # of one position, as in the chapter
 TARGET = 1
