@@ -16,9 +16,9 @@ from solutions.warmup_08 import (
     softmax_cross_entropy_backward,
 )
 from tools.book_maker.drawing.svg import MINUS, Axis, Drawing
-from tools.book_maker.figures.warmup_01 import WORDS
 
 LENGTH, KEY_DIM, VALUE_DIM = 6, 4, 3  # all different, so that a shape shows what each axis is
+WORDS = ("The", "whale", "struck", "the", "ship", ",")
 CLASSES = 10  # of the logits whose slopes are measured
 
 
