@@ -21,11 +21,9 @@ class Part(NamedTuple):
     column: str
 
 
-STARTS = "from starting a process to the first logits, with what it compiles and has not kept on the disk"
 PARTS = {
     "forward": Part("ms", ".0f", "milliseconds, by tokens of the prompt", "{length}"),
     "generation": Part("tokens/s", ".0f", "tokens per second", "after {length}"),
-    "start": Part("seconds", ".1f", STARTS, "seconds"),  # recorded only
     "memory": Part("MB", ",.0f", "most memory in a process", "MB"),
 }
 
@@ -55,7 +53,7 @@ def _table(result: Result, name: str, rows: Sequence[Row], batch: int) -> str:
             if way.title in failed:
                 lines[way.title][str(number)] = "not timed"
             elif (figure := figures.get(way.title)) is not None:
-                cell = format(figure, part.spec if figure >= 10 or part.unit == "seconds" else ".1f")
+                cell = format(figure, part.spec if figure >= 10 else ".1f")
                 lines[way.title][str(number)] = f"**{cell}**" if figure == best and way.weights == "float32" else cell
     if part.unit == "tokens/s" and batch == 1:
         columns.append(Column("reads, GB/s", "bandwidth", ".0f", rule="--:"))

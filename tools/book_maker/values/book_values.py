@@ -128,3 +128,23 @@ def mistakes(step: str) -> int:
 def alternatives(step: str) -> int:
     """Return how many other right solutions the check of a step is tried on."""
     return len(load_attempts(find_step(step)).alternatives)
+
+
+def by_processor(results: dict[str, Any], tables: Callable[..., Any], *part: str) -> str:
+    """Return the tables of all processors, of one part if there are several, in a fold for each processor."""
+    made = {name: harness().by_processor({name: result}, tables, *part) for name, result in results.items()}
+    folds = (f"<details><summary>{name}</summary>\n\n{shown}\n\n</details>" for name, shown in made.items() if shown)
+    return "\n\n".join(folds)
+
+
+def times_as_fast(way: str, other: str) -> list[float]:
+    """Return how many times as fast one library writes as another, one sequence, for each processor and prompt."""
+    rows = [row for result in peers.values() for row in result["parts"]["generation"].values() if row["batch"] == 1]
+    rates = [row["tokens/s"] for row in rows]
+    return sorted(rate[way] / rate[other] for rate in rates if way in rate and other in rate)
+
+
+def least_to_most(way: str, other: str) -> str:
+    """Return the same in words: the least and the most."""
+    ratios = times_as_fast(way, other)
+    return f"{ratios[0]:.1f} to {ratios[-1]:.1f}"
