@@ -34,5 +34,5 @@ def stack(draw: Drawing) -> None:
         draw.arrow((x, tables), (x, join), (MIDDLE + 9 * side, join))
         draw.text(x + 56 * side, tables + HEIGHT / 2, f"{rows} rows", "end" if side < 0 else "start")
         draw.arrow((x, numbers - 12), table.bottom)
-    draw.text(10, numbers, "input_ids [batch, seq]", mono=True)
-    draw.text(WIDTH + 20, numbers, "positions [seq]", mono=True)
+    draw.text(0, numbers, "input_ids [batch, seq]", mono=True)
+    draw.text(WIDTH + 34, numbers, "positions [seq]", mono=True)
