@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import cache
 
@@ -25,6 +26,7 @@ NEEDED_GB = {"memory": 4.0, "disk": 2.0}
 INSTALLED_GB = 7.5  # of memory: a system calls a little less than 8 GB its own
 NEEDED_DRIVER, NEEDED_CLANG = 580, 16  # NVIDIA's for a GPU; Apple's, of Xcode 16, which links what Mojo compiles
 CONTRACT_SECONDS = 120.0
+CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does
 PROBE_SECONDS = 300.0  # the graph may have to be compiled for the accelerator
 CANNOT_IMPORT = 2  # the exit status of the contract if there is no MAX to look at
 
@@ -110,10 +112,32 @@ def compiler() -> str:
     return f"clang {version}" if version >= NEEDED_CLANG else f"no: clang {version or 'is missing'}; {install}"
 
 
+def kernels() -> str:
+    """Return whether the kernels that the checks need are compiled: step 22 loads those of all later steps."""
+    started = time.monotonic()
+    answer = run_module("cli", "s22", "--solution", "--no-compile", seconds=CACHED_SECONDS)
+    if answer is None:
+        return "not compiled yet; `./run warm` does it in a few minutes, else the first check of a step does"
+    if answer.returncode:
+        return f"no: the check of step_22 fails on its own solution ({last_line(answer)}); please report this"
+    return f"compiled: the check of step_22 takes {time.monotonic() - started:.1f} s"
+
+
+def metal() -> str:
+    """Return whether Apple's Metal compiler is there, which MAX needs on a Mac's GPU."""
+    version = number_printed("xcrun", "-sdk", "macosx", "metal", "--version")
+    missing = "not found; only the GPU needs it: xcodebuild -downloadComponent MetalToolchain"
+    return f"found: {version}" if version else missing
+
+
 def commit() -> str:
-    """Return the commit of this checkout."""
-    line = ["git", "-C", str(ROOT), "describe", "--always"]
-    return subprocess.run(line, capture_output=True, text=True, check=False).stdout.strip() or "not a git checkout"
+    """Return the state of this checkout; a learner's own steps do not count as a change."""
+
+    def git(*line: str) -> str:
+        return subprocess.run(["git", "-C", str(ROOT), *line], capture_output=True, text=True, check=False).stdout
+
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!steps")
+    return git("describe", "--always").strip() + "-dirty" * bool(changed) or "not a git checkout"
 
 
 def free(name: str, free_bytes: float, use: str) -> str:
@@ -130,7 +154,7 @@ def memory() -> str:
     return f"{free('memory', about.available, 'compiling needs about')} of {about.total / 1e9:.1f}"
 
 
-OF_MAX = ("contract", "gpu")  # what only MAX can say
+OF_MAX = ("contract", "gpu", "kernels")  # what only MAX can say
 FACTS: dict[str, Callable[[], str]] = {
     "system": lambda: f"no: {why}" if (why := why_not_here()) else platform.platform(),
     "processor": lambda: f"{platform.machine()}, {psutil.cpu_count(logical=False)} cores, {psutil.cpu_count()} threads",
@@ -141,5 +165,7 @@ FACTS: dict[str, Callable[[], str]] = {
     "memory": memory,
     "disk": lambda: free("disk", shutil.disk_usage(ROOT).free, "packages and kernels need"),
     "gpu": gpu,
+    **({"metal": metal} if sys.platform == "darwin" else {}),
     "compiler": compiler,
+    "kernels": kernels,
 }

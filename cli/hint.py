@@ -65,28 +65,29 @@ def next_tier(step: Step) -> Tier | None:
     return next((tier for tier in hints_of(step) if tier.number > seen), None)
 
 
-def tell(step: Step, *, sure: bool = False) -> None:
-    """Print the next hint; before the last, ask a person who is not ``sure``.
+def tell(step: Step, *, every: bool = False, sure: bool = False) -> None:
+    """Print the next hint, or ``every`` hint from the first; before the last, ask a person who is not ``sure``.
 
     Raises:
         UserError: there is no chapter, or nobody to ask.
     """
-    printer, tier = Printer(), next_tier(step)
-    if not tier:
-        seen = f"You have seen all {len(hints_of(step))} hints of {step.task}; {relative_path(step.chapter)} has them"
-        return printer.line(f"{seen}. `./run compare {step.task} --anyway` shows the solution.")
-    if tier.warning and not sure:
-        answer = asked(f"{tier.warning} Show it?")
-        if answer is None:
-            raise UserError(f"{tier.warning} Add --yes to see it.")
-        if not answer:
-            return
-    printer.line(f"Hint {tier.number} of {tier.count}: {tier.title}")
-    with printer.console.use_theme(PLAIN):  # and backticks stay, since they tell code from prose without color
-        printer.draw(Markdown(CODE.sub(r"`` `\1` ``", tier.body), code_theme="ansi_dark"))
-    printer.line()
-    try:
-        progress.note_hints(step, tier.number)
-    except OSError as error:
-        file = relative_path(progress.FILE)
-        printer.line(f"(The next call shows this one again: {file} cannot be written, {error.strerror}.)")
+    printer, following = Printer(), next_tier(step)
+    if not following and not every:
+        printer.line(f"You have seen all {len(hints_of(step))} hints of {step.task}; --all shows them again.")
+        printer.line(f"`./run compare {step.task} --anyway` shows the solution.")
+    for tier in hints_of(step) if every else filter(None, [following]):
+        if following and tier.warning and not sure:
+            answer = asked(f"{tier.warning} Show it?")
+            if answer is None:
+                raise UserError(f"{tier.warning} Add --yes to see it.")
+            if not answer:
+                return
+        printer.line(f"Hint {tier.number} of {tier.count}: {tier.title}")
+        with printer.console.use_theme(PLAIN):  # and backticks stay, since they tell code from prose without color
+            printer.draw(Markdown(CODE.sub(r"`` `\1` ``", tier.body), code_theme="ansi_dark"))
+        printer.line()
+        try:
+            progress.note_hints(step, tier.number)
+        except OSError as error:
+            file = relative_path(progress.FILE)
+            printer.line(f"(The next call shows this one again: {file} cannot be written, {error.strerror}.)")

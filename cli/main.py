@@ -8,6 +8,7 @@ once and needs no MAX. ``finished`` has those that run the finished model; ``too
 from __future__ import annotations
 
 import contextlib
+import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,7 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> NoReturn:
         """Run a command, and exit with the status that it returns, or say why it cannot be carried out."""
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a caller may ignore Ctrl-C, as `nohup … &` does
         try:
             status = super().invoke(ctx)
         except KeyboardInterrupt:
@@ -201,12 +203,13 @@ def watch(step: Step | None) -> int:
 
 @main.command()
 @step_argument
+@click.option("--all", "every", is_flag=True, help="Every hint, from the first.")
 @click.option("--yes", is_flag=True, help="Do not ask before the last hint, which tells the most.")
-def hint(step: Step, yes: bool) -> None:
+def hint(step: Step, every: bool, yes: bool) -> None:
     """Show the next hint for a step: ./run hint 07."""
     from cli.hint import tell
 
-    tell(step, sure=yes)
+    tell(step, every=every, sure=yes)
 
 
 @main.command()
@@ -219,23 +222,27 @@ def status() -> None:
 
 
 @main.command()
-@step_argument
+@click.argument("step", type=StepName(), required=False, help="07, s07 or w01")
+@click.option("--all", "every", is_flag=True, help="Every step and warm-up.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def reset(step: Step, yes: bool) -> None:
+def reset(step: Step | None, every: bool, yes: bool) -> None:
     """Start a step over: ./run reset 07; your file is kept beside it."""
     from cli.reset import reset
 
-    reset(step, sure=yes)
+    if every == bool(step):
+        raise UserError("say which step to reset, `./run reset 07`, or `./run reset --all`")
+    reset([step] if step else all_steps(), sure=yes)
 
 
 @main.command()
 @step_argument
+@click.option("--whole", is_flag=True, help="Show whole functions, including the given parts.")
 @click.option("--anyway", is_flag=True, help="Show it even if it has not passed.")
-def compare(step: Step, anyway: bool) -> int:
+def compare(step: Step, whole: bool, anyway: bool) -> int:
     """Show your file beside the solution, once it has passed: ./run compare 07."""
     from cli.compare import compare
 
-    return compare(step, anyway=anyway)
+    return compare(step, whole=whole, anyway=anyway)
 
 
 @main.command("grade", params=[*FORM])

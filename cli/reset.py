@@ -5,6 +5,7 @@ The learner's file is kept beside it first, so nothing is lost.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from checker.course import progress
@@ -14,28 +15,33 @@ from checker.errors import UserError
 from checker.session.printer import Printer, asked
 
 
-def reset(step: Step, *, sure: bool) -> None:
-    """Replace the learner's file with the skeleton, after keeping a copy.
+def reset(steps: Sequence[Step], *, sure: bool) -> None:
+    """Replace the learner's files with skeletons, after keeping copies.
 
     A person at a terminal is asked first, unless ``sure``. Nothing is lost either way.
 
     Raises:
-        UserError: the file cannot be written.
+        UserError: a file cannot be written.
     """
-    printer, file, is_changed = Printer(), relative_path(step.learner_file), not is_untouched(step)
-    what = f"This puts the skeleton in place of {file}. What is there now is kept beside it."
-    if is_changed and step.learner_file.is_file() and not sure and asked(f"{what} Reset?") is False:
+    printer, changed = Printer(), [step for step in steps if not is_untouched(step)]
+    replaced = ", ".join(relative_path(step.learner_file) for step in changed if step.learner_file.is_file())
+    what = f"This puts the skeleton in place of {replaced}. What is there now is kept beside it."
+    if replaced and not sure and asked(f"{what} Reset?") is False:
         printer.line("Nothing was changed.")
         return
-    try:
-        copy = begin_again(step)
-    except OSError as error:
-        raise UserError(f"{error}. Is the folder of the course writable?") from error
-    if is_changed:
-        printer.line(f"Your {file} is kept as {relative_path(copy)}." if copy else f"{file} was missing.")
-        printer.line(f"{file} is the skeleton again.")
-    else:
-        printer.line(f"{file} is untouched.")
+    for step in steps:
+        file = relative_path(step.learner_file)
+        try:
+            copy = begin_again(step)
+        except OSError as error:
+            raise UserError(f"{error}. Is the folder of the course writable?") from error
+        if step in changed:
+            printer.line(f"Your {file} is kept as {relative_path(copy)}." if copy else f"{file} was missing.")
+            printer.line(f"{file} is the skeleton again.")
+        elif len(steps) == 1:
+            printer.line(f"{file} is untouched.")
+    if len(steps) > 1:
+        printer.line(f"All {len(steps)} files in steps/ are skeletons.")
 
 
 def begin_again(step: Step) -> Path | None:

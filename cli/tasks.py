@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 from checker.errors import UserError
+from checker.interrupts import INTERRUPTED
 
 ROOT = Path(__file__).resolve().parents[1]  # the steps have it too, and take longer to import than all of this
 OURS = ("python -m cli ", "python -m tools ")  # lines whose --help every environment can answer
@@ -74,6 +76,7 @@ def run(name: str, arguments: list[str], known: dict[str, Task]) -> int:
 
 def main() -> int:
     """Run the task named by the arguments; without one, list them all."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a caller may ignore Ctrl-C, which `sh` cannot undo
     name, *arguments = sys.argv[1:] or ["--help"]
     known = tasks()
     if name in ("-h", "--help"):
@@ -85,7 +88,7 @@ def main() -> int:
         print(f"run: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

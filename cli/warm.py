@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import os
 import signal
 import sys
@@ -20,6 +19,8 @@ import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from checker.course.steps import ROOT, Step, all_steps, relative_path
 from checker.errors import UserError
@@ -64,14 +65,16 @@ def check_of(step: Step, *options: str) -> Work:
 async def carry_out(*stages: Sequence[Work]) -> list[Work]:
     """Carry out works, stage after stage, and those of one stage at once, as many as there are processors.
 
-    There is a line for everything that is done. Ctrl-C ends what has been started.
+    There is a bar in a terminal, and a line for everything that is done. Ctrl-C ends what has been started.
 
     Returns:
         Those that failed.
     """
     printer, processors, failed = Printer(), asyncio.Semaphore(os.cpu_count() or 1), list[Work]()
     printer.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
-    done, count = itertools.count(1), sum(map(len, stages))
+    columns = BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+    bar = Progress(*columns, console=printer.console, disable=not printer.console.is_terminal, transient=True)
+    done = bar.add_task("", total=sum(map(len, stages)))
 
     async def do(work: Work) -> None:
         async with processors:
@@ -91,15 +94,17 @@ async def carry_out(*stages: Sequence[Work]) -> list[Work]:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
-        printer.line(f"  {next(done)}/{count}  {work.what} ({time.perf_counter() - started:.0f} s)")
+        bar.update(done, advance=1, description=work.what)
+        printer.line(f"  {work.what} ({time.perf_counter() - started:.0f} s)")
         if process.returncode:
             failed.append(work)
             printer.line(f"This failed:\n{output.decode(errors='replace')}")
 
-    for works in stages:
-        async with asyncio.TaskGroup() as group:
-            for work in works:
-                group.create_task(do(work))
+    with bar:
+        for works in stages:
+            async with asyncio.TaskGroup() as group:
+                for work in works:
+                    group.create_task(do(work))
     return failed
 
 

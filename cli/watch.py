@@ -265,7 +265,7 @@ class Watch:
 
     def reset(self) -> None:
         """Start the step over, and check it."""
-        reset(self.step, sure=True)
+        reset([self.step], sure=True)
         self.check()
 
     def hint(self) -> None:

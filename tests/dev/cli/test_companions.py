@@ -28,15 +28,17 @@ def states(course):
 def test_every_call_gives_one_hint_more_and_the_last_is_asked_for(course):
     assert re.match(r"Hint 1 of 3: the idea\n\s* • `attention_scores`: ", run(course, "hint", "w01"))
     assert run(course, "hint", "w01").startswith("Hint 2 of 3: the operation\n")
-    unanswered = run(course, "hint", "w01", status=2)
-    assert 'The last hint, 3 of 3, "the line", gives away what to write. Add --yes to see it.' in unanswered
-    assert "return query @" not in unanswered
+    for arguments in ((), ("--all",)):
+        unanswered = run(course, "hint", "w01", *arguments, status=2)
+        assert 'The last hint, 3 of 3, "the line", gives away what to write. Add --yes to see it.' in unanswered
+        assert "return query @" not in unanswered
     for answer, is_shown in (("\n", False), ("y\n", True)):
         with Terminal(course.root, "-m", "cli", "hint", "w01") as terminal:
             terminal.expect("gives away what to write. Show it? [y/N] ")
             terminal.send(answer)
             assert ("return query @" in terminal.rest()) is is_shown
-    assert "You have seen all 3 hints of w01; book/src/warmup_01.md has them" in run(course, "hint", "w01")
+    assert run(course, "hint", "w01").startswith("You have seen all 3 hints of w01; --all shows them again.")
+    assert re.findall(r"^Hint (\d)", run(course, "hint", "w01", "--all"), re.MULTILINE) == ["1", "2", "3"]
     (course.root / "book" / "src").unlink()
     assert "where the hints are, is missing" in run(course, "hint", "07", status=2)
 
@@ -112,14 +114,16 @@ def test_reset_keeps_the_file_and_begins_anew(course):
     assert run(course, "hint", "w01").startswith("Hint 1")
     course.write("w01", "mine = 1\n")
     for answer, is_reset in (("nonsense\n", False), ("yes\n", True)):
-        with Terminal(course.root, "-m", "cli", "reset", "w01") as terminal:
+        with Terminal(course.root, "-m", "cli", "reset", "--all") as terminal:
             question = " ".join(terminal.expect("[y/N] ").split())
             assert "in place of steps/warmup_01.py. What is there now is kept" in question
             terminal.send(answer)
             assert ("Nothing was changed." in terminal.rest()) is not is_reset
     course.path("w01").unlink()
-    assert "steps/warmup_01.py was missing." in run(course, "reset", "w01")
-    assert states(course)["w01"] == "untouched"
+    assert "steps/warmup_01.py was missing." in run(course, "reset", "--all")
+    assert set(states(course).values()) == {"untouched"}
+    for arguments in ([], ["07", "--all"]):
+        assert "say which step" in run(course, "reset", *arguments, status=2)
 
 
 OWN_WAY = {
@@ -146,6 +150,7 @@ def test_compare_waits_for_a_pass_and_shows_what_differs(course):
     ):
         assert words in shown
     assert "def _attn" not in shown
+    assert "    def _attn" in run(course, "compare", "07", "--anyway", "--whole")
     spaced = find_step("s07").solution_file.read_text().replace("softmax(scores)", "softmax( scores )")
     for source, status, words in (
         (spaced, 0, "5 of 5"),

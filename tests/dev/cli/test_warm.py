@@ -18,17 +18,19 @@ def test_stages_come_one_after_another_and_what_failed_is_told(capsys):
     works = [Work(module, (module,)) for module in ("this", "no_such_module", "keyword")]
     assert asyncio.run(warm.carry_out(works[:1], works[1:])) == [works[1]]
     shown = capsys.readouterr().out
-    first, *others = re.findall(r"^  \d/3  (\w+) \(\d+ s\)$", shown, re.MULTILINE)
+    first, *others = re.findall(r"^  (\w+) \(\d+ s\)$", shown, re.MULTILINE)
     assert (first, sorted(others)) == ("this", ["keyword", "no_such_module"])
     assert "No module named no_such_module" in shown
 
 
-def test_a_wrong_solution_is_told(course):
+def test_a_terminal_shows_a_bar_and_a_wrong_solution_is_told(course):
+    with Terminal(course.root, "-m", "cli", "warm", "w01") as terminal:
+        assert re.search(r"1/1 \d:\d\d:\d\d solutions/warmup_01.py", terminal.rest())
     solution = course.root / "solutions" / "warmup_01.py"
     solution.write_text(solution.read_text().replace("return query @", "return 2 * query @"))
     run = course.check("warm", "w01", status=1)
     assert "  fail      attention_scores" in run.stdout
-    assert re.search(r"  1/1  solutions/warmup_01\.py \(\d s\)", run.stdout)
+    assert re.search(r"^  solutions/warmup_01\.py \(\d s\)", run.stdout, re.MULTILINE)
 
 
 def test_ctrl_c_ends_it_with_what_it_started(course):

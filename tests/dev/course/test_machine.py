@@ -1,5 +1,6 @@
 """Where MAX cannot run, ``./run`` and ``doctor`` say why: machines that are not here, by what they say they are."""
 
+import subprocess
 import sys
 from subprocess import CompletedProcess
 
@@ -50,3 +51,19 @@ def test_doctor_names_too_little_memory_an_old_driver_and_an_old_compiler(monkey
     small = psutil.virtual_memory()._replace(total=4.1e9)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: small)
     assert doctor.memory() == "no: 4.1 GB installed; MAX needs 8"
+
+
+def test_doctor_says_whether_kernels_are_compiled_and_the_checkout_is_changed(monkeypatch, tmp_path):
+    for answer, words in ((None, "not compiled yet"), (CompletedProcess([], 0, "", ""), "compiled: ")):
+        monkeypatch.setattr(doctor, "run_module", lambda *arguments, answer=answer, **options: answer)
+        assert doctor.kernels().startswith(words)
+    monkeypatch.setattr(doctor, "ROOT", tmp_path)
+    assert doctor.commit() == "not a git checkout"
+    git = ["git", "-C", tmp_path, "-c", "user.name=A", "-c", "user.email=a@example.com"]
+    (tmp_path / "steps").mkdir()
+    for name, is_dirty in (("steps/step_01.py", False), ("run", True)):
+        (tmp_path / name).write_text("")
+        for line in (["init", "-q"], ["add", "."], ["commit", "-qm", "A"]):
+            subprocess.run([*git, *line], check=True)
+        (tmp_path / name).write_text("changed")
+        assert doctor.commit().endswith("-dirty") is is_dirty
