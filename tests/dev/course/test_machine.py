@@ -1,5 +1,6 @@
-"""Where MAX cannot run, ``./run`` and ``doctor`` say why: machines that are not here, by what they say they are."""
+"""Where MAX cannot run, or is missing, another or broken, ``./run`` and ``doctor`` say so."""
 
+import importlib.metadata
 import subprocess
 import sys
 from subprocess import CompletedProcess
@@ -7,6 +8,7 @@ from subprocess import CompletedProcess
 import psutil
 import pytest
 
+from checker.course import installed
 from checker.course.machine import why_max_cannot_run, why_not_here
 from cli import doctor
 
@@ -59,11 +61,33 @@ def test_doctor_says_whether_kernels_are_compiled_and_the_checkout_is_changed(mo
         assert doctor.kernels().startswith(words)
     monkeypatch.setattr(doctor, "ROOT", tmp_path)
     assert doctor.commit() == "not a git checkout"
-    git = ["git", "-C", tmp_path, "-c", "user.name=A", "-c", "user.email=a@example.com"]
-    (tmp_path / "steps").mkdir()
-    for name, is_dirty in (("steps/step_01.py", False), ("run", True)):
-        (tmp_path / name).write_text("")
-        for line in (["init", "-q"], ["add", "."], ["commit", "-qm", "A"]):
-            subprocess.run([*git, *line], check=True)
-        (tmp_path / name).write_text("changed")
-        assert doctor.commit().endswith("-dirty") is is_dirty
+    files = [tmp_path / "steps" / "step_01.py", tmp_path / "run"]
+    files[0].parent.mkdir()
+    for line in (["init"], ["add", "."], ["-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-m", "A"]):
+        [file.write_text("") for file in files]
+        subprocess.run(["git", "-C", tmp_path, *line], check=True)
+    for file, is_changed in zip(files, (False, True), strict=True):
+        file.write_text("changed")
+        assert doctor.commit().endswith("-dirty") is is_changed
+
+
+NEEDED = installed.needed_version()
+
+
+def test_another_version_is_named_and_what_to_do(monkeypatch):
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "26.6.0")
+    why = installed.why_not_usable()
+    assert why.startswith(f"MAX 26.6.0 is installed, and {NEEDED} is needed. Delete the folder .venv")
+    assert installed.in_words(ImportError("no such module")) == why
+
+
+def test_doctor_calls_a_broken_max_broken(course, tmp_path, monkeypatch):
+    """Its library is missing, say."""
+    (tmp_path / "max").mkdir()
+    (tmp_path / "max" / "__init__.py").write_text("raise ImportError('libMSupport.so: cannot open shared object file')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = course.check("doctor", status=1)
+    broken = f"no: MAX {NEEDED} is installed, but it cannot be imported (ImportError: libMSupport.so: cannot open"
+    assert broken in done.stdout
+    assert "please report" not in done.stdout
+    assert "Traceback" not in done.stdout

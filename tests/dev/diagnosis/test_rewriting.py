@@ -1,4 +1,4 @@
-"""Rules rewrite the statement that failed; what they write exists. That it leads to a pass is in ``test_habits.py``."""
+"""Rules rewrite the statement that failed; what they write exists. That it leads to a pass is in ``test_checks.py``."""
 
 import ast
 import re

@@ -23,7 +23,7 @@ Imported from /tmp/x/library.mojo:3:
 /tmp/x/bin/mojo: error: failed to parse the provided Mojo source module
 """
 
-#: Those of no recorded habit; ``test_habits.py`` tries the others.
+#: Those of no recorded habit; ``test_checks.py`` tries the others.
 REWRITTEN = {
     "y = __expf(y)": "y = exp(y)",
     "y = np.maximum(y, x[1])": "y = max(y, x[1])",

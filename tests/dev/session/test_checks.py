@@ -10,7 +10,7 @@ from checker.course.steps import Step, all_steps
 from checker.diagnosis.mistakes import load_attempts, read_answers
 from checker.max_adapter import compiled
 from tools.course_copy import Course
-from tools.survey import THE_SOLUTION, subjects_of, survey
+from tools.survey import THE_SOLUTION, follow, subjects_of, survey
 
 WARM_UPS, STEPS = 8, 22
 MISTAKES, ALTERNATIVES, HABITS = 6, 3, 3  # the fewest that a step's check has to know
@@ -98,3 +98,15 @@ def test_a_kernel_itself_is_graded_as_its_model_is(step: Step, pytestconfig):
     subjects = {name: {**attempts.mistakes, **attempts.alternatives}[name] for name in drawn}
     surveyed, *_ = survey(step, subjects, seed=pytestconfig.option.seed, compiled_kernels=True)
     assert problems(step, surveyed) == dict.fromkeys(subjects, "")
+
+
+@pytest.mark.slow
+@pytest.mark.third
+@every_step
+def test_what_a_check_tells_to_write_for_a_habit_leads_to_a_pass(step: Step, pytestconfig):
+    option, habits = pytestconfig.option, list(load_attempts(step).habits)
+    drawn = habits if option.nightly else random.Random(f"{option.seed} {step.name}").sample(habits, 1)
+    problems, compiled = follow(step, drawn)
+    assert problems == dict.fromkeys(drawn, "")
+    alone = {what for what in compiled if not what.endswith("kernels that the checks use")}
+    assert not alone, "who has such a habit waits for the compiler; add the kernels to kernels.json as `habits`"

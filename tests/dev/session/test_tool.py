@@ -1,6 +1,5 @@
 """What a check says of a file that is wrong: each message ends with what to do now."""
 
-import ast
 import re
 
 import pytest
@@ -8,28 +7,8 @@ import pytest
 from checker.course.blanks import find_blanks, skeleton, unwritten
 from checker.course.steps import all_steps, find_step
 
-SOLUTION = '''\
-"""A step."""
-
-import math
-
-
-class Thing:
-    def __init__(self, size):
-        self.size = size
-        # Make the double. (1 line)
-        self.double = 2 * size
-
-    def area(self):
-        """The area of a circle."""
-        # Pi times the square. (2 lines)
-        square = self.size * self.size
-
-        return math.pi * square
-'''
 STOP = "        raise NotImplementedError"
 
-MERGED = "        x = x.transpose(-3, -2)\n        return x.reshape([*x.shape[:-2],"
 #: A step, what is written instead of the solution, the functions that fail, and what the check says of them;
 #: {line} is that of the last edit.
 MESSAGES = {
@@ -57,19 +36,6 @@ MESSAGES = {
         {"stream_tokens"},
         ["TypeError: 'int' object is not callable", "line {line}: while n_positions.real(): where n_positions is"],
     ),
-    "two mistakes": (
-        "s07",
-        {
-            MERGED: "        return x.reshape([x.shape[0], x.shape[2],",
-            " / math.sqrt(self.head_dim)": "",
-        },
-        {"_merge_heads", "_attn"},
-        [
-            "_merge_heads: The heads are merged without being transposed back",
-            "_attn: The scores are not scaled",
-            "_merge_heads and _attn are each wrong. Begin with _merge_heads.",
-        ],
-    ),
     "two mistakes, for which others wait only if they call them": (
         "w06",
         {
@@ -77,7 +43,10 @@ MESSAGES = {
             "first = min(known, key=lambda pair": "first = max(known, key=lambda pair",
         },
         {"most_frequent", "encode_word"},
-        ["waits learn waits until most_frequent works"],
+        [
+            "waits learn waits until most_frequent works",
+            "most_frequent and encode_word are each wrong. Begin with most_frequent.",
+        ],
     ),
     "a mistake in a function whose own claims hold": (
         "s07",
@@ -89,7 +58,7 @@ MESSAGES = {
         "w01",
         {
             "import numpy as np\n": "import numpy as np\n\nTRACE = print('once') or []\n",
-            "    largest = ": "    scores = scores + len(TRACE) * np.arange(scores.shape[-1])\n    largest = ",
+            "    shifted = ": "    scores = scores + len(TRACE) * np.arange(scores.shape[-1])\n    shifted = ",
             "    weights = softmax": "    TRACE.append(1)\n    weights = softmax",
         },
         {"simple_self_attention"},
@@ -145,32 +114,24 @@ def test_a_mistake_is_put_into_words(course, step, edits, wrong, messages):
     assert {*re.findall(r"^  fail +(\w+)  ", check.stdout, re.MULTILINE)} == wrong
 
 
-def test_a_skeleton_has_the_blanks_and_nothing_else_changed():
-    made = skeleton(SOLUTION)
-    assert made.count("raise NotImplementedError") == 2
-    assert f"# TODO: Pi times the square. (2 lines)\n{STOP}\n" in made
-    assert made.splitlines()[:8] == SOLUTION.splitlines()[:8]
-    assert "square = " not in made
-    ast.parse(made)
-    for wrong, why in (("(3 lines)", "says 3 lines, its body has 2"), ("(20 lines)", "says 20 lines")):
+def test_what_still_raises_is_to_write_and_a_blank_is_as_long_as_it_says():
+    solution = find_step("s07").solution_file.read_text()
+
+    def to_write(source):
+        return [(each.blank.label, each.started) for each in unwritten(source, solution)]
+
+    assert to_write(solution) == []
+    half = skeleton(solution, written=["__init__", "_attn", "forward"])
+    assert to_write(half) == [("_split_heads", False), ("_merge_heads", False)]
+    assert to_write(half.replace(STOP, f"        x = 3\n{STOP}", 1))[0] == ("_split_heads", True)
+    assert to_write(half.replace(STOP, f"        return 3\n{STOP}", 1)) == [("_merge_heads", False)]
+    assert {each.line for each in unwritten("x = 1", solution)} == {None}
+    for old, new, why in (
+        ("(2 lines)", "(20 lines)", "says 20 lines"),
+        ("\nclass", "\nif 1:\n    # A. (1 line)\n    pass\nclass", "inside"),
+    ):
         with pytest.raises(ValueError, match=why):
-            find_blanks(SOLUTION.replace("(2 lines)", wrong))
-    with pytest.raises(ValueError, match="not inside a function"):
-        find_blanks("if True:\n    # Write this. (1 line)\n    pass\n")
-
-
-def test_unwritten_is_what_still_raises():
-    def labels(source):
-        return [(each.blank.label, each.started) for each in unwritten(source, SOLUTION)]
-
-    made = skeleton(SOLUTION)
-    assert labels(made) == [("__init__", False), ("area", False)]
-    assert labels(SOLUTION) == []
-    half = made.replace(f"{STOP}\n", "        self.double = 2\n", 1)
-    assert labels(half) == [("area", False)]
-    assert labels(half.replace(STOP, f"        x = 3\n{STOP}")) == [("area", True)]
-    assert labels(half.replace(STOP, f"        return 3\n{STOP}")) == []
-    assert [each.line for each in unwritten("class Thing: pass", SOLUTION)] == [None, None]
+            find_blanks(solution.replace(old, new))
 
 
 def test_an_unknown_step_lists_those_there_are(course):
