@@ -106,7 +106,7 @@ def test_a_kernel_itself_is_graded_as_its_model_is(step: Step, pytestconfig):
 def test_what_a_check_tells_to_write_for_a_habit_leads_to_a_pass(step: Step, pytestconfig):
     option, habits = pytestconfig.option, list(load_attempts(step).habits)
     drawn = habits if option.nightly else random.Random(f"{option.seed} {step.name}").sample(habits, 1)
-    problems, compiled = follow(step, drawn)
-    assert problems == dict.fromkeys(drawn, "")
-    alone = {what for what in compiled if not what.endswith("kernels that the checks use")}
+    wrong, kernels = follow(step, drawn)
+    assert wrong == dict.fromkeys(drawn, "")
+    alone = {kernel for kernel in kernels if not kernel.endswith("kernels that the checks use")}
     assert not alone, "who has such a habit waits for the compiler; add the kernels to kernels.json as `habits`"
