@@ -6,6 +6,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import inspect
+import runpy
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -39,8 +40,12 @@ class _Loader(importlib.machinery.SourceFileLoader):
 def as_later_steps_call_it(attention: Any) -> Any:
     """Return a learner's attention with the solution's sizes, and with helpers that need no more than the tensor.
 
-    The source tutorial gives both numbers at every call: ``_split_heads(x, num_heads, attn_head_size)``.
+    The source tutorial gives both numbers at every call: ``_split_heads(x, num_heads, attn_head_size)``. Its ``_attn``
+    takes no mask, so under that of step 14 the solution's runs.
     """
+    own = attention._attn
+    takes_mask = len(inspect.signature(own).parameters) > 4  # self, query, key and value
+    masked = own if takes_mask else runpy.run_path(str(find_step("07").solution_file))[attention.__name__]._attn
 
     def of_the_tensor(method: Any) -> Any:
         left_out = len(inspect.signature(method).parameters) - 2  # of self, the tensor and the numbers
@@ -53,6 +58,9 @@ def as_later_steps_call_it(attention: Any) -> Any:
             super().__init__(config)
             self.num_heads, self.head_dim = config.n_head, config.head_dim
             self.embed_dim = self.split_size = config.n_embd  # by the names of the source tutorial
+
+        def _attn(self, query: Any, key: Any, value: Any, mask: Any = None) -> Any:
+            return own(self, query, key, value) if mask is None else masked(self, query, key, value, mask)
 
     return Attention
 

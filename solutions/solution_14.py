@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from functools import partial
 from typing import Any
 
 from max.driver import Device
@@ -16,7 +14,6 @@ from max.graph import BufferType, DeviceRef, Dim, DimLike, TensorType, TensorVal
 from solutions.caching import CachedModel, KVCache, on_arrays
 from solutions.solution_02 import causal_mask
 from solutions.solution_07 import GPT2MultiHeadAttention
-from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 
@@ -34,20 +31,12 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
     ``padding_mask`` is 0 for a token and a large negative number for padding, which no head and no row looks at.
     """
     total = padding_mask.shape[-1]
-    causal = causal_mask(total, 0, dtype=padding_mask.dtype, device=padding_mask.device)
-    # Keep the last rows of causal; add padding_mask with an axis for rows; give the sum one for heads. (2 lines)
-    rows = causal[total - sequence_length :]
-    return (rows + padding_mask.unsqueeze(1)).unsqueeze(1)
-
-
-def attend(
-    query: Tensor, keys: Tensor, values: Tensor, mask: Tensor
-) -> Tensor:  # [batch, head, seq, head_dim], 2 x [batch, head, total, head_dim] -> [batch, head, seq, head_dim]
-    """Compute scaled dot-product attention of the new tokens to all tokens, under a mask that is given."""
-    # Compute the scores, scale and mask them; take the softmax; multiply by values. (3 lines)
-    scores = query @ keys.transpose(-2, -1)
-    scores = scores / math.sqrt(int(query.shape[-1])) + mask
-    return F.softmax(scores) @ values
+    causal = causal_mask(total, 0, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
+    # MAX 26.7 loses the causal mask if one sum gives it two new axes; give it one axis at a time.
+    # Cut the new tokens' rows out of causal; add padding_mask with a new axis 1; give the sum another. (3 lines)
+    mask = causal[total - sequence_length :]  # [seq, total]
+    mask = mask + padding_mask.unsqueeze(1)  # [batch, seq, total]
+    return mask.unsqueeze(1)
 
 
 def cached_attention(
@@ -64,11 +53,11 @@ def cached_attention(
     """
     past, total = mask.shape[-1] - hidden_states.shape[-2], mask.shape[-1]
     parts = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
-    query, key, value = map(attention._split_heads, parts)
-    # Store key and value; attend to the first total slots; merge the heads, project. (4 lines)
+    query, key, value = map(attention._split_heads, parts)  # three times [batch, head, seq, head_dim]
+    # Store key and value; _attn of query and the first total slots; merge the heads, project. (4 lines)
     store(keys, key, past)
     store(values, value, past)
-    attn_output = attend(query, keys[:, :, :total], values[:, :, :total], mask)
+    attn_output = attention._attn(query, keys[:, :, :total], values[:, :, :total], mask)
     return attention.c_proj(attention._merge_heads(attn_output))
 
 
@@ -88,13 +77,12 @@ class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
         """Return the logits after the last token, and leave keys and values of the new tokens in the cache."""
         transformer = self.model.transformer
         mask = cache_mask(input_ids.shape[-1], padding_mask)
-        # Embed; blocks as in step 09, with cached_attention; ln_f and head of the last token alone. (6 lines)
-        hidden_states = transformer.wte(input_ids) + transformer.wpe(position_ids)
+        # Embed; blocks as in step 09, with cached_attention; ln_f and head of the last token alone. (5 lines)
+        x = transformer.wte(input_ids) + transformer.wpe(position_ids)  # [batch, seq, embd]
         for block, (keys, values) in zip(transformer.h, cache, strict=True):
-            attention = partial(cached_attention, block.attn, keys, values, mask)
-            hidden_states = pre_norm_residual(hidden_states, block.ln_1, attention)
-            hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)
-        return self.model.lm_head(transformer.ln_f(hidden_states[:, -1:]))
+            x = x + cached_attention(block.attn, keys, values, mask, block.ln_1(x))
+            x = x + block.mlp(block.ln_2(x))
+        return self.model.lm_head(transformer.ln_f(x[:, -1:]))
 
 
 def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:

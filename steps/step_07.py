@@ -30,8 +30,12 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         # TODO: Bring seq back in front of head, then join the last two axes into one. (2 lines)
         raise NotImplementedError
 
-    def _attn(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:  # 3 x [batch, head, seq, head_dim] -> same
-        """Compute scaled dot-product attention under the causal mask, all heads at once."""
+    def _attn(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> Tensor:  # three times [batch, head, seq, head_dim] -> the same
+        """Compute scaled dot-product attention, all heads at once, under the causal mask or another that is given."""
+        if mask is None:
+            mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)  # [seq, seq]
         # TODO: Compute scores, divide by sqrt(head_dim), add the mask, take the softmax, multiply by value. (4 lines)
         raise NotImplementedError
 

@@ -27,8 +27,8 @@ LENGTH = re.compile(r"(?<=\.) \(\d+ lines?\)$", re.MULTILINE)  # the end of a bl
 NO_BIASES: dict[str, Edits] = {
     "04": {
         "both with a bias": "both without a bias",
-        "Linear(embed_dim, intermediate_size)": "Linear(embed_dim, intermediate_size, bias=False)",
-        "Linear(intermediate_size, embed_dim)": "Linear(intermediate_size, embed_dim, bias=False)",
+        "Linear(config.n_embd, intermediate_size)": "Linear(config.n_embd, intermediate_size, bias=False)",
+        "Linear(intermediate_size, config.n_embd)": "Linear(intermediate_size, config.n_embd, bias=False)",
     },
     "07": {
         "both with a bias": "both without a bias",
@@ -62,7 +62,7 @@ RMS_NORM: dict[str, Edits] = {
 SWIGLU: dict[str, Edits] = {
     "01": {
         "None means 4 * n_embd": "None means 8 / 3 * n_embd",
-        "make it 4 * n_embd;": "make it 8 * n_embd // 3;",
+        "make it 4 * n_embd.": "make it 8 * n_embd // 3.",
         "self.n_inner = 4 * self.n_embd": "self.n_inner = 8 * self.n_embd // 3",
     },
     "04": {
@@ -72,7 +72,7 @@ SWIGLU: dict[str, Edits] = {
     ``silu(x) = x * sigmoid(x)``. Source: Shazeer, "GLU Variants Improve Transformer" (2020).
 ''',
         "c_fc (to intermediate_size)": "c_fc (to 2 * intermediate_size)",
-        "embed_dim, intermediate_size": "embed_dim, 2 * intermediate_size",
+        "n_embd, intermediate_size": "n_embd, 2 * intermediate_size",
         "with a GELU between them": "with a gate between them",
         "c_fc, then GELU in its tanh approximation": "c_fc, whose first half is the gate of the second",
         "hidden_states = self.c_fc(…)": "gate, hidden_states = F.chunk(self.c_fc(hidden_states), 2, axis=-1)",
@@ -137,9 +137,9 @@ SHARE = '''\
 
 GROUPED_QUERY: dict[str, Edits] = {
     "01": {
-        "    n_inner: int =": """\
+        "    n_inner: int |": """\
     n_kv_head: int = 4  # heads of keys and values; each serves n_head / n_kv_head of the others
-    n_inner: int =""",
+    n_inner: int |""",
     },
     "07": {
         "config.n_embd, config.n_head, config.head_dim\n": """config.n_embd, config.n_head, config.head_dim
@@ -149,7 +149,7 @@ GROUPED_QUERY: dict[str, Edits] = {
 """,
         "3 * self.embed_dim": "sum(self.split_sizes)",
         "    def _attn(": SHARE + "    def _attn(",
-        "self.embed_dim, axis=-1": "self.split_sizes, axis=-1",
+        "[self.embed_dim] * 3, axis=-1": "self.split_sizes, axis=-1",
         "[*x.shape[:-1], self.num_heads, self.head_dim]": "[*x.shape[:-1], -1, self.head_dim]",
         "self._attn(query, key, value)": "self._attn(query, self._share(key), self._share(value))",
     },
@@ -158,9 +158,9 @@ GROUPED_QUERY: dict[str, Edits] = {
         '["batch", config.n_head,': '["batch", config.n_kv_head,',
         "[hidden_states.shape[-1]] * 3": "attention.split_sizes",
         "keys[:, :, :total], values[:, :, :total], mask)": "keys, values, mask)",
-        "    attn_output = attend(": (
+        "    attn_output = attention._attn(": (
             "    keys, values = attention._share(keys[:, :, :total]), attention._share(values[:, :, :total])\n"
-            "    attn_output = attend("
+            "    attn_output = attention._attn("
         ),
     },
 }

@@ -19,7 +19,6 @@ from solutions.solution_03 import LayerNorm
 from solutions.solution_04 import GPT2MLP
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_14 import attend
 
 ATTENTION, FEED_FORWARD = 0, 1  # the sublayers of a block
 NORMALIZED, GAIN, BIAS = 0, 1, 2  # what a layer normalization does
@@ -136,7 +135,7 @@ def gather(
 ) -> Tensor:  # [batch, seq, embd], [seq, seq], [1], [head] -> [batch, seq, embd]
     """Apply step 07's attention, with a factor for the scores and one for the result of each head."""
     query, key, value = map(attention._split_heads, F.chunk(attention.c_attn(x), 3, axis=-1))
-    values = attend(factor * query, key, value, mask) * heads.reshape([-1, 1, 1])
+    values = attention._attn(factor * query, key, value, mask) * heads.reshape([-1, 1, 1])
     return attention.c_proj(attention._merge_heads(values))
 
 

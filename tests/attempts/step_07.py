@@ -1,15 +1,15 @@
 """Step 07, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 SPLIT = """\
-        x = x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])
+        x = x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])  # [batch, seq, head, head_dim]
         return x.transpose(-3, -2)"""
 MERGE = """\
-        x = x.transpose(-3, -2)
+        x = x.transpose(-3, -2)  # [batch, seq, head, head_dim]
         return x.reshape([*x.shape[:-2], self.embed_dim])"""
 SCALE = "scores / math.sqrt(self.head_dim)"
-MASK = "        scores = scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)\n"
+MASK = "        scores = scores + mask\n"
 MASK_CALL = "causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)"
-QKV = "query, key, value = F.split(self.c_attn(hidden_states), self.embed_dim, axis=-1)"
+QKV = "query, key, value = F.split(self.c_attn(hidden_states), [self.embed_dim] * 3, axis=-1)"
 HEADS_OF = "        query, key, value = map(self._split_heads, (query, key, value))\n"
 WEIGHTED = "return F.softmax(scores) @ value"
 CUT = "x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])"
@@ -40,12 +40,15 @@ MISTAKES = {
         MASK: "",
         WEIGHTED: "return F.band_part(F.softmax(scores), num_lower=None, num_upper=0) @ value",
     },
+    "The mask that is given is not used: make the causal mask only where there is none.": {
+        "if mask is None:": "if True:"
+    },
     "There is no causal mask: every token also looks at the tokens after it. Add causal_mask to the scores.": {
         MASK: ""
     },
     "The mask is added after the softmax; add it to the scores, before.": {
         MASK: "",
-        WEIGHTED: f"return (F.softmax(scores) + {MASK_CALL}) @ value",
+        WEIGHTED: "return (F.softmax(scores) + mask) @ value",
     },
     "The mask is transposed: every token looks at itself and the tokens after it instead of before.": {
         MASK_CALL: MASK_CALL + ".transpose(-2, -1)"
@@ -57,7 +60,7 @@ MISTAKES = {
         MASK_CALL: "causal_mask(query.shape[-2] + 1, 0, dtype=query.dtype, device=query.device)[:-1, 1:]",
     },
     "The mask is subtracted, which turns minus infinity into plus infinity; add it.": {
-        "scores + causal_mask": "scores - causal_mask"
+        "scores + mask": "scores - mask"
     },
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
         "F.softmax(scores)": "F.softmax(scores, axis=-2)"
@@ -129,7 +132,7 @@ MISTAKES = {
     },
     "The heads are split from the input, before the projection: c_attn must see the whole embedding.": {
         QKV: "query, key, value = F.split(self.c_attn(self._split_heads(hidden_states).reshape(hidden_states.shape)), "
-        "self.embed_dim, axis=-1)"
+        "[self.embed_dim] * 3, axis=-1)"
     },
     "12 heads are written into the code; take the number from the configuration.": {
         "= config.n_embd, config.n_head,": "= config.n_embd, 12,",
@@ -166,7 +169,7 @@ ALTERNATIVES = {
         QKV: "joined, width = self.c_attn(hidden_states), self.embed_dim\n"
         "        query, key, value = (joined[:, :, part * width : (part + 1) * width] for part in range(3))"
     },
-    "three sizes, axis 2": {"self.embed_dim, axis=-1": "[self.embed_dim] * 3, axis=2"},
+    "one size, axis 2": {"[self.embed_dim] * 3, axis=-1": "self.embed_dim, axis=2"},
     "permute": {
         SPLIT: f"        return {CUT}.permute([0, 2, 1, 3])",
         MERGE: "        x = x.permute([0, 2, 1, 3])\n"
@@ -196,13 +199,14 @@ ALTERNATIVES = {
         WEIGHTED: "powers = F.exp(scores - F.max(scores, axis=-1))\n"
         "        return powers / F.sum(powers, axis=-1) @ value"
     },
-    "the mask by F.where": {
-        MASK: "        mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)\n"
-        "        scores = F.where(mask < 0, mask, scores)\n"
-    },
+    "the mask by F.where": {MASK: "        scores = F.where(mask < 0, mask, scores)\n"},
     "the source tutorial's signatures": {
         "def _split_heads(self, x: Tensor)": "def _split_heads(self, x: Tensor, num_heads: int, attn_head_size: int)",
         "def _merge_heads(self, x: Tensor)": "def _merge_heads(self, x: Tensor, num_heads: int, attn_head_size: int)",
+        "(\n        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None\n    )": (
+            "(self, query: Tensor, key: Tensor, value: Tensor)"
+        ),
+        "        if mask is None:\n            mask = ": "        mask = ",
         SPLIT: SPLIT.replace("self.num_heads, self.head_dim", "num_heads, attn_head_size"),
         JOINED: JOINED.replace("self.embed_dim", "num_heads * attn_head_size"),
         HEADS_OF: "        sizes = self.num_heads, self.head_dim\n"
@@ -213,12 +217,7 @@ ALTERNATIVES = {
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
-    "a mask as an index": {
-        "scores = scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)": (
-            "mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)\n"
-            "        scores[mask < 0] = -1e9"
-        )
-    },
+    "a mask as an index": {"scores = scores + mask": "scores[mask < 0] = -1e9"},
     "nn.Linear": {"self.c_attn = Linear(": "self.c_attn = nn.Linear("},
     "view": {CUT: ("x.view(*x.shape[:-1], self.num_heads, self.head_dim)")},
     "view with a list": {CUT: ("x.view([*x.shape[:-1], self.num_heads, self.head_dim])")},
@@ -239,18 +238,17 @@ HABITS = {
     "sqrt of a size": {"math.sqrt(self.head_dim)": "math.sqrt(value.size(-1))"},
     "a power of a size": {"math.sqrt(self.head_dim)": "value.shape[-1] ** 0.5"},
     "chunk as a method": {
-        "F.split(self.c_attn(hidden_states), self.embed_dim, axis=-1)": ("self.c_attn(hidden_states).chunk(3, dim=-1)")
+        "F.split(self.c_attn(hidden_states), [self.embed_dim] * 3, axis=-1)": (
+            "self.c_attn(hidden_states).chunk(3, dim=-1)"
+        )
     },
     "split with a dim": {
-        "F.split(self.c_attn(hidden_states), self.embed_dim, axis=-1)": (
+        "F.split(self.c_attn(hidden_states), [self.embed_dim] * 3, axis=-1)": (
             "self.c_attn(hidden_states).split(self.embed_dim, dim=2)"
         )
     },
     "dropout": {WEIGHTED: "return F.dropout(F.softmax(scores), 0.1) @ value"},
     "a mask by masked_fill": {
-        "scores = scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)": (
-            "mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)\n"
-            '        scores = scores.masked_fill(F.broadcast_to(mask < 0, scores.shape), float("-inf"))'
-        )
+        "scores = scores + mask": ('scores = scores.masked_fill(F.broadcast_to(mask < 0, scores.shape), float("-inf"))')
     },
 }

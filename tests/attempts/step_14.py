@@ -1,17 +1,14 @@
 """Step 14, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 STORE = "cache[:, :, (slice(first, end), sequence_length)] = new"
-ROWS = "rows = causal[total - sequence_length :]"
-MASKED = "return (rows + padding_mask.unsqueeze(1)).unsqueeze(1)"
-SCORES = "scores = query @ keys.transpose(-2, -1)"
-SCALED = "scores = scores / math.sqrt(int(query.shape[-1])) + mask"
-WEIGHTED = "return F.softmax(scores) @ values"
+ROWS = "mask = causal[total - sequence_length :]"
+ADDED = "mask = mask + padding_mask.unsqueeze(1)"
 STORE_KEY = "store(keys, key, past)"
 STORE_VALUE = "store(values, value, past)"
-ATTEND = "attend(query, keys[:, :, :total], values[:, :, :total], mask)"
-EMBED = "hidden_states = transformer.wte(input_ids) + transformer.wpe(position_ids)"
+ATTEND = "attention._attn(query, keys[:, :, :total], values[:, :, :total], mask)"
+EMBED = "x = transformer.wte(input_ids) + transformer.wpe(position_ids)"
 BLOCKS = "for block, (keys, values) in zip(transformer.h, cache, strict=True):"
-HEAD = "return self.model.lm_head(transformer.ln_f(hidden_states[:, -1:]))"
+HEAD = "return self.model.lm_head(transformer.ln_f(x[:, -1:]))"
 BUFFER_TYPE = "buffer = BufferType(DType.float32, "
 TYPES = "cache: Any = [(buffer, buffer)] * config.n_layer"
 
@@ -31,36 +28,20 @@ MISTAKES = {
         STORE: "cache[:, (slice(first, end), sequence_length)] = new"
     },
     "The mask is cut on the wrong side: the new tokens are the last rows of the causal mask, not the first.": {
-        ROWS: "rows = causal[:sequence_length]"
+        ROWS: "mask = causal[:sequence_length]"
     },
     "The mask is that of the new tokens alone; it needs a column for every token in the cache too.": {
         "causal = causal_mask(total, 0,": "causal = causal_mask(sequence_length, 0,",
-        ROWS: "rows = causal",
+        ROWS: "mask = causal",
     },
     "New tokens look at the tokens after them: no causal mask, or one row of it for all of them. Each has its own "
-    "row.": {ROWS: "rows = causal[total - 1 :]"},
+    "row.": {ROWS: "mask = causal[total - 1 :]"},
     "The rows are not cut: the causal mask of all tokens has a row for every token, and only the new ones ask.": {
-        ROWS: "rows = causal"
+        ROWS: "mask = causal"
     },
-    "The padding is not masked: add padding_mask.": {MASKED: "return rows"},
+    "The padding is not masked: add padding_mask.": {ADDED: "mask = mask.unsqueeze(0)"},
     "The padding mask is subtracted, so that everybody looks at the padding; add it.": {
-        MASKED: "return (rows - padding_mask.unsqueeze(1)).unsqueeze(1)"
-    },
-    "The scores are not scaled: divide query @ keys by the square root of head_dim.": {
-        SCALED: "scores = scores + mask"
-    },
-    "The mask is not added to the scores.": {SCALED: "scores = scores / math.sqrt(int(query.shape[-1]))"},
-    "The softmax runs over the queries; it must run over the keys, the last axis.": {
-        WEIGHTED: "return F.softmax(scores, axis=-2) @ values"
-    },
-    "Large scores overflow: exp of a score above 88 is infinite in float32, and the row becomes NaN. Subtract the "
-    "row's largest score first, or use F.softmax.": {
-        WEIGHTED: "powers = F.exp(scores)\n    return powers / F.sum(powers, axis=-1) @ values"
-    },
-    "The largest score of the whole batch is subtracted; a row that lies 104 below it becomes 0 / 0. Subtract each "
-    "row's own largest score.": {
-        WEIGHTED: "powers = F.exp(scores - F.max(scores, axis=None))\n"
-        "    return powers / F.sum(powers, axis=-1) @ values"
+        ADDED: "mask = mask - padding_mask.unsqueeze(1)"
     },
     "The keys are cached before they are split into heads: reshape alone mixes tokens and heads. Store "
     "_split_heads(key).": {
@@ -77,18 +58,22 @@ MISTAKES = {
         )
     },
     "The new tokens look at themselves alone: nothing is read from the cache.": {
-        ATTEND: "attend(query, key, value, mask[:, :, :, past:])"
+        ATTEND: "attention._attn(query, key, value, mask[:, :, :, past:])"
     },
-    "All n_positions slots are read; the cache is filled up to total.": {ATTEND: "attend(query, keys, values, mask)"},
+    "All n_positions slots are read; the cache is filled up to total.": {
+        ATTEND: "attention._attn(query, keys, values, mask)"
+    },
+    "The mask is not given to _attn, which then makes the causal mask of the new tokens alone.": {
+        ATTEND: ATTEND.replace(", mask)", ")")
+    },
     "c_proj is not applied: the heads are merged but never mixed.": {
         "return attention.c_proj(attention._merge_heads(attn_output))": "return attention._merge_heads(attn_output)"
     },
-    "The positions are not embedded.": {EMBED: "hidden_states = transformer.wte(input_ids)"},
+    "The positions are not embedded.": {EMBED: "x = transformer.wte(input_ids)"},
     "Positions are counted from 0 again: the new tokens' places come in as position_ids.": {
         "from solutions.solution_07": "from solutions.solution_06 import position_ids as places\n"
         "from solutions.solution_07",
-        EMBED: "hidden_states = transformer.wte(input_ids) + transformer.wpe("
-        "places(input_ids.shape[-1], device=input_ids.device))",
+        EMBED: "x = transformer.wte(input_ids) + transformer.wpe(places(input_ids.shape[-1], device=input_ids.device))",
     },
     "All blocks use the first block's keys and values; each has its own.": {
         BLOCKS: "for block, (keys, values) in zip(transformer.h, [cache[0]] * len(cache), strict=True):"
@@ -97,14 +82,14 @@ MISTAKES = {
         BLOCKS: BLOCKS.replace("(keys, values)", "(values, keys)")
     },
     "The second half of the block, the feed-forward network, is left out.": {
-        "hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)": "pass"
+        "x = x + block.mlp(block.ln_2(x))": "pass"
     },
-    "ln_f is left out.": {HEAD: "return self.model.lm_head(hidden_states[:, -1:])"},
+    "ln_f is left out.": {HEAD: "return self.model.lm_head(x[:, -1:])"},
     "The logits of the first new token are returned; return those of the last.": {
-        HEAD: "return self.model.lm_head(transformer.ln_f(hidden_states[:, :1]))"
+        HEAD: "return self.model.lm_head(transformer.ln_f(x[:, :1]))"
     },
     "The logits of every new token are returned; those of the last are enough, and at a prompt much less work.": {
-        HEAD: "return self.model.lm_head(transformer.ln_f(hidden_states))"
+        HEAD: "return self.model.lm_head(transformer.ln_f(x))"
     },
     "The cache is declared as TensorType, which a graph can only read; BufferType is what it may write to.": {
         BUFFER_TYPE: "buffer = TensorType(DType.float32, "
@@ -120,30 +105,25 @@ ALTERNATIVES = {
         STORE: "F.buffer_store_slice(cache, new, (slice(None), slice(None), (slice(first, end), sequence_length)))"
     },
     "an ellipsis": {STORE: "cache[..., (slice(first, end), sequence_length), :] = new"},
-    "padding_mask with both axes": {MASKED: "return rows + padding_mask.unsqueeze(1).unsqueeze(1)"},
+    "padding_mask with both axes": {
+        ADDED: "mask = mask + padding_mask.unsqueeze(1).unsqueeze(1)",
+        "return mask.unsqueeze(1)": "return mask",
+    },
     "the masks added first": {
-        ROWS: "masks = causal + padding_mask.unsqueeze(1).unsqueeze(1)",
-        MASKED: "return masks[:, :, total - sequence_length :]",
+        ROWS: "mask = causal + padding_mask.unsqueeze(1)",
+        ADDED: "mask = mask[:, total - sequence_length :]",
     },
-    "the mask by F.where": {
-        MASKED: "mask = padding_mask.unsqueeze(1).unsqueeze(1)\n    return F.where(rows < 0, rows, mask)"
-    },
-    "the scale folded into the query": {
-        SCORES: "scores = (query * int(query.shape[-1]) ** -0.5) @ keys.transpose(-2, -1)",
-        SCALED: "scores = scores + mask",
-    },
-    "the mask before the scale": {SCALED: "scores = (scores + mask) / math.sqrt(int(query.shape[-1]))"},
-    "the softmax with its axis": {WEIGHTED: "weights = F.softmax(scores, axis=-1)\n    return weights @ values"},
+    "the mask by F.where": {ADDED: "mask = F.where(mask < 0, mask, padding_mask.unsqueeze(1))"},
     "the old slots and the new keys, joined": {
-        ATTEND: "attend(\n        query,\n        F.concat([keys[:, :, :past], key], axis=2),\n"
+        ATTEND: "attention._attn(\n        query,\n        F.concat([keys[:, :, :past], key], axis=2),\n"
         "        F.concat([values[:, :, :past], value], axis=2),\n        mask,\n    )"
     },
-    "the residuals written out": {
-        "            hidden_states = pre_norm_residual(hidden_states, block.ln_1, attention)\n"
-        "            hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)\n": (
-            "            hidden_states = hidden_states + attention(block.ln_1(hidden_states))\n"
-            "            hidden_states = hidden_states + block.mlp(block.ln_2(hidden_states))\n"
-        )
+    "the residuals by step 08": {
+        "from solutions.solution_11": "from solutions.solution_08 import pre_norm_residual\nfrom solutions.solution_11",
+        "x = x + cached_attention(block.attn, keys, values, mask, block.ln_1(x))": "x = pre_norm_residual(\n"
+        "                x, block.ln_1, lambda x: cached_attention(block.attn, keys, values, mask, x)\n"
+        "            )",
+        "x = x + block.mlp(block.ln_2(x))": "x = pre_norm_residual(x, block.ln_2, block.mlp)",
     },
     "a graph for the prompt and one for a token": {
         "compiled: Any = CachedGPT2(model).compile(ids, ids, mask, cache)\n": (
@@ -158,30 +138,13 @@ ALTERNATIVES = {
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
-    "softmax with a dim": {"F.softmax(scores) @ values": "F.softmax(scores, dim=-1) @ values"},
-    "softmax as a method": {"F.softmax(scores) @ values": "scores.softmax(-1) @ values"},
-    "sqrt of a size": {"math.sqrt(int(query.shape[-1]))": "math.sqrt(query.size(-1))"},
-    "a power of a size": {"math.sqrt(int(query.shape[-1]))": "query.shape[-1] ** 0.5"},
-    "torch.matmul": {"query @ keys.transpose(-2, -1)": "torch.matmul(query, keys.transpose(-2, -1))"},
-    "permute": {
-        "query @ keys.transpose(-2, -1)": "query @ keys.permute(0, 1, 3, 2)",
-    },
-    "unsqueeze with a dim": {
-        "padding_mask.unsqueeze(1)).unsqueeze(1)": "padding_mask.unsqueeze(dim=1)).unsqueeze(dim=1)"
-    },
+    "unsqueeze with a dim": {"padding_mask.unsqueeze(1)": "padding_mask.unsqueeze(dim=1)"},
     "a negative symbol": {"causal[total - sequence_length :]": "causal[-sequence_length:]"},
     "the mask as step 02 promises it": {
-        f"    {ROWS}\n": (
-            "    dtype, device = padding_mask.dtype, padding_mask.device\n"
-            "    rows = causal_mask(sequence_length, total - sequence_length, dtype=dtype, device=device)\n"
-        )
+        ROWS: "dtype, device = padding_mask.dtype, padding_mask.device\n"
+        "    mask = causal_mask(sequence_length, total - sequence_length, dtype=dtype, device=device)"
     },
     "a store with a plain slice": {
         "cache[:, :, (slice(first, end), sequence_length)] = new": "cache[:, :, past : past + sequence_length] = new",
     },
-}
-
-#: Numbers of the recorded configuration, written into the code: only another configuration shows them.
-FIXED = {
-    "the scale is a number in attend": {"math.sqrt(int(query.shape[-1]))": "math.sqrt(5)"},
 }
