@@ -10,6 +10,7 @@ from max.dtype import DType
 from max.experimental.tensor import Tensor
 
 from solutions.solution_01 import GPT2Config
+from solutions.solution_05 import check_token_ids
 from solutions.solution_06 import check_length
 
 KVCache = list[tuple[Tensor, Tensor]]  # keys and values of every block, [batch, head, n_positions, head_dim] each
@@ -58,12 +59,16 @@ class CachedModel:
         nothing in the cache agrees any more, and all of it runs again, as without a cache.
 
         Raises:
-            ValueError: there are more tokens than ``n_positions``, or a row has padding behind a token.
+            ValueError: there are more tokens than ``n_positions``, an id is not in the vocabulary, or a row has
+                padding behind a token, or no token.
         """
         check_length(input_ids.shape[-1], self.config)
         is_token = input_ids != PADDING
+        check_token_ids(input_ids[is_token], self.config)
         if not (is_token[:, -1:] & (is_token == np.sort(is_token, axis=-1))).all():
-            raise ValueError("a row has padding behind a token; it goes in front of the tokens, as pad_left puts it")
+            raise ValueError(
+                "a row has padding where a token should be; pad_left puts it in front of at least one token"
+            )
         past = self.cached_prefix_length(input_ids)
         if len(input_ids) != len(self.cached_ids):
             self.cache = empty_cache(self.config, len(input_ids), device=self.device)

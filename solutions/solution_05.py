@@ -15,7 +15,6 @@ def check_token_ids(token_ids: np.ndarray, config: GPT2Config) -> None:  # [...]
     Raises:
         ValueError: an id is negative, or not below ``vocab_size``; the message names a bad id and ``vocab_size``.
     """
-    # Find the ids outside 0 … vocab_size - 1; if there are any, name one. (3 lines)
     outside = token_ids[(token_ids < 0) | (token_ids >= config.vocab_size)]
     if outside.size:
         raise ValueError(f"token id {outside[0]} is not in the vocabulary of vocab_size = {config.vocab_size} tokens")

@@ -20,7 +20,6 @@ def check_length(length: DimLike, config: GPT2Config) -> None:
         ValueError: the length is a number above ``n_positions``; the message names both.
     """
     length = Dim(length)
-    # If length is a StaticDim and too large, raise. (2 lines)
     if isinstance(length, StaticDim) and int(length) > config.n_positions:
         raise ValueError(f"a sequence of {length} tokens is longer than n_positions = {config.n_positions}")
 
@@ -46,6 +45,6 @@ class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
         Raises:
             ValueError: there are more positions than rows.
         """
-        # Check the length, then look up. (2 lines)
         check_length(positions.shape[-1], self.config)
+        # Look them up. (1 line)
         return self.wpe(positions)

@@ -17,7 +17,7 @@ PUBLISHED = {
 class GPT2Config:
     """The sizes of a GPT-2. The defaults are GPT-2 small, the one with 124 million parameters.
 
-    Field names and values are Hugging Face's, so a checkpoint's ``config.json`` fits as it is.
+    Field names and values are those in a checkpoint's ``config.json``; step 13 leaves its other fields out.
     Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), and the
     four configurations published with the weights.
     """
@@ -27,16 +27,18 @@ class GPT2Config:
     n_embd: int = 768  # numbers that describe one token: the width
     n_layer: int = 12  # transformer blocks on top of each other: the depth
     n_head: int = 12  # attention heads that share the width
-    n_inner: int = None  # type: ignore[assignment]  # width of the feed-forward network; None means 4 * n_embd
+    n_inner: int | None = None  # width of the feed-forward network; None means 4 * n_embd
     layer_norm_epsilon: float = 1e-5  # keeps a layer normalization from dividing by zero
 
     def __post_init__(self) -> None:
-        """Complete ``n_inner``, and refuse heads that cannot share the width evenly.
+        """Refuse heads that cannot share the width evenly, and complete ``n_inner``.
 
         Raises:
             ValueError: ``n_head`` is below 1 or does not divide ``n_embd``; the message names both values.
         """
-        # TODO: If n_inner is None, make it 4 * n_embd; refuse n_head < 1, and a remainder of n_embd / n_head. (4 lines)
+        if self.n_head < 1 or self.n_embd % self.n_head:
+            raise ValueError(f"n_embd = {self.n_embd} cannot be shared evenly by n_head = {self.n_head} heads")
+        # TODO: If n_inner is None, make it 4 * n_embd. (2 lines)
         raise NotImplementedError
 
     @property
@@ -52,5 +54,7 @@ class GPT2Config:
         Raises:
             ValueError: another name; the message lists the four.
         """
-        # TODO: Look the name up in PUBLISHED; refuse a name that is not there. (4 lines)
+        if name not in PUBLISHED:
+            raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(PUBLISHED)}")
+        # TODO: Look the three sizes up in PUBLISHED, and make a configuration of them. (2 lines)
         raise NotImplementedError

@@ -20,8 +20,8 @@ def check_length(length: DimLike, config: GPT2Config) -> None:
         ValueError: the length is a number above ``n_positions``; the message names both.
     """
     length = Dim(length)
-    # TODO: If length is a StaticDim and too large, raise. (2 lines)
-    raise NotImplementedError
+    if isinstance(length, StaticDim) and int(length) > config.n_positions:
+        raise ValueError(f"a sequence of {length} tokens is longer than n_positions = {config.n_positions}")
 
 
 def position_ids(sequence_length: DimLike, num_tokens: int = 0, *, device: Device) -> Tensor:  # -> [seq]
@@ -44,5 +44,6 @@ class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
         Raises:
             ValueError: there are more positions than rows.
         """
-        # TODO: Check the length, then look up. (2 lines)
+        check_length(positions.shape[-1], self.config)
+        # TODO: Look them up. (1 line)
         raise NotImplementedError

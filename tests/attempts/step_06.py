@@ -1,21 +1,10 @@
 """Step 06, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-IS_TOO_LONG = "isinstance(length, StaticDim) and int(length) > config.n_positions"
 FIRST = "first, end = num_tokens, Dim(sequence_length) + num_tokens"
 COUNT = "return Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int64, device=device)"
 TABLE = "Embedding(config.n_positions, dim=config.n_embd)"
 
 MISTAKES = {
-    "Nothing is refused: raise a ValueError when the length is above n_positions.": {IS_TOO_LONG: "False"},
-    "A full context is refused; n_positions tokens still fit.": {"int(length) > config": "int(length) >= config"},
-    "One token too many is let through.": {"int(length) > config.n_positions": "int(length) > config.n_positions + 1"},
-    "The length is compared with vocab_size; it is n_positions.": {
-        "int(length) > config.n_positions": "int(length) > config.vocab_size"
-    },
-    "A length that is not known yet is turned into a number: ask for a StaticDim first.": {
-        "isinstance(length, StaticDim) and ": ""
-    },
-    "The message does not say how long the sequence was.": {"a sequence of {length} tokens": "the sequence"},
     "Positions count from 1; they count from 0.": {
         FIRST: FIRST.replace(
             "num_tokens, Dim(sequence_length) + num_tokens", "num_tokens + 1, Dim(sequence_length) + num_tokens + 1"
@@ -42,19 +31,12 @@ MISTAKES = {
     "The first rows of the table are returned whatever the positions are; look them up.": {
         "return self.wpe(positions)": "return self.wpe.weight[: positions.shape[0]]"
     },
-    "forward does not check the length before it looks up.": {
-        "        check_length(positions.shape[-1], self.config)\n": ""
-    },
 }
 
 ALTERNATIVES = {
     "from 0, then shifted": {
         COUNT: "return Tensor.arange(0, Dim(sequence_length), out_dim=sequence_length, dtype=DType.int64, "
         "device=device) + num_tokens"
-    },
-    "try int": {
-        f"    if {IS_TOO_LONG}:\n": "    try:\n        number = int(length)\n    except TypeError:\n        return\n"
-        "    if number > config.n_positions:\n"
     },
     "F.arange": {
         COUNT: "from max.experimental import functional as F\n\n"
@@ -75,8 +57,6 @@ HABITS = {
         "Embedding(config.n_positions, dim=config.n_embd)": "nn.Embedding(config.n_positions, config.n_embd)",
     },
     "torch.arange": {"Tensor.arange(first": "torch.arange(first"},
-    "size as a method": {"check_length(positions.shape[-1]": "check_length(positions.size(-1)"},
-    "len of a tensor": {"check_length(positions.shape[-1]": "check_length(len(positions)"},
     "long as a method": {
         "Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int64, device=device)": (
             "Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int32, device=device).long()"
@@ -87,17 +67,9 @@ HABITS = {
             "Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int32, device=device).to(DType.int64)"
         )
     },
-    "an assertion": {
-        """    if isinstance(length, StaticDim) and int(length) > config.n_positions:
-        raise ValueError(f"a sequence of {length} tokens is longer than n_positions = {config.n_positions}")
-""": """    fits = not isinstance(length, StaticDim) or int(length) <= config.n_positions
-    assert fits, f"{length} tokens are more than n_positions = {config.n_positions}"
-"""
-    },
 }
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
     "both sizes are numbers in __init__": {"Embedding(config.n_positions, dim=config.n_embd)": "Embedding(13, dim=15)"},
-    "the longest length is a number in check_length": {"int(length) > config.n_positions": "int(length) > 13"},
 }

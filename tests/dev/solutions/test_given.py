@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 from max.dtype import DType
 from max.experimental.tensor import default_dtype
+from max.graph import SymbolicDim
 
 from checker.course.steps import SMALL_MODEL
 from solutions.checkpoint import check_weights, read_checkpoint, read_config
+from solutions.solution_01 import GPT2Config
+from solutions.solution_05 import check_token_ids
+from solutions.solution_06 import check_length
 from solutions.solution_12 import Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained
 from solutions.warmup_04 import head_dim
@@ -19,6 +23,7 @@ from solutions.warmup_06 import decode
 from solutions.warmup_07 import new_cache, next_positions
 
 OTHER_GPT2 = {"activation_function": "gelu", "scale_attn_by_inverse_layer_idx": True, "scale_attn_weights": False}
+TINY = GPT2Config(vocab_size=37, n_positions=13, n_embd=4, n_head=2)
 
 
 IMPOSSIBLE = {
@@ -32,6 +37,10 @@ IMPOSSIBLE = {
     "n_embd = 768 .* n_head = 7 heads": lambda: head_dim(768, 7),
     "n_embd = 20 .* n_head = 0 heads": lambda: head_dim(20, 0),
     "12 tokens .* 11 slots": lambda: next_positions(new_cache(1, 1, 11, 2), 12),
+    "token id 37 is .* vocab_size = 37 ": lambda: check_token_ids(np.array([[36, 37]]), TINY),
+    "token id -1 is .* vocab_size = 37 ": lambda: check_token_ids(np.array([[0], [-1]]), TINY),
+    "token id 4294967299 is": lambda: check_token_ids(np.array([2**32 + 3]), TINY),
+    "a sequence of 14 tokens .* n_positions = 13$": lambda: check_length(14, TINY),
 }
 
 
@@ -42,6 +51,8 @@ def test_what_is_impossible_is_refused_by_name(message):
 
 
 def test_a_tiny_temperature_and_no_rows_at_all():
+    check_token_ids(np.zeros((2, 0), np.int64), TINY)
+    check_length(SymbolicDim("past") + SymbolicDim("seq"), TINY)
     np.testing.assert_array_equal(Sampling(1e-308).probabilities(np.eye(3)), np.eye(3))
     assert Sampling().choose(np.eye(3)[:0], np.random.default_rng()).dtype == np.int64
 
