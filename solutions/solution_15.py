@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Protocol
 
 from max.dtype import DType
@@ -14,7 +13,6 @@ from max.experimental.tensor import Tensor
 from solutions.solution_01 import GPT2Config
 from solutions.solution_06 import position_ids
 from solutions.solution_07 import GPT2MultiHeadAttention
-from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 
@@ -28,7 +26,7 @@ class PagedCache(Protocol):
     lengths: Tensor  # [batch]: how many tokens of each request are in the cache already
 
     def store(self, layer: int, key: Tensor, value: Tensor, row_offsets: Tensor) -> None:
-        """Write the new tokens' keys and values, twice [tokens, head, head_dim], behind those of their requests."""
+        """Write the new tokens' keys and values, both [tokens, head, head_dim], behind those of their requests."""
 
     def attend(self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float) -> Tensor:
         """Attend from every new token to what is stored of its own request, itself included.
@@ -52,8 +50,8 @@ def ragged_positions(
     starts = F.rebind(row_offsets[:-1].cast(DType.int64), lengths.shape)  # as many as there are lengths
     ends = F.rebind(row_offsets[1:].cast(DType.int64), lengths.shape)
     # request = number of ends at or before the row; position = row - start + length. (3 lines)
-    passed = rows.unsqueeze(-1) >= ends
-    request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)
+    passed = rows.unsqueeze(-1) >= ends  # [tokens, batch]
+    request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)  # [tokens]
     return rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)
 
 
@@ -89,11 +87,10 @@ class ServedGPT2(Module[..., Tensor]):
     ) -> Tensor:  # [tokens], [batch + 1] -> [batch, vocab]
         """Return the logits of the token that follows each request."""
         transformer = self.transformer
-        # Embed; a block is step 09's, with paged_attention; then the last rows, ln_f and the head. (7 lines)
+        # Embed; a block is step 09's, with paged_attention; then the last rows, ln_f and the head. (6 lines)
         positions = ragged_positions(tokens, row_offsets, cache.lengths)
-        hidden_states = transformer.wte(tokens) + transformer.wpe(positions)
+        x = transformer.wte(tokens) + transformer.wpe(positions)  # [tokens, embd]
         for layer, block in enumerate(transformer.h):
-            attend = partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)
-            hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)
-            hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)
-        return self.lm_head(transformer.ln_f(last_rows(hidden_states, row_offsets)))
+            x = x + paged_attention(block.attn, block.ln_1(x), row_offsets, cache, layer)
+            x = x + block.mlp(block.ln_2(x))
+        return self.lm_head(transformer.ln_f(last_rows(x, row_offsets)))

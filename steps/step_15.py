@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Protocol
 
 from max.dtype import DType
@@ -14,7 +13,6 @@ from max.experimental.tensor import Tensor
 from solutions.solution_01 import GPT2Config
 from solutions.solution_06 import position_ids
 from solutions.solution_07 import GPT2MultiHeadAttention
-from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 
@@ -28,7 +26,7 @@ class PagedCache(Protocol):
     lengths: Tensor  # [batch]: how many tokens of each request are in the cache already
 
     def store(self, layer: int, key: Tensor, value: Tensor, row_offsets: Tensor) -> None:
-        """Write the new tokens' keys and values, twice [tokens, head, head_dim], behind those of their requests."""
+        """Write the new tokens' keys and values, both [tokens, head, head_dim], behind those of their requests."""
 
     def attend(self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float) -> Tensor:
         """Attend from every new token to what is stored of its own request, itself included.
@@ -82,5 +80,5 @@ class ServedGPT2(Module[..., Tensor]):
     ) -> Tensor:  # [tokens], [batch + 1] -> [batch, vocab]
         """Return the logits of the token that follows each request."""
         transformer = self.transformer
-        # TODO: Embed; a block is step 09's, with paged_attention; then the last rows, ln_f and the head. (7 lines)
+        # TODO: Embed; a block is step 09's, with paged_attention; then the last rows, ln_f and the head. (6 lines)
         raise NotImplementedError

@@ -10,8 +10,9 @@ CUT = f"query, key, value = ({HEADS} for part in parts)"
 STORE = "    cache.store(layer, key, value, row_offsets)\n"
 ATTEND = "    attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))\n"
 PROJECT = "attention.c_proj(attn_output.reshape(hidden_states.shape))"
-PARTIAL = "partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)"
-HEAD = "return self.lm_head(transformer.ln_f(last_rows(hidden_states, row_offsets)))"
+ATTENDED = "x = x + paged_attention(block.attn, block.ln_1(x), row_offsets, cache, layer)"
+FED = "x = x + block.mlp(block.ln_2(x))"
+HEAD = "return self.lm_head(transformer.ln_f(last_rows(x, row_offsets)))"
 POSITIONS = "positions = ragged_positions(tokens, row_offsets, cache.lengths)"
 
 MISTAKES = {
@@ -96,34 +97,22 @@ MISTAKES = {
     "The positions are left out.": {"transformer.wte(tokens) + transformer.wpe(positions)": "transformer.wte(tokens)"},
     "forward runs step 09's blocks, to which the batch is one long text, and leaves the cache out.": {
         "for layer, block in enumerate(transformer.h):\n"
-        f"            attend = {PARTIAL}\n"
-        "            hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)\n"
-        "            hidden_states = pre_norm_residual(hidden_states, block.ln_2, "
-        "block.mlp)": "hidden_states = transformer.h(hidden_states.unsqueeze(0)).squeeze(0)"
+        f"            {ATTENDED}\n            {FED}": "x = transformer.h(x.unsqueeze(0)).squeeze(0)"
     },
-    "The layer given to the cache is always 0; count the blocks.": {
-        f"attend = {PARTIAL}": "attend = " + PARTIAL.replace("layer=layer", "layer=0")
-    },
+    "The layer given to the cache is always 0; count the blocks.": {ATTENDED: ATTENDED.replace("layer)", "0)")},
     "The layers are counted from 1; the cache counts from 0.": {
         "enumerate(transformer.h)": "enumerate(transformer.h, 1)"
     },
-    "The feed-forward network is left out of the blocks.": {
-        "            hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)\n": ""
-    },
-    "The residual around attention is left out.": {
-        "hidden_states = pre_norm_residual(hidden_states, block.ln_1, "
-        "attend)": "hidden_states = attend(block.ln_1(hidden_states))"
-    },
+    "The feed-forward network is left out of the blocks.": {f"            {FED}\n": ""},
+    "The residual around attention is left out.": {ATTENDED: ATTENDED.replace("x = x + ", "x = ")},
     "ln_f is left out before the head.": {
-        HEAD: HEAD.replace(
-            "transformer.ln_f(last_rows(hidden_states, row_offsets))", "last_rows(hidden_states, row_offsets)"
-        )
+        HEAD: HEAD.replace("transformer.ln_f(last_rows(x, row_offsets))", "last_rows(x, row_offsets)")
     },
     "The head is left out: what comes out is hidden states, not logits.": {
-        HEAD: "return transformer.ln_f(last_rows(hidden_states, row_offsets))"
+        HEAD: "return transformer.ln_f(last_rows(x, row_offsets))"
     },
     "forward returns the logits of every token; a server asks for the last one of each request.": {
-        HEAD: "return self.lm_head(transformer.ln_f(hidden_states))"
+        HEAD: "return self.lm_head(transformer.ln_f(x))"
     },
 }
 
@@ -131,23 +120,19 @@ ALTERNATIVES = {
     "one gather of the shift": {PLACES: "rows + F.gather(lengths - starts, request, axis=0)"},
     "the request by starts": {
         PASSED: "passed = rows.unsqueeze(-1) >= starts",
-        "axis=-1).squeeze(-1)\n": "axis=-1).squeeze(-1) - 1\n",
+        "axis=-1).squeeze(-1)": "axis=-1).squeeze(-1) - 1",
     },
-    "the head before the last rows": {
-        HEAD: "return last_rows(self.lm_head(transformer.ln_f(hidden_states)), row_offsets)"
-    },
+    "the head before the last rows": {HEAD: "return last_rows(self.lm_head(transformer.ln_f(x)), row_offsets)"},
     "chunk": {SPLIT: "F.chunk(attention.c_attn(hidden_states), 3, axis=-1)"},
     "step 07's heads, turned back": {
         CUT: "query, key, value = (attention._split_heads(part).transpose(-3, -2) for part in parts)"
     },
-    "a lambda in a loop": {
-        PARTIAL: "lambda x, block=block, layer=layer: paged_attention(block.attn, x, row_offsets, cache, layer)"
-    },
-    "the residuals written out": {
-        "hidden_states = pre_norm_residual(hidden_states, block.ln_1, "
-        "attend)": "hidden_states = hidden_states + attend(block.ln_1(hidden_states))",
-        "hidden_states = pre_norm_residual(hidden_states, block.ln_2, "
-        "block.mlp)": "hidden_states = hidden_states + block.mlp(block.ln_2(hidden_states))",
+    "the residuals by step 08": {
+        "from solutions.solution_11": "from solutions.solution_08 import pre_norm_residual\nfrom solutions.solution_11",
+        ATTENDED: "attend = partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)\n"
+        "            x = pre_norm_residual(x, block.ln_1, attend)",
+        FED: "x = pre_norm_residual(x, block.ln_2, block.mlp)",
+        "import math\n": "import math\nfrom functools import partial\n",
     },
     "the width of a head from the shape": {"math.sqrt(attention.head_dim)": "math.sqrt(int(query.shape[-1]))"},
     "a model of its own parts": {
