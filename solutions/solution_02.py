@@ -14,13 +14,12 @@ def causal_mask(
 ) -> Tensor:  # -> [seq, seq + num_tokens]
     """Return a mask to add to attention scores: 0 where a token may look, -inf where it may not.
 
-    Row ``i`` is the token at position ``num_tokens + i``: the ``num_tokens`` tokens before this
-    sequence were seen earlier (a cache holds them, say), and every row may look at them.
-    So row ``i`` may look at columns ``0`` to ``num_tokens + i``, and at nothing to the right.
+    Row ``i`` is the token at position ``num_tokens + i``, because ``num_tokens`` earlier tokens come
+    before this sequence. It may look at columns ``0`` to ``num_tokens + i``, and at nothing to the right.
 
     Args:
         sequence_length: the number of rows; a number, or a symbolic dimension while MAX compiles.
-        num_tokens: how many earlier tokens there are in front of this sequence; 0 without a cache.
+        num_tokens: how many earlier tokens there are; 0 if the sequence is the whole text. A number, never a symbol.
         dtype: the element type of the scores that the mask is added to.
         device: where those scores are.
     """

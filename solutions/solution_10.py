@@ -19,7 +19,8 @@ class GPT2Model(Module[[Tensor], Tensor]):
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
-        # Make wte and wpe (the tables of steps 05 and 06), h (n_layer blocks) and ln_f. (4 lines)
+        # In a checkpoint wte and wpe are the tables themselves, not modules that hold them as in steps 05 and 06.
+        # Make wte and wpe as there, h (n_layer blocks) and ln_f. (4 lines)
         self.wte = Embedding(config.vocab_size, dim=config.n_embd)
         self.wpe = Embedding(config.n_positions, dim=config.n_embd)
         self.h = Sequential(*(GPT2Block(config) for _ in range(config.n_layer)))
@@ -35,6 +36,6 @@ class GPT2Model(Module[[Tensor], Tensor]):
         check_length(sequence_length, self.config)
         # Add the two embeddings, then all blocks, then ln_f. (4 lines)
         positions = position_ids(sequence_length, device=input_ids.device)
-        hidden_states = self.wte(input_ids) + self.wpe(positions)
+        hidden_states = self.wte(input_ids) + self.wpe(positions)  # [batch, seq, embd]
         hidden_states = self.h(hidden_states)
         return self.ln_f(hidden_states)

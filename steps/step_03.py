@@ -1,4 +1,4 @@
-"""Step 03: layer normalization, which keeps the numbers between blocks at one size."""
+"""Step 03: layer normalization, which gives the channels of every token mean 0 and variance 1."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ class GPT2MLP(Module[[Tensor], Tensor]):
     """
 
     def __init__(self, intermediate_size: int, config: GPT2Config) -> None:
-        embed_dim = config.n_embd
         # TODO: Make the linear layers c_fc (to intermediate_size) and c_proj (back), both with a bias. (2 lines)
         raise NotImplementedError
 

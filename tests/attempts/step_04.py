@@ -1,7 +1,7 @@
 """Step 04, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 GELU = 'F.gelu(hidden_states, approximate="tanh")'
-FC = "        hidden_states = self.c_fc(hidden_states)\n"
+FC = "        hidden_states = self.c_fc(hidden_states)  # [..., intermediate_size]\n"
 FORMULA = "0.5 * hidden_states * (1 + F.tanh(0.7978845608028654 * (hidden_states + 0.044715 * hidden_states**3)))"
 PROJ = "return self.c_proj(hidden_states)"
 
@@ -44,14 +44,14 @@ MISTAKES = {
         PROJ: "return residual + self.c_proj(hidden_states)",
     },
     "The inner width is always 4 * n_embd; it is intermediate_size.": {
-        "self.c_fc = Linear(embed_dim, intermediate_size)": "self.c_fc = Linear(embed_dim, 4 * embed_dim)",
-        "self.c_proj = Linear(intermediate_size, embed_dim)": "self.c_proj = Linear(4 * embed_dim, embed_dim)",
+        "Linear(config.n_embd, intermediate_size)": "Linear(config.n_embd, 4 * config.n_embd)",
+        "Linear(intermediate_size, config.n_embd)": "Linear(4 * config.n_embd, config.n_embd)",
     },
     "c_fc has no bias; GPT-2's has.": {
-        "Linear(embed_dim, intermediate_size)": "Linear(embed_dim, intermediate_size, bias=False)"
+        "Linear(config.n_embd, intermediate_size)": "Linear(config.n_embd, intermediate_size, bias=False)"
     },
     "c_proj has no bias; GPT-2's has.": {
-        "Linear(intermediate_size, embed_dim)": "Linear(intermediate_size, embed_dim, bias=False)"
+        "Linear(intermediate_size, config.n_embd)": "Linear(intermediate_size, config.n_embd, bias=False)"
     },
 }
 
@@ -67,7 +67,7 @@ ALTERNATIVES = {
         "0.7978845608028654) + 1)"
     },
     "keyword arguments": {
-        "Linear(embed_dim, intermediate_size)": "Linear(in_dim=embed_dim, out_dim=intermediate_size, bias=True)"
+        "Linear(config.n_embd, intermediate_size)": "Linear(in_dim=config.n_embd, out_dim=intermediate_size, bias=True)"
     },
 }
 
@@ -101,11 +101,11 @@ HABITS = {
     },
     "F.dropout": {"return self.c_proj(hidden_states)": "return F.dropout(self.c_proj(hidden_states), 0.1)"},
     "Linear by PyTorch's words": {
-        "Linear(embed_dim, intermediate_size)": "Linear(in_features=embed_dim, out_features=intermediate_size)",
+        "Linear(config.n_embd, intermediate_size)": "Linear(in_features=config.n_embd, out_features=intermediate_size)",
     },
 }
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
-    "the width is a number in __init__": {"embed_dim = config.n_embd": "embed_dim = 15"},
+    "the width is a number in __init__": {"Linear(config.n_embd, intermediate_size)": "Linear(15, intermediate_size)"},
 }
