@@ -57,8 +57,7 @@ def wait_for_a_resting_child(terminal):
 def test_it_checks_at_every_save_and_goes_on_where_the_learner_is(course, watching, monkeypatch):
     monkeypatch.setenv("COURSE_QUIET_SECONDS", "3")
     terminal, shown = watching()
-    assert "todo      attention_scores" in shown
-    assert "Watching steps/warmup_01.py: save it to check it again." in shown
+    assert "Watching steps/step_01.py: save it to check it again." in shown
     file, done = course.path("w01"), "w01 is done. Press n for w02, self-attention that can learn."
     for save, words in (
         (lambda: course.write("w01", edits=WRONG), "  fail      attention_scores"),

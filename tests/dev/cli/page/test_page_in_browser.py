@@ -262,6 +262,7 @@ def test_without_the_key_or_a_server_a_page_is_the_book_alone(browser, site, boo
     page.goto((book / "warmup_05.html").as_uri())
     panel = page.locator("section.panel")
     assert "./run w05" in panel.inner_text()
+    panel.locator("summary").click()
     assert "def multi_head_attention" in panel.locator("pre").inner_text()
     assert panel.get_by_role("button", name="Check").count() == 0
     page.context.close()
