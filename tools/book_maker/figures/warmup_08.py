@@ -18,7 +18,6 @@ from solutions.warmup_08 import (
 from tools.book_maker.drawing.svg import MINUS, Axis, Drawing
 
 LENGTH, KEY_DIM, VALUE_DIM = 6, 4, 3  # all different, so that a shape shows what each axis is
-WORDS = ("The", "whale", "struck", "the", "ship", ",")
 CLASSES = 10  # of the logits whose slopes are measured
 
 
@@ -86,7 +85,7 @@ def reach(draw: Drawing) -> None:
         reached[:, token] = [np.linalg.norm(part, axis=-1) for part in causal_attention_backward(alone, *others)]
     square = partial(draw.matrix, columns=range(LENGTH), cell=29, spec=".1f", limit=float(reached.max()))
     for at, (part, title) in enumerate(zip(reached, ("to query", "to key", "to value"), strict=True)):
-        rows = () if at else [f"{word}  {token}" for token, word in enumerate(WORDS)]
+        rows = () if at else [f"token {token}" for token in range(LENGTH)]
         square(186 * at, 0, part, rows=rows, masked=part == 0, title=title)
 
 
