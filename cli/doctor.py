@@ -105,8 +105,8 @@ def number_printed(*line: str) -> int:
 def compiler() -> str:
     """Return the C compiler that Mojo links with; on a Mac it is that of Xcode or of its command line tools."""
     if sys.platform != "darwin":
-        found = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-        return found or "no: there is none, and Mojo links with it; on Debian: apt install gcc"
+        program = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+        return program or "no: there is none, and Mojo links with it; on Debian: apt install gcc"
     version = number_printed("clang", "--version")
     install = f"Mojo needs Xcode {NEEDED_CLANG}, or its command line tools: xcode-select --install"
     return f"clang {version}" if version >= NEEDED_CLANG else f"no: clang {version or 'is missing'}; {install}"

@@ -229,8 +229,8 @@ class Watch:
         if key != "\n":
             return self.list(sought[:-1] if key == "\x7f" else sought + key)
         self.sought = None
-        found = [step for step in all_steps() if is_sought(step, sought)] if sought else []
-        return self.go_to(found[0]) if found else self.say_keys()
+        matching = [step for step in all_steps() if is_sought(step, sought)] if sought else []
+        return self.go_to(matching[0]) if matching else self.say_keys()
 
     def edit(self) -> None:
         """Open the file in the editor that VISUAL or EDITOR names, else in VS Code."""

@@ -256,7 +256,7 @@ REWRITES = {
         "x.amax(axis=n) => x.max(axis=n)",
         "x - x.logsumexp(axis=n) => F.logsoftmax(x, axis=n)",
         "x.log_softmax(axis=n) => F.logsoftmax(x, axis=n)",
-        *(f"F.nll_loss({given}, **k) => {TOKEN_LOSSES.format('x')}" for given in ("x.transpose(1, 2), t", "x, t")),
+        *(f"F.nll_loss({pair}, **k) => {TOKEN_LOSSES.format('x')}" for pair in ("x.transpose(1, 2), t", "x, t")),
         f"F.cross_entropy(x.transpose(1, 2), t, reduction='none', **k) => {TOKEN_LOSSES.format('log_softmax(x)')}",
         *(f"F.cross_entropy(x.{f}(*a), t.{f}(*b), **k) => {MEAN_LOSS}" for f in ("view", "reshape")),
         "F.one_hot(t, n) => "

@@ -56,7 +56,7 @@ class Draw:
         avoided: whole numbers that are not drawn if another will do, such as the sizes of the recording.
 
     Attributes:
-        said: the sizes and numbers drawn so far, by name.
+        drawn: the sizes and numbers drawn so far, by name.
     """
 
     def __init__(self, seed: int, avoided: Collection[int] = ()) -> None:
@@ -65,25 +65,25 @@ class Draw:
 
     def start_over(self) -> None:
         """Forget what was drawn, so that the same is drawn once more."""
-        self.said = dict[str, int | float]()
+        self.drawn = dict[str, int | float]()
         self._random = np.random.default_rng(self.seed)
 
     @property
     def words(self) -> str:
         """What was drawn, such as ``batch = 3, n_embd = 28``."""
-        return ", ".join(f"{name} = {value:.4g}" for name, value in self.said.items())
+        return ", ".join(f"{name} = {value:.4g}" for name, value in self.drawn.items())
 
     def whole(self, name: str, low: int, high: int) -> int:
         """Return a whole number from ``low`` to ``high``, both included."""
         every = range(low, high + 1)
         value = int(self._random.choice([size for size in every if size not in self.avoided] or every))
-        self.said[name] = value
+        self.drawn[name] = value
         return value
 
     def number(self, name: str, low: float, high: float) -> float:
         """Return a number between two positive ones; each power of ten between them is as likely as the next."""
         value = float(np.exp(self._random.uniform(np.log(low), np.log(high))))
-        self.said[name] = value
+        self.drawn[name] = value
         return value
 
     def array(self, *shape: int, dtype: type[np.floating] = np.float32) -> Array:
@@ -112,8 +112,8 @@ class Draw:
         """
         heads, layers = self.whole("n_head", 1, 6), self.whole("n_layer", 1, 2)
         width = heads * self.whole("n_embd / n_head", max(2, math.ceil(least_width / heads)), 8)
-        del self.said["n_embd / n_head"]
-        self.said["n_embd"] = width
+        del self.drawn["n_embd / n_head"]
+        self.drawn["n_embd"] = width
         return {
             "n_embd": width,
             "n_head": heads,
