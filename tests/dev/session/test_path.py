@@ -1,13 +1,16 @@
-"""The path of a check: two processes, few modules, and nothing that outlives them."""
+"""The path of a check: two processes, few modules, and nothing that outlives them; Ctrl-C ends whatever runs."""
 
 import json
 import os
 import signal
+import sys
 import time
 
 import psutil
 import pytest
 
+from checker.course.steps import ROOT
+from checker.interrupts import INTERRUPTED
 from tests.dev.terminal import started
 
 MOST_LOADED, MOST_RUN = 50, 25
@@ -38,9 +41,8 @@ def test_a_check_goes_through_few_modules_and_loads_none_that_it_does_not_need(c
     course.check("s07", status=bool(edits))
     lines = {line for line in noted.read_text().splitlines() if " steps" not in line}
     loaded, run = ({line.removeprefix(what) for line in lines if line.startswith(what)} for what in ("loads ", "runs "))
-    assert {"cli/__main__.py", "checker/claims/worker.py"} <= loaded
     assert len(loaded) <= MOST_LOADED, sorted(loaded)
-    assert {"cli/main.py", "checker/claims/observation.py"} <= run
+    assert {"cli/main.py", "checker/claims/worker.py"} <= loaded & run
     assert len(run) <= MOST_RUN, sorted(run)
     assert not [file for file in loaded if file.startswith(("play", "tools", "cli/grading", "cli/problems"))]
 
@@ -67,3 +69,35 @@ def test_a_check_that_is_ended_leaves_no_child_and_ctrl_c_gets_a_sentence(course
         assert (check.returncode, errors) == (130, "")
         assert "Interrupted: there is no verdict." in shown
         assert not options or json.loads(shown)["verdict"] == "interrupted"
+
+
+IN_C = """
+import hashlib
+from play.training import interrupts
+with interrupts.at_once(lambda: print("stopped")):
+    print("begun", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # which no signal interrupts
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_what_run_was_told_to_do(course):
+    """The program that starts it ignores Ctrl-C: ``nohup … &``, a job of a script, some runners of CI."""
+    ignoring = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+    with started(course.root, "-m", "cli.tasks", "watch", "w01", by=ignoring, PATH=path) as runner:
+        while "Ctrl-C ends this." not in (line := runner.stdout.readline()):
+            assert line
+        os.killpg(runner.pid, signal.SIGINT)
+        shown = "".join(runner.communicate(timeout=60))
+    assert runner.returncode == 130
+    assert shown.strip().endswith("`./run watch` goes on with the first step that is not done.")
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_call_of_c_at_once_where_that_is_asked_for():
+    with started(ROOT, "-c", IN_C) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "stopped\n"
+    assert process.returncode == INTERRUPTED
