@@ -205,7 +205,7 @@ REWRITES = {
         "x.named_parameters() => x.parameters",
         "checkpoint(f, *a, **k) => f(*a)",
         "torch.nn.utils.clip_grad_norm_(g.values(), n) => "
-        "F.sqrt(sum(F.sum(x * x, axis=None).reshape([]) for x in g.values()))",
+        "F.sqrt(sum(F.sum(F.sum(x * x, axis=-1), axis=None).reshape([]) for x in g.values()))",
         *(f"x.{name} => x.T" for name in ("t()", "mT")),
         "x.data => x",
         *(f"x.{name} => x.rank" for name in ("ndim", "dim()")),
@@ -226,7 +226,7 @@ REWRITES = {
         "x.square() => x * x",
         "x.var(*a, **k) => ((x - x.mean(-1)) ** 2).mean(-1)",
         "x.std(*a, **k) => F.sqrt(((x - x.mean(-1)) ** 2).mean(-1))",
-        "x.norm() => F.sqrt(F.sum(x * x, axis=None).reshape([]))",
+        "x.norm() => F.sqrt(F.sum(F.sum(x * x, axis=-1), axis=None).reshape([]))",
         "x.add(y, alpha=a) => x + a * y",
         "grad.add_(y) => grad = grad + y",
         "grad.add_(y) => grad + y",

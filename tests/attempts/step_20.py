@@ -290,7 +290,6 @@ HABITS = {
     "Python's min": {FACTOR: "factor = min(max_norm / norm, 1.0)"},
     "dim as a method": {DECAYS: "if weight.dim() > 1:"},
     "ndim": {DECAYS: "if weight.ndim >= 2:"},
-    "mul_ by the decay": {DECAY: "weight = weight.mul_(1 - lr * self.weight_decay)"},
     "mul_ and add_": {M: "m = m.mul_(self.beta1).add_(gradient, alpha=1 - self.beta1)"},
     "lerp_": {M: "m = m.lerp_(gradient, 1 - self.beta1)"},
     "addcmul_": {V: "v = v.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)"},
