@@ -134,11 +134,8 @@ MISTAKES = {
         QKV: "query, key, value = F.split(self.c_attn(self._split_heads(hidden_states).reshape(hidden_states.shape)), "
         "[self.embed_dim] * 3, axis=-1)"
     },
-    "12 heads are written into the code; take the number from the configuration.": {
+    "12 heads are written into the code, or n_layer is taken for n_head: GPT-2 small has 12 of both.": {
         "= config.n_embd, config.n_head,": "= config.n_embd, 12,",
-    },
-    "Heads and layers are swapped: the number of heads is config.n_head (GPT-2 small has 12 of both).": {
-        "= config.n_embd, config.n_head,": "= config.n_embd, config.n_layer,",
     },
     "There is one head over the whole width: query, key and value are not split into heads.": {
         HEADS_OF: "        query, key, value = (part.unsqueeze(1) for part in (query, key, value))\n",
