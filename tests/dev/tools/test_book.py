@@ -20,7 +20,7 @@ from tools.course_copy import Course
 FIRST = ("introduction", "setup", "see_it_first", "max")  # before the steps
 BEFORE = {"step_21": ("training", "mojo")}
 LAST = (
-    *("heads", "ablations", "modern", "sizes", "speed", "kernel_speed", "gpu"),
+    *("heads", "ablations", "modern", "serving", "sizes", "speed", "kernel_speed", "gpu"),
     *("cheat_sheet", "notation", "glossary", "troubleshooting", "assistant", "classroom"),
     *("errors_elsewhere", "further_reading"),
 )
