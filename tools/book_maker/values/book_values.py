@@ -148,3 +148,11 @@ def least_to_most(way: str, other: str) -> str:
     """Return the same in words: the least and the most."""
     ratios = times_as_fast(way, other)
     return f"{ratios[0]:.1f} to {ratios[-1]:.1f}"
+
+
+def rungs(slower: str, faster: str) -> str:
+    """Return how many times as fast one row of the kernels' ladder is as another, for 1024 tokens: least and most."""
+    ladders = [result["recorded"]["tables"]["ladder"]["rows"] for result in kernels.values()]
+    times = [{name: float(cells[3]) for name, *cells in rows} for rows in ladders]
+    ratios = [rows[slower] / rows[faster] for rows in times]
+    return f"{min(ratios):.1f} to {max(ratios):.1f}"
