@@ -1,10 +1,12 @@
 """Step 05, token embeddings: what is claimed."""
 
+import re
+
 import numpy as np
 import pytest
 from max.dtype import DType
 
-from checker.claims import about, equal, require
+from checker.claims import Refusal, about, equal, error_of, first_of, require
 from checker.claims.modules import build, compiled, run
 from solutions.solution_01 import GPT2Config
 
@@ -33,6 +35,34 @@ def test_first_and_last_row(embeddings, config, reference):
     """The first and the last token of the vocabulary get theirs too."""
     ids = np.array([[0, config.vocab_size - 1]])
     equal(run(embeddings, ids), reference.weights["wte.weight"][ids], what="forward of the first and last id")
+
+
+@about("check_token_ids")
+def test_ids_outside_are_refused(step, config):
+    """An id that is negative or not below vocab_size raises ValueError naming a bad id and vocab_size."""
+    messages, refused = {}, []
+    for ids, bad in (([[3, 37]], [37]), ([[0], [-1]], [-1]), ([99, 5, 40], [99, 40]), ([2**32 + 3], [2**32 + 3])):
+        call = f"check_token_ids({ids}) with vocab_size = 37"
+        try:
+            messages[call] = error_of(call, lambda: step.check_token_ids(np.array(ids), config))  # noqa: B023
+            numbers = re.findall(r"-?\d+", messages[call])
+            missing = [wanted for wanted in (bad, [config.vocab_size]) if not set(map(str, wanted)) & set(numbers)]
+            sentence = f"The message of {call} is {messages[call]!r}, and must name"
+            refused += [Refusal(f"{sentence} {' or '.join(map(str, wanted))}.") for wanted in missing]
+        except Refusal as refusal:
+            messages[call] = refusal.sentence
+            refused.append(refusal)
+    first_of(refused, observed=messages)
+
+
+@about("check_token_ids")
+def test_ids_inside_are_accepted(step, config):
+    """Every valid id is accepted, and so is an empty array, the prompt of an empty text."""
+    for ids in (np.arange(37).reshape(1, 37), np.array([[0, 36]]), np.zeros((2, 0), np.int64)):
+        try:
+            step.check_token_ids(ids, config)
+        except ValueError as error:
+            require(False, f"check_token_ids refuses {ids.tolist()}: {error}")
 
 
 @pytest.mark.drawn

@@ -4,6 +4,10 @@ TABLE = "Embedding(config.vocab_size, dim=config.n_embd)"
 LOOK_UP = "return self.wte(input_ids)"
 
 MISTAKES = {
+    "Negative ids are let through; they would count from the end of the table.": {"(token_ids < 0) | ": ""},
+    "An array without ids has no largest id, so max() itself fails; ask whether any id is outside.": {
+        "if outside.size:": "if token_ids.max() >= config.vocab_size or token_ids.min() < 0:"
+    },
     "The table has its sides swapped: vocab_size rows of n_embd numbers.": {
         TABLE: "Embedding(config.n_embd, dim=config.vocab_size)"
     },
