@@ -114,12 +114,6 @@ def first_token(text: Reading) -> tuple[float, float]:
     return float(text.shares["the first token"].max()), text.even_shares["the first token"]
 
 
-def by_layer(name: str) -> str:
-    """Return the share of each layer's average head, starting with the lowest layer: ``23%, 27% and 41%``."""
-    *most, last = [f"{share:.0%}" for share in shares()[name].mean(axis=1)]
-    return f"{', '.join(most)} and {last}"
-
-
 def row(name: str) -> str:
     """Return one row of the page's table: even attention, the mean of all heads, the highest and its head."""
     of_heads = shares()[name]
@@ -131,11 +125,6 @@ def taste(place: int) -> str:
     """Return one row of the page's table of favorite tokens, the clearest taste first."""
     head, token, times, share = favorites(place + 1)[place]
     return f"{head} | `{token}` | {times} | {share:.1f}"
-
-
-def how_many(name: str, above: float) -> str:
-    """Return how many heads give more than this share to a kind of key: a number, or ``none``."""
-    return str(int((shares()[name] > above).sum()) or "none")
 
 
 def favorites(rows: int) -> list[tuple[str, str, int, float]]:
