@@ -106,7 +106,8 @@ def foot_of(page: str, pages: Sequence[tuple[str, str]]) -> str:
     """Return the links at the foot of a page: to the next of all ``pages`` (names and titles), and on the fast path."""
     names = [name for name, _ in pages]
     later = pages[names.index(page) + 1 :]
-    links = [("Next page", each) for each in later[:1]]
-    links += [("Next on the fast path", each) for each in later if each[0] in FAST_PAGES][:1]
+    following, fast = later[:1], [each for each in later if each[0] in FAST_PAGES][:1]
+    links = [("Next page" + ", on the fast path too" * (following == fast), each) for each in following]
+    links += [("Next on the fast path", each) for each in fast if fast != following]
     words = " · ".join(f"{way}: [{title}]({name}.md)" for way, (name, title) in links)
     return f'<nav class="foot" aria-label="Next">\n\n{words}\n\n</nav>' if links else ""
