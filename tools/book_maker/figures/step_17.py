@@ -1,17 +1,38 @@
-"""Figures of step 17: shapes of products, GELU's slope, what a norm takes off a gradient, and the sums of a table."""
+"""Figures of step 17: values forward and gradients back, shapes of products, GELU's slope, a norm's projection."""
 
 import math
 
 import numpy as np
 
-from tools.book_maker.drawing.svg import Axis, Drawing, Point
+from tools.book_maker.drawing.svg import Axis, Box, Drawing, Point
 
 LENGTHS = {"tokens": 100, "in": 92, "out": 128}  # how long each axis is drawn
 SIGN = 30  # the room of a sign between two boxes
 
-IDS = (2, 0, 2)  # of three tokens, and their gradients, as in the chapter
-GRAD = ((1, 10), (2, 20), (3, 30))
-VOCAB = 4
+X, WEIGHT, BIAS = (2, 1), 3, 1  # of a layer with one weight, on two tokens
+
+
+def there_and_back(draw: Drawing) -> None:
+    """Values go from left to right, gradients from right to left; a weight's is the sum over both tokens."""
+    outputs = [WEIGHT * x + BIAS for x in X]  # also their gradients: the loss is half the sum of squares
+    cell = (116.0, 46.0)
+
+    def part(left: float, top: float, words: str, gradient: str = "") -> Box:
+        box = draw.box(left, top, *cell, words, mono=True)
+        if gradient:
+            draw.text(box.bottom[0], box.bottom[1] + 14, f"∇ {gradient}", kind="accent", mono=True)
+        return box
+
+    sums = " + ".join(f"{y}·{x}" for x, y in zip(X, outputs, strict=True))
+    weight = part(0, 98, f"weight {WEIGHT}", f"{sums} = {sum(x * y for x, y in zip(X, outputs, strict=True))}")
+    bias = part(0, 196, f"bias {BIAS}", f"{' + '.join(map(str, outputs))} = {sum(outputs)}")
+    loss = part(460, 147, f"loss {sum(y * y for y in outputs) / 2:g}")
+    for token, (x, y) in enumerate(zip(X, outputs, strict=True)):
+        inner = part(0, 294 * token, f"x{token} = {x}", f"{y}·{WEIGHT} = {y * WEIGHT}")
+        output = part(230, 49 + 196 * token, f"y{token} = {y}", f"{y}")
+        for before in (inner, weight, bias):
+            draw.arrow(before.right, output.left)
+        draw.arrow(output.right, loss.left)
 
 
 def shapes(draw: Drawing) -> None:
@@ -80,17 +101,3 @@ def projection(draw: Drawing) -> None:
     draw.text(all_of_it[0], all_of_it[1] - 14, "gradient, mean subtracted", kind="query")
     draw.text(radial[0], radial[1] + 16, "subtracted as well", kind="bad")
     draw.text(tangent[0] - 8, (tangent[1] + tip[1]) / 2 + 6, "kept", "end", kind="good")
-
-
-def table(draw: Drawing) -> None:
-    """The gradients of tokens 0 and 2 are added to row 2, that of token 1 to row 0; rows 1 and 3 stay 0."""
-    sums = np.zeros((VOCAB, 2))
-    np.add.at(sums, list(IDS), GRAD)
-    empty = ~np.isin(np.arange(VOCAB), IDS)[:, None]
-    ids, rows = [f"id {row}" for row in IDS], [f"row {row}" for row in range(VOCAB)]
-    cell, kind = (44, 34), "accent"
-    draw.matrix(0, 17, np.array(GRAD), rows=ids, cell=cell, spec=".0f", kind=kind, title="∇y of 3 tokens")
-    title = "∇ of the table"
-    draw.matrix(214, 0, sums, rows=rows, cell=cell, spec=".0f", kind=kind, masked=empty, title=title)
-    for token, row in enumerate(IDS):
-        draw.arrow((92, (token + 1) * 34), (164, (row + 0.5) * 34 + 4 * (token - 1)))
