@@ -76,7 +76,8 @@ HABITS = {
     "an assertion": {
         """        if self.n_head < 1 or self.n_embd % self.n_head:
             raise ValueError(f"n_embd = {self.n_embd} cannot be shared evenly by n_head = {self.n_head} heads")
-""": """        assert self.n_embd % self.n_head == 0, f"n_embd {self.n_embd} is no multiple of n_head {self.n_head}"
+""": """        fits = self.n_head > 0 and self.n_embd % self.n_head == 0
+        assert fits, f"n_embd {self.n_embd} is no multiple of n_head {self.n_head}"
 """
     },
     "raising a text": {
