@@ -38,8 +38,6 @@ LIMITS = {
 }
 #: All pages together: their source in view without and with tables and code, and what is rendered, folds included.
 BOOK_PROSE, BOOK_SOURCE, BOOK_RENDERED = 42_000, 75_000, 140_000
-#: What is still too long. Remove a page once it fits.
-TOO_LONG = {"together", "step_18", "step_19"}
 
 
 def count(chapter: str, source: str, rendered: str) -> Words:
@@ -62,7 +60,7 @@ def _count(text: str) -> tuple[int, int]:
 
 
 def report(pages: Mapping[str, Words]) -> list[str]:
-    """Print a table of pages and their sum; return which pages are too long, but for those that are known to be."""
+    """Print a table of pages and their sum; return which are too long."""
     total = Words(*map(sum, zip(*map(astuple, pages.values()), strict=True)))
     book = Words(BOOK_PROSE, BOOK_SOURCE, BOOK_RENDERED - total.folded, BOOK_RENDERED)
     faults = []
@@ -71,8 +69,6 @@ def report(pages: Mapping[str, Words]) -> list[str]:
         over = words.exceed(book if page == "together" else LIMITS.get(page, LIMIT))
         prose, source, rendered, folded = astuple(words)
         print(f"{page:<20} {prose:>7,} {source:>7,} {rendered:>9,} {folded:>7,}{'  over' * over}")
-        if over and page not in TOO_LONG:
+        if over:
             faults.append(f"{page} has too many words: shorten it, fold what no reader needs at once, or drop it")
-        elif page in TOO_LONG and not over and page in pages:
-            print(f"{page} fits now: remove it from TOO_LONG in tools/book_maker/words.py")
     return faults

@@ -35,7 +35,7 @@ LAYOUT = """least => {
         const down = (a, b) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
         const words = [...svg.querySelectorAll('text')].map(text => ({text, shown: text.textContent, at: place(text)}));
         const boxes = [...svg.querySelectorAll('rect, circle')].map(place);
-        if (svg.getAttribute('role') != 'img' || !svg.closest('figure').querySelector('figcaption').innerText.trim())
+        if (svg.getAttribute('role') != 'img' || !svg.closest('figure').querySelector('figcaption').textContent.trim())
             faults.push(`${title}: no role, or no caption`);
         words.forEach(({text, shown, at}, number) => {
             const outside = Math.max(
