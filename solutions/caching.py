@@ -56,7 +56,7 @@ class CachedModel:
         """Return the logits after the last token; ``PADDING`` may stand in front of a row's tokens.
 
         The text of step 12 slides when the context is full, which moves every token to another position:
-        nothing in the cache agrees any more, and all of it runs again, as without a cache.
+        what the cache holds no longer agrees, and nearly all of it runs again, as without a cache.
 
         Raises:
             ValueError: there are more tokens than ``n_positions``, an id is not in the vocabulary, or a row has
@@ -65,7 +65,8 @@ class CachedModel:
         check_length(input_ids.shape[-1], self.config)
         is_token = input_ids != PADDING
         check_token_ids(input_ids[is_token], self.config)
-        if not (is_token[:, -1:] & (is_token == np.sort(is_token, axis=-1))).all():
+        ends_in_a_token = is_token[:, -1:].any(axis=-1)  # False too where there is no column
+        if not (ends_in_a_token.all() and (is_token == np.sort(is_token, axis=-1)).all()):
             raise ValueError(
                 "a row has padding where a token should be; pad_left puts it in front of at least one token"
             )

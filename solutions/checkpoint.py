@@ -62,6 +62,8 @@ def read_config(folder: Path) -> GPT2Config:
         values = json.loads((folder / "config.json").read_text())
     except (OSError, ValueError) as error:
         raise ValueError(f"{folder} has no readable config.json: {error}") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"{folder}/config.json holds no settings")
     if values.get("model_type") != "gpt2":
         raise ValueError(f"{folder} holds a {values.get('model_type')} model, and this course builds gpt2")
     for name, (default, *same) in COMPUTED.items():

@@ -324,7 +324,7 @@ def test_other_numbers(step, draw):
     """A random configuration with one block, weights, token ids and labels are right too."""
     # Of two channels, a norm makes nearly 1 and -1 whatever they are: what is left of a gradient is rounding.
     config = replace(GPT2Config(**draw.settings(least_width=4)), n_layer=1)
-    draw.said["n_layer"] = config.n_layer
+    draw.drawn["n_layer"] = config.n_layer
     batch, seq = draw.whole("batch", 1, 4), draw.whole("seq", 2, 8)
     input_ids, ignored = draw.ids(config.vocab_size, batch, seq), draw.coins(batch, seq)
     labels = np.where(ignored, IGNORED, input_ids)

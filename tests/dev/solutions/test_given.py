@@ -54,8 +54,9 @@ def test_a_tiny_temperature_and_no_rows_at_all():
 
 def test_a_folder_of_another_model_or_a_damaged_one_is_refused_by_name(tmp_path):
     reasons = {f"{name} = {value};": {"model_type": "gpt2", name: value} for name, value in OTHER_GPT2.items()}
-    for reason, values in (reasons | {"a llama model": {"model_type": "llama"}, "readable config.json": None}).items():
-        (tmp_path / "config.json").write_text(json.dumps(values) if values else "{")
+    reasons |= {"a llama model": {"model_type": "llama"}, "readable config.json": None, "no settings": []}
+    for reason, values in reasons.items():
+        (tmp_path / "config.json").write_text("{" if values is None else json.dumps(values))
         with pytest.raises(ValueError, match=reason):
             read_config(tmp_path)
     (tmp_path / "model.safetensors").write_bytes((SMALL_MODEL / "model.safetensors").read_bytes()[:-1])
