@@ -27,10 +27,10 @@ from checker.course.progress import first_to_do, next_to_do, standing
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import Options
-from checker.interrupts import exit_on_termination
+from checker.interrupts import INTERRUPTED, exit_on_termination
 from checker.session.printer import Printer, View
 from checker.session.session import Session
-from checker.session.verdict import INTERRUPTED, PASSED
+from checker.session.verdict import PASSED
 from cli import hint
 from cli.checking import Check, ReadyChild
 from cli.compare import WARNING, compare

@@ -35,6 +35,7 @@ from checker.course.blanks import find_blanks
 from checker.course.languages import PYTHON, Language, Location
 from checker.course.progress import digest
 from checker.course.steps import Step
+from checker.events import WAITS
 from checker.numeric.comparison import Comparison, close
 
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS", "FIXED", "MODELS")
@@ -190,7 +191,7 @@ def agrees(outcome: Outcome | None, other: Outcome | None) -> bool:
 
 def that_agree(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> list[str]:
     """Return the mistakes that have the same ``outcomes``, for every claim that was decided."""
-    decided = [claim for claim, outcome in outcomes.items() if outcome.verdict != "waits"]
+    decided = [claim for claim, outcome in outcomes.items() if outcome.verdict != WAITS]
     return [name for name in mistakes if all(agrees(answers[name].get(claim), outcomes[claim]) for claim in decided)]
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from checker.course.steps import relative_path
 from checker.events import FAIL, PASS, Explanation
+from checker.interrupts import INTERRUPTED
 from checker.session.printer import Item, View
-from checker.session.verdict import INTERRUPTED, PASSED, Row, Words
+from checker.session.verdict import PASSED, Row, Words
 
 if TYPE_CHECKING:
     from checker.session.session import Session

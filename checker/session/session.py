@@ -27,9 +27,10 @@ from checker.events import (
     Job,
     Options,
 )
+from checker.interrupts import INTERRUPTED
 from checker.session.child import Child
 from checker.session.printer import Item, View
-from checker.session.verdict import FAILED, INTERRUPTED, PASSED, CheckState, Row, Verdict, Words, decide
+from checker.session.verdict import FAILED, PASSED, CheckState, Row, Verdict, Words, decide
 
 MOST_SEEDS = 10_000
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from checker.course.languages import Location
 from checker.events import DRAWN, FAIL, PASS, TRACED, TRACING, WAITS, Claimed, Explanation
 
-PASSED, FAILED, INTERRUPTED = 0, 1, 130  # exit statuses
+PASSED, FAILED = 0, 1  # exit statuses
 
 
 @dataclass(frozen=True)
