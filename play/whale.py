@@ -1,6 +1,7 @@
 """GPT-2 in NumPy, for the book: everything that the model in the box computes between a sentence and its logits."""
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -38,12 +39,13 @@ def read(text: str = SENTENCE) -> dict[str, Any]:
     for h in (f"h.{layer}" for layer in range(config["n_layer"])):
         qkv = linear(f"{h}.attn.c_attn", norm(f"{h}.ln_1", x)).reshape(len(ids), 3, config["n_head"], -1)
         query, key, value = qkv.transpose(1, 2, 0, 3)  # each [head, seq, head_dim]
-        scores = t[f"{h}.attn.scores"] = query @ key.swapaxes(1, 2) / np.sqrt(query.shape[-1])
+        scores = query @ key.swapaxes(1, 2) / math.sqrt(query.shape[-1])  # np.sqrt would make all of it float64
+        t[f"{h}.attn.scores"] = scores
         weights = np.tril(np.exp(scores))  # what is masked has minus infinity as its score, and 0 as its weight
         weights = t[f"{h}.attn.weights"] = weights / weights.sum(-1, keepdims=True)
         x = x + linear(f"{h}.attn.c_proj", (weights @ value).swapaxes(0, 1).reshape(x.shape))
         u = linear(f"{h}.mlp.c_fc", norm(f"{h}.ln_2", x))
-        gelu = u * (1 + np.tanh(np.sqrt(2 / np.pi) * (u + 0.044715 * u**3))) / 2
+        gelu = u * (1 + np.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3))) / 2
         x = t[h] = x + linear(f"{h}.mlp.c_proj", gelu)
     t["logits"] = norm("ln_f", x) @ t["wte.weight"].T
     return t
