@@ -32,15 +32,15 @@ PLACES: Mapping[str, tuple[Collection[str], str]] = {
     "step_14": (("attention", "cache", "again"), "the next token, without computing the old ones again"),
     "step_15": (("text", "next token", "again"), "text in, text out, for many readers"),
     "step_16": (("logits", "loss"), "how wrong the logits are"),
-    "step_17": (("embedding", "norm", "MLP", "final norm", "head", "again"), "the way back through the parts"),
-    "step_18": (("attention", "again"), "the way back through attention"),
-    "step_19": ((*WEIGHTS, "block", "blocks", "loss", "again"), "the way back through everything"),
+    "step_17": (("embedding", "norm", "MLP", "final norm", "head", "again"), "the backward pass of the parts"),
+    "step_18": (("attention", "again"), "the backward pass of attention"),
+    "step_19": ((*WEIGHTS, "block", "blocks", "loss", "again"), "the backward pass of the whole model"),
     "step_20": (("update", *WEIGHTS), "a better value for every weight"),
     "step_21": (ATTENTION, "attention, as a kernel"),
     "step_22": (("embedding", "attention", "MLP", "head"), "the large matrices, with fewer bits"),
 }
 FAST_PAGES = ("max", *(find_step(task).name for task in FAST_PATH))
-BACK = ("step_16", "warmup_08", "step_17", "step_18", "step_19", "step_20")  # there, the map has the way back
+BACK = ("step_16", "warmup_08", "step_17", "step_18", "step_19", "step_20")  # there, the map has the backward pass
 
 
 def map_of(page: str) -> str:
