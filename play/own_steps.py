@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -9,11 +10,12 @@ import inspect
 import runpy
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from checker.course.blanks import read_statically
-from checker.course.languages import Unreadable
+from checker.course.languages import Unreadable, functions
 from checker.course.progress import standing
 from checker.course.steps import SERVER, Step, find_step, relative_path, steps_up_to
 
@@ -34,17 +36,23 @@ class _Loader(importlib.machinery.SourceFileLoader):
         super().exec_module(module)
         if self.name == "solutions.solution_07":
             mine: Any = module
-            mine.GPT2MultiHeadAttention = as_later_steps_call_it(mine.GPT2MultiHeadAttention)
+            attention = mine.GPT2MultiHeadAttention
+            mine.GPT2MultiHeadAttention = as_later_steps_call_it(attention, takes_mask=takes_mask(Path(self.path)))
 
 
-def as_later_steps_call_it(attention: Any) -> Any:
+def takes_mask(file: Path) -> bool:
+    """Return whether ``_attn`` in a file of step 07 has a parameter for the mask that step 14 gives."""
+    own = functions(ast.parse(file.read_text())).get("GPT2MultiHeadAttention._attn")
+    return own is not None and len(own.args.args) > 4  # self, query, key and value
+
+
+def as_later_steps_call_it(attention: Any, *, takes_mask: bool) -> Any:
     """Return a learner's attention with the solution's sizes, and with helpers that need no more than the tensor.
 
     The source tutorial gives both numbers at every call: ``_split_heads(x, num_heads, attn_head_size)``. Its ``_attn``
     takes no mask, so under that of step 14 the solution's runs.
     """
     own = attention._attn
-    takes_mask = len(inspect.signature(own).parameters) > 4  # self, query, key and value
     masked = own if takes_mask else runpy.run_path(str(find_step("07").solution_file))[attention.__name__]._attn
 
     def of_the_tensor(method: Any) -> Any:
@@ -129,4 +137,7 @@ def use_mine(*, fill_in: bool, anyway: bool, last: str = SERVER, more: Sequence[
     sentences = [f"the reference stands in for {step.task}" for step in missing]
     if unchecked := [its.step.task for its in standings if its.state != "done"]:
         sentences.append(f"no check has passed yet: {', '.join(unchecked)}")
+    attention = find_step("07")
+    if attention not in missing and not takes_mask(attention.learner_file):
+        sentences.append("_attn of s07 takes no mask, so with a cache the reference's runs; --no-cache runs yours")
     return sentences

@@ -108,6 +108,7 @@ def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_chec
         course.write(step.task)
     course.write("s07", edits=load_attempts(find_step("07")).alternatives["the source tutorial's signatures"])
     solved = mine()
+    assert "_attn of s07 takes no mask" in solved.stderr
     assert solved.stdout == filled.stdout == run("Call me", "--max-new-tokens", "10", "--seed", "1").stdout
     course.write("s12", edits=WRONG)
     assert mine().stdout != solved.stdout
