@@ -61,7 +61,7 @@ def stream_tokens(
     token drops out for every one that is added.
 
     Raises:
-        ValueError: the prompt is empty.
+        ValueError: at the first token: the prompt is empty.
     """
     if input_ids.shape[1] == 0:
         raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")

@@ -54,7 +54,7 @@ def quantize_q4_0(blocks: np.ndarray) -> np.ndarray:  # [..., 32] -> [..., 18] o
     """Round blocks to 4 bits for each number: -8 to 7 steps of the scale, kept as 0 to 15.
 
     The scale has a sign, so that the first number of the largest magnitude is step -8. A number halfway between two
-    steps goes up. The first 16 steps are the low halves of the 16 bytes, the last 16 the high halves.
+    steps goes to the higher step. The first 16 steps are the low halves of the 16 bytes, the last 16 the high halves.
     Source: ``quantize_row_q4_0_ref`` of llama.cpp.
     """
     # TODO: scale = first number of largest magnitude / -8. Divide, add 8, round halves up, clip to 15, pack. (5 lines)
@@ -121,13 +121,14 @@ def with_weight(module: Module[..., Tensor], leaf: str, stored: Stored) -> Modul
 def quantize_weights(weights: Weights, format: str) -> dict[str, Stored]:
     """Return the weights of a model as they are stored, by name; a head that is equal to ``wte`` is left out.
 
-    A matrix is rounded to ``format``, ``Q8_0`` or ``Q4_0``, unless it is ``wpe`` or blocks do not fit into its rows.
+    A matrix is rounded to ``format``, ``Q8_0`` or ``Q4_0``, unless it is ``wpe`` or blocks do not fit into its rows;
+    with ``F32``, none is.
     """
     stored = {}
     for name, weight in weights.items():
         fits = weight.ndim == 2 and weight.shape[1] % BLOCK == 0 and not name.endswith("wpe.weight")
         if name != HEAD or not np.array_equal(weight, weights[WTE]):
-            stored[name] = quantize(weight, format) if fits and format in BYTES else Stored(weight, "F32")
+            stored[name] = quantize(weight, format) if fits and format != "F32" else Stored(weight, "F32")
     return stored
 
 
