@@ -79,7 +79,8 @@ def checkpoint_files(folder: Path) -> list[Path]:
     Raises:
         ValueError: there is none.
     """
-    if not (files := sorted(folder.glob("model*.safetensors"))):
+    whole = folder / "model.safetensors"  # beside it, there may be the same weights in another form
+    if not (files := [whole] if whole.is_file() else sorted(folder.glob("model-*-of-*.safetensors"))):
         raise ValueError(f"{folder} has no model.safetensors")
     return files
 

@@ -59,6 +59,7 @@ def test_a_folder_of_another_model_or_a_damaged_one_is_refused_by_name(tmp_path)
         (tmp_path / "config.json").write_text("{" if values is None else json.dumps(values))
         with pytest.raises(ValueError, match=reason):
             read_config(tmp_path)
+    (tmp_path / "model.fp16.safetensors").touch()  # not this course's to read
     (tmp_path / "model.safetensors").write_bytes((SMALL_MODEL / "model.safetensors").read_bytes()[:-1])
     with pytest.raises(ValueError, match=r"model\.safetensors cannot be read: SafetensorError"):
         read_checkpoint(tmp_path)
