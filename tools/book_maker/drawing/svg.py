@@ -51,8 +51,8 @@ def text_width(line: str, size: Size = "normal", *, mono: bool = False) -> float
     """Return about how wide one line of text will be; fonts differ, so this is on the safe side."""
     if mono:
         return 0.61 * SIZES[size] * len(line)
-    narrow = sum(letter in "iljtfr.,:;'|!()[] " for letter in line)
-    return SIZES[size] * (0.34 * narrow + 0.58 * (len(line) - narrow))
+    narrow, wide = (sum(letter in letters for letter in line) for letters in ("iljtfr.,:;'|!()[] -", "mwMW"))
+    return SIZES[size] * (0.37 * narrow + 0.62 * (len(line) - narrow - wide) + 0.98 * wide)
 
 
 @dataclass(frozen=True)
