@@ -1,10 +1,12 @@
 """MAX as the checks run it."""
 
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from max.dtype import DType
+from max.experimental import executor
 from max.experimental import functional as F
 from max.experimental.nn import Linear
 
@@ -17,11 +19,13 @@ from tools.course_copy import python
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
 
 
-@pytest.mark.slow
-def test_what_the_interpreter_refuses_is_compiled_and_said_to_be(monkeypatch):
+def test_what_the_interpreter_refuses_is_compiled_and_said_to_be(monkeypatch, pytestconfig):
     events = []
     monkeypatch.setattr(runtime, "listeners", [lambda what, seconds: events.append((what, seconds))])
-    np.from_dlpack(run(F.argsort, X[0]))
+    if not pytestconfig.option.nightly:  # MAX's compiler takes a minute
+        monkeypatch.setattr(executor.CompilingExecutor, "execute", lambda *_: 1 / 0)
+    with suppress(ZeroDivisionError):
+        np.from_dlpack(run(F.argsort, X[0]))
     assert any("no kernel" in what and seconds for what, seconds in events)
 
 
