@@ -24,8 +24,8 @@ LAST = (
     *("cheat_sheet", "notation", "glossary", "troubleshooting", "assistant", "classroom"),
     *("errors_elsewhere", "further_reading"),
 )
-PARTS = ["The idea", "By hand", "In MAX", "Write it", "Check it", "The model so far"]
-FOLDED_PARTS = ["Hints", "When it fails", "Why this way?", "Exercises", "The solution"]
+PARTS = ["The idea", "By hand", "In MAX", "Write it", "Check it", "Hints", "When it fails", "The model so far"]
+OPTIONAL_PARTS = ["Why this way?", "Exercises", "The solution"]
 HINTS = ["Hint 1 of 3: the idea", "Hint 2 of 3: the operation", "Hint 3 of 3: the line"]
 
 every_chapter = pytest.mark.parametrize("chapter", [path.name for path in chapters()])
@@ -57,7 +57,7 @@ def test_the_chapter_of_a_step_has_all_its_parts(step):
     assert re.fullmatch(rf"{'Warm-up' if 'warmup' in step.name else 'Step'} {step.number}: \S.*[^.]", title)
     parts = headings(step.chapter.name, 2)
     assert [re.sub("In (NumPy|Mojo|Python)$", "In MAX", part) for part in parts[: len(PARTS)]] == PARTS
-    assert parts[len(PARTS) :] == [part for part in FOLDED_PARTS if part in parts]
+    assert parts[len(PARTS) :] == [part for part in OPTIONAL_PARTS if part in parts]
     hints = re.findall(r'^<details class="hint"><summary>(.*?)</summary>\n\n(.*?)\n\n</details>$', text, re.M | re.S)
     assert [summary for summary, _ in hints] == HINTS
     for summary, hint in hints:
