@@ -1,8 +1,7 @@
-"""Step 21: a kernel of your own, causal attention that holds one tile of its scores at a time."""
+"""Step 21: a kernel of your own, causal attention that holds one query's scores of one block of keys at a time."""
 
 from std.math import ceildiv, exp, sqrt
 from std.memory import stack_allocation
-from std.os import abort  # stands where something is still to write
 from std.sys import simd_width_of
 
 from max.algorithm import sync_parallelize
@@ -27,12 +26,18 @@ struct Rows(ImplicitlyCopyable):
         return self.numbers[row * self.stride : row * self.stride + self.d]
 
 
+@always_inline
+def lanes(numbers: Numbers, first: Int) -> SIMD[DType.float32, LANES]:  # [d] -> [LANES]
+    """Read LANES numbers by one instruction."""
+    return numbers.unsafe_ptr().unsafe_load[width=LANES](first)
+
+
 def dot(a: Numbers, b: Numbers) -> Float32:  # [d], [d] -> one number
     """Multiply and add up, LANES numbers at a time; what is left over, one by one."""
     var sums = SIMD[DType.float32, LANES](0)
     var whole = len(a) // LANES * LANES
     for i in range(0, whole, LANES):
-        sums += a.unsafe_ptr().unsafe_load[width=LANES](i) * b.unsafe_ptr().unsafe_load[width=LANES](i)
+        sums += lanes(a, i) * lanes(b, i)
     var total = sums.reduce_add()
     for i in range(whole, len(a)):
         total += a[i] * b[i]
@@ -43,8 +48,8 @@ def add_weighted(output: Numbers, weight: Float32, value: Numbers):  # [d], numb
     """Add ``weight`` times a value to the output."""
     var whole = len(output) // LANES * LANES
     for i in range(0, whole, LANES):
-        var sums = output.unsafe_ptr().unsafe_load[width=LANES](i)
-        output.unsafe_ptr().unsafe_store(i, sums + weight * value.unsafe_ptr().unsafe_load[width=LANES](i))
+        var sums = lanes(output, i) + weight * lanes(value, i)
+        output.unsafe_ptr().unsafe_store(i, sums)
     for i in range(whole, len(output)):
         output[i] += weight * value[i]
 
@@ -53,10 +58,10 @@ def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) ->
     """Turn the next scores of a row into weights, in place.
 
     ``maximum`` is the largest score so far, ``total`` the sum of exp(score - maximum); both are brought up to date.
-    Return the factor by which everything has to be multiplied that was added up under the old maximum.
+    Return the factor that rescales whatever was added up under the old maximum.
     """
     # TODO: Find the new maximum and the factor exp(old - new); exponentiate all scores and add them up. (10 lines)
-    abort("not written yet")
+    std.os.abort("not written yet")
 
 
 def attend_block(
@@ -66,7 +71,7 @@ def attend_block(
     var d = len(query)
     var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys) // d)
     # TODO: Score every key: dot over sqrt(d). Make weights of them. Rescale output, add every value's share. (7 lines)
-    abort("not written yet")
+    std.os.abort("not written yet")
 
 
 def attend_tile(
@@ -80,7 +85,7 @@ def attend_tile(
     for row in range(rows):
         output[row].fill(0)
     # TODO: Block by block of keys, every row sees what lies before its end. Divide by the totals, or by 1. (11 lines)
-    abort("not written yet")
+    std.os.abort("not written yet")
 
 
 def causal_attention(
@@ -91,4 +96,4 @@ def causal_attention(
     var tiles = ceildiv(seq, QUERIES)
 
     # TODO: A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (12 lines)
-    abort("not written yet")
+    std.os.abort("not written yet")

@@ -10,8 +10,6 @@ SOLUTION = '''"""Step 98: a kernel, of a kind.
 def not_a_function(): this is text.
 """
 
-from std.os import abort
-
 
 def double(x: Float32) -> Float32:  # def no_function():
     """Return twice ``x``."""
