@@ -22,10 +22,7 @@ def attention_weights(
 ) -> np.ndarray:  # [..., query, d_k], [..., key, d_k], [query, key] of bool -> [..., query, key]
     """Return how much every query takes from every key: the softmax of the scaled scores that the mask allows.
 
-    Args:
-        query: what is asked.
-        key: what is offered.
-        mask: True where a query may attend, False where it may not; None allows everything.
+    The mask is True where a query may attend to a key; None allows everything.
 
     Raises:
         TypeError: the mask is not of bool. A mask of 0 and -inf would be read the wrong way around.

@@ -26,18 +26,11 @@ def project_fused(
 
 def multi_head_attention(
     x: np.ndarray, W_qkv: np.ndarray, W_o: np.ndarray, n_head: int, mask: np.ndarray | None = None
-) -> np.ndarray:  # [batch, seq, C] -> [batch, seq, C]
-    """Let n_head heads attend side by side, each with its own slice of the channels, and mix what they found.
+) -> np.ndarray:  # [batch, seq, C], [C, 3C], [C, C], number, [seq, seq] of bool -> [batch, seq, C]
+    """Let n_head heads attend side by side, each with its own slice of the channels, and mix their outputs by W_o.
 
-    GPT-2 adds a bias after each of the two multiplications; step 07 has them. Source: Vaswani et al.,
-    "Attention Is All You Need" (2017), section 3.2.2.
-
-    Args:
-        x: the embeddings, [batch, seq, C].
-        W_qkv: the fused projection, [C, 3C].
-        W_o: the output projection, [C, C], which mixes the heads.
-        n_head: the number of heads; it must divide C.
-        mask: [seq, seq] of bool, True where a token may attend; None allows everything.
+    The mask is True where a token may attend; None allows everything. GPT-2 adds a bias after each of the two
+    multiplications; step 07 has them. Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.2.
 
     Raises:
         ValueError: n_head does not divide C; the message names both numbers.
@@ -54,6 +47,7 @@ def parameter_count(n_embd: int, *, bias: bool = False) -> int:
 
     In GPT-2 small it is 2,362,368 with biases, and its 12 layers make 23% of the model's 124 million.
     """
-    # W_qkv and W_o, and where there are biases one for each of their columns. (2 lines)
-    weights, biases = n_embd * 3 * n_embd + n_embd * n_embd, 3 * n_embd + n_embd
+    # W_qkv and W_o, and where there are biases one for each of their columns. (3 lines)
+    weights = n_embd * 3 * n_embd + n_embd * n_embd
+    biases = 3 * n_embd + n_embd
     return weights + biases if bias else weights

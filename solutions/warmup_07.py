@@ -76,14 +76,10 @@ def mask_with_past(sequence_length: int, past: int) -> np.ndarray:  # -> [seq, p
     return lookback_mask(past + sequence_length)[past:]
 
 
-def attend_to_cache(query: np.ndarray, cache: Cache) -> np.ndarray:  # [batch, head, seq, head_dim] -> the same
-    """Let the newest tokens gather from all tokens in the cache, each from those before it and from itself.
+def attend_to_cache(query: np.ndarray, cache: Cache) -> np.ndarray:  # [batch, head, seq, head_dim] -> same shape
+    """Let the last ``seq`` tokens in the cache gather from all tokens before them and from themselves.
 
-    Free slots take no part, whatever is in them.
-
-    Args:
-        query: the queries of the last ``seq`` tokens that were appended.
-        cache: keys and values of all tokens, those of the last ``seq`` among them. It is only read.
+    The cache is only read. Free slots take no part, whatever is in them.
 
     Raises:
         ValueError: there are more queries than tokens in the cache.
@@ -100,17 +96,11 @@ def attend_to_cache(query: np.ndarray, cache: Cache) -> np.ndarray:  # [batch, h
 
 def cached_attention(
     x: np.ndarray, W_qkv: np.ndarray, W_o: np.ndarray, cache: Cache
-) -> np.ndarray:  # [batch, seq, C] -> [batch, seq, C]
-    """Run warm-up 05's causal multi_head_attention for the new tokens alone; the others' keys and values are cached.
-
-    Args:
-        x: the embeddings of the new tokens.
-        W_qkv: the fused projection, [C, 3C].
-        W_o: the output projection, [C, C].
-        cache: what earlier calls have left; the keys and values of the new tokens are appended to it.
+) -> np.ndarray:  # [batch, seq, C], [C, 3C], [C, C] -> [batch, seq, C]
+    """Run warm-up 05's causal multi_head_attention for new tokens alone, and append their keys and values to the cache.
 
     Raises:
-        ValueError: the new tokens do not fit into the cache, which is then as it was.
+        ValueError: the new tokens do not fit into the cache. The cache is as it was.
     """
     # Project, split all three into heads, append, attend, merge the heads, multiply by W_o. (3 lines)
     query, key, value = (split_heads(part, cache.n_head) for part in project_fused(x, W_qkv))
@@ -119,10 +109,10 @@ def cached_attention(
 
 
 def multiplications(sequence_length: int, past: int, n_embd: int) -> int:
-    """Return how many multiplications of two numbers cached_attention takes for one row of a batch.
+    """Return how many multiplications of two numbers the matmuls of cached_attention take for one row of a batch.
 
-    Those of the matrices are counted, hidden scores included, since they are computed before the mask hides them. The
-    scale and the softmax are not counted. Without a cache nothing is past, and all tokens are new in every call.
+    Hidden scores count, since they are computed before the mask hides them. Without a cache, all tokens are new in
+    every call, and none is past.
     """
     # Per new token: 4 C² for W_qkv and W_o, and 2 C for each token in all, old or new. (2 lines)
     total = past + sequence_length

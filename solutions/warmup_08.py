@@ -10,7 +10,7 @@ import numpy as np
 from solutions.warmup_01 import softmax
 
 
-def softmax_cross_entropy(logits: np.ndarray, labels: np.ndarray) -> float:  # [..., classes], [...] -> a number
+def softmax_cross_entropy(logits: np.ndarray, labels: np.ndarray) -> float:  # [..., classes], [...] of int -> a number
     """Return the loss: the mean of -log p over all rows, where p is what a row's softmax gives to its label."""
     shifted = logits - logits.max(axis=-1, keepdims=True)
     logs = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
@@ -74,7 +74,7 @@ def softmax_backward(grad: np.ndarray, weights: np.ndarray) -> np.ndarray:  # 2 
 
 def causal_attention_backward(
     grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # arrays as below -> 2 x [..., seq, d_k], [..., seq, d_v]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # -> 2 x [..., seq, d_k], [..., seq, d_v]
     """Return the gradients of query, key and value, where grad is the gradient of what attention gathered.
 
     Going forward, the scores query @ key^T / sqrt(d_k) became weights, and weights @ value was gathered.

@@ -204,14 +204,14 @@ def test_right(step):
 
 @about("matmul_backward")
 def test_slopes_of_a_product(step):
-    """Both are slopes of left @ right, by finite differences."""
-    grad, left, right = (part[0, 0] for part in factors())
+    """Both are slopes of left @ right, by finite differences; square matrices, of which no shape is an error."""
+    grad, left, right = (drawn(name, 4, 4, 4) for name in ("grad", "left", "right"))
     by_left = gradients.slopes(lambda other: gradients.total(naive.product(other, right), grad), left)
     by_right = gradients.slopes(lambda other: gradients.total(naive.product(left, other), grad), right)
     for name, gradient, slope in zip(
         ("left", "right"), two(step.matmul_backward(grad, left, right)), (by_left, by_right), strict=True
     ):
-        equal(gradient, slope, ("row", "column"), what=f"the gradient of {name}", whose="the slope")
+        equal(gradient, slope, ("batch", "row", "column"), what=f"the gradient of {name}", whose="the slope")
 
 
 # ---------------------------------------------------------------- softmax_backward

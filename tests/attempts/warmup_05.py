@@ -8,7 +8,8 @@ SPLIT = "query, key, value = (split_heads(part, n_head) for part in project_fuse
 WEIGH = "weights = attention_weights(query, key, mask)"
 MERGE = "merged = merge_heads(context_vectors(weights, value))"
 MIX = "return merged @ W_o"
-COUNT = "weights, biases = n_embd * 3 * n_embd + n_embd * n_embd, 3 * n_embd + n_embd"
+COUNT = "weights = n_embd * 3 * n_embd + n_embd * n_embd"
+BIASES = "biases = 3 * n_embd + n_embd"
 RETURN = "return weights + biases if bias else weights"
 
 MISTAKES = {
@@ -113,9 +114,7 @@ MISTAKES = {
     },
     "The biases are counted where there are none.": {RETURN: "return weights + biases"},
     "The biases are left out: there is one for each column of W_qkv and of W_o.": {RETURN: "return weights"},
-    "The bias of the output projection is not counted: it has C.": {
-        COUNT: COUNT.replace("3 * n_embd + n_embd\n", "3 * n_embd\n").removesuffix(" + n_embd")
-    },
+    "The bias of the output projection is not counted: it has C.": {BIASES: "biases = 3 * n_embd"},
     "There is one bias for each number of W_qkv and W_o; there is one for each of their columns.": {
         RETURN: "return weights + weights if bias else weights"
     },
@@ -158,7 +157,7 @@ ALTERNATIVES = {
         MIX: "return mixed.sum(axis=-3)",
     },
     "einsum": {MIX: 'return np.einsum("btc,co->bto", merged, W_o)'},
-    "counted in squares": {COUNT: "weights, biases = 4 * n_embd**2, 4 * n_embd"},
+    "counted in squares": {COUNT: "weights = 4 * n_embd**2", BIASES: "biases = 4 * n_embd"},
 }
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.

@@ -88,11 +88,7 @@ MISTAKES = {
         KEYS_IN: "cache.keys[..., cache.length :, :] = keys",
         VALUES_IN: "cache.values[..., cache.length :, :] = values",
     },
-    "The positions index the batch axis; slots are axis -2: [..., positions, :].": {
-        KEYS_IN: "cache.keys[positions] = keys",
-        VALUES_IN: "cache.values[positions] = values",
-    },
-    "The positions index the head axis; slots are axis -2: [..., positions, :].": {
+    "The positions index another axis; slots are axis -2: [..., positions, :].": {
         KEYS_IN: "cache.keys[:, positions] = keys",
         VALUES_IN: "cache.values[:, positions] = values",
     },
