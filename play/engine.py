@@ -25,6 +25,7 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_12 import Model, Sampling, stream_tokens
 from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_14 import compile_cached
+from solutions.solution_22 import model_of, quantize_weights
 
 
 class LastLogits(Module[[Tensor], Tensor]):
@@ -40,8 +41,6 @@ class LastLogits(Module[[Tensor], Tensor]):
 
 def load_quantized(folder: Path, format: str) -> MaxGPT2LMHeadModel:
     """Load a checkpoint, and round its matrices to a format, ``Q8_0`` or ``Q4_0``."""
-    from solutions.solution_22 import model_of, quantize_weights  # brings gguf, which nothing else here needs
-
     return model_of(read_config(folder), quantize_weights(convert_checkpoint(read_checkpoint(folder)), format))
 
 

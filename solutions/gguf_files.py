@@ -1,20 +1,26 @@
-"""GGUF, the file in which llama.cpp keeps a model: its sizes, its tokenizer, and its weights, as they are stored."""
+"""GGUF, the file in which llama.cpp keeps a model: its sizes, its tokenizer, and its weights, in blocks or not."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import gguf
 import numpy as np
 
-from solutions.checkpoint import empty_model
+from solutions.checkpoint import Weights, empty_model
 from solutions.solution_01 import GPT2Config
+from solutions.solution_13 import HEAD, WTE
+from solutions.solution_22 import Q4_0, Q8_0
 
-READ = ("F32", "F16", "Q8_0", "Q4_0", "Q4_K", "Q6_K")  # the formats that are read here
 END_OF_TEXT = "<|endoftext|>"
+
+#: What GGUF calls the dtype of a weight.
+FORMATS = {
+    np.dtype(np.float32): gguf.GGMLQuantizationType.F32,
+    Q8_0: gguf.GGMLQuantizationType.Q8_0,
+    Q4_0: gguf.GGMLQuantizationType.Q4_0,
+}
 
 #: The name that each size of a model has in GGUF, after ``gpt2.``.
 SIZES = {
@@ -27,44 +33,31 @@ SIZES = {
 }
 
 
-@dataclass(frozen=True)
-class Stored:
-    """A weight as a file keeps it: its numbers in ``F32`` or ``F16``, or the bytes of its rows in another format."""
-
-    data: np.ndarray
-    format: str
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the numbers that it stands for."""
-        if self.data.dtype != np.uint8:
-            return self.data.shape
-        return gguf.quant_shape_from_byte_shape(self.data.shape, gguf.GGMLQuantizationType[self.format])
-
-
 def gguf_names(config: GPT2Config) -> dict[str, str]:
     """Return the name in GGUF of each weight of a model: ``blk.3.ffn_up.bias`` of ``transformer.h.3.mlp.c_fc.bias``."""
     table = gguf.get_tensor_name_map(gguf.MODEL_ARCH.GPT2, config.n_layer)
     return {name: table.get_name(name, (".weight", ".bias")) or name for name, _ in empty_model(config).parameters}
 
 
-def save_gguf(file: str | Path, config: GPT2Config, stored: Mapping[str, Stored], tokenizer: Path) -> None:
+def save_gguf(file: Path, config: GPT2Config, weights: Weights, tokenizer: Path) -> None:
     """Write a model into one file that llama.cpp and others read, too.
 
     Args:
         file: where to.
         config: of the model.
-        stored: its weights, by their names in the model.
+        weights: by their names in the model, each in float32 or in blocks; a head that is equal to ``wte`` is left out.
         tokenizer: Hugging Face's ``tokenizer.json``, without which llama.cpp does not know how to read or write text.
     """
-    writer, names = gguf.GGUFWriter(file, "gpt2"), gguf_names(config)
+    writer = gguf.GGUFWriter(file, "gpt2")
     for size, name in SIZES.items():
         value = getattr(config, size)
         add = writer.add_float32 if isinstance(value, float) else writer.add_uint32
         add(f"gpt2.{name}", value)
     add_tokenizer(writer, tokenizer)
-    for name, weight in stored.items():
-        writer.add_tensor(names[name], weight.data, raw_dtype=gguf.GGMLQuantizationType[weight.format])
+    names = gguf_names(config)
+    for name, weight in weights.items():
+        if name != HEAD or not np.array_equal(weight, weights[WTE]):
+            writer.add_tensor(names[name], weight.view(np.uint8), raw_dtype=FORMATS[weight.dtype])
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -86,24 +79,28 @@ def add_tokenizer(writer: gguf.GGUFWriter, file: Path) -> None:
     writer.add_token_merges([pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]])
 
 
-def read_gguf(file: str | Path) -> tuple[GPT2Config, dict[str, Stored]]:
+def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
     """Return the sizes of a model in a file, and its weights by their names in :class:`MaxGPT2LMHeadModel`.
 
     Raises:
-        ValueError: the file is missing, cut short or no GGUF of a GPT-2, or has a weight in a format that is not read;
-            the message names the file.
+        ValueError: the file is missing, cut short, or no GGUF file of a GPT-2; the message names it.
     """
     try:
         reader = gguf.GGUFReader(file)
         fields = {name: field.contents() for name, field in reader.fields.items() if name.startswith("gpt2.")}
-        # The data is copied, because the file's own memory goes when the file is closed.
-        stored = {tensor.name: Stored(np.array(tensor.data), tensor.tensor_type.name) for tensor in reader.tensors}
+        weights = {tensor.name: read_tensor(tensor) for tensor in reader.tensors}
         sizes = {size: fields[f"gpt2.{name}"] for size, name in SIZES.items()}
-        config = GPT2Config(vocab_size=stored["token_embd.weight"].shape[0], **sizes)
-    except (OSError, ValueError, IndexError, KeyError) as error:
+        config = GPT2Config(vocab_size=len(weights["token_embd.weight"]), **sizes)
+    except (OSError, ValueError, IndexError, KeyError, NotImplementedError) as error:
         raise ValueError(f"{file} is missing, cut short, or no GGUF file of a GPT-2: {error}") from error
-    for name, weight in stored.items():
-        if weight.format not in READ:
-            raise ValueError(f"{file}: {name} is stored as {weight.format}, which is not read; {', '.join(READ)} are")
     names = {name: ours for ours, name in gguf_names(config).items()}
-    return config, {names.get(name, name): weight for name, weight in stored.items()}
+    weights = {names.get(name, name): weight for name, weight in weights.items()}
+    return config, {HEAD: weights[WTE], **weights}
+
+
+def read_tensor(tensor: gguf.ReaderTensor) -> np.ndarray:
+    """Return a weight as the file has it, in float32 or in blocks; from any other format, its numbers as float32."""
+    for dtype, format in FORMATS.items():
+        if tensor.tensor_type == format:
+            return np.array(tensor.data).view(dtype)  # a copy, because the file's own memory goes when it is closed
+    return gguf.dequantize(tensor.data, tensor.tensor_type)

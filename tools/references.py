@@ -584,20 +584,9 @@ def step_21() -> Record:
 IN_BLOCKS: dict[str, Any] = AWKWARD | {"n_embd": 96, "n_layer": 2, "n_inner": 160}
 
 
-def blocks_at_random(name: str, rows: int, format: str) -> Array:
-    """Return bytes of one block to a row, as no quantizer made them, with scales that are small numbers."""
-    kind = gguf.GGMLQuantizationType[format]
-    _, size = gguf.GGML_QUANT_SIZES[kind]
-    blocks = np.random.RandomState(np.frombuffer(name.encode(), np.uint8)).randint(0, 256, (rows, size), dtype=np.uint8)
-    for at in {"Q4_K": (0, 2), "Q6_K": (size - 2,)}[format]:
-        scales = np.abs(values(f"{name} {at}", rows, 1)) / 100
-        blocks[:, at : at + 2] = scales.astype(np.float16).view(np.uint8)
-    return blocks
-
-
 @torch.no_grad()
 def step_22() -> Record:
-    """Record a matrix in blocks, by llama.cpp's own package, and the logits of a model whose weights were rounded so.
+    """Record a matrix, and the logits of a model whose weights were rounded by llama.cpp's own package.
 
     The rows of the matrix differ in size, so no scale serves two blocks.
     """
@@ -606,17 +595,12 @@ def step_22() -> Record:
     record["input"] = token_ids("model in blocks", 2, 7)
     for format in ("Q8_0", "Q4_0"):
         kind = gguf.GGMLQuantizationType[format]
-        record[format] = gguf.quantize(record["matrix"], kind)
-        record[f"{format}_numbers"] = gguf.dequantize(record[format], kind)
         model, weights = seeded_model(hugging_face_config(**IN_BLOCKS))
         for name, array in weights.items():
             if array.ndim == 2 and "wpe" not in name:
                 weights[name] = gguf.dequantize(gguf.quantize(array, kind), kind)
         load(model, weights)
         record[f"{format}_logits"] = model(torch.from_numpy(record["input"])).logits.numpy()
-    for format in ("Q4_K", "Q6_K"):
-        record[format] = blocks_at_random(format, 7, format)
-        record[f"{format}_numbers"] = gguf.dequantize(record[format], gguf.GGMLQuantizationType[format])
     return record
 
 

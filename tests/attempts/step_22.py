@@ -1,27 +1,22 @@
 """Step 22, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-SCALE_8 = "scales = np.abs(blocks).max(axis=-1, keepdims=True) / 127"
-QUOTIENTS = "quotients = divide(blocks, scales)"
-ROUNDED_8 = "steps = np.trunc(quotients + np.copysign(np.float64(0.5), quotients))"
-JOINED_8 = "return with_scales(scales, steps.astype(np.int8))"
-READ_SCALES = "scales = data[..., :2].view(np.float16).astype(np.float32)"
-READ_8 = f"{READ_SCALES}\n    return scales * data[..., 2:].view(np.int8)"
-LARGEST = "largest = np.take_along_axis(blocks, np.abs(blocks).argmax(axis=-1, keepdims=True), axis=-1)"
-SCALE_4 = "scales = largest / -8"
-ROUNDED_4 = "steps = np.floor(divide(blocks, scales) + 8.5).clip(0, 15).astype(np.uint8)"
-PACKED = "packed = steps[..., :16] | steps[..., 16:] << 4"
-JOINED_4 = "return with_scales(scales, packed)"
-UNPACKED = "steps = np.concatenate([data[..., 2:] & 15, data[..., 2:] >> 4], axis=-1)"
-READ_4 = f"{READ_SCALES}\n    {UNPACKED}\n    return scales * (steps.astype(np.int8) - 8)"
-PRODUCT = "product = F.qmatmul(self.encoding, None, x, self.weight)"
+SCALE_8 = "scales = np.abs(numbers).max(axis=-1, keepdims=True) / 127"
+QUOTIENTS = "quotients = numbers * inverse(scales)"
+WHOLE = "whole = np.trunc(quotients)"
+ROUNDED_8 = 'blocks["steps"] = whole + np.trunc(2 * (quotients - whole))'
+READ_8 = 'return blocks["scale"].astype(np.float32) * blocks["steps"]'
+LARGEST = "largest = np.abs(numbers).argmax(axis=-1, keepdims=True)"
+SCALE_4 = "scales = np.take_along_axis(numbers, largest, axis=-1) / -8"
+ROUNDED_4 = "steps = np.floor(numbers * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)"
+PACKED = 'blocks["steps"] = steps[..., :16] | steps[..., 16:] << 4'
+UNPACKED = 'steps = np.concatenate([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1)'
+READ_4 = 'return blocks["scale"].astype(np.float32) * (steps.astype(np.int8) - 8)'
+PRODUCT = "product = F.qmatmul(QuantizationEncoding.Q4_0, None, x, self.weight)"
 BIASED = "return product[..., : self.out_dim] + self.bias"
-IS_LINEAR = "if isinstance(module, Linear) and stored.format in MULTIPLIED:"
-REPLACED = "return QuantizedLinear(stored, module.bias)"
-SET = "setattr(module, leaf, Tensor.from_dlpack(dequantize(stored)))"
 
 MISTAKES = {
     "The scale of Q8_0 is the largest number over 127; take the largest magnitude, since -9 counts more than 5.": {
-        SCALE_8: SCALE_8.replace("np.abs(blocks)", "blocks")
+        SCALE_8: SCALE_8.replace("np.abs(numbers)", "numbers")
     },
     "The smallest magnitude makes the scale; take the largest.": {SCALE_8: SCALE_8.replace("max", "min")},
     "Each row has one scale; each block must have its own.": {
@@ -29,92 +24,84 @@ MISTAKES = {
     },
     "Q8_0 counts to 127 on both sides, and its scale is the magnitude over that, not over 128.": {
         SCALE_8: SCALE_8.replace("127", "128"),
-        JOINED_8: JOINED_8.replace("steps", "steps.clip(-127, 127)"),
+        ROUNDED_8: f"{ROUNDED_8}.clip(-127, 127)",
     },
     "The magnitude is divided by 255, the steps on both sides together; each side has 127.": {
         SCALE_8: SCALE_8.replace("127", "255"),
-        JOINED_8: JOINED_8.replace("steps", "steps.clip(-127, 127)"),
+        ROUNDED_8: f"{ROUNDED_8}.clip(-127, 127)",
     },
     "A number halfway between two steps goes to the even one in Q8_0; llama.cpp rounds it away from 0.": {
-        ROUNDED_8: "steps = np.rint(quotients)"
+        ROUNDED_8: 'blocks["steps"] = np.rint(quotients)'
     },
     "A number halfway between two steps goes up in Q8_0; llama.cpp rounds it away from 0, so -2.5 becomes -3.": {
-        ROUNDED_8: "steps = np.floor(quotients + 0.5)"
+        ROUNDED_8: 'blocks["steps"] = np.floor(quotients + 0.5)'
     },
-    "Each number of Q8_0 is divided by the scale; multiply by 1 / scale, as divide does, or some steps are not "
-    "llama.cpp's.": {QUOTIENTS: "quotients = np.divide(blocks, scales, out=np.zeros_like(blocks), where=scales != 0)"},
-    "A block of zeros is divided by its scale, 0, in Q8_0: divide leaves it out.": {
-        QUOTIENTS: "quotients = blocks * (1 / scales)"
+    "Each number of Q8_0 is divided by the scale; multiply by inverse(scales), or some steps are not llama.cpp's.": {
+        QUOTIENTS: "quotients = np.divide(numbers, scales, out=np.zeros_like(numbers), where=scales != 0)"
     },
-    "The numbers of Q8_0 are multiplied by the scale; divide by it.": {QUOTIENTS: "quotients = blocks * scales"},
+    "A block of zeros is divided by its scale, 0, in Q8_0: use inverse.": {
+        QUOTIENTS: "quotients = numbers * (1 / scales)"
+    },
+    "The numbers of Q8_0 are multiplied by the scale; divide by it.": {QUOTIENTS: "quotients = numbers * scales"},
     "The steps of Q8_0 are counted in scales that are rounded already; llama.cpp counts in those of float32.": {
-        QUOTIENTS: "quotients = divide(blocks, scales.astype(np.float16).astype(np.float32))",
-        JOINED_8: JOINED_8.replace("steps", "steps.clip(-127, 127)"),
+        QUOTIENTS: "quotients = numbers * inverse(scales.astype(np.float16).astype(np.float32))",
+        ROUNDED_8: f"{ROUNDED_8}.clip(-127, 127)",
     },
-    "Q8_0 is cut off toward 0; round to the nearest step.": {ROUNDED_8: "steps = np.trunc(quotients)"},
-    "Q8_0 is rounded down; round to the nearest step.": {ROUNDED_8: "steps = np.floor(quotients)"},
+    "Q8_0 is cut off toward 0; round to the nearest step.": {ROUNDED_8: 'blocks["steps"] = whole'},
+    "Q8_0 is rounded down; round to the nearest step.": {ROUNDED_8: 'blocks["steps"] = np.floor(quotients)'},
     "128 is added to the steps of Q8_0, which are kept as int8.": {
-        JOINED_8: "return with_scales(scales, (steps + 128).astype(np.uint8))"
+        ROUNDED_8: ROUNDED_8.replace("= ", "= (128 + ") + ").astype(np.uint8).view(np.int8)"
     },
-    "The steps of Q8_0 are kept as floats; they must be int8.": {JOINED_8: "return with_scales(scales, steps)"},
-    "The scale of Q8_0 comes after the steps; it is in front: with_scales.": {
-        JOINED_8: "return np.roll(with_scales(scales, steps.astype(np.int8)), -2, axis=-1)"
+    'The blocks of Q8_0 have no scale: set blocks["scale"].': {
+        '    blocks["scale"] = scales\n    blocks["steps"] = whole': '    blocks["steps"] = whole'
     },
     "The steps of Q8_0 are viewed as uint8, without a sign; they are int8.": {
-        READ_8: READ_8.replace(".view(np.int8)", "")
-    },
-    "The two bytes of a scale of Q8_0 are read as a whole number; they are a float16.": {
-        READ_8: READ_8.replace("np.float16", "np.uint16")
-    },
-    "The scale of Q8_0 is read from the end of a block; it is in front.": {
-        READ_8: READ_8.replace("[..., :2]", "[..., -2:]").replace("[..., 2:]", "[..., :-2]")
+        READ_8: READ_8.replace('blocks["steps"]', 'blocks["steps"].view(np.uint8)')
     },
     "The numbers of Q8_0 are float16, which has three digits; make the scales float32.": {
         READ_8: READ_8.replace(".astype(np.float32)", "")
     },
     "The numbers of Q8_0 are computed in float16, which has three digits; make the scales float32 first.": {
-        READ_8: READ_8.replace(".astype(np.float32)", "").replace("return scales * ", "return (scales * ")
-        + ").astype(np.float32)"
+        READ_8: READ_8.replace(".astype(np.float32)", "").replace("return ", "return (") + ").astype(np.float32)"
     },
     "The steps of Q8_0 are divided by the scale; multiply.": {
-        READ_8: READ_8.replace("scales * data[..., 2:].view(np.int8)", "data[..., 2:].view(np.int8) / scales")
+        READ_8: 'return blocks["steps"] / blocks["scale"].astype(np.float32)'
     },
     "The largest number makes the scale of Q4_0; take that of the largest magnitude: -9 counts more than 5.": {
-        LARGEST: "largest = blocks.max(axis=-1, keepdims=True)"
+        LARGEST: "largest = numbers.argmax(axis=-1, keepdims=True)"
     },
     "The smallest number makes the scale of Q4_0; take that of the largest magnitude.": {
-        LARGEST: "largest = blocks.min(axis=-1, keepdims=True)"
+        LARGEST: "largest = numbers.argmin(axis=-1, keepdims=True)"
     },
     "If a number and its negative are largest, the positive one makes the scale of Q4_0; it is the first of the two.": {
-        LARGEST: "high, low = blocks.max(axis=-1, keepdims=True), blocks.min(axis=-1, keepdims=True)\n"
-        "    largest = np.where(high >= -low, high, low)"
+        SCALE_4: "high, low = numbers.max(axis=-1, keepdims=True), numbers.min(axis=-1, keepdims=True)\n"
+        "    scales = np.where(high >= -low, high, low) / -8"
     },
     "The scale of Q4_0 has lost its sign: the number itself is divided by -8.": {
-        SCALE_4: "scales = np.abs(largest) / 8"
+        SCALE_4: "scales = np.abs(numbers).max(axis=-1, keepdims=True) / 8"
     },
     "The sign of Q4_0's scale is the other one: divide by -8, so that the largest number is step -8.": {
-        SCALE_4: "scales = largest / 8"
+        SCALE_4: SCALE_4.replace("-8", "8")
     },
     "Q4_0 is divided by 7; there is one step more below 0, and the largest number is -8 steps.": {
-        SCALE_4: "scales = np.abs(largest) / 7"
+        SCALE_4: "scales = np.abs(numbers).max(axis=-1, keepdims=True) / 7"
     },
-    "Q4_0 is divided by -7; the largest number is -8 steps.": {SCALE_4: "scales = largest / -7"},
+    "Q4_0 is divided by -7; the largest number is -8 steps.": {SCALE_4: SCALE_4.replace("-8", "-7")},
     "A number halfway between two steps goes to the even one in Q4_0; llama.cpp rounds it up.": {
-        ROUNDED_4: "steps = (np.rint(divide(blocks, scales)) + 8).clip(0, 15).astype(np.uint8)"
+        ROUNDED_4: "steps = (np.rint(numbers * inverse(scales)) + 8).clip(0, 15).astype(np.uint8)"
     },
     "A number halfway between two steps goes away from 0 in Q4_0; llama.cpp rounds it up, so -2.5 becomes -2.": {
-        ROUNDED_4: "quotients = divide(blocks, scales)\n"
+        ROUNDED_4: "quotients = numbers * inverse(scales)\n"
         "    steps = (np.trunc(quotients + np.copysign(0.5, quotients)) + 8).clip(0, 15).astype(np.uint8)"
     },
-    "Each number of Q4_0 is divided by the scale; multiply by 1 / scale, as divide does, or some steps are not "
-    "llama.cpp's.": {
-        ROUNDED_4: ROUNDED_4.replace("divide(blocks, scales)", "blocks / np.where(scales == 0, 1, scales)")
+    "Each number of Q4_0 is divided by the scale; multiply by inverse(scales), or some steps are not llama.cpp's.": {
+        ROUNDED_4: ROUNDED_4.replace("* inverse(scales)", "/ np.where(scales == 0, 1, scales)")
     },
     "Q4_0 is rounded in float64, where a number just below the middle stays there; llama.cpp adds 8.5 in float32.": {
         ROUNDED_4: ROUNDED_4.replace("8.5", "np.float64(8.5)")
     },
-    "A block of zeros is divided by its scale, 0, in Q4_0: divide leaves it out.": {
-        ROUNDED_4: ROUNDED_4.replace("divide(blocks, scales)", "blocks * (1 / scales)")
+    "A block of zeros is divided by its scale, 0, in Q4_0: use inverse.": {
+        ROUNDED_4: ROUNDED_4.replace("inverse(scales)", "(1 / scales)")
     },
     "The steps of Q4_0 are counted in scales that are rounded already; llama.cpp counts in those of float32.": {
         ROUNDED_4: ROUNDED_4.replace("scales)", "scales.astype(np.float16).astype(np.float32))")
@@ -131,13 +118,13 @@ MISTAKES = {
     },
     "7 is added to the steps of Q4_0; -8 must become 0.": {ROUNDED_4: ROUNDED_4.replace("8.5", "7.5")},
     "Nothing is added to the steps of Q4_0, and a negative step has no place in half a byte: add 8.": {
-        ROUNDED_4: "steps = np.floor(divide(blocks, scales) + 0.5).clip(-8, 7).astype(np.int8).view(np.uint8)"
+        ROUNDED_4: "steps = np.floor(numbers * inverse(scales) + 0.5).clip(-8, 7).astype(np.int8).view(np.uint8)"
     },
     "The halves are swapped: the first 16 are low, the last 16 high.": {
-        PACKED: "packed = steps[..., 16:] | steps[..., :16] << 4"
+        PACKED: 'blocks["steps"] = steps[..., 16:] | steps[..., :16] << 4'
     },
     "A byte has two neighbors; it must have number 0 and number 16, 1 and 17, and so on.": {
-        PACKED: "packed = steps[..., ::2] | steps[..., 1::2] << 4"
+        PACKED: 'blocks["steps"] = steps[..., ::2] | steps[..., 1::2] << 4'
     },
     "The second half is not shifted, so it falls on the first: << 4.": {PACKED: PACKED.replace(" << 4", "")},
     "The second half is shifted by 8, out of the byte; half a byte has 4 bits.": {
@@ -147,12 +134,15 @@ MISTAKES = {
         PACKED: PACKED.replace("|", "+")
     },
     "The halves are joined by &, which keeps what both have; | keeps both.": {PACKED: PACKED.replace("|", "&")},
-    "The steps of Q4_0 are not packed, so each takes a whole byte.": {JOINED_4: "return with_scales(scales, steps)"},
+    "The steps of Q4_0 are not packed, so each takes a whole byte.": {PACKED: 'blocks["steps"] = steps'},
+    'The blocks of Q4_0 have no scale: set blocks["scale"].': {
+        f'    blocks["scale"] = scales\n    {PACKED}': f"    {PACKED}"
+    },
     "The high half comes first; the low one does.": {
-        READ_4: READ_4.replace("data[..., 2:] & 15, data[..., 2:] >> 4", "data[..., 2:] >> 4, data[..., 2:] & 15")
+        UNPACKED: 'steps = np.concatenate([blocks["steps"] >> 4, blocks["steps"] & 15], axis=-1)'
     },
     "The halves of a byte are neighbors; all low ones come first.": {
-        UNPACKED: "steps = np.stack([data[..., 2:] & 15, data[..., 2:] >> 4], axis=-1).reshape(*data.shape[:-1], -1)"
+        UNPACKED: 'steps = np.stack([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1).reshape(*blocks.shape, 32)'
     },
     "The low half still has the high one above it: & 15.": {UNPACKED: UNPACKED.replace(" & 15", "")},
     "The high half is not shifted down: >> 4.": {UNPACKED: UNPACKED.replace(">> 4", "& 240")},
@@ -167,119 +157,69 @@ MISTAKES = {
         READ_4: READ_4.replace("steps.astype(np.int8) - 8", "steps - 8")
     },
     "7 is subtracted from the steps of Q4_0; it is 8 that was added.": {READ_4: READ_4.replace("- 8", "- 7")},
-    "The two bytes of a scale of Q4_0 are read as a whole number; they are a float16.": {
-        READ_4: READ_4.replace("np.float16", "np.uint16")
-    },
     "The numbers of Q4_0 are computed in float16, which has three digits; make the scales float32 first.": {
         READ_4: READ_4.replace(".astype(np.float32)", "").replace("return ", "return (") + ").astype(np.float32)"
     },
-    "The scale of Q4_0 is added to the steps; multiply.": {READ_4: READ_4.replace("scales * (", "scales + (")},
+    "The scale of Q4_0 is added to the steps; multiply.": {READ_4: READ_4.replace("* (", "+ (")},
     "The bias is missing: add it to the product.": {BIASED: BIASED.replace(" + self.bias", "")},
     "The bias is subtracted; add it.": {BIASED: BIASED.replace("+ self.bias", "- self.bias")},
-    "The format is always Q4_0; it must be that of the weights: self.encoding.": {
-        PRODUCT: PRODUCT.replace("self.encoding", "QuantizationEncoding.Q4_0")
-    },
-    "The channels of the added rows are still there; keep the first out_dim.": {
+    "The outputs of the padding are still there; keep the first out_dim.": {
         BIASED: "return product + F.pad(self.bias, [0, product.shape[-1] - self.out_dim]) if isinstance(self.bias, "
         "Tensor) else product"
     },
-    "The last channels are kept, where the added rows are; keep the first.": {
+    "The last outputs are kept, where the padding is; keep the first.": {
         BIASED: BIASED.replace(": self.out_dim", "-self.out_dim :")
-    },
-    "No layer is quantized: replace a Linear whose format is MULTIPLIED.": {
-        f"    {IS_LINEAR}\n        {REPLACED}\n": ""
-    },
-    "Every linear layer is replaced, whatever the format; MAX multiplies only by those in MULTIPLIED.": {
-        IS_LINEAR: "if isinstance(module, Linear) and stored.format in BYTES:",
-        REPLACED: 'return QuantizedLinear(Stored(stored.data, "Q4_0"), module.bias)',
-    },
-    "Tables are replaced too; only a Linear multiplies.": {
-        IS_LINEAR: 'if leaf == "weight" and stored.format in MULTIPLIED:',
-        REPLACED: 'return QuantizedLinear(stored, getattr(module, "bias", 0))',
-    },
-    "The new layer has no bias; it takes over the one that is there: module.bias.": {
-        REPLACED: REPLACED.replace("module.bias", "0")
-    },
-    "A weight gets bytes in place of numbers: dequantize(stored).": {
-        SET: SET.replace("dequantize(stored)", "stored.data")
-    },
-    "A weight in F16 stays float16, and the model computes in float32: dequantize knows F16, too.": {
-        SET: SET.replace(
-            "dequantize(stored)",
-            "dequantize(stored) if stored.format in BYTES else stored.data",
-        )
-    },
-    "A bias is set as the weight; leaf says which it is.": {SET: SET.replace("leaf", '"weight"')},
-    "It returns nothing for a weight that is set; return the module.": {
-        f"    {SET}\n    return module\n": f"    {SET}\n"
     },
 }
 
 ALTERNATIVES = {
-    "the place by itself": {
-        LARGEST: "place = np.argmax(np.abs(blocks), axis=-1)[..., None]\n"
-        "    largest = np.take_along_axis(blocks, place, axis=-1)"
-    },
+    "the place by itself": {LARGEST: "largest = np.argmax(np.abs(numbers), axis=-1)[..., None]"},
     "halves away from 0 by the magnitude": {
-        ROUNDED_8: "steps = np.sign(quotients) * np.floor(np.abs(quotients) + np.float32(0.5))"
+        ROUNDED_8: 'blocks["steps"] = np.sign(quotients) * np.floor(np.abs(quotients) + np.float32(0.5))'
     },
     "halves away from 0 by np.where": {
-        ROUNDED_8: "steps = np.where(quotients < 0, np.ceil(quotients - 0.5), np.floor(quotients + 0.5))"
+        ROUNDED_8: 'blocks["steps"] = np.where(quotients < 0, np.ceil(quotients - 0.5), np.floor(quotients + 0.5))'
+    },
+    "halves away from 0 in float64": {
+        f"    {WHOLE}\n": "",
+        ROUNDED_8: 'blocks["steps"] = np.trunc(quotients + np.copysign(np.float64(0.5), quotients))',
     },
     "the inverse by hand": {
-        QUOTIENTS: "quotients = blocks * np.where(scales == 0, 0, 1 / np.where(scales == 0, 1, scales))"
+        QUOTIENTS: "quotients = numbers * np.where(scales == 0, 0, 1 / np.where(scales == 0, 1, scales))"
     },
-    "the scale joined by hand": {
-        JOINED_8: "front = scales.astype(np.float16).view(np.uint8)\n"
-        "    return np.concatenate((front, steps.astype(np.int8).view(np.uint8)), axis=-1)"
-    },
+    "as whole numbers first": {ROUNDED_8: ROUNDED_8.replace("= ", "= (") + ").astype(np.int8)"},
     "truncated, since nothing is negative": {
-        ROUNDED_4: "steps = np.minimum((divide(blocks, scales) + np.float32(8.5)).astype(np.uint8), 15)"
+        ROUNDED_4: "steps = np.minimum((numbers * inverse(scales) + np.float32(8.5)).astype(np.uint8), 15)"
     },
-    "a sum of halves": {PACKED: "packed = steps[..., :16] + 16 * steps[..., 16:]"},
+    "a sum of halves": {PACKED: 'blocks["steps"] = steps[..., :16] + 16 * steps[..., 16:]'},
     "halves by np.split": {
-        PACKED: "low, high = np.split(steps, 2, axis=-1)\n    packed = np.bitwise_or(low, np.left_shift(high, 4))"
+        PACKED: "low, high = np.split(steps, 2, axis=-1)\n"
+        '    blocks["steps"] = np.bitwise_or(low, np.left_shift(high, 4))'
     },
     "a remainder and a quotient": {UNPACKED: UNPACKED.replace("& 15", "% 16").replace(">> 4", "// 16")},
-    "divmod": {UNPACKED: "steps = np.concatenate(np.divmod(data[..., 2:], 16)[::-1], axis=-1)"},
+    "divmod": {UNPACKED: 'steps = np.concatenate(np.divmod(blocks["steps"], 16)[::-1], axis=-1)'},
     "the steps of Q4_0 as float32 first": {READ_4: READ_4.replace("steps.astype(np.int8)", "steps.astype(np.float32)")},
     "the scale multiplied first": {
-        READ_4: READ_4.replace("scales * (steps.astype(np.int8) - 8)", "scales * steps - 8 * scales")
-    },
-    "the scale by frombuffer": {
-        READ_8: READ_8.replace(
-            "data[..., :2].view(np.float16)",
-            "np.frombuffer(data[..., :2].tobytes(), np.float16).reshape(*data.shape[:-1], 1)",
-        )
+        READ_4: 'scales = blocks["scale"].astype(np.float32)\n    return scales * steps - 8 * scales'
     },
     "in one line": {
         f"{PRODUCT}\n        {BIASED}": BIASED.replace("product[", PRODUCT.removeprefix("product = ") + "[")
     },
     "the bias in front": {BIASED: "return self.bias + product[..., : self.out_dim]"},
     "dequantized first": {
-        PRODUCT: "weight = dequantize(Stored(np.from_dlpack(self.weight), self.encoding.value))\n"
+        PRODUCT: "weight = dequantize(np.from_dlpack(self.weight).view(Q4_0))\n"
         "        product = x @ F.constant(weight, dtype=x.dtype, device=x.device).T"
-    },
-    "the other way round": {
-        f"    {IS_LINEAR}\n        {REPLACED}\n    {SET}\n    return module\n": (
-            "    if type(module) is not Linear or stored.format not in MULTIPLIED:\n"
-            "        numbers = dequantize(stored)\n"
-            "        setattr(module, leaf, Tensor.from_dlpack(numbers))\n"
-            "        return module\n    return QuantizedLinear(stored, bias=module.bias)\n"
-        )
     },
 }
 
 #: What people bring along from PyTorch, or from Python; the check shows the line to write instead.
 HABITS = {
-    "abs as a method": {SCALE_8: SCALE_8.replace("np.abs(blocks)", "blocks.abs()")},
+    "abs as a method": {SCALE_8: SCALE_8.replace("np.abs(numbers)", "numbers.abs()")},
     "max with a dim": {SCALE_8: SCALE_8.replace("axis=-1, keepdims=True", "dim=-1, keepdim=True")},
     "argmax with a dim": {LARGEST: LARGEST.replace("argmax(axis=-1, keepdims=True)", "argmax(dim=-1, keepdim=True)")},
     "torch.abs": {SCALE_8: SCALE_8.replace("np.abs", "torch.abs")},
     "clamp": {ROUNDED_4: ROUNDED_4.replace(".clip(", ".clamp(")},
-    "to a dtype": {JOINED_8: JOINED_8.replace(".astype(np.int8)", ".to(np.int8)")},
+    "to a dtype": {ROUNDED_4: ROUNDED_4.replace(".astype(np.uint8)", ".to(np.uint8)")},
     "torch.cat": {UNPACKED: UNPACKED.replace("np.concatenate", "torch.cat").replace("axis", "dim")},
     "float as a method": {READ_8: READ_8.replace(".astype(np.float32)", ".float()")},
 }
-
-#: A number of the recorded matrices, written into the code: only one that is drawn anew shows it.

@@ -184,7 +184,8 @@ def save_as_gguf(out: Path, checkpoint: Path) -> None:
     from solutions.solution_13 import convert_checkpoint
     from solutions.solution_22 import quantize_weights
 
-    stored = quantize_weights(convert_checkpoint(read_checkpoint(checkpoint)), out.name.partition("-")[2])
+    weights, format = convert_checkpoint(read_checkpoint(checkpoint)), out.name.partition("-")[2]
+    stored = weights if format == "F32" else quantize_weights(weights, format)
     save_gguf(out, read_config(checkpoint), stored, checkpoint / "tokenizer.json")
 
 

@@ -12,7 +12,7 @@ from play.training.texts import Corpus
 from solutions.checkpoint import read_checkpoint, read_config
 from solutions.gguf_files import SIZES, read_gguf, save_gguf
 from solutions.solution_13 import convert_checkpoint
-from solutions.solution_22 import load_gguf, quantize, quantize_weights
+from solutions.solution_22 import Q4_0, QuantizedLinear, model_of, quantize_q8_0, quantize_weights
 from tools.small_model import evaluate, quantized
 
 pytestmark = pytest.mark.slow
@@ -37,14 +37,11 @@ def test_what_is_saved_is_read_again(file, weights):
     sizes = vars(read_config(SMALL_MODEL)) | {"n_inner": 4 * config.n_embd}
     assert {name: pytest.approx(value) for name, value in vars(config).items()} == sizes
     saved = quantize_weights(weights, "Q4_0")
-    assert stored.keys() == saved.keys() == weights.keys() - {"lm_head.weight"}
     large = {name for name, weight in weights.items() if weight.ndim == 1} | {"transformer.wpe.weight"}
-    assert {name for name, weight in saved.items() if weight.format == "F32"} == large
+    assert {name for name, weight in saved.items() if weight.dtype != Q4_0} == large
+    assert stored.keys() == saved.keys()
     for name, weight in saved.items():
-        assert stored[name].format == weight.format
-        np.testing.assert_array_equal(stored[name].data, weight.data)
-    own_head = weights | {"lm_head.weight": -weights["transformer.wte.weight"]}
-    assert quantize_weights(own_head, "Q4_0").keys() == weights.keys()
+        np.testing.assert_array_equal(stored[name], weight)
     fields = gguf.GGUFReader(file).fields
     tokenizer = json.loads((SMALL_MODEL / "tokenizer.json").read_text())["model"]
     names, merges = (fields[f"tokenizer.ggml.{name}"].contents() for name in ("tokens", "merges"))
@@ -52,10 +49,18 @@ def test_what_is_saved_is_read_again(file, weights):
     assert [merge.split(" ") for merge in merges] == tokenizer["merges"]
 
 
+def test_only_linear_layers_multiply_by_blocks_and_those_of_8_bits_become_numbers(weights):
+    for format, multiplies in (("Q8_0", 0), ("Q4_0", 21)):  # four in each of five blocks, and the head
+        model = model_of(read_config(SMALL_MODEL), quantize_weights(weights, format))
+        assert sum(isinstance(module, QuantizedLinear) for _, module in model.descendants) == multiplies
+        assert model.transformer.wte.weight.dtype.name == "float32"
+
+
 def test_rounding_is_llama_cpps_and_a_matrix_into_which_blocks_do_not_fit_stays():
-    block = np.float32([[254 * 41, 41] + 30 * [0]])  # half a step: times 1 / scale in float32 it is a hair less, so 0
-    np.testing.assert_array_equal(quantize(block, "Q8_0").data, gguf.quantize(block, gguf.GGMLQuantizationType.Q8_0))
-    assert quantize_weights({"c_fc.weight": np.ones((64, 48))}, "Q8_0")["c_fc.weight"].format == "F32"
+    row = np.float32([[254 * 41, 41] + 30 * [0]])  # half a step: times 1 / scale in float32 it is a hair less, so 0
+    right = gguf.quantize(row, gguf.GGMLQuantizationType.Q8_0)[0]
+    np.testing.assert_array_equal(quantize_q8_0(row).view(np.uint8), right)
+    assert quantize_weights({"c_fc.weight": np.ones((64, 48))}, "Q8_0")["c_fc.weight"].dtype == float
 
 
 def test_a_cut_file_is_refused_wherever_it_is_cut(file, tmp_path):
@@ -67,26 +72,23 @@ def test_a_cut_file_is_refused_wherever_it_is_cut(file, tmp_path):
             read_gguf(cut)
 
 
-@pytest.mark.parametrize(
-    ("architecture", "format", "reason"),
-    [
-        ("", "", r"no GGUF file of a GPT-2: .* No such file or directory"),
-        ("llama", "F32", r"no GGUF file of a GPT-2: 'gpt2\.context_length'$"),
-        ("gpt2", "Q5_1", r"token_embd\.weight is stored as Q5_1, which is not"),
-    ],
-)
-def test_what_is_no_file_of_a_gpt2_is_refused_in_a_sentence(tmp_path, architecture, format, reason):
-    if architecture:
-        kind, writer = gguf.GGMLQuantizationType[format], gguf.GGUFWriter(tmp_path / "a.gguf", architecture)
-        writer.add_tensor("token_embd.weight", gguf.quantize(np.ones((4, 32), np.float32), kind), raw_dtype=kind)
-        for name in SIZES.values() if format == "Q5_1" else ():
-            writer.add_uint32(f"gpt2.{name}", 32)
+def test_any_format_of_a_gpt2_is_read_and_any_other_file_is_refused_in_a_sentence(tmp_path):
+    kind = gguf.GGMLQuantizationType.Q5_1
+    data = gguf.quantize(np.linspace(-1, 1, 128, dtype=np.float32).reshape(4, 32), kind)
+    for architecture in ("gpt2", "llama"):
+        writer = gguf.GGUFWriter(tmp_path / architecture, architecture)
+        writer.add_tensor("token_embd.weight", data, raw_dtype=kind)
+        for name in SIZES.values():
+            writer.add_uint32(f"{architecture}.{name}", 32)
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
         writer.write_tensors_to_file()
         writer.close()
-    with pytest.raises(ValueError, match=rf"a\.gguf.* {reason}"):
-        load_gguf(tmp_path / "a.gguf")
+    _, weights = read_gguf(tmp_path / "gpt2")
+    np.testing.assert_array_equal(weights["transformer.wte.weight"], gguf.dequantize(data, kind))
+    for name, reason in (("llama", r"'gpt2\.context_length'$"), ("none", "No such file or directory")):
+        with pytest.raises(ValueError, match=rf"{name} is missing, cut short, or no GGUF file of a GPT-2: .*{reason}"):
+            read_gguf(tmp_path / name)
 
 
 def test_divergence_and_shares_are_counted_where_a_token_is_predicted():

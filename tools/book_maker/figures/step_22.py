@@ -3,7 +3,7 @@
 import numpy as np
 
 from solutions.solution_01 import GPT2Config
-from solutions.solution_22 import BLOCK, BYTES
+from solutions.solution_22 import BLOCK, Q4_0, Q8_0
 from tools.book_maker.drawing.svg import MINUS, Drawing, number
 from tools.book_maker.values.arithmetic import matrix_weights, parameters
 
@@ -17,11 +17,11 @@ def blocks(draw: Drawing) -> None:
     for at in range(3):
         draw.box(at * block + 2, 24, block - 4, 34, f"{BLOCK} weights", "accent" if at == 1 else "plain")
     halves = (("steps 16 to 31, high", "query"), ("steps 0 to 15, low", "value"))
-    for y, format, room in ((112, "Q8_0", wide - scale), (216, "Q4_0", (wide - scale) / 2)):
+    for y, format, dtype, room in ((112, "Q8_0", Q8_0, wide - scale), (216, "Q4_0", Q4_0, (wide - scale) / 2)):
         draw.text(-10, y + 17, format, "end", mono=True)
         draw.box(0, y, scale, 34, "scale", "key")
         draw.text(scale / 2, y + 48, "2 bytes")
-        draw.text(scale + room / 2, y + 48, f"{BYTES[format] - 2} bytes")
+        draw.text(scale + room / 2, y + 48, f"{dtype.itemsize - 2} bytes")
         if format == "Q8_0":
             draw.box(scale, y, room, 34, "steps 0 to 31", "query")
             continue
@@ -62,6 +62,7 @@ def bytes(draw: Drawing) -> None:
     """Megabytes of weights of GPT-2 small in float32, in 8 bits, and in 4 bits."""
     config = GPT2Config()
     small, total = matrix_weights(config), parameters(config)["total"]
-    read = {"F32": total * 4} | {format: small * size / BLOCK + (total - small) * 4 for format, size in BYTES.items()}
+    in_blocks = {"Q8_0": small // BLOCK * Q8_0.itemsize, "Q4_0": small // BLOCK * Q4_0.itemsize}
+    read = {"F32": total * 4} | {format: size + (total - small) * 4 for format, size in in_blocks.items()}
     draw.text(212, 14, "megabytes of weights")
     draw.bars(10, 32, 405, [(format, size / 1e6) for format, size in read.items()], spec=".0f", labels=56)
