@@ -128,6 +128,9 @@ REWRITES = {
     ),
     r"updates rank must be": (
         f"F.scatter_nd_add(t, rows_of(g), i.reshape([-1])) => {ADDED_BY_TOKEN}",
+        f"F.scatter_nd_add(t, rows_of(g), i) => {ADDED_BY_TOKEN}",
+        f"F.scatter_nd_add(t, g, i.reshape([-1])) => {ADDED_BY_TOKEN}",
+        f"F.scatter_nd_add(t, g, i.reshape([-1, 1])) => {ADDED_BY_TOKEN}",
         f"F.scatter_nd_add(t, g, i) => {ADDED.format('g', 'i.unsqueeze(-1)')}",
     ),
     r"two numbers for each axis": ("F.pad(x, (a, b), **k) => F.pad(x, [0, 0, a, b], **k)",),

@@ -327,4 +327,7 @@ HABITS = {
         SCATTER: "return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1]))"
     },
     "ids and grad as they are": {SCATTER: "return F.scatter_nd_add(table, grad, input_ids)"},
+    "ids as they are": {SCATTER: "return F.scatter_nd_add(table, rows_of(grad), input_ids)"},
+    "grad as it is": {SCATTER: "return F.scatter_nd_add(table, grad, input_ids.reshape([-1, 1]))"},
+    "grad as it is, and flat ids": {SCATTER: "return F.scatter_nd_add(table, grad, input_ids.reshape([-1]))"},
 }
