@@ -108,15 +108,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Have one process run a slow file, whose tests share a server, say, or a model."""
+    """Have one process run the claims of a step, or a slow file, whose tests share a kernel, say, or a server."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class SlowFilesTogether(LoadScopeScheduling):
+    class FilesTogether(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return file if is_slow(config.rootpath / file) else nodeid
+            file = Path(nodeid.partition("::")[0])
+            return str(file) if file.parent.name == "tests" or is_slow(config.rootpath / file) else nodeid
 
-    return SlowFilesTogether(config, log)
+    return FilesTogether(config, log)
 
 
 def is_drawn(case: int, option: argparse.Namespace) -> bool:
