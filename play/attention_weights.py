@@ -21,7 +21,7 @@ from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_13 import load_pretrained
 
-Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+Attend = Callable[..., Tensor]  # query, key, value and, unless the module makes it there, the mask
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Attention:
     scores: np.ndarray  # [layer, head, seq, seq], float32
 
 
-def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
+def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor, *mask: Tensor) -> list[Tensor]:
     """Return the attention weights behind ``attend``, in pieces ``[batch, head, seq, head_dim]`` side by side.
 
     Attention returns weights times value. With rows of the identity as the value, it returns the weights themselves, no
@@ -50,7 +50,7 @@ def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor) -> lis
     for start in range(0, length, head_dim):
         columns = np.eye(length, head_dim, -start, dtype=np.float32)
         identity = tensor(np.broadcast_to(columns, (batch, heads, length, head_dim))).to(value.device)
-        pieces.append(attend(query, key, identity))
+        pieces.append(attend(query, key, identity, *mask))
     return pieces
 
 
@@ -60,10 +60,10 @@ def watched(modules: list[GPT2MultiHeadAttention]):
     seen: list[tuple[list[Tensor], Tensor]] = []
 
     def watch(attend: Attend) -> Attend:
-        def attend_and_keep(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        def attend_and_keep(query: Tensor, key: Tensor, value: Tensor, *mask: Tensor) -> Tensor:
             scores = query @ key.transpose(-2, -1) / math.sqrt(int(query.shape[-1]))  # before the mask
-            seen.append((weights_of(attend, query, key, value), scores))
-            return attend(query, key, value)
+            seen.append((weights_of(attend, query, key, value, *mask), scores))
+            return attend(query, key, value, *mask)
 
         return attend_and_keep
 

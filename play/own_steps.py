@@ -67,8 +67,8 @@ def as_later_steps_call_it(attention: Any, *, takes_mask: bool) -> Any:
             self.num_heads, self.head_dim = config.n_head, config.head_dim
             self.embed_dim = self.split_size = config.n_embd  # by the names of the source tutorial
 
-        def _attn(self, query: Any, key: Any, value: Any, mask: Any = None) -> Any:
-            return own(self, query, key, value) if mask is None else masked(self, query, key, value, mask)
+        def _attn(self, query: Any, key: Any, value: Any, *mask: Any) -> Any:
+            return (masked if mask else own)(self, query, key, value, *mask)
 
     return Attention
 

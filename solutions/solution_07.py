@@ -16,7 +16,9 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
     """Causal multi-head self-attention, with Hugging Face's names. Source: Vaswani et al. (2017), section 3.2."""
 
     def __init__(self, config: GPT2Config) -> None:
-        self.embed_dim, self.num_heads, self.head_dim = config.n_embd, config.n_head, config.head_dim
+        self.embed_dim = config.n_embd
+        self.num_heads = config.n_head
+        self.head_dim = config.head_dim
         # Make the linear layers c_attn (query, key and value in one) and c_proj, both with a bias. (2 lines)
         self.c_attn = Linear(self.embed_dim, 3 * self.embed_dim)
         self.c_proj = Linear(self.embed_dim, self.embed_dim)
@@ -34,21 +36,23 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         return x.reshape([*x.shape[:-2], self.embed_dim])
 
     def _attn(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> Tensor:  # three times [batch, head, seq, head_dim] -> the same
-        """Compute scaled dot-product attention, all heads at once, under the causal mask or another that is given."""
-        if mask is None:
-            mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)  # [seq, seq]
-        # Compute scores, divide by sqrt(head_dim), add the mask, take the softmax, multiply by value. (4 lines)
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
+    ) -> Tensor:  # 3 x [batch, head, seq, head_dim], [seq, seq] -> [batch, head, seq, head_dim]
+        """Compute scaled dot-product attention, all heads at once; the mask is added to the scores."""
+        # Compute scores, divide by sqrt(head_dim), add the mask, take the softmax, multiply by value. (5 lines)
         scores = query @ key.transpose(-2, -1)  # [batch, head, seq, seq]
         scores = scores / math.sqrt(self.head_dim)
         scores = scores + mask
-        return F.softmax(scores) @ value
+        weights = F.softmax(scores)
+        return weights @ value
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
         """Let every token gather from the tokens up to itself."""
-        # Project, split into query, key and value, split heads, attend, merge heads, project. (4 lines)
-        query, key, value = F.split(self.c_attn(hidden_states), [self.embed_dim] * 3, axis=-1)
-        query, key, value = map(self._split_heads, (query, key, value))
-        attn_output = self._merge_heads(self._attn(query, key, value))
+        mask = causal_mask(hidden_states.shape[-2], 0, dtype=hidden_states.dtype, device=hidden_states.device)
+        # Project, split into query, key and value, split heads, attend, merge heads, project. (6 lines)
+        qkv = self.c_attn(hidden_states)  # [batch, seq, 3 * embd]
+        query, key, value = F.split(qkv, [self.embed_dim] * 3, axis=-1)  # 3 x [batch, seq, embd]
+        query, key, value = map(self._split_heads, (query, key, value))  # 3 x [batch, head, seq, head_dim]
+        attn_output = self._attn(query, key, value, mask)
+        attn_output = self._merge_heads(attn_output)
         return self.c_proj(attn_output)

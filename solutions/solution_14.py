@@ -20,7 +20,8 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 def store(cache: Tensor, new: Tensor, past: DimLike) -> None:  # [..., n_positions, head_dim], [..., seq, head_dim]
     """Write the keys or values of ``seq`` tokens into the slots after those of the ``past`` tokens before, in place."""
     sequence_length = new.shape[-2]
-    first, end = TensorValue(Dim(past)), TensorValue(Dim(past) + sequence_length)  # symbols as numbers of the graph
+    first = TensorValue(Dim(past))  # a symbol, as a number that the graph computes
+    end = TensorValue(Dim(past) + sequence_length)
     # Assign to the slots first … end of axis 2; MAX wants them as (slice, length). (1 line)
     cache[:, :, (slice(first, end), sequence_length)] = new
 
@@ -51,14 +52,17 @@ def cached_attention(
         mask: ``[batch, 1, seq, total]``; its last axis says how many tokens there are, old and new.
         hidden_states: the new tokens.
     """
-    past, total = mask.shape[-1] - hidden_states.shape[-2], mask.shape[-1]
-    parts = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
-    query, key, value = map(attention._split_heads, parts)  # three times [batch, head, seq, head_dim]
-    # Store key and value; _attn of query and the first total slots; merge the heads, project. (4 lines)
+    total = mask.shape[-1]
+    past = total - hidden_states.shape[-2]
+    qkv = attention.c_attn(hidden_states)  # [batch, seq, 3 * embd]
+    query, key, value = F.split(qkv, [hidden_states.shape[-1]] * 3, axis=-1)  # 3 x [batch, seq, embd]
+    query, key, value = map(attention._split_heads, (query, key, value))  # 3 x [batch, head, seq, head_dim]
+    # Store key and value; _attn of query and the first total slots; merge the heads, project. (5 lines)
     store(keys, key, past)
     store(values, value, past)
     attn_output = attention._attn(query, keys[:, :, :total], values[:, :, :total], mask)
-    return attention.c_proj(attention._merge_heads(attn_output))
+    attn_output = attention._merge_heads(attn_output)
+    return attention.c_proj(attn_output)
 
 
 class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
@@ -87,10 +91,11 @@ class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
 
 def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
     """Compile the model with a cache for a device: one graph for the prompt and for every token after it."""
-    config, ref = model.config, DeviceRef.from_device(device)
+    config = model.config
+    ref = DeviceRef.from_device(device)
     ids = TensorType(DType.int64, ["batch", "seq"], ref)
     mask = TensorType(DType.float32, ["batch", "total"], ref)
-    # What a graph writes to is a BufferType: a pair for every block. Compile with all four types. (4 lines)
+    # A graph writes to a BufferType: a pair for every block. Compile with four types; on_arrays wraps. (4 lines)
     buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
     cache: Any = [(buffer, buffer)] * config.n_layer
     compiled: Any = CachedGPT2(model).compile(ids, ids, mask, cache)

@@ -16,7 +16,9 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
     """Causal multi-head self-attention, with Hugging Face's names. Source: Vaswani et al. (2017), section 3.2."""
 
     def __init__(self, config: GPT2Config) -> None:
-        self.embed_dim, self.num_heads, self.head_dim = config.n_embd, config.n_head, config.head_dim
+        self.embed_dim = config.n_embd
+        self.num_heads = config.n_head
+        self.head_dim = config.head_dim
         # TODO: Make the linear layers c_attn (query, key and value in one) and c_proj, both with a bias. (2 lines)
         raise NotImplementedError
 
@@ -31,15 +33,14 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         raise NotImplementedError
 
     def _attn(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> Tensor:  # three times [batch, head, seq, head_dim] -> the same
-        """Compute scaled dot-product attention, all heads at once, under the causal mask or another that is given."""
-        if mask is None:
-            mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)  # [seq, seq]
-        # TODO: Compute scores, divide by sqrt(head_dim), add the mask, take the softmax, multiply by value. (4 lines)
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
+    ) -> Tensor:  # 3 x [batch, head, seq, head_dim], [seq, seq] -> [batch, head, seq, head_dim]
+        """Compute scaled dot-product attention, all heads at once; the mask is added to the scores."""
+        # TODO: Compute scores, divide by sqrt(head_dim), add the mask, take the softmax, multiply by value. (5 lines)
         raise NotImplementedError
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
         """Let every token gather from the tokens up to itself."""
-        # TODO: Project, split into query, key and value, split heads, attend, merge heads, project. (4 lines)
+        mask = causal_mask(hidden_states.shape[-2], 0, dtype=hidden_states.dtype, device=hidden_states.device)
+        # TODO: Project, split into query, key and value, split heads, attend, merge heads, project. (6 lines)
         raise NotImplementedError

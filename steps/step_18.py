@@ -47,6 +47,8 @@ def attention_backward(
     """
     parts = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
     query, key, value = map(attention._split_heads, parts)
-    merged = attention._merge_heads(attention._attn(query, key, value))
+    merged = attention._merge_heads(
+        attention._attn(query, key, value, causal_mask(grad.shape[-2], 0, dtype=grad.dtype, device=grad.device))
+    )
     # TODO: Go back through c_proj, merge, heads, split, and c_attn; name the gradients of both layers. (5 lines)
     raise NotImplementedError

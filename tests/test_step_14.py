@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from max.driver import CPU
 from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
 
 from checker.claims import Refusal, about, equal, is_value, require
 from checker.claims.modules import build, run, shapes_of
@@ -200,12 +201,16 @@ def test_other_numbers(step, answer, draw):
 @about("compile_cached")
 def test_what_is_compiled(step, model, config, monkeypatch):
     """The graph takes any batch, any number of new tokens and any number of all tokens, and may write to the cache."""
-    traced = []
+    traced, inputs = [], []
 
     def trace(module, *types, **options):
         traced.append(types)
         module.trace(*types)
-        return lambda *arguments: arguments[0]
+        return compiled
+
+    def compiled(*arguments):
+        inputs.extend(arguments[:3])
+        return tensor(np.zeros((2, 1, config.vocab_size), np.float32))
 
     with monkeypatch.context() as patch:
         patch.setattr(Module, "compile", trace)
@@ -219,6 +224,11 @@ def test_what_is_compiled(step, model, config, monkeypatch):
         symbolic = [[axis for axis, size in enumerate(shape) if not size.isdigit()] for shape in shapes]
         for_a_token = len(traced) > 1 and shapes[0][1:] == shapes[1][1:] == ["1"]  # a graph beside that of the prompt
         is_value(axes, symbolic, [[0], [0], *wanted[2:]] if for_a_token else wanted)
+    cached(np.array([[3, 1], [2, 4]]))
+    sentence = (
+        "CachedModel calls its graph with NumPy arrays, and a compiled module takes tensors: wrap it by on_arrays."
+    )
+    require(all(isinstance(each, Tensor) for each in inputs), sentence)
 
 
 @pytest.mark.compiled

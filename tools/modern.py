@@ -102,10 +102,10 @@ def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [se
     },
     "07": {
         "import causal_mask\n": "import causal_mask\nfrom solutions.solution_06 import position_ids, rotate\n",
-        "map(self._split_heads, (query, key, value))\n": """map(self._split_heads, (query, key, value))
+        "        attn_output = self._attn(": """\
         positions = position_ids(hidden_states.shape[-2], device=hidden_states.device)
         query, key = rotate(query, positions), rotate(key, positions)
-""",
+        attn_output = self._attn(""",
     },
     "10": {
         "import check_length, position_ids": "import check_length",
@@ -142,16 +142,17 @@ GROUPED_QUERY: dict[str, Edits] = {
     n_inner: int |""",
     },
     "07": {
-        "config.n_embd, config.n_head, config.head_dim\n": """config.n_embd, config.n_head, config.head_dim
+        "self.head_dim = config.head_dim\n": """self.head_dim = config.head_dim
         self.num_kv_heads = config.n_kv_head
         kv_size = self.num_kv_heads * self.head_dim
         self.split_sizes = [self.embed_dim, kv_size, kv_size]
 """,
         "3 * self.embed_dim": "sum(self.split_sizes)",
+        "3 * embd]": "embd + 2 * kv_size]",
         "    def _attn(": SHARE + "    def _attn(",
         "[self.embed_dim] * 3, axis=-1": "self.split_sizes, axis=-1",
         "[*x.shape[:-1], self.num_heads, self.head_dim]": "[*x.shape[:-1], -1, self.head_dim]",
-        "self._attn(query, key, value)": "self._attn(query, self._share(key), self._share(value))",
+        "self._attn(query, key, value, mask)": "self._attn(query, self._share(key), self._share(value), mask)",
     },
     GIVEN: {"(batch_size, config.n_head,": "(batch_size, config.n_kv_head,"},
     "14": {

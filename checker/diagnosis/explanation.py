@@ -98,6 +98,8 @@ class Diagnosis:
             others = self.functions.keys() - wrong.keys() - alone.missing
             judged |= alone.judge(dict.fromkeys(others, alone.doubtful), self.functions.keys())
         blamed = {label: own for label, seen in judged.items() if (own := _failed(seen))}
+        sure = blamed.keys() - alone.unfit
+        blamed = {label: own for label, own in blamed.items() if label in sure or not alone.called_of(sure, label)}
         self.blamed = blamed or self.blamed
         if not blamed:
             return _all_from(refused, "Each function is right alone, but together they are not.")
@@ -179,6 +181,7 @@ class Alone:
         calls: what each may call.
         only_functions_differ: whether everything else is the solution's: imports, helpers, constants.
         doubtful: claims that failed when they were judged, but not only because of the function that they are about.
+        unfit: the labels of those that call others in another way than the solution, so they cannot be judged alone.
     """
 
     def __init__(self, diagnosis: Diagnosis, source: str, path: str) -> None:
@@ -194,6 +197,7 @@ class Alone:
         self.only_functions_differ = ast.dump(self._grafted(diagnosis.functions)) == PYTHON.meaning(diagnosis.solution)
         self.missing = {each.blank.label for each in unwritten(source, diagnosis.solution)}
         self.doubtful: dict[str, Outcome] = {}
+        self.unfit: set[str] = set()
 
     def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> dict[str, dict[str, Outcome]]:
         """Return what claims say of single functions.
@@ -210,7 +214,10 @@ class Alone:
         judged = {label: dict(claims) for label, claims in questions.items()}
         beside_right = {label: (labels & set(wrong)) - {label} for label in questions}
         for label, outcomes in self.try_(beside_right, questions).items():
-            judged[label] |= {claim: outcome for claim, outcome in outcomes.items() if self._fits(outcome)}
+            fitting = {claim: outcome for claim, outcome in outcomes.items() if self._fits(outcome)}
+            judged[label] |= fitting
+            if len(fitting) < len(outcomes):
+                self.unfit.add(label)
         failed = {label: own for label, outcomes in judged.items() if (own := _failed(outcomes))}
         beside_none = {label: labels - {label} for label in failed if labels - {label} != beside_right[label]}
         for label, outcomes in self.try_(beside_none, failed).items():
@@ -222,10 +229,14 @@ class Alone:
 
     def called_by(self, label: str, wrong: Collection[str]) -> list[str]:
         """Return those of the ``wrong`` functions that one calls; if it is seen to call none, all but itself."""
-        names = self.diagnosis.functions
         others = [other for other in wrong if other != label]
+        return self.called_of(others, label) or others or list(wrong)
+
+    def called_of(self, others: Iterable[str], label: str) -> list[str]:
+        """Return those of the ``others`` that one function is seen to call."""
+        names = self.diagnosis.functions
         called = self.calls.get(names.get(label, ""), set())
-        return [other for other in others if names.get(other) in called] or others or list(wrong)
+        return [other for other in others if names.get(other) in called]
 
     def try_(
         self, replaced: Mapping[str, Collection[str]], claims: Mapping[str, Collection[str]]

@@ -7,17 +7,26 @@ MERGE = """\
         x = x.transpose(-3, -2)  # [batch, seq, head, head_dim]
         return x.reshape([*x.shape[:-2], self.embed_dim])"""
 SCALE = "scores / math.sqrt(self.head_dim)"
-MASK = "        scores = scores + mask\n"
-MASK_CALL = "causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)"
-QKV = "query, key, value = F.split(self.c_attn(hidden_states), [self.embed_dim] * 3, axis=-1)"
-HEADS_OF = "        query, key, value = map(self._split_heads, (query, key, value))\n"
-WEIGHTED = "return F.softmax(scores) @ value"
+ADDED = "scores + mask"
+MASK = f"        scores = {ADDED}\n"
+OWN_MASK = "causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)"
+SIZED_MASK = "causal_mask(hidden_states.shape[-2], 0,"
+MASK_CALL = f"{SIZED_MASK} dtype=hidden_states.dtype, device=hidden_states.device)"
+SPLIT_QKV = "F.split(qkv, [self.embed_dim] * 3, axis=-1)"
+QKV = f"query, key, value = {SPLIT_QKV}  # 3 x [batch, seq, embd]"
+HEADS_OF = (
+    "        query, key, value = map(self._split_heads, (query, key, value))  # 3 x [batch, head, seq, head_dim]\n"
+)
+SOFTMAX = "F.softmax(scores)"
+WEIGHTED = "return weights @ value"
+ATTEND = "attn_output = self._attn(query, key, value, mask)"
+MERGED = "self._merge_heads(attn_output)"
 CUT = "x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])"
 JOINED = "return x.reshape([*x.shape[:-2], self.embed_dim])"
 
 FINITE_MASK = (
-    "F.band_part(F.broadcast_to(Tensor({value}, dtype=query.dtype, device=query.device), "
-    "[query.shape[-2], query.shape[-2]]), num_lower=None, num_upper=0, exclude=True)"
+    "F.band_part(F.broadcast_to(Tensor({value}, dtype=hidden_states.dtype, device=hidden_states.device), "
+    "[hidden_states.shape[-2]] * 2), num_lower=None, num_upper=0, exclude=True)"
 )
 
 MISTAKES = {
@@ -33,68 +42,53 @@ MISTAKES = {
         SCALE: "scores / math.sqrt(int(query.shape[-2]))"
     },
     "The mask is as wide as there are heads: axis 1 of query is head, axis 2 is seq; take query.shape[-2].": {
-        "causal_mask(query.shape[-2]": "causal_mask(query.shape[1]"
+        ADDED: f"scores + {OWN_MASK.replace('-2', '1')}"
     },
-    "The future gets the weight 0 after the softmax, so a row's weights do not add up to 1; add causal_mask to the "
-    "scores, before the softmax.": {
-        MASK: "",
-        WEIGHTED: "return F.band_part(F.softmax(scores), num_lower=None, num_upper=0) @ value",
-    },
-    "The mask that is given is not used: make the causal mask only where there is none.": {
-        "if mask is None:": "if True:"
-    },
-    "There is no causal mask: every token also looks at the tokens after it. Add causal_mask to the scores.": {
-        MASK: ""
-    },
-    "The mask is added after the softmax; add it to the scores, before.": {
-        MASK: "",
-        WEIGHTED: "return (F.softmax(scores) + mask) @ value",
-    },
+    "The future gets the weight 0 after the softmax, so a row's weights do not add up to 1; add the mask to the "
+    "scores, before the softmax.": {MASK: "", SOFTMAX: f"F.band_part({SOFTMAX}, num_lower=None, num_upper=0)"},
+    "The mask that is given is not used: add it, instead of a mask made here.": {ADDED: f"scores + {OWN_MASK}"},
+    "There is no causal mask: every token also looks at the tokens after it. Add the mask to the scores.": {MASK: ""},
+    "The mask is added after the softmax; add it to the scores, before.": {MASK: "", SOFTMAX: f"{SOFTMAX} + mask"},
     "The mask is transposed: every token looks at itself and the tokens after it instead of before.": {
-        MASK_CALL: MASK_CALL + ".transpose(-2, -1)"
+        ADDED: f"scores + {OWN_MASK}.transpose(-2, -1)"
     },
     "The mask is off by one: every token also looks at the one right after it.": {
-        MASK_CALL: "causal_mask(query.shape[-2], 1, dtype=query.dtype, device=query.device)[:, :-1]",
+        ADDED: f"scores + {OWN_MASK.replace('0', '1')}[:, :-1]"
     },
     "The mask blocks the token itself, which leaves the first token nothing to look at: 0/0 is NaN.": {
-        MASK_CALL: "causal_mask(query.shape[-2] + 1, 0, dtype=query.dtype, device=query.device)[:-1, 1:]",
+        ADDED: f"scores + {OWN_MASK.replace('-2]', '-2] + 1')}[:-1, 1:]"
     },
-    "The mask is subtracted, which turns minus infinity into plus infinity; add it.": {
-        "scores + mask": "scores - mask"
-    },
+    "The mask is subtracted, which turns minus infinity into plus infinity; add it.": {ADDED: "scores - mask"},
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
-        "F.softmax(scores)": "F.softmax(scores, axis=-2)"
+        SOFTMAX: "F.softmax(scores, axis=-2)"
     },
     "The softmax runs over the heads; it must run over the keys, the last axis.": {
-        "F.softmax(scores)": "F.softmax(scores, axis=1)"
+        SOFTMAX: "F.softmax(scores, axis=1)"
     },
-    "The softmax is taken twice.": {"F.softmax(scores)": "F.softmax(F.softmax(scores))"},
+    "The softmax is taken twice.": {SOFTMAX: "F.softmax(F.softmax(scores))"},
     "The scale comes after the softmax; divide the scores, before the mask and the softmax.": {
         SCALE: "scores",
-        "F.softmax(scores)": "F.softmax(scores) / math.sqrt(self.head_dim)",
+        SOFTMAX: "F.softmax(scores) / math.sqrt(self.head_dim)",
     },
-    "The weights are multiplied with the keys; it is weights @ value.": {WEIGHTED: "return F.softmax(scores) @ key"},
+    "The weights are multiplied with the keys; it is weights @ value.": {WEIGHTED: "return weights @ key"},
     "The query is used as the key as well: split each of query, key and value.": {
         HEADS_OF: HEADS_OF.replace("(query, key, value)", "(query, query, value)"),
     },
     "Large scores overflow: exp of a score above 88 is infinite in float32, and the row becomes NaN. Subtract the "
     "row's largest score first, or use F.softmax.": {
-        WEIGHTED: "powers = F.exp(scores)\n        return powers / F.sum(powers, axis=-1) @ value"
+        SOFTMAX: "F.exp(scores)\n        weights = weights / F.sum(weights, axis=-1)"
     },
     "The largest score of the whole batch is subtracted; a row that lies 104 below it becomes 0 / 0. Subtract each "
     "row's own largest score.": {
-        WEIGHTED: "powers = F.exp(scores - F.max(scores, axis=None))\n"
-        "        return powers / F.sum(powers, axis=-1) @ value"
+        SOFTMAX: "F.exp(scores - F.max(scores, axis=None))\n        weights = weights / F.sum(weights, axis=-1)"
     },
     "The mask is -100, so a later token still gets weight where its score is 100 larger: use minus infinity.": {
-        MASK_CALL: FINITE_MASK.format(value="-100.0")
+        ADDED: "scores + F.where(mask < 0, -100.0, mask)"
     },
-    "There is no softmax: the masked scores themselves are used as weights.": {"F.softmax(scores)": "scores"},
-    "Attention returns the weights; it must return weights @ value.": {WEIGHTED: "return F.softmax(scores)"},
+    "There is no softmax: the masked scores themselves are used as weights.": {SOFTMAX: "scores"},
+    "Attention returns the weights; it must return weights @ value.": {WEIGHTED: "return weights"},
     "Query and key are swapped in the scores.": {"query @ key.transpose(-2, -1)": "key @ query.transpose(-2, -1)"},
-    "The values are weighted by the transposed weights.": {
-        WEIGHTED: "return F.softmax(scores).transpose(-2, -1) @ value"
-    },
+    "The values are weighted by the transposed weights.": {WEIGHTED: "return weights.transpose(-2, -1) @ value"},
     "The heads are cut by reshape alone: [batch, head, seq, head_dim] needs reshape to [batch, seq, head, head_dim], "
     "then a transpose.": {SPLIT: "        return x.reshape([x.shape[0], self.num_heads, x.shape[1], self.head_dim])"},
     "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie "
@@ -116,33 +110,50 @@ MISTAKES = {
         MERGE: f"        x = x.permute([0, 2, 3, 1])\n        {JOINED}"
     },
     "c_attn's output is taken in the order key, query, value; Hugging Face's order is query, key, value.": {
-        "query, key, value = F.split": "key, query, value = F.split"
+        QKV: f"key, query, value = {SPLIT_QKV}"
     },
     "c_attn's output is taken in the order value, key, query; Hugging Face's order is query, key, value.": {
-        "query, key, value = F.split": "value, key, query = F.split"
+        QKV: f"value, key, query = {SPLIT_QKV}"
     },
     "c_attn's output is cut head by head into query, key and value; cut it into three thirds first, then each into "
     "heads.": {
-        QKV: "joined = self.c_attn(hidden_states)\n"
-        "        joined = joined.reshape([joined.shape[0], joined.shape[1], self.num_heads, 3, self.head_dim])\n"
-        "        query, key, value = (joined[:, :, :, part].reshape(hidden_states.shape) for part in range(3))"
+        QKV: "qkv = qkv.reshape([*qkv.shape[:2], self.num_heads, 3, self.head_dim])\n"
+        "        query, key, value = (qkv[:, :, :, part].reshape(hidden_states.shape) for part in range(3))"
     },
     "The input is used as query, key and value; project it with c_attn first.": {
         QKV: "query, key, value = hidden_states, hidden_states, hidden_states"
     },
     "The heads are split from the input, before the projection: c_attn must see the whole embedding.": {
-        QKV: "query, key, value = F.split(self.c_attn(self._split_heads(hidden_states).reshape(hidden_states.shape)), "
-        "[self.embed_dim] * 3, axis=-1)"
+        "self.c_attn(hidden_states)": "self.c_attn(self._split_heads(hidden_states).reshape(hidden_states.shape))"
     },
     "12 heads are written into the code, or n_layer is taken for n_head: GPT-2 small has 12 of both.": {
-        "= config.n_embd, config.n_head,": "= config.n_embd, 12,",
+        "= config.n_head\n": "= 12\n"
     },
     "There is one head over the whole width: query, key and value are not split into heads.": {
         HEADS_OF: "        query, key, value = (part.unsqueeze(1) for part in (query, key, value))\n",
-        "self._merge_heads(self._attn(query, key, value))": "self._attn(query, key, value).squeeze(1)",
+        MERGED: "attn_output.squeeze(1)",
     },
     "c_proj is not applied: the heads are merged but never mixed.": {
         "return self.c_proj(attn_output)": "return attn_output"
+    },
+    "The mask is not passed on: _attn takes it as its last argument.": {ATTEND: ATTEND.replace(", mask", "")},
+    "0 is passed as the mask, so every token also looks at the tokens after it; pass the causal mask.": {
+        ATTEND: ATTEND.replace("mask", "0")
+    },
+    "The mask that is passed is as wide as the embedding: the last axis is embd; take hidden_states.shape[-2].": {
+        SIZED_MASK: SIZED_MASK.replace("-2", "-1")
+    },
+    "The mask that is passed is transposed: every token looks at itself and the tokens after it instead of before.": {
+        MASK_CALL: f"{MASK_CALL}.transpose(-2, -1)"
+    },
+    "The mask that is passed is off by one: every token also looks at the one right after it.": {
+        MASK_CALL: f"{MASK_CALL.replace('0', '1')}[:, :-1]"
+    },
+    "The mask that is passed blocks the token itself, which leaves the first token nothing to look at: 0/0 is NaN.": {
+        MASK_CALL: f"{MASK_CALL.replace('-2]', '-2] + 1')}[:-1, 1:]"
+    },
+    "The mask that is passed is -100, so a token still gets weight if its score is 100 larger: use minus infinity.": {
+        MASK_CALL: FINITE_MASK.format(value="-100.0")
     },
     "c_attn has no bias; GPT-2's projections do.": {"3 * self.embed_dim)\n": "3 * self.embed_dim, bias=False)\n"},
     "c_proj has no bias; GPT-2's projections do.": {
@@ -161,10 +172,10 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "F.chunk": {QKV: "query, key, value = F.chunk(self.c_attn(hidden_states), 3, axis=-1)"},
+    "F.chunk": {QKV: "query, key, value = F.chunk(qkv, 3, axis=-1)"},
     "slices": {
-        QKV: "joined, width = self.c_attn(hidden_states), self.embed_dim\n"
-        "        query, key, value = (joined[:, :, part * width : (part + 1) * width] for part in range(3))"
+        QKV: "width = self.embed_dim\n"
+        "        query, key, value = (qkv[:, :, part * width : (part + 1) * width] for part in range(3))"
     },
     "one size, axis 2": {"[self.embed_dim] * 3, axis=-1": "self.embed_dim, axis=2"},
     "permute": {
@@ -174,10 +185,8 @@ ALTERNATIVES = {
     },
     "transpose(1, 2)": {"return x.transpose(-3, -2)": "return x.transpose(1, 2)"},
     "one reshape and one permute for all three": {
-        QKV: "joined = self.c_attn(hidden_states)\n"
-        "        joined = joined.reshape([joined.shape[0], joined.shape[1], 3, self.num_heads, self.head_dim])\n"
-        "        joined = joined.permute([2, 0, 3, 1, 4])\n"
-        "        query, key, value = joined[0], joined[1], joined[2]",
+        QKV: "qkv = qkv.reshape([*qkv.shape[:2], 3, self.num_heads, self.head_dim]).permute([2, 0, 3, 1, 4])\n"
+        "        query, key, value = qkv[0], qkv[1], qkv[2]",
         HEADS_OF: "",
     },
     "the scale folded into the query": {
@@ -189,26 +198,32 @@ ALTERNATIVES = {
     "-1e5 as the mask": {MASK_CALL: FINITE_MASK.format(value="-1e5")},
     "mask before the scale": {
         f"        scores = {SCALE}\n": "",
-        "F.softmax(scores)": "F.softmax(scores / math.sqrt(self.head_dim))",
+        SOFTMAX: "F.softmax(scores / math.sqrt(self.head_dim))",
     },
-    "softmax with its axis": {"F.softmax(scores)": "F.softmax(scores, axis=-1)"},
+    "softmax with its axis": {SOFTMAX: "F.softmax(scores, axis=-1)"},
     "softmax by hand": {
-        WEIGHTED: "powers = F.exp(scores - F.max(scores, axis=-1))\n"
-        "        return powers / F.sum(powers, axis=-1) @ value"
+        SOFTMAX: "F.exp(scores - F.max(scores, axis=-1))\n        weights = weights / F.sum(weights, axis=-1)"
     },
     "the mask by F.where": {MASK: "        scores = F.where(mask < 0, mask, scores)\n"},
+    "an optional mask": {
+        "mask: Tensor\n": "mask: Tensor | None = None\n",
+        ADDED: f"scores + ({OWN_MASK} if mask is None else mask)",
+        ATTEND: ATTEND.replace(", mask", ""),
+    },
     "the source tutorial's signatures": {
         "def _split_heads(self, x: Tensor)": "def _split_heads(self, x: Tensor, num_heads: int, attn_head_size: int)",
         "def _merge_heads(self, x: Tensor)": "def _merge_heads(self, x: Tensor, num_heads: int, attn_head_size: int)",
-        "(\n        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None\n    )": (
+        "(\n        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor\n    )": (
             "(self, query: Tensor, key: Tensor, value: Tensor)"
         ),
-        "        if mask is None:\n            mask = ": "        mask = ",
         SPLIT: SPLIT.replace("self.num_heads, self.head_dim", "num_heads, attn_head_size"),
         JOINED: JOINED.replace("self.embed_dim", "num_heads * attn_head_size"),
+        ADDED: f"scores + {OWN_MASK}",
+        f"        mask = {MASK_CALL}\n": "",
         HEADS_OF: "        sizes = self.num_heads, self.head_dim\n"
         "        query, key, value = (self._split_heads(part, *sizes) for part in (query, key, value))\n",
-        "self._attn(query, key, value))": "self._attn(query, key, value), *sizes)",
+        ATTEND: ATTEND.replace(", mask", ""),
+        MERGED: MERGED.replace(")", ", *sizes)"),
     },
 }
 
@@ -225,26 +240,18 @@ HABITS = {
     "a transpose that orders all axes": {"return x.transpose(-3, -2)": "return x.transpose(0, 2, 1, 3)"},
     "contiguous": {JOINED: ("return x.contiguous().reshape([*x.shape[:-2], self.embed_dim])")},
     "contiguous and view": {JOINED: ("return x.contiguous().view(*x.shape[:-2], self.embed_dim)")},
-    "softmax with a dim": {"F.softmax(scores)": "F.softmax(scores, dim=-1)"},
-    "softmax as a method": {"F.softmax(scores)": "scores.softmax(dim=-1)"},
-    "torch.softmax": {"F.softmax(scores)": "torch.softmax(scores, dim=-1)"},
-    "softmax without its module": {"F.softmax(scores)": "softmax(scores)"},
+    "softmax with a dim": {SOFTMAX: "F.softmax(scores, dim=-1)"},
+    "softmax as a method": {SOFTMAX: "scores.softmax(dim=-1)"},
+    "torch.softmax": {SOFTMAX: "torch.softmax(scores, dim=-1)"},
+    "softmax without its module": {SOFTMAX: "softmax(scores)"},
     "torch.matmul": {"query @ key.transpose(-2, -1)": "torch.matmul(query, key.transpose(-2, -1))"},
-    "matmul as a method": {WEIGHTED: "return F.softmax(scores).matmul(value)"},
+    "matmul as a method": {WEIGHTED: "return weights.matmul(value)"},
     "mT": {"query @ key.transpose(-2, -1)": "query @ key.mT"},
     "sqrt of a size": {"math.sqrt(self.head_dim)": "math.sqrt(value.size(-1))"},
     "a power of a size": {"math.sqrt(self.head_dim)": "value.shape[-1] ** 0.5"},
-    "chunk as a method": {
-        "F.split(self.c_attn(hidden_states), [self.embed_dim] * 3, axis=-1)": (
-            "self.c_attn(hidden_states).chunk(3, dim=-1)"
-        )
-    },
-    "split with a dim": {
-        "F.split(self.c_attn(hidden_states), [self.embed_dim] * 3, axis=-1)": (
-            "self.c_attn(hidden_states).split(self.embed_dim, dim=2)"
-        )
-    },
-    "dropout": {WEIGHTED: "return F.dropout(F.softmax(scores), 0.1) @ value"},
+    "chunk as a method": {SPLIT_QKV: "qkv.chunk(3, dim=-1)"},
+    "split with a dim": {SPLIT_QKV: "qkv.split(self.embed_dim, dim=2)"},
+    "dropout": {SOFTMAX: "F.dropout(F.softmax(scores), 0.1)"},
     "a mask by masked_fill": {
         "scores = scores + mask": ('scores = scores.masked_fill(F.broadcast_to(mask < 0, scores.shape), float("-inf"))')
     },

@@ -63,11 +63,9 @@ MISTAKES = {
     "All n_positions slots are read; the cache is filled up to total.": {
         ATTEND: "attention._attn(query, keys, values, mask)"
     },
-    "The mask is not given to _attn, which then makes the causal mask of the new tokens alone.": {
-        ATTEND: ATTEND.replace(", mask)", ")")
-    },
+    "The mask is not passed on: _attn takes it as its last argument.": {ATTEND: ATTEND.replace(", mask)", ")")},
     "c_proj is not applied: the heads are merged but never mixed.": {
-        "return attention.c_proj(attention._merge_heads(attn_output))": "return attention._merge_heads(attn_output)"
+        "return attention.c_proj(attn_output)": "return attn_output"
     },
     "The positions are not embedded.": {EMBED: "x = transformer.wte(input_ids)"},
     "Positions are counted from 0 again: the new tokens' places come in as position_ids.": {
@@ -95,6 +93,8 @@ MISTAKES = {
         BUFFER_TYPE: "buffer = TensorType(DType.float32, "
     },
     "The cache has one pair; the graph needs one for every block.": {TYPES: "cache: Any = [(buffer, buffer)]"},
+    "CachedModel calls its graph with NumPy arrays, and a compiled module takes tensors: wrap it, on_arrays(compiled, "
+    "device).": {"on_arrays(compiled, device)": "compiled"},
     "The batch of the cache is fixed to 1; it is symbolic like that of the tokens.": {
         'buffer = BufferType(DType.float32, ["batch", ': "buffer = BufferType(DType.float32, [1, "
     },

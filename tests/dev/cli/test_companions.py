@@ -127,7 +127,7 @@ def test_reset_keeps_the_file_and_begins_anew(course):
 
 
 OWN_WAY = {
-    "return F.softmax(scores) @ value": "return F.softmax(scores, axis=-1) @ value",
+    "weights = F.softmax(scores)": "weights = F.softmax(scores, axis=-1)",
     "scores = query @ key.transpose(-2, -1)  # [batch, head, seq, seq]\n": "scores = my_scores(query, key)\n",
     "\n\nclass GPT2": "\n\ndef my_scores(query, key):\n    return query @ key.transpose(-2, -1)\n\n\nclass GPT2",
 }
@@ -143,8 +143,8 @@ def test_compare_waits_for_a_pass_and_shows_what_differs(course):
     shown = run(course, "compare", "07", "--anyway")
     for words in (
         f"GPT2MultiHeadAttention._attn, line {course.line_of('s07', 'def _attn')}\n",
-        "  -     return F.softmax(scores, axis=-1) @ value\n",
-        "  +     return F.softmax(scores) @ value\n",
+        "  -     weights = F.softmax(scores, axis=-1)\n",
+        "  +     weights = F.softmax(scores)\n",
         "        scores = scores / math.sqrt(self.head_dim)\n",  # equal lines have no mark
         "4 of 5 blanks are written as in the solution.",
     ):

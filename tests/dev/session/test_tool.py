@@ -14,9 +14,9 @@ STOP = "        raise NotImplementedError"
 MESSAGES = {
     "a syntax error": (
         "s07",
-        {"softmax(scores) @ value": "softmax(scores) @ (value"},
+        {"return weights @ value": "return weights @ (value"},
         set(),
-        ["Line {line}: '(' was never closed.", "return F.softmax(scores) @ (value ^"],
+        ["Line {line}: '(' was never closed.", "return weights @ (value ^"],
     ),
     "wrong arguments, after which one failure is enough": (
         "s09",
@@ -50,7 +50,7 @@ MESSAGES = {
     ),
     "a mistake in a function whose own claims hold": (
         "s07",
-        {"config.n_embd, config.n_head,": "config.n_embd, 12,", "F.softmax(scores) @ value": "F.softmax(scores) @ key"},
+        {"= config.n_head\n": "= 12\n", "return weights @ value": "return weights @ key"},
         {"_attn", "_split_heads", "forward"},
         ["_attn: The weights are multiplied with the keys", "__init__: 12 heads are written into the code"],
     ),
