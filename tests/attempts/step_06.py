@@ -1,16 +1,13 @@
 """Step 06, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-FIRST = "first, end = num_tokens, Dim(sequence_length) + num_tokens"
-COUNT = "return Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int64, device=device)"
+COUNT = "return Tensor.arange(num_tokens, end, out_dim=sequence_length, dtype=DType.int64, device=device)"
 TABLE = "Embedding(config.n_positions, dim=config.n_embd)"
 
 MISTAKES = {
-    "Positions count from 1; they count from 0.": {
-        FIRST: FIRST.replace(
-            "num_tokens, Dim(sequence_length) + num_tokens", "num_tokens + 1, Dim(sequence_length) + num_tokens + 1"
-        )
+    "Positions count from 1; they count from 0.": {COUNT: COUNT.replace("num_tokens, end", "num_tokens + 1, end + 1")},
+    "The earlier tokens are forgotten: positions start at num_tokens.": {
+        COUNT: COUNT.replace("num_tokens, end", "0, Dim(sequence_length)")
     },
-    "The earlier tokens are forgotten: positions start at num_tokens.": {FIRST: "first, end = 0, Dim(sequence_length)"},
     "Positions are counted backward.": {
         COUNT: "return (num_tokens + sequence_length - 1) - Tensor.arange(0, Dim(sequence_length), "
         "out_dim=sequence_length, dtype=DType.int64, device=device)"
@@ -40,7 +37,7 @@ ALTERNATIVES = {
     },
     "F.arange": {
         COUNT: "from max.experimental import functional as F\n\n"
-        "    return F.arange(first, end, 1, sequence_length, dtype=DType.int64, device=device)"
+        "    return F.arange(num_tokens, end, 1, sequence_length, dtype=DType.int64, device=device)"
     },
     "F.gather": {
         "return self.wpe(positions)": "from max.experimental import functional as F\n\n"
@@ -56,15 +53,15 @@ HABITS = {
     "nn.Embedding": {
         "Embedding(config.n_positions, dim=config.n_embd)": "nn.Embedding(config.n_positions, config.n_embd)",
     },
-    "torch.arange": {"Tensor.arange(first": "torch.arange(first"},
+    "torch.arange": {"Tensor.arange(num_tokens": "torch.arange(num_tokens"},
     "long as a method": {
-        "Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int64, device=device)": (
-            "Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int32, device=device).long()"
+        "Tensor.arange(num_tokens, end, out_dim=sequence_length, dtype=DType.int64, device=device)": (
+            "Tensor.arange(num_tokens, end, out_dim=sequence_length, dtype=DType.int32, device=device).long()"
         )
     },
     "to a dtype": {
-        "Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int64, device=device)": (
-            "Tensor.arange(first, end, out_dim=sequence_length, dtype=DType.int32, device=device).to(DType.int64)"
+        "Tensor.arange(num_tokens, end, out_dim=sequence_length, dtype=DType.int64, device=device)": (
+            "Tensor.arange(num_tokens, end, out_dim=sequence_length, dtype=DType.int32, device=device).to(DType.int64)"
         )
     },
 }
