@@ -35,6 +35,20 @@ def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCac
     return [(buffer(), buffer()) for _ in range(config.n_layer)]
 
 
+def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # [batch, total]
+    """Refuse what has no row in the tables of tokens and positions, and padding that does not stand in front.
+
+    Raises:
+        ValueError: there are more tokens than ``n_positions``, an id is not in the vocabulary, or a row has
+            padding behind a token, or no token.
+    """
+    check_length(input_ids.shape[-1], config)
+    is_token = input_ids != PADDING
+    check_token_ids(input_ids[is_token], config)
+    if not (is_token.any(axis=-1).all() and (is_token == np.sort(is_token, axis=-1)).all()):
+        raise ValueError("a row has padding where a token should be; pad_left puts it in front of at least one token")
+
+
 class CachedModel:
     """The model as step 12 wants it, a function of all token ids, which runs only those that it has not run before."""
 
@@ -43,15 +57,6 @@ class CachedModel:
         self.cached_ids = np.zeros((0, 0), np.int64)  # [batch, past]: the tokens whose keys and values the cache holds
         self.cache: KVCache = []
 
-    def cached_prefix_length(self, input_ids: np.ndarray) -> int:  # [batch, total]
-        """Count the leading columns that the cache holds, never including the last token: it has to run for logits."""
-        if len(input_ids) != len(self.cached_ids):
-            return 0
-        both = min(input_ids.shape[-1], self.cached_ids.shape[-1])
-        same = (input_ids[:, :both] == self.cached_ids[:, :both]).all(axis=0)
-        past = both if same.all() else int(same.argmin())
-        return min(past, input_ids.shape[-1] - 1)
-
     def __call__(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, total] -> [batch, 1, vocab]
         """Return the logits after the last token; ``PADDING`` may stand in front of a row's tokens.
 
@@ -59,26 +64,33 @@ class CachedModel:
         what the cache holds no longer agrees, and nearly all of it runs again, as without a cache.
 
         Raises:
-            ValueError: there are more tokens than ``n_positions``, an id is not in the vocabulary, or a row has
-                padding behind a token, or no token.
+            ValueError: ``check_rows`` refuses a row.
         """
-        check_length(input_ids.shape[-1], self.config)
-        is_token = input_ids != PADDING
-        check_token_ids(input_ids[is_token], self.config)
-        ends_in_a_token = is_token[:, -1:].any(axis=-1)  # False too where there is no column
-        if not (ends_in_a_token.all() and (is_token == np.sort(is_token, axis=-1)).all()):
-            raise ValueError(
-                "a row has padding where a token should be; pad_left puts it in front of at least one token"
-            )
+        check_rows(input_ids, self.config)
         past = self.cached_prefix_length(input_ids)
         if len(input_ids) != len(self.cached_ids):
             self.cache = empty_cache(self.config, len(input_ids), device=self.device)
         self.cached_ids = input_ids[:, :past].copy()  # all that can be relied on if the run below is broken off
-        position_ids = np.maximum(is_token.cumsum(axis=-1) - 1, 0)  # a row's first token is at position 0
-        padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)  # finite: a row of padding has nothing else
-        logits = self.graph(np.maximum(input_ids, 0)[:, past:], position_ids[:, past:], padding_mask, self.cache)
+        logits = self.run(input_ids, past)
         self.cached_ids = input_ids.copy()
         return logits
+
+    def cached_prefix_length(self, input_ids: np.ndarray) -> int:  # [batch, total]
+        """Count the leading columns that the cache holds, never including the last token: it has to run for logits."""
+        if len(input_ids) != len(self.cached_ids):
+            return 0
+        length = min(input_ids.shape[-1], self.cached_ids.shape[-1])
+        same = (input_ids[:, :length] == self.cached_ids[:, :length]).all(axis=0)
+        past = length if same.all() else int(same.argmin())
+        return min(past, input_ids.shape[-1] - 1)
+
+    def run(self, input_ids: np.ndarray, past: int) -> np.ndarray:  # [batch, total] -> [batch, 1, vocab]
+        """Run the tokens after the ``past`` ones that the cache holds."""
+        is_token = input_ids != PADDING
+        position_ids = np.maximum(is_token.cumsum(axis=-1) - 1, 0)  # a row's first token is at position 0
+        padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)  # finite: a row of padding has nothing else
+        ids = np.where(is_token, input_ids, 0)  # padding is looked up too, and nobody looks at it
+        return self.graph(ids[:, past:], position_ids[:, past:], padding_mask, self.cache)
 
 
 def on_arrays(compiled: Callable[..., Tensor], device: Device) -> Graph:
