@@ -15,8 +15,10 @@ from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 BLOCK = 32  # weights that share a scale
-Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (32,))])  # a block of 34 bytes
-Q4_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.uint8, (16,))])  # a block of 18 bytes: two steps in each
+
+#: The blocks of llama.cpp, of 34 and 18 bytes: a byte of Q4_0 holds two steps. The scale's axis lets it broadcast.
+Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (32,))])
+Q4_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.uint8, (16,))])
 
 
 def inverse(scales: np.ndarray) -> np.ndarray:  # [..., 1] -> [..., 1]
@@ -48,7 +50,7 @@ def quantize_q4_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q
     Source: ``quantize_row_q4_0_ref`` of llama.cpp.
     """
     blocks = np.zeros(numbers.shape[:-1], Q4_0)
-    # TODO: scale = first number of largest magnitude / -8. Divide, add 8, round halves up, clip to 15, pack. (6 lines)
+    # TODO: scale = number of largest magnitude / -8. Times its inverse, plus 8, halves up, clip to 15, pack. (6 lines)
     raise NotImplementedError
 
 
