@@ -116,15 +116,15 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
         return product[..., : self.out_dim] + self.bias
 
 
-def replace_linear(module: Module[..., Any], weights: Weights, path: str = "") -> None:
-    """Replace every linear layer inside a module whose weights are 4-bit blocks; ``path`` is the module's own."""
+def replace_linear(module: Module[..., Any], weights: Weights, prefix: str = "") -> None:
+    """Replace every linear layer inside a module whose weights are 4-bit blocks; ``prefix`` begins their names."""
     for name, child in module.children:
         if isinstance(child, Linear):
-            weight = weights[f"{path}{name}.weight"]
+            weight = weights[f"{prefix}{name}.weight"]
             if weight.dtype == Q4_0:
                 setattr(module, name, QuantizedLinear(weight, child.bias))
         else:
-            replace_linear(child, weights, f"{path}{name}.")
+            replace_linear(child, weights, f"{prefix}{name}.")
 
 
 def model_of(config: GPT2Config, weights: Weights) -> MaxGPT2LMHeadModel:
