@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from play.kernels.modules import compile_with_kernels
 from play.tokens import encode, end_of_text, load_tokenizer
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_12 import Model, Sampling, stream_tokens
+from solutions.solution_12 import Model, generate_next_token
 from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_14 import compile_cached
 from solutions.solution_22 import model_of, quantize_weights
@@ -122,9 +121,11 @@ def stream_text(
     A piece is held back while it ends in the middle of a character of several bytes.
     """
     decoder = DecodeStream(skip_special_tokens=True)
-    sampling, rng = Sampling(settings.temperature, settings.top_k), np.random.default_rng(settings.seed)
-    stream = stream_tokens(model, input_ids, sampling, rng, n_positions)
-    for next_ids in islice(stream, settings.max_new_tokens):
+    rng = np.random.default_rng(settings.seed)
+    for _ in range(settings.max_new_tokens):
+        visible = input_ids[:, -n_positions:]
+        next_ids = generate_next_token(model, visible, settings.temperature, top_k=settings.top_k, rng=rng)
+        input_ids = np.append(input_ids, next_ids[:, None], axis=1)
         if next_ids[0] == end_of_text(tokenizer):
             break
         if piece := decoder.step(tokenizer, int(next_ids[0])):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -52,28 +51,6 @@ class Sampling:
         return np.array([rng.choice(len(row), p=row) for row in self.probabilities(logits)], dtype=np.int64)
 
 
-def stream_tokens(
-    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None, n_positions: int = 1024
-) -> Iterator[np.ndarray]:  # [batch, seq] -> [batch], again and again
-    """Yield one new token for every row, without end, each as soon as it is known.
-
-    The model sees at most the last ``n_positions`` tokens: once the context is full, the oldest
-    token drops out for every one that is added.
-
-    Raises:
-        ValueError: at the first token: the prompt is empty.
-    """
-    if input_ids.shape[1] == 0:
-        raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
-    rng = rng or default_rng()
-    # Forever: choose from the last position of the visible context, yield the tokens, append them. (5 lines)
-    while True:
-        logits = model(input_ids[:, -n_positions:])[:, -1]  # [batch, vocab]
-        next_ids = sampling.choose(logits, rng)
-        yield next_ids
-        input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)
-
-
 def generate_next_token(
     model: Model,
     input_ids: np.ndarray,
@@ -87,9 +64,12 @@ def generate_next_token(
     Raises:
         ValueError: the prompt is empty, or a setting is impossible.
     """
-    stream = stream_tokens(model, input_ids, Sampling(temperature, top_k), rng, n_positions=input_ids.shape[1])
-    # Return the first tokens of the stream. (1 line)
-    return next(stream)
+    sampling, rng = Sampling(temperature, top_k), rng or default_rng()
+    if input_ids.shape[1] == 0:
+        raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
+    # Run the model, and choose by the logits of the last position. (2 lines)
+    logits = model(input_ids)[:, -1]  # [batch, vocab]
+    return sampling.choose(logits, rng)
 
 
 def generate_tokens(
@@ -102,8 +82,14 @@ def generate_tokens(
     rng: Generator | None = None,
     n_positions: int = 1024,
 ) -> np.ndarray:  # [batch, seq] -> [batch, seq + max_new_tokens]
-    """Return the prompt and ``max_new_tokens`` more of :func:`stream_tokens`, which says what ``n_positions`` does."""
-    stream = stream_tokens(model, input_ids, Sampling(temperature, top_k), rng, n_positions)
-    # Put the prompt and the first max_new_tokens of the stream side by side. (2 lines)
-    columns = [next_ids[:, None] for next_ids in islice(stream, max_new_tokens)]
-    return np.concatenate([input_ids, *columns], axis=1)
+    """Return the prompt and ``max_new_tokens`` more.
+
+    The model sees at most the last ``n_positions`` tokens: once the context is full, the oldest token drops out for
+    every one that is added.
+    """
+    # max_new_tokens times, generate the token after the visible context, and append it to every row. (5 lines)
+    for _ in range(max_new_tokens):
+        visible = input_ids[:, -n_positions:]
+        next_ids = generate_next_token(model, visible, temperature, top_k=top_k, rng=rng)
+        input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)
+    return input_ids

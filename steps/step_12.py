@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -45,24 +44,6 @@ class Sampling:
         raise NotImplementedError
 
 
-def stream_tokens(
-    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None, n_positions: int = 1024
-) -> Iterator[np.ndarray]:  # [batch, seq] -> [batch], again and again
-    """Yield one new token for every row, without end, each as soon as it is known.
-
-    The model sees at most the last ``n_positions`` tokens: once the context is full, the oldest
-    token drops out for every one that is added.
-
-    Raises:
-        ValueError: at the first token: the prompt is empty.
-    """
-    if input_ids.shape[1] == 0:
-        raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
-    rng = rng or default_rng()
-    # TODO: Forever: choose from the last position of the visible context, yield the tokens, append them. (5 lines)
-    raise NotImplementedError
-
-
 def generate_next_token(
     model: Model,
     input_ids: np.ndarray,
@@ -76,8 +57,10 @@ def generate_next_token(
     Raises:
         ValueError: the prompt is empty, or a setting is impossible.
     """
-    stream = stream_tokens(model, input_ids, Sampling(temperature, top_k), rng, n_positions=input_ids.shape[1])
-    # TODO: Return the first tokens of the stream. (1 line)
+    sampling, rng = Sampling(temperature, top_k), rng or default_rng()
+    if input_ids.shape[1] == 0:
+        raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
+    # TODO: Run the model, and choose by the logits of the last position. (2 lines)
     raise NotImplementedError
 
 
@@ -91,7 +74,10 @@ def generate_tokens(
     rng: Generator | None = None,
     n_positions: int = 1024,
 ) -> np.ndarray:  # [batch, seq] -> [batch, seq + max_new_tokens]
-    """Return the prompt and ``max_new_tokens`` more of :func:`stream_tokens`, which says what ``n_positions`` does."""
-    stream = stream_tokens(model, input_ids, Sampling(temperature, top_k), rng, n_positions)
-    # TODO: Put the prompt and the first max_new_tokens of the stream side by side. (2 lines)
+    """Return the prompt and ``max_new_tokens`` more.
+
+    The model sees at most the last ``n_positions`` tokens: once the context is full, the oldest token drops out for
+    every one that is added.
+    """
+    # TODO: max_new_tokens times, generate the token after the visible context, and append it to every row. (5 lines)
     raise NotImplementedError

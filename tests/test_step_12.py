@@ -193,78 +193,27 @@ def settings_hold(text_of, length=4):
     )
 
 
-def stream_of(step, model, temperature=0.0, **options):
-    """A stream of tokens that follow PROMPT, the likeliest ones."""
-    return step.stream_tokens(model, PROMPT, step.Sampling(temperature), **options)
-
-
-@about("stream_tokens")
-def test_tokens_stream(step):
-    """Tokens are yielded one by one without end, each before the model is asked for the next."""
-    model = Stub()
-    stream = stream_of(step, model)
-    for count in range(1, 13):
-        is_value("the shape of a streamed token", list(np.asarray(next(stream)).shape), [2])
-        is_value(f"how often the model ran before token {count} came", len(model.seen), count)
-
-
-@about("stream_tokens")
-def test_the_last_position_counts(step):
-    """The last position alone counts: a model may return only its logits, [batch, 1, vocab], as in ./run generate."""
-    wanted = TABLE[PROMPT[:, -1]].argmax(-1)
-    for last_alone in (False, True):
-        tokens = np.asarray(next(stream_of(step, Stub(last_alone))))
-        equal(tokens, wanted, ("row",), what="the first token")
-
-
-@about("stream_tokens")
-def test_every_new_token_is_seen(step):
-    """The model sees the prompt first, and every new token after that."""
-    model = Stub()
-    stream = stream_of(step, model)
-    text = np.concatenate([PROMPT, np.stack([next(stream) for _ in range(4)], axis=1)], axis=1)
-    is_value("the lengths that the model saw", [ids.shape[1] for ids in model.seen], [3, 4, 5, 6])
-    for seen in model.seen:
-        equal(seen, text[:, : seen.shape[1]], ("row", "token"), what=f"what the model saw of {seen.shape[1]} tokens")
-
-
-@about("stream_tokens")
-def test_a_stream_obeys_the_settings(step):
-    """sampling and rng apply to every token of a stream."""
-
-    def text_of(rows, rng=None, **settings):
-        stream = step.stream_tokens(Stub(), rows, step.Sampling(**settings), rng)
-        return np.stack([next(stream) for _ in range(4)], axis=1)
-
-    settings_hold(text_of)
-
-
-@about("stream_tokens")
-def test_the_context_slides(step):
-    """The model never sees more than the last n_positions tokens, and generation goes on."""
-    for n_positions, lengths in ((4, [3, 4, 4, 4, 4, 4]), (2, [2] * 6), (1, [1] * 6)):
-        model = Stub()
-        stream = stream_of(step, model, n_positions=n_positions)
-        tokens = np.concatenate([PROMPT, np.stack([next(stream) for _ in range(6)], axis=1)], axis=1)
-        what = f"the lengths that the model saw of 3 tokens and 6 more, with n_positions = {n_positions},"
-        is_value(what, [ids.shape[1] for ids in model.seen], lengths)
-        last = tokens[:, -1 - n_positions : -1]
-        equal(model.seen[-1], last, ("row", "token"), what=f"the last {n_positions} tokens that the model saw")
-
-
 @about("generate_next_token")
 def test_one_token(step):
     """One token for every row, by the same settings, after the whole prompt: [batch, seq] to [batch]."""
-    settings_hold(lambda rows, **settings: step.generate_next_token(Stub(), rows, **settings)[:, None], length=1)
-    model = Stub(last_alone=True)
-    tokens = step.generate_next_token(model, PROMPT, 0)
-    equal(np.asarray(tokens), TABLE[PROMPT[:, -1]].argmax(-1), ("row",), what="the next token")
+    model = Stub()
+    tokens = np.asarray(step.generate_next_token(model, PROMPT, 0, rng=np.random.default_rng(6)))
     equal(model.seen[0], PROMPT, ("row", "token"), what="the prompt that the model saw")
+    is_value("the shape", list(tokens.shape), [2])
+    settings_hold(lambda rows, **settings: step.generate_next_token(Stub(), rows, **settings)[:, None], length=1)
+
+
+@about("generate_next_token")
+def test_the_last_position_counts(step):
+    """The last position alone counts: a model may return only its logits, [batch, 1, vocab], as in ./run generate."""
+    for last_alone in (False, True):
+        tokens = np.asarray(step.generate_next_token(Stub(last_alone), PROMPT, 0, rng=np.random.default_rng(6)))
+        equal(tokens, TABLE[PROMPT[:, -1]].argmax(-1), ("row",), what="the next token")
 
 
 @about("generate_tokens")
 def test_the_prompt_comes_first(step):
-    """The prompt comes back with max_new_tokens more: [batch, seq + max_new_tokens]."""
+    """The prompt comes back with max_new_tokens more, also for 0: [batch, seq + max_new_tokens]."""
     for prompt, count in ((PROMPT, 4), (PROMPT, 1), (PROMPT, 0), (PROMPT[:, :1], 2), (PROMPT[:0], 2)):
         tokens = np.asarray(step.generate_tokens(Stub(), prompt, count, temperature=0))
         is_value("the shape", list(tokens.shape), [prompt.shape[0], prompt.shape[1] + count])
@@ -272,12 +221,32 @@ def test_the_prompt_comes_first(step):
 
 
 @about("generate_tokens")
-def test_the_settings_apply_to_the_whole_text(step):
-    """temperature, top_k, rng and n_positions apply to the whole text."""
-    settings_hold(lambda rows, **settings: step.generate_tokens(Stub(), rows, 4, **settings)[:, 1:])
+def test_every_new_token_is_seen(step):
+    """The model sees the prompt first, and every new token after that."""
     model = Stub()
-    step.generate_tokens(model, PROMPT, 2, temperature=0, n_positions=2)
-    is_value("the lengths that the model saw with n_positions = 2", [ids.shape[1] for ids in model.seen], [2, 2])
+    text = np.asarray(step.generate_tokens(model, PROMPT, 4, temperature=0, rng=np.random.default_rng(5)))
+    is_value("the lengths that the model saw", [ids.shape[1] for ids in model.seen], [3, 4, 5, 6])
+    for seen in model.seen:
+        equal(seen, text[:, : seen.shape[1]], ("row", "token"), what=f"what the model saw of {seen.shape[1]} tokens")
+
+
+@about("generate_tokens")
+def test_the_settings_apply_to_the_whole_text(step):
+    """temperature, top_k and rng apply to every token of the text."""
+    settings_hold(lambda rows, **settings: step.generate_tokens(Stub(), rows, 4, **settings)[:, 1:])
+
+
+@about("generate_tokens")
+def test_the_context_slides(step):
+    """The model never sees more than the last n_positions tokens, and generation goes on."""
+    for n_positions, lengths in ((4, [3, 4, 4, 4, 4, 4]), (2, [2] * 6), (1, [1] * 6)):
+        model, rng = Stub(), np.random.default_rng(5)
+        tokens = np.asarray(step.generate_tokens(model, PROMPT, 6, temperature=0, rng=rng, n_positions=n_positions))
+        what = f"the lengths that the model saw of 3 tokens and 6 more, with n_positions = {n_positions},"
+        is_value(what, [ids.shape[1] for ids in model.seen], lengths)
+        is_value("the shape", list(tokens.shape), [2, 9])
+        last = tokens[:, -1 - n_positions : -1]
+        equal(model.seen[-1], last, ("row", "token"), what=f"the last {n_positions} tokens that the model saw")
 
 
 @about("generate_tokens")

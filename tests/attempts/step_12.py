@@ -9,11 +9,13 @@ CUT = "logits = np.where(logits < kth_largest, -np.inf, logits)"
 TAIL = "return powers / powers.sum(axis=-1, keepdims=True)"
 ARGMAX = "return logits.argmax(axis=-1)"
 DRAW = "np.array([rng.choice(len(row), p=row) for row in self.probabilities(logits)], dtype=np.int64)"
-LAST = "logits = model(input_ids[:, -n_positions:])[:, -1]"
-CHOOSE = "next_ids = sampling.choose(logits, rng)"
+LAST = "logits = model(input_ids)[:, -1]"
+CHOOSE = "return sampling.choose(logits, rng)"
+LOOP = "for _ in range(max_new_tokens):"
+VISIBLE = "visible = input_ids[:, -n_positions:]"
+NEXT = "generate_next_token(model, visible, temperature, top_k=top_k, rng=rng)"
 APPEND = "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)"
-COLUMNS = "columns = [next_ids[:, None] for next_ids in islice(stream, max_new_tokens)]"
-GATHER = "return np.concatenate([input_ids, *columns], axis=1)"
+TEXT = "return input_ids"
 
 MISTAKES = {
     "The temperature is not used: divide the logits by it.": {
@@ -133,70 +135,54 @@ MISTAKES = {
         LAST: LAST.replace("[:, -1]", "[-1]")
     },
     "The position is counted from the length of the text, and the model may answer its last position alone: take -1.": {
-        LAST: "visible = input_ids[:, -n_positions:]\n        logits = model(visible)[:, visible.shape[1] - 1]"
+        LAST: LAST.replace("[:, -1]", "[:, input_ids.shape[1] - 1]")
     },
-    "stream_tokens chooses greedily; sampling.choose says how to choose.": {
-        CHOOSE: "next_ids = logits.argmax(axis=-1)"
+    "generate_next_token chooses greedily; sampling.choose says how to choose.": {
+        CHOOSE: "return logits.argmax(axis=-1)"
     },
-    "stream_tokens draws with a generator of its own, so that the same seed gives different text; draw with rng.": {
-        CHOOSE: "next_ids = sampling.choose(logits, np.random.default_rng())"
-    },
+    "generate_next_token draws with a generator of its own, so that the same seed gives different text; draw with "
+    "rng.": {CHOOSE: "return sampling.choose(logits, default_rng())"},
     "The generator is made anew for every token, so that each gets the same random number; draw with rng.": {
-        CHOOSE: "next_ids = sampling.choose(logits, np.random.default_rng(0))"
+        CHOOSE: "return sampling.choose(logits, default_rng(0))"
     },
-    "The new token is not appended, so that the model never sees it.": {APPEND: "pass"},
+    "The token is a column, [batch, 1]; one token for every row is [batch].": {CHOOSE: f"{CHOOSE}[:, None]"},
+    "This is the token of the first row; return those of all rows.": {CHOOSE: f"{CHOOSE}[0]"},
+    "The logits are returned; choose a token by them: sampling.choose(logits, rng).": {CHOOSE: "return logits"},
+    "temperature is not passed on to generate_next_token.": {NEXT: NEXT.replace("temperature, ", "")},
+    "top_k is not passed on to generate_next_token.": {NEXT: NEXT.replace("top_k=top_k, ", "")},
+    "rng is not passed on to generate_next_token, so that the same seed gives different text.": {
+        NEXT: NEXT.replace(", rng=rng", "")
+    },
+    "The new token is not appended, so that the text stays as it was.": {APPEND: "pass"},
     "The new tokens are appended as a row of the batch; they are a column: next_ids[:, None] and axis=1.": {
         APPEND: "input_ids = np.concatenate([input_ids, next_ids[None]], axis=0)"
-    },
-    "The tokens are yielded as a column, [batch, 1]; one token for every row is [batch].": {
-        "yield next_ids\n": "yield next_ids[:, None]\n"
     },
     "The new token is put in front; it goes to the end.": {
         APPEND: "input_ids = np.concatenate([next_ids[:, None], input_ids], axis=1)"
     },
-    "The context does not slide: the model sees at most the last n_positions tokens.": {
-        LAST: LAST.replace("[:, -n_positions:]", "")
-    },
-    "[:, :-n_positions] leaves out the last tokens; [:, -n_positions:] keeps them.": {
-        LAST: LAST.replace("-n_positions:", ":-n_positions")
-    },
-    "A full context keeps its first tokens; it keeps the last.": {LAST: LAST.replace("-n_positions:", ":n_positions")},
-    "A prompt that is longer than n_positions is shown whole; the model sees at most the last n_positions tokens.": {
-        LAST: LAST.replace("[:, -n_positions:]", ""),
-        APPEND: f"{APPEND}[:, -n_positions:]",
-    },
-    "The model sees the last token alone, and forgets what came before.": {LAST: LAST.replace("-n_positions:", "-1:")},
-    "The whole text is yielded every time; yield the new token of every row.": {
-        "        yield next_ids\n": "",
-        APPEND: f"{APPEND}\n        yield input_ids",
-    },
-    "The stream ends; it goes on without end, and the caller stops it.": {
-        "while True:": "for _ in range(10):",
-    },
-    "The stream ends where the context is full; the oldest token drops out, and it goes on.": {
-        "while True:": "while input_ids.shape[1] <= n_positions:",
-    },
-    "The stream itself comes back; next(stream) are its first tokens.": {"return next(stream)": "return stream"},
-    "The token is a column, [batch, 1]; one token for every row is [batch].": {
-        "return next(stream)": "return next(stream)[:, None]"
-    },
-    "next(stream)[0] is the token of the first row; return those of all rows.": {
-        "return next(stream)": "return next(stream)[0]"
-    },
-    "The prompt is missing from the text.": {GATHER: "return np.concatenate([input_ids[:, :0], *columns], axis=1)"},
-    "One token too many is generated.": {COLUMNS: COLUMNS.replace("max_new_tokens)", "max_new_tokens + 1)")},
-    "max_new_tokens is not used: islice(stream, max_new_tokens) ends the stream.": {
-        COLUMNS: COLUMNS.replace("max_new_tokens)", "10)")
-    },
-    "The tokens are stacked before they meet the prompt, so there is nothing to stack if max_new_tokens is 0.": {
-        COLUMNS: "columns = [np.stack(list(islice(stream, max_new_tokens)), axis=1)]"
-    },
-    "There is no column to concatenate if max_new_tokens is 0; put the prompt into the same list.": {
-        GATHER: "return np.concatenate([input_ids, np.concatenate(columns, axis=1)], axis=1)"
-    },
     "The text is one row after the other in one axis; the columns stand side by side, axis=1.": {
-        GATHER: "return np.concatenate([input_ids, *columns], axis=None)"
+        APPEND: APPEND.replace("axis=1", "axis=None")
     },
+    "The context does not slide: the model sees at most the last n_positions tokens.": {VISIBLE: "visible = input_ids"},
+    "[:, :-n_positions] leaves out the last tokens; [:, -n_positions:] keeps them.": {
+        VISIBLE: VISIBLE.replace("-n_positions:", ":-n_positions")
+    },
+    "A full context keeps its first tokens; it keeps the last.": {
+        VISIBLE: VISIBLE.replace("-n_positions:", ":n_positions")
+    },
+    "The text itself is cut to the last n_positions tokens; cut only what the model sees.": {
+        VISIBLE: "visible = input_ids = input_ids[:, -n_positions:]"
+    },
+    "The model sees the last token alone, and forgets what came before.": {
+        VISIBLE: VISIBLE.replace("-n_positions:", "-1:")
+    },
+    "Generation ends where the context is full; the oldest token drops out, and it goes on.": {
+        LOOP: "for _ in range(min(max_new_tokens, n_positions - input_ids.shape[1])):"
+    },
+    "The prompt is missing from the text.": {TEXT: "return input_ids[:, input_ids.shape[1] - max_new_tokens :]"},
+    "One token too many is generated.": {LOOP: "for _ in range(max_new_tokens + 1):"},
+    "max_new_tokens is not used: it says how many tokens to generate.": {LOOP: "for _ in range(10):"},
+    "The last token alone is returned; return the prompt and all new tokens.": {TEXT: "return next_ids"},
 }
 
 ALTERNATIVES = {
@@ -222,7 +208,6 @@ ALTERNATIVES = {
         f"powers = np.exp(logits)\n        {TAIL}": "log_sum = np.log(np.exp(logits).sum(axis=-1, keepdims=True))\n"
         "        return np.exp(logits - log_sum)"
     },
-    "the visible tokens kept, and no more": {APPEND: f"{APPEND}[:, -n_positions:]"},
     "the k-th largest as a column by [:, -top_k][:, None]": {
         KTH: SORTED.replace("[:, -self.top_k, None]", "[:, -self.top_k][:, None]")
     },
@@ -232,26 +217,24 @@ ALTERNATIVES = {
     },
     "multinomial": {DRAW: "rng.multinomial(1, self.probabilities(logits)).argmax(axis=-1)"},
     "the type of ids left to NumPy": {", dtype=np.int64)": ")"},
-    "a loop that appends": {
-        f"{COLUMNS}\n    {GATHER}": "for next_ids in islice(stream, max_new_tokens):\n"
-        "        input_ids = np.append(input_ids, next_ids[:, None], axis=1)\n    return input_ids"
+    "np.append": {APPEND: "input_ids = np.append(input_ids, next_ids[:, None], axis=1)"},
+    "np.column_stack": {APPEND: "input_ids = np.column_stack([input_ids, next_ids])"},
+    "room for the whole text from the start": {
+        f"{LOOP}\n        {VISIBLE}": "seq = input_ids.shape[1]\n"
+        "    input_ids = np.pad(input_ids, [(0, 0), (0, max_new_tokens)])\n"
+        "    for end in range(seq, seq + max_new_tokens):\n"
+        "        visible = input_ids[:, max(0, end - n_positions) : end]",
+        APPEND: "input_ids[:, end] = next_ids",
     },
-    "next, as often as asked": {COLUMNS: "columns = [next(stream)[:, None] for _ in range(max_new_tokens)]"},
-    "the source tutorial's loop": {
-        COLUMNS: "for _ in range(max_new_tokens):\n"
-        "        next_ids = generate_next_token(\n"
-        "            model, input_ids[:, -n_positions:], temperature, top_k=top_k, rng=rng\n        )\n"
-        "        input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=-1)",
-        GATHER: "return input_ids",
-        "    return next(stream)": "    logits = model(input_ids)[:, -1, :]\n"
-        "    if temperature == 0:\n        return logits.argmax(axis=-1)\n"
+    "the source tutorial's own softmax": {
+        f"{LAST}  # [batch, vocab]": "logits = model(input_ids)[:, -1, :]",
+        CHOOSE: "if temperature == 0:\n        return logits.argmax(axis=-1)\n"
         "    logits = logits.astype(np.float64) / temperature\n"
         "    if top_k is not None:\n"
         "        values = np.sort(logits, axis=-1)[:, -min(top_k, logits.shape[-1]) :]\n"
         "        logits = np.where(logits < values[:, :1], -np.inf, logits)\n"
         "    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))\n"
         "    rows = powers / powers.sum(axis=-1, keepdims=True)\n"
-        "    rng = rng or np.random.default_rng()\n"
         "    return np.array([rng.choice(len(row), p=row) for row in rows])",
     },
 }

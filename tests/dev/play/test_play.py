@@ -17,7 +17,7 @@ from tools.course_copy import python
 pytestmark = pytest.mark.slow
 
 #: Of s12: the model's graph stays as it is.
-WRONG = {"next_ids = sampling.choose(logits, rng)": "next_ids = sampling.choose(-logits, rng)"}
+WRONG = {"return sampling.choose(logits, rng)": "return sampling.choose(-logits, rng)"}
 
 
 def run(*arguments, status=0, root=ROOT, stdin=None):

@@ -32,9 +32,9 @@ MESSAGES = {
     ),
     "the calls that led to an error": (
         "s12",
-        {"while True:": "while n_positions.real():"},
-        {"stream_tokens"},
-        ["TypeError: 'int' object is not callable", "line {line}: while n_positions.real(): where n_positions is"],
+        {"for _ in range(max_new_tokens):": "for _ in range(n_positions.real()):"},
+        {"generate_tokens"},
+        ["TypeError: 'int' object is not callable", "line {line}: for _ in range(n_positions.real()): where n_pos"],
     ),
     "two mistakes, for which others wait only if they call them": (
         "w06",
