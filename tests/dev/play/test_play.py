@@ -116,19 +116,22 @@ def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_chec
 
 
 @pytest.mark.nightly
-def test_without_a_cache_of_ones_own_a_wrong_attention_changes_the_text(course):
+def test_a_wrong_attention_changes_the_text_but_with_the_kernels_it_does_not_run(course):
     course.write("s07", edits={"scores = scores / math.sqrt(": "scores = scores * math.sqrt("})
     options = ("Call me", "--seed", "1", "--max-new-tokens", "10")
-    assert run(*options, "--mine", "--fill-in", root=course.root).stdout != run(*options).stdout
-
-
-def test_with_the_kernels_the_text_is_the_same_and_ones_own_attention_does_not_run(course):
-    """A wrong step 07 changes the text without the kernels, and with them it does not."""
-    course.write("s07", edits={"scores = scores / math.sqrt(": "scores = scores * math.sqrt("})
-    options = ("Call me", "--seed", "1", "--max-new-tokens", "10")
-    done = run(*options, "--mine", "--fill-in", "--anyway", "--kernels", root=course.root)
+    text, mine = run(*options).stdout, (*options, "--mine", "--fill-in", "--anyway")
+    assert run(*mine, root=course.root).stdout != text
+    done = run(*mine, "--kernels", root=course.root)
     assert "the kernels stand in for the attention of s07 and s14" in done.stderr
-    assert done.stdout == run(*options).stdout
+    assert done.stdout == text
+
+
+def test_the_model_with_the_kernels_can_be_traced(engine):
+    """By night it is compiled, and writes the same text."""
+    from checker.max_adapter.compiled import StagedError, only_traced
+
+    with only_traced(), pytest.raises(StagedError):
+        engine.Writer(kernels=True)
 
 
 def test_chat_continues_one_prompt_after_the_other_and_a_spoiled_tokenizer_is_said(tmp_path):

@@ -12,7 +12,6 @@ from checker.max_adapter import compiled
 from tools.course_copy import Course
 from tools.survey import THE_SOLUTION, follow, subjects_of, survey
 
-WARM_UPS, STEPS = 8, 22
 MISTAKES, ALTERNATIVES, HABITS = 6, 3, 3  # the fewest that a step's check has to know
 
 every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
@@ -34,13 +33,6 @@ def problems(step, surveyed):
     """What the check got wrong about each edited solution, or nothing."""
     mistakes = load_attempts(step).mistakes.keys()
     return {subject.name: subject.problem({subject.name} & mistakes) for subject in surveyed}
-
-
-def test_all_steps_are_there():
-    assert sorted(step.name for step in all_steps()) == [
-        *(f"step_{number:02}" for number in range(1, STEPS + 1)),
-        *(f"warmup_{number:02}" for number in range(1, WARM_UPS + 1)),
-    ]
 
 
 @every_step

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.slow
 DRAWS = 2
 
 
+@pytest.mark.third
 @pytest.mark.parametrize(
     "step", [step for step in all_steps() if load_attempts(step).fixed], ids=lambda step: step.name
 )
