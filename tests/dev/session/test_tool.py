@@ -6,6 +6,7 @@ import pytest
 
 from checker.course.blanks import find_blanks, skeleton, unwritten
 from checker.course.steps import all_steps, find_step
+from checker.diagnosis.mistakes import load_attempts
 
 STOP = "        raise NotImplementedError"
 
@@ -53,6 +54,15 @@ MESSAGES = {
         {"= config.n_head\n": "= 12\n", "return weights @ value": "return weights @ key"},
         {"_attn", "_split_heads", "forward"},
         ["_attn: The weights are multiplied with the keys", "__init__: 12 heads are written into the code"],
+    ),
+    "a mistake in a file whose functions have the source tutorial's signatures": (
+        "s07",
+        {
+            **load_attempts(find_step("07")).alternatives["the source tutorial's signatures"],
+            "F.softmax(scores)": "scores",
+        },
+        {"_attn"},
+        ["_attn: There is no softmax", "waits forward waits until _attn works"],
     ),
     "functions that are right alone, and leave a trace that others mind": (
         "w01",
