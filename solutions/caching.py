@@ -67,9 +67,10 @@ class CachedModel:
             ValueError: ``check_rows`` refuses a row.
         """
         check_rows(input_ids, self.config)
-        past = self.cached_prefix_length(input_ids)
         if len(input_ids) != len(self.cached_ids):
             self.cache = empty_cache(self.config, len(input_ids), device=self.device)
+            self.cached_ids = input_ids[:, :0]
+        past = self.cached_prefix_length(input_ids)
         self.cached_ids = input_ids[:, :past].copy()  # all that can be relied on if the run below is broken off
         logits = self.run(input_ids, past)
         self.cached_ids = input_ids.copy()
@@ -77,8 +78,6 @@ class CachedModel:
 
     def cached_prefix_length(self, input_ids: np.ndarray) -> int:  # [batch, total]
         """Count the leading columns that the cache holds, never including the last token: it has to run for logits."""
-        if len(input_ids) != len(self.cached_ids):
-            return 0
         length = min(input_ids.shape[-1], self.cached_ids.shape[-1])
         same = (input_ids[:, :length] == self.cached_ids[:, :length]).all(axis=0)
         past = length if same.all() else int(same.argmin())
