@@ -39,16 +39,8 @@ def test_no_import_patches_max():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("lacking", "status", "words"),
-    [
-        ("", 0, "all hooks into MAX fit"),
-        (
-            "from max.graph import KernelLibrary; del KernelLibrary.verify_custom_op",
-            1,
-            "The hook for operations does not fit this MAX (",
-        ),
-    ],
-)
-def test_a_hook_that_does_not_fit_is_said(lacking, status, words):
-    assert words in python(ROOT, "-c", COMMAND.format(lacking=lacking), status=status).stdout.splitlines()[0]
+def test_a_hook_that_does_not_fit_is_said():
+    """That all of them fit, ``test_try_max.py`` says."""
+    lacking = "from max.graph import KernelLibrary; del KernelLibrary.verify_custom_op"
+    said = python(ROOT, "-c", COMMAND.format(lacking=lacking), status=1).stdout
+    assert said.startswith("The hook for operations does not fit this MAX (")

@@ -14,9 +14,6 @@ from tests.dev.terminal import Terminal
 pytestmark = pytest.mark.slow
 
 ONE_LINE = "return F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)"
-IN_WORDS = """centered = x - x.mean(-1)
-        variance = (centered * centered).mean(-1)
-        return centered * F.rsqrt(variance + self.eps) * self.weight + self.bias"""
 #: Right for the sizes of an array, and another function for those of a graph.
 WRONG_WHEN_COMPILED = "return {right} if str(x.shape[0]).isdigit() else x"
 MAY_GO_ON = "You may go on: Ctrl-C keeps the pass."
@@ -24,8 +21,8 @@ MAY_GO_ON = "You may go on: Ctrl-C keeps the pass."
 
 @pytest.fixture
 def in_ones_own_way():
-    """Step 03's answer in other words, which no machine has compiled before."""
-    return {ONE_LINE: f"{IN_WORDS} + {random.random()} * 1e-9"}
+    """Step 03's answer and next to nothing, which no machine has compiled before."""
+    return {ONE_LINE: f"{ONE_LINE} + {random.random()} * 1e-9"}
 
 
 @pytest.fixture
