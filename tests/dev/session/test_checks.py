@@ -8,6 +8,7 @@ from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON
 from checker.course.steps import Step, all_steps
 from checker.diagnosis.mistakes import load_attempts, read_answers
+from checker.events import FAIL, PASS
 from checker.max_adapter import compiled
 from tools.course_copy import Course
 from tools.survey import THE_SOLUTION, follow, subjects_of, survey
@@ -102,3 +103,27 @@ def test_what_a_check_tells_to_write_for_a_habit_leads_to_a_pass(step: Step, pyt
     assert wrong == dict.fromkeys(drawn, "")
     alone = {kernel for kernel in kernels if not kernel.endswith("kernels that the checks use")}
     assert not alone, "who has such a habit waits for the compiler; add the kernels to kernels.json as `habits`"
+
+
+@pytest.mark.slow
+@pytest.mark.third
+@pytest.mark.parametrize(
+    "step", [step for step in all_steps() if load_attempts(step).fixed], ids=lambda step: step.name
+)
+def test_a_number_fixed_in_the_code_is_found_by_a_second_configuration(step: Step, pytestconfig):
+    """The recorded numbers are right, others are not."""
+    for subject in survey(step, load_attempts(step).fixed, seed=pytestconfig.option.seed, draws=2).subjects:
+        drawn = {claim: verdict for claim, verdict in subject.verdicts.items() if claim.endswith("]")}
+        assert {subject.verdicts[claim] for claim in subject.verdicts.keys() - drawn.keys()} == {PASS}
+        assert FAIL in drawn.values(), subject.name
+
+
+@pytest.mark.slow
+def test_the_command_says_what_was_drawn_and_draws_it_again(learner):
+    learner.write("s03", edits=load_attempts(Step("step_03")).fixed["epsilon is a number in forward"])
+    first, again, other = (learner.check("s03", "--no-compile", "--seed", seed).stdout for seed in ("11", "11", "12"))
+    assert first == again != other
+    words = " ".join(first.split())
+    assert "forward: It is right with the recorded numbers, but not with others (dim = " in words
+    assert "`./run s03 --seed 11` draws these again." in words
+    learner.check("s03", "--no-compile", status=1)
