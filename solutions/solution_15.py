@@ -35,20 +35,14 @@ class PagedCache(Protocol):
         """
 
 
-def cache_sizes(config: GPT2Config) -> dict[str, int]:
-    """Return what MAX must know to cut memory into pages: ``num_layers``, ``n_kv_heads`` and ``head_dim``."""
-    # A dictionary of the three, from the configuration. (1 line)
-    return {"num_layers": config.n_layer, "n_kv_heads": config.n_head, "head_dim": config.head_dim}
-
-
 def ragged_positions(
     tokens: Tensor, row_offsets: Tensor, lengths: Tensor
 ) -> Tensor:  # [tokens], [batch + 1], [batch] -> [tokens]
     """Return every token's position in its own request, of which ``lengths`` tokens are in the cache already."""
     rows = position_ids(tokens.shape[0], device=tokens.device)
-    lengths = lengths.cast(DType.int64)
-    starts = F.rebind(row_offsets[:-1].cast(DType.int64), lengths.shape)  # as many as there are lengths
-    ends = F.rebind(row_offsets[1:].cast(DType.int64), lengths.shape)
+    starts = row_offsets[:-1].cast(DType.int64)
+    ends = row_offsets[1:].cast(DType.int64)
+    lengths = F.rebind(lengths.cast(DType.int64), starts.shape)  # one for each start
     # request = number of ends at or before the row; position = row - start + length. (3 lines)
     passed = rows.unsqueeze(-1) >= ends  # [tokens, batch]
     request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)  # [tokens]
@@ -77,7 +71,6 @@ class ServedGPT2(Module[..., Tensor]):
     """GPT-2 for a server: the modules and the weights' names of step 11, without a batch axis."""
 
     def __init__(self, config: GPT2Config) -> None:
-        self.config = config
         # Take transformer and lm_head of a MaxGPT2LMHeadModel, so that step 13's weights fit. (2 lines)
         model = MaxGPT2LMHeadModel(config)
         self.transformer, self.lm_head = model.transformer, model.lm_head

@@ -1,6 +1,5 @@
 """Step 15, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-SIZES = '{"num_layers": config.n_layer, "n_kv_heads": config.n_head, "head_dim": config.head_dim}'
 PASSED = "passed = rows.unsqueeze(-1) >= ends"
 PLACES = "rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)"
 LAST = "F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)"
@@ -16,12 +15,6 @@ HEAD = "return self.lm_head(transformer.ln_f(last_rows(x, row_offsets)))"
 POSITIONS = "positions = ragged_positions(tokens, row_offsets, cache.lengths)"
 
 MISTAKES = {
-    "Heads and layers are swapped: num_layers is config.n_layer, n_kv_heads config.n_head.": {
-        SIZES: '{"num_layers": config.n_head, "n_kv_heads": config.n_layer, "head_dim": config.head_dim}'
-    },
-    "head_dim is the width of one head, not n_embd: the cache would be n_head times too large.": {
-        SIZES: SIZES.replace("config.head_dim", "config.n_embd")
-    },
     "Positions run on from one request into the next; every request begins at 0.": {PLACES: "rows"},
     "What the cache holds is not counted: a new token's place comes after that of all earlier ones.": {
         PLACES: "rows - F.gather(starts, request, axis=0)"

@@ -40,7 +40,7 @@ class Pages:
         device: Device,
     ) -> None:
         reference = DeviceRef.from_device(device)
-        sizes = step.cache_sizes(config)
+        sizes = {"num_layers": config.n_layer, "n_kv_heads": config.n_head, "head_dim": config.head_dim}
         self.params = MHAKVCacheParams(dtype=DType.float32, devices=[reference], page_size=page_size, **sizes)
         self.device = device
         self.held = np.zeros(batch, dtype=int)

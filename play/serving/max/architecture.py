@@ -45,7 +45,7 @@ from solutions.checkpoint import read_config
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_13 import load_pretrained
-from solutions.solution_15 import ServedGPT2, cache_sizes
+from solutions.solution_15 import ServedGPT2
 
 
 class ServedByMax(ServedGPT2):
@@ -107,8 +107,9 @@ class ServedConfig(ArchConfigWithStoredKVParams, ArchConfigWithKVCache):
         cache_dtype: DType,
         **options: Any,
     ) -> KVCacheParamInterface:
-        """Make pages of the sizes that step 15 gives."""
-        sizes: Any = cache_sizes(read_config(Path(pipeline_config.model.model_path)))
+        """Make pages for the layers and heads of the checkpoint's model."""
+        gpt2 = read_config(Path(pipeline_config.model.model_path))
+        sizes: Any = {"num_layers": gpt2.n_layer, "n_kv_heads": gpt2.n_head, "head_dim": gpt2.head_dim}
         return kv_cache_config.to_params(dtype=cache_dtype, devices=devices, **sizes)
 
     @classmethod
