@@ -112,9 +112,10 @@ def take(checkout: Path) -> dict[Step, str | Unreadable]:
 
 def copy_course(place: Path, parts: Iterable[str] = PARTS) -> None:
     """Copy parts of the course, with their bytecode, so that no copy compiles them again."""
+    left_out = shutil.ignore_patterns("dev", "*.kept-*", "*.pyc.*")  # the last: another process is writing them
     for part in parts:
         if (ROOT / part).is_dir():
-            shutil.copytree(ROOT / part, place / part, ignore=shutil.ignore_patterns("dev", "*.kept-*"))
+            shutil.copytree(ROOT / part, place / part, ignore=left_out)
         else:
             shutil.copy2(ROOT / part, place / part)
 
