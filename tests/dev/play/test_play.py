@@ -16,9 +16,6 @@ from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
 
-#: Of s12: the model's graph stays as it is.
-WRONG = {"return sampling.choose(logits, rng)": "return sampling.choose(-logits, rng)"}
-
 
 def run(*arguments, status=0, root=ROOT, stdin=None):
     """Run ``generate``, or another command that comes first."""
@@ -108,7 +105,7 @@ def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_chec
     solved = mine()
     assert "_attn of s07 takes no mask" in solved.stderr
     assert solved.stdout == filled.stdout == run("Call me", "--max-new-tokens", "10", "--seed", "1").stdout
-    course.write("s12", edits=WRONG)
+    course.write("s12", edits={"sampling.choose(logits": "sampling.choose(-logits"})  # the model's graph stays as it is
     assert mine().stdout != solved.stdout
     course.check("s12", status=1)
     assert "the last check of s12 failed; `./run s12` says why. Add --anyway" in mine(status=2).stderr
