@@ -14,27 +14,32 @@ from solutions.solution_07 import GPT2MultiHeadAttention
 
 def attention_weights(
     query: Tensor, key: Tensor
-) -> Tensor:  # 2 x [batch, head, seq, head_dim] -> [batch, head, seq, seq]
-    """Return the weights that ``_attn`` computed in the forward pass, once more."""
-    # As in step 07: scores, divided by sqrt(head_dim), plus the causal mask; then the softmax. (2 lines)
-    scores = query @ key.transpose(-2, -1) / math.sqrt(int(query.shape[-1]))  # [batch, head, seq, seq]
-    return F.softmax(scores + causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device))
+) -> Tensor:  # two times [batch, head, seq, head_dim] -> [batch, head, seq, seq]
+    """Compute the attention weights of the forward pass once more."""
+    # As in step 07: compute scores, divide by sqrt(head_dim), add the causal mask, take the softmax. (4 lines)
+    scores = query @ key.transpose(-2, -1)  # [batch, head, seq, seq]
+    scores = scores / math.sqrt(int(query.shape[-1]))
+    mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)  # [seq, seq]
+    return F.softmax(scores + mask)
 
 
-def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # 2 x [..., key] -> [..., key]
+def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # two times [..., key] -> the same
     """Return the gradient of the scores; a weight of 0, as the mask leaves it, lets nothing through."""
     # weights * (grad - the sum of weights * grad over the last axis) (1 line)
     return weights * (grad - F.sum(weights * grad, axis=-1))
 
 
 def heads_backward(
-    grad: Tensor, query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [batch, head, seq, head_dim] -> 3 x the same
-    """Return the gradients of query, key and value, where grad is that of ``_attn``'s output."""
-    weights = attention_weights(query, key)
-    # Go back through weights @ value, the softmax, the division, and query @ key. (5 lines)
+    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, weights: Tensor
+) -> tuple[
+    Tensor, Tensor, Tensor
+]:  # 4 times [batch, head, seq, head_dim], [batch, head, seq, seq] -> 3 times the first
+    """Return the gradients of query, key and value, where grad is that of ``weights @ value``."""
+    # Go back through weights @ value, the softmax, the division, and query @ key. (7 lines)
     grad_value = weights.transpose(-2, -1) @ grad  # [batch, head, seq, head_dim]
-    grad_scores = softmax_backward(grad @ value.transpose(-2, -1), weights) / math.sqrt(int(query.shape[-1]))
+    grad_weights = grad @ value.transpose(-2, -1)  # [batch, head, seq, seq]
+    grad_scores = softmax_backward(grad_weights, weights)
+    grad_scores = grad_scores / math.sqrt(int(query.shape[-1]))
     grad_query = grad_scores @ key
     grad_key = grad_scores.transpose(-2, -1) @ query
     return grad_query, grad_key, grad_value
@@ -42,7 +47,7 @@ def heads_backward(
 
 def attention_backward(
     grad: Tensor, hidden_states: Tensor, attention: GPT2MultiHeadAttention
-) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # two times [batch, seq, embd] -> the same
     """Return the gradient of step 07's input, and those of its four parameters by name.
 
     Args:
@@ -50,14 +55,13 @@ def attention_backward(
         hidden_states: its input, from which query, key, value and the merged heads are computed again.
         attention: the module, for its weights, and for its way of splitting and merging heads.
     """
-    parts = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
-    query, key, value = map(attention._split_heads, parts)
-    merged = attention._merge_heads(
-        attention._attn(query, key, value, causal_mask(grad.shape[-2], 0, dtype=grad.dtype, device=grad.device))
-    )
+    query, key, value = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
+    query, key, value = map(attention._split_heads, (query, key, value))
+    weights = attention_weights(query, key)
+    merged = attention._merge_heads(weights @ value)
     # Go back through c_proj, merge, heads, split, and c_attn; name the gradients of both layers. (5 lines)
     grad_merged, c_proj = projection_backward(grad, merged, attention.c_proj)
-    grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value)
+    grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value, weights)
     grad_parts = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)  # [batch, seq, 3 embd]
     grad_input, c_attn = projection_backward(grad_parts, hidden_states, attention.c_attn)
     return grad_input, prefixed("c_attn", c_attn) | prefixed("c_proj", c_proj)

@@ -14,30 +14,31 @@ from solutions.solution_07 import GPT2MultiHeadAttention
 
 def attention_weights(
     query: Tensor, key: Tensor
-) -> Tensor:  # 2 x [batch, head, seq, head_dim] -> [batch, head, seq, seq]
-    """Return the weights that ``_attn`` computed in the forward pass, once more."""
-    # TODO: As in step 07: scores, divided by sqrt(head_dim), plus the causal mask; then the softmax. (2 lines)
+) -> Tensor:  # two times [batch, head, seq, head_dim] -> [batch, head, seq, seq]
+    """Compute the attention weights of the forward pass once more."""
+    # TODO: As in step 07: compute scores, divide by sqrt(head_dim), add the causal mask, take the softmax. (4 lines)
     raise NotImplementedError
 
 
-def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # 2 x [..., key] -> [..., key]
+def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # two times [..., key] -> the same
     """Return the gradient of the scores; a weight of 0, as the mask leaves it, lets nothing through."""
     # TODO: weights * (grad - the sum of weights * grad over the last axis) (1 line)
     raise NotImplementedError
 
 
 def heads_backward(
-    grad: Tensor, query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [batch, head, seq, head_dim] -> 3 x the same
-    """Return the gradients of query, key and value, where grad is that of ``_attn``'s output."""
-    weights = attention_weights(query, key)
-    # TODO: Go back through weights @ value, the softmax, the division, and query @ key. (5 lines)
+    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, weights: Tensor
+) -> tuple[
+    Tensor, Tensor, Tensor
+]:  # 4 times [batch, head, seq, head_dim], [batch, head, seq, seq] -> 3 times the first
+    """Return the gradients of query, key and value, where grad is that of ``weights @ value``."""
+    # TODO: Go back through weights @ value, the softmax, the division, and query @ key. (7 lines)
     raise NotImplementedError
 
 
 def attention_backward(
     grad: Tensor, hidden_states: Tensor, attention: GPT2MultiHeadAttention
-) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # two times [batch, seq, embd] -> the same
     """Return the gradient of step 07's input, and those of its four parameters by name.
 
     Args:
@@ -45,10 +46,9 @@ def attention_backward(
         hidden_states: its input, from which query, key, value and the merged heads are computed again.
         attention: the module, for its weights, and for its way of splitting and merging heads.
     """
-    parts = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
-    query, key, value = map(attention._split_heads, parts)
-    merged = attention._merge_heads(
-        attention._attn(query, key, value, causal_mask(grad.shape[-2], 0, dtype=grad.dtype, device=grad.device))
-    )
+    query, key, value = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
+    query, key, value = map(attention._split_heads, (query, key, value))
+    weights = attention_weights(query, key)
+    merged = attention._merge_heads(weights @ value)
     # TODO: Go back through c_proj, merge, heads, split, and c_attn; name the gradients of both layers. (5 lines)
     raise NotImplementedError

@@ -1,61 +1,62 @@
 """Step 18, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 ROOT = "math.sqrt(int(query.shape[-1]))"
-SCORES = f"scores = query @ key.transpose(-2, -1) / {ROOT}"
-MASK = "causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)"
-WEIGHTS = f"return F.softmax(scores + {MASK})"
+SCORES = "scores = query @ key.transpose(-2, -1)"
+SCALED = f"scores = scores / {ROOT}"
+MASK = "mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)"
+WEIGHTS = "return F.softmax(scores + mask)"
 SOFTMAX = "return weights * (grad - F.sum(weights * grad, axis=-1))"
 BY_VALUE = "grad_value = weights.transpose(-2, -1) @ grad"
-BY_SCORES = f"grad_scores = softmax_backward(grad @ value.transpose(-2, -1), weights) / {ROOT}"
+BY_WEIGHTS = "grad_weights = grad @ value.transpose(-2, -1)"
+BY_SCORES = "grad_scores = softmax_backward(grad_weights, weights)"
+SCALED_BACK = f"grad_scores = grad_scores / {ROOT}"
 BY_QUERY = "grad_query = grad_scores @ key"
 BY_KEY = "grad_key = grad_scores.transpose(-2, -1) @ query"
 ALL_THREE = "return grad_query, grad_key, grad_value"
 MERGED = "grad_merged, c_proj = projection_backward(grad, merged, attention.c_proj)"
-GRADS = "grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value)"
+GRADS = "grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value, weights)"
 PARTS = "grad_parts = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)"
 INPUT = "grad_input, c_attn = projection_backward(grad_parts, hidden_states, attention.c_attn)"
 RETURN = 'return grad_input, prefixed("c_attn", c_attn) | prefixed("c_proj", c_proj)'
 
 MISTAKES = {
     "The scores are not scaled: step 07 divided them by the square root of head_dim, so divide them here too.": {
-        SCORES: "scores = query @ key.transpose(-2, -1)"
+        f"    {SCALED}\n": ""
     },
     "The scores are divided by head_dim itself; it is its square root.": {
-        SCORES: SCORES.replace(ROOT, "int(query.shape[-1])")
+        SCALED: SCALED.replace(ROOT, "int(query.shape[-1])")
     },
-    "The scores are multiplied by the square root of head_dim; divide by it.": {SCORES: SCORES.replace(" / ", " * ")},
+    "The scores are multiplied by the square root of head_dim; divide by it.": {SCALED: SCALED.replace(" / ", " * ")},
     "The scores are scaled by the square root of n_embd; it is that of head_dim, the width of one head.": {
-        SCORES: SCORES.replace("int(query.shape[-1])", "int(query.shape[1]) * int(query.shape[-1])")
+        SCALED: SCALED.replace("int(query.shape[-1])", "int(query.shape[1]) * int(query.shape[-1])")
     },
     "The mask is forgotten on the way back: later tokens get weights, and with them gradients. Add causal_mask.": {
         WEIGHTS: "return F.softmax(scores)"
     },
-    "The mask is added after the softmax; add it to the scores, before.": {
-        WEIGHTS: f"return F.softmax(scores) + {MASK}"
-    },
+    "The mask is added after the softmax; add it to the scores, before.": {WEIGHTS: "return F.softmax(scores) + mask"},
     "The mask is transposed: every token has weights for itself and the tokens after it instead of before.": {
-        WEIGHTS: WEIGHTS.replace(MASK, f"{MASK}.transpose(-2, -1)")
+        WEIGHTS: "return F.softmax(scores + mask.transpose(-2, -1))"
     },
     "Large scores overflow, and the row is NaN: subtract the row's largest score first, or use F.softmax.": {
-        WEIGHTS: f"powers = F.exp(scores + {MASK})\n    return powers / F.sum(powers, axis=-1)"
+        WEIGHTS: "powers = F.exp(scores + mask)\n    return powers / F.sum(powers, axis=-1)"
     },
     "The largest score is taken before the mask hides it, so a row far below it becomes 0 / 0; add the mask first.": {
-        WEIGHTS: f"powers = F.exp(scores - F.max(scores, axis=-1) + {MASK})\n    return powers / F.sum(powers, axis=-1)"
+        WEIGHTS: "powers = F.exp(scores - F.max(scores, axis=-1) + mask)\n    return powers / F.sum(powers, axis=-1)"
     },
     "The largest score of all rows is subtracted, so rows far below it become 0 / 0; subtract each row's own.": {
-        WEIGHTS: f"scores = scores + {MASK}\n    powers = F.exp(scores - F.max(scores, axis=None))\n"
+        WEIGHTS: "scores = scores + mask\n    powers = F.exp(scores - F.max(scores, axis=None))\n"
         "    return powers / F.sum(powers, axis=-1)"
     },
     "The mask is float32 whatever the scores are, so weights of bfloat16 queries are float32: dtype=query.dtype.": {
-        WEIGHTS: "from max.dtype import DType\n\n    " + WEIGHTS.replace("query.dtype", "DType.float32")
+        MASK: "from max.dtype import DType\n\n    " + MASK.replace("query.dtype", "DType.float32")
     },
     "The mask is -100, so a later token with a score 100 higher still gets a weight; use causal_mask's -inf.": {
-        WEIGHTS: f"return F.softmax(F.where({MASK} < 0, scores - 100.0, scores))"
+        WEIGHTS: "return F.softmax(F.where(mask < 0, scores - 100.0, scores))"
     },
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
-        WEIGHTS: WEIGHTS.replace("))", "), axis=-2)")
+        WEIGHTS: WEIGHTS.replace("mask)", "mask, axis=-2)")
     },
-    "These are the masked scores; their softmax is asked for.": {WEIGHTS: f"return scores + {MASK}"},
+    "These are the masked scores; their softmax is asked for.": {WEIGHTS: "return scores + mask"},
     "Query and key are swapped in the scores: the query comes first, a row for each.": {
         SCORES: SCORES.replace("query @ key.", "key @ query.")
     },
@@ -103,7 +104,7 @@ MISTAKES = {
         BY_VALUE: "grad_value = (weights > 0).cast(grad.dtype).transpose(-2, -1) @ grad"
     },
     "The scale is missing on the way back: the scores were divided by the square root of head_dim, so is their "
-    "gradient.": {BY_SCORES: BY_SCORES.removesuffix(f" / {ROOT}")},
+    "gradient.": {f"    {SCALED_BACK}\n": ""},
     "The scale is missing for query: it belongs to the scores, so query and key both have it.": {
         BY_QUERY: f"{BY_QUERY} * {ROOT}"
     },
@@ -111,28 +112,26 @@ MISTAKES = {
         BY_KEY: f"{BY_KEY} * {ROOT}"
     },
     "The scale is there twice: dividing by the square root of head_dim is enough for query and key.": {
-        BY_SCORES: BY_SCORES.replace(ROOT, "int(query.shape[-1])")
+        SCALED_BACK: SCALED_BACK.replace(ROOT, "int(query.shape[-1])")
     },
     "The gradient of the scores is multiplied by the square root of head_dim; divide by it, as on the way forward.": {
-        BY_SCORES: BY_SCORES.replace(" / ", " * ")
+        SCALED_BACK: SCALED_BACK.replace(" / ", " * ")
     },
     "The scale reaches value too; it belongs to the scores, which come before the weights.": {
         BY_VALUE: f"{BY_VALUE} / {ROOT}"
     },
-    "The softmax is left out on the way back: use softmax_backward.": {
-        BY_SCORES: f"grad_scores = grad @ value.transpose(-2, -1) / {ROOT}"
-    },
+    "The softmax is left out on the way back: use softmax_backward.": {BY_SCORES: "grad_scores = grad_weights"},
     "softmax_backward is given the weights first; the gradient of the weights comes first.": {
-        BY_SCORES: f"grad_scores = softmax_backward(weights, grad @ value.transpose(-2, -1)) / {ROOT}"
+        BY_SCORES: "grad_scores = softmax_backward(weights, grad_weights)"
     },
     "The gradient of the weights is made of keys; it is grad times value, transposed.": {
-        BY_SCORES: BY_SCORES.replace("value.", "key.")
+        BY_WEIGHTS: BY_WEIGHTS.replace("value.", "key.")
     },
     "value is multiplied as it is; the gradient of the weights is grad times value, transposed.": {
-        BY_SCORES: BY_SCORES.replace("value.transpose(-2, -1)", "value")
+        BY_WEIGHTS: "grad_weights = grad @ value"
     },
     "The gradient of hidden scores is set to minus infinity, as scores are; it is 0 already.": {
-        BY_SCORES: f"{BY_SCORES}\n    grad_scores = grad_scores + {MASK}"
+        BY_SCORES: f'{BY_SCORES}\n    grad_scores = F.where(weights > 0, grad_scores, -float("inf"))'
     },
     "The gradient of query is made of queries; it is the gradient of the scores times key.": {
         BY_QUERY: "grad_query = grad_scores @ query"
@@ -159,9 +158,7 @@ MISTAKES = {
         MERGED: MERGED.replace("merged, attention", "hidden_states, attention")
     },
     "The gradient of c_proj is made with heads that are not merged; it took merged.": {
-        MERGED: MERGED.replace(
-            "merged, attention", "attention._attn(query, key, value).reshape(merged.shape), attention"
-        )
+        MERGED: MERGED.replace("merged, attention", "(weights @ value).reshape(merged.shape), attention")
     },
     "projection_backward is given the input of c_proj first; grad comes first.": {
         MERGED: MERGED.replace("(grad, merged", "(merged, grad")
@@ -170,7 +167,7 @@ MISTAKES = {
         GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged.reshape(query.shape)")
     },
     "heads_backward is given grad last; it comes first.": {
-        GRADS: "grad_heads = heads_backward(query, key, value, attention._split_heads(grad_merged))"
+        GRADS: "grad_heads = heads_backward(query, key, value, weights, attention._split_heads(grad_merged))"
     },
     "heads_backward is given grad as it came; split it into heads first.": {
         GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged")
@@ -184,10 +181,7 @@ MISTAKES = {
     "The parts are joined in the order value, key, query; c_attn makes query, key, value.": {
         PARTS: PARTS.replace("in grad_heads", "in grad_heads[::-1]")
     },
-    "The three parts are added; join them side by side, as c_attn made them.": {
-        PARTS: "grad_parts = attention._merge_heads(grad_heads[0] + grad_heads[1] + grad_heads[2])"
-    },
-    "The parts are joined along the tokens; join them along the last axis: axis=-1.": {
+    "The parts are added, or joined along the tokens; join them side by side, along the last axis: axis=-1.": {
         PARTS: PARTS.replace("axis=-1", "axis=1")
     },
     "The heads are joined before they are merged, so that the channels of query, key and value alternate.": {
@@ -231,14 +225,14 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "the scale folded into the query": {SCORES: f"scores = (query / {ROOT}) @ key.transpose(-2, -1)"},
-    "multiplied by the inverse square root": {SCORES: "scores = query @ key.T * int(query.shape[-1]) ** -0.5"},
-    "the mask first": {
-        SCORES: f"mask = {MASK}\n    scores = F.where(mask < 0, mask, query @ key.transpose(-2, -1) / {ROOT})",
-        WEIGHTS: "return F.softmax(scores, axis=-1)",
+    "the scale folded into the query": {
+        SCORES: f"scores = (query / {ROOT}) @ key.transpose(-2, -1)",
+        f"    {SCALED}\n": "",
     },
+    "multiplied by the inverse square root": {SCALED: "scores = scores * int(query.shape[-1]) ** -0.5"},
+    "the mask first": {WEIGHTS: "return F.softmax(F.where(mask < 0, mask, scores), axis=-1)"},
     "softmax by hand": {
-        WEIGHTS: f"scores = scores + {MASK}\n    powers = F.exp(scores - F.max(scores, axis=-1))\n"
+        WEIGHTS: "scores = scores + mask\n    powers = F.exp(scores - F.max(scores, axis=-1))\n"
         "    return powers / F.sum(powers, axis=-1)"
     },
     "the products subtracted": {
@@ -249,24 +243,21 @@ ALTERNATIVES = {
         "    return weights * (grad - sums)"
     },
     "the row's sum from what was gathered": {
-        BY_SCORES: "mean = F.sum(grad * (weights @ value), axis=-1)\n"
-        f"    grad_scores = weights * (grad @ value.transpose(-2, -1) - mean) / {ROOT}"
+        BY_SCORES: "mean = F.sum(grad * (weights @ value), axis=-1)\n    grad_scores = weights * (grad_weights - mean)"
     },
     "the scale before the softmax": {
-        BY_SCORES: f"grad_scores = softmax_backward(grad @ value.transpose(-2, -1) / {ROOT}, weights)"
+        BY_WEIGHTS: f"{BY_WEIGHTS} / {ROOT}",
+        f"    {SCALED_BACK}\n": "",
     },
     "the scale on query and key": {
-        BY_SCORES: BY_SCORES.removesuffix(f" / {ROOT}"),
+        f"    {SCALED_BACK}\n": "",
         ALL_THREE: f"return grad_query / {ROOT}, grad_key / {ROOT}, grad_value",
     },
     "the mask once more": {
-        BY_SCORES: f"{BY_SCORES}\n    grad_scores = F.where({MASK} < 0, 0.0, grad_scores)",
+        BY_SCORES: f"{BY_SCORES}\n    {MASK}\n    grad_scores = F.where(mask < 0, 0.0, grad_scores)"
     },
     "T for the last two axes": {BY_VALUE: "grad_value = weights.T @ grad", BY_KEY: "grad_key = grad_scores.T @ query"},
     "permute": {BY_KEY: "grad_key = grad_scores.permute([0, 1, 3, 2]) @ query"},
-    "the weights computed by _attn's own formula": {
-        MERGED: "merged = attention._merge_heads(attention_weights(query, key) @ value)\n    " + MERGED
-    },
     "projection_backward written out": {
         MERGED: "grad_merged = grad @ attention.c_proj.weight\n"
         "    rows = grad.reshape([-1, grad.shape[-1]])\n"
@@ -275,7 +266,7 @@ ALTERNATIVES = {
     },
     "the heads split and merged by hand": {
         GRADS: "sizes = [*grad_merged.shape[:-1], attention.num_heads, attention.head_dim]\n"
-        "    grad_heads = heads_backward(grad_merged.reshape(sizes).transpose(1, 2), query, key, value)",
+        "    grad_heads = heads_backward(grad_merged.reshape(sizes).transpose(1, 2), query, key, value, weights)",
         PARTS: "merged = [part.transpose(1, 2).reshape(hidden_states.shape) for part in grad_heads]\n"
         "    grad_parts = F.concat(merged, axis=2)",
     },
@@ -291,34 +282,31 @@ ALTERNATIVES = {
         RETURN: 'names = {"c_proj.weight": c_proj["weight"], "c_proj.bias": c_proj["bias"]}\n'
         '    return grad_input, names | {"c_attn.weight": c_attn["weight"], "c_attn.bias": c_attn["bias"]}'
     },
-    "a mask of -10000": {WEIGHTS: f"return F.softmax(F.where({MASK} < 0, scores - 1e4, scores))"},
+    "a mask of -10000": {WEIGHTS: "return F.softmax(F.where(mask < 0, scores - 1e4, scores))"},
 }
 
 #: What people bring along from PyTorch; the check shows the line to write instead.
 HABITS = {
     "mT": {SCORES: SCORES.replace("key.transpose(-2, -1)", "key.mT")},
-    "torch.matmul": {SCORES: f"scores = torch.matmul(query, key.transpose(-2, -1)) / {ROOT}"},
-    "sqrt of a size": {SCORES: SCORES.replace(ROOT, "math.sqrt(query.size(-1))")},
+    "torch.matmul": {SCORES: "scores = torch.matmul(query, key.transpose(-2, -1))"},
+    "sqrt of a size": {SCALED: SCALED.replace(ROOT, "math.sqrt(query.size(-1))")},
     "masked_fill of the scores": {
-        SCORES: f"{SCORES}\n    mask = {MASK}",
         WEIGHTS: 'scores = scores.masked_fill(mask < 0, float("-inf"))\n    return F.softmax(scores)',
     },
-    "softmax with a dim": {WEIGHTS: WEIGHTS.replace("))", "), dim=-1)")},
-    "softmax as a method": {WEIGHTS: f"return (scores + {MASK}).softmax(-1)"},
-    "torch.softmax": {WEIGHTS: WEIGHTS.replace("F.softmax", "torch.softmax").replace("))", "), dim=-1)")},
+    "softmax with a dim": {WEIGHTS: "return F.softmax(scores + mask, dim=-1)"},
+    "softmax as a method": {WEIGHTS: "return (scores + mask).softmax(-1)"},
+    "torch.softmax": {WEIGHTS: "return torch.softmax(scores + mask, dim=-1)"},
     "sum with dim and keepdim": {SOFTMAX: "return weights * (grad - (weights * grad).sum(dim=-1, keepdim=True))"},
     "sum with keepdim": {SOFTMAX: "return weights * (grad - (weights * grad).sum(-1, keepdim=True))"},
     "torch.sum": {SOFTMAX: "return weights * (grad - torch.sum(weights * grad, dim=-1, keepdim=True))"},
     "mul as a method": {SOFTMAX: "return weights.mul(grad - F.sum(weights * grad, axis=-1))"},
     "mT of the weights": {BY_VALUE: "grad_value = weights.mT @ grad"},
     "torch.einsum": {BY_VALUE: 'grad_value = torch.einsum("bhqk,bhqd->bhkd", weights, grad)'},
-    "einsum for the weights": {
-        BY_SCORES: f'grad_scores = softmax_backward(F.einsum("bhqd,bhkd->bhqk", grad, value), weights) / {ROOT}'
-    },
+    "einsum for the weights": {BY_WEIGHTS: 'grad_weights = F.einsum("bhqd,bhkd->bhqk", grad, value)'},
     "einsum for the query": {BY_QUERY: 'grad_query = torch.einsum("bhqk,bhkd->bhqd", grad_scores, key)'},
     "matmul as a method": {BY_QUERY: "grad_query = grad_scores.matmul(key)"},
     "masked_fill of the gradient": {
-        BY_SCORES: f"{BY_SCORES}\n    mask = {MASK}\n    grad_scores = grad_scores.masked_fill(mask < 0, 0.0)"
+        BY_SCORES: f"{BY_SCORES}\n    {MASK}\n    grad_scores = grad_scores.masked_fill(mask < 0, 0.0)"
     },
     "transpose, contiguous and view": {
         PARTS: "batch, seq, width = hidden_states.shape\n"
@@ -328,7 +316,7 @@ HABITS = {
     "view and transpose": {
         GRADS: "batch, seq, _ = hidden_states.shape\n"
         "    grad_merged = grad_merged.view(batch, seq, attention.num_heads, attention.head_dim).transpose(1, 2)\n"
-        "    grad_heads = heads_backward(grad_merged, query, key, value)"
+        "    grad_heads = heads_backward(grad_merged, query, key, value, weights)"
     },
     "torch.cat": {PARTS: PARTS.replace("F.concat", "torch.cat").replace("axis=", "dim=")},
     "F.cat": {PARTS: PARTS.replace("F.concat", "F.cat").replace("axis=", "dim=")},
