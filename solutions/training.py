@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from max import tree
 from max.driver import Buffer
 from max.experimental.tensor import Tensor
 
@@ -81,13 +82,8 @@ def check_finite(step: int, **numbers: float) -> None:
 
 def model_with(config: GPT2Config, weights: Tensors) -> MaxGPT2LMHeadModel:
     """Return a model that computes with these very tensors; the head has the weights of ``wte``."""
-    model = empty_model(config)
-    modules = dict(model.descendants)
-    for name, weight in weights.items():
-        module, _, leaf = name.rpartition(".")
-        setattr(modules[module], leaf, weight)
-    model.lm_head.weight = weights["transformer.wte.weight"]
-    return model
+    head = {"lm_head.weight": weights["transformer.wte.weight"]}
+    return tree.update(empty_model(config), weights | head, leaf=Tensor)
 
 
 def scalar(number: float) -> Tensor:  # -> []

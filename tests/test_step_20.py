@@ -105,9 +105,9 @@ def test_without_a_warm_up(step):
 
 def clipped(step, gradients, max_norm):
     """What the learner's function returns, computed."""
-    given = tensors(gradients)
+    group = tensors(gradients)
     with lazily():
-        result = step.clip_by_global_norm(given, max_norm)
+        result = step.clip_by_global_norm(group, max_norm)
     require(isinstance(result, tuple) and len(result) == 2, "It must return the gradients and their norm.", str(result))
     return result
 
@@ -174,12 +174,12 @@ def updated(optimizer, *arrays):
 def test_updated(step, reference, optimizer, schedule):
     """A table and a gain, and their averages m and v, are PyTorch's after steps 1, 2 and 20."""
     for at, name in itertools.product((1, 2, 20), (TABLE, GAIN)):
-        given = {kind: before(reference, at, kind, name) for kind in ("weights", "m", "v")}
-        result = updated(optimizer, *given.values(), gradient_of(reference, at, name), schedule(at), at)
+        state = {kind: before(reference, at, kind, name) for kind in ("weights", "m", "v")}
+        result = updated(optimizer, *state.values(), gradient_of(reference, at, name), schedule(at), at)
         for kind in ("m", "v"):
             same({name: result[kind]}, {name: reference[f"{kind}_{at}/{name}"]}, f"after step {at}, {kind}")
         right = reference[f"weights_{at}/{name}"]
-        close = max(1e-4 * float(np.abs(right - given["weights"]).max()), 1e-6)
+        close = max(1e-4 * float(np.abs(right - state["weights"]).max()), 1e-6)
         equal(result["weights"], right, what=f"{name} after step {at}", tolerance=close, whose=PYTORCH)
 
 
@@ -209,30 +209,42 @@ def test_what_decays(step):
     equal(np.concatenate(results), np.concatenate(right), ("number",), what=what, tolerance=1e-6, whose="it must be")
 
 
-@about("add_gradients")
-def test_sums(step):
-    """A batch of 3 losses and one of 1 give the sum over 4: each mean times its own count, added in place."""
-    singles = (
-        np.random.RandomState(102).standard_normal((4, 3, 4)).astype(np.float32),
-        np.random.RandomState(103).standard_normal((4, 5)).astype(np.float32),
-    )
-    names = ("a", "b")
-    first, second = (
-        {name: single[part].mean(axis=0) for name, single in zip(names, singles, strict=True)}
-        for part in (np.s_[:3], np.s_[3:])
-    )
-    sums = {name: tensor(np.ones_like(single[0])) for name, single in zip(names, singles, strict=True)}
-    given = dict(sums)
-    for gradients, count in ((first, 3), (second, 1)):
-        of, how_many = tensors(gradients), tensor(np.array(count, np.float32))
+def at_once(graph):
+    """A graph that each call traces and runs."""
+
+    def call(*inputs, **named):
         with lazily():
-            step.add_gradients(given, of, how_many)
-    right = {name: (1 + single.sum(axis=0)).astype(np.float32) for name, single in zip(names, singles, strict=True)}
-    for name, total in sums.items():
-        replaced = given[name] is not total and bool((array(total) == 1).all())
+            return graph(*inputs, **named)
+
+    return call
+
+
+@about("forward")
+def test_sums(step, reference):
+    """Batches of 4 and 8 labels give PyTorch's sums over 12: each mean times its own count, added in place."""
+    accumulate, state = step.Accumulate(config_of(reference)), training_state(below(reference, "weights_0/"))
+    sums = dict(state.sums)
+    for input_ids, labels in zip(reference["input_ids"], reference["labels"], strict=True):
+        at_once(accumulate)(tensor(input_ids), tensor(labels), state.weights, sums)
+    for name, total in state.sums.items():
+        replaced = sums[name] is not total and not array(total).any()
         sentence = f"sums[{name!r}] is another tensor now, and the one that was there has not changed."
         require(not replaced, f"{sentence} Write into that one: `[...] =`.", "sums replaced")
-    same(sums, right, "the sums", whose="the right number")
+    same(state.sums, below(reference, "sums_1/"), "the sums")
+
+
+@about("forward")
+def test_losses_and_their_number(step, reference):
+    """It returns the sum of the batch's losses and how many they are."""
+    accumulate, state = step.Accumulate(config_of(reference)), training_state(below(reference, "weights_0/"))
+    batches = zip(reference["input_ids"], reference["labels"], strict=True)
+    results = [at_once(accumulate)(*map(tensor, batch), state.weights, state.sums) for batch in batches]
+    for result in results:
+        if not (isinstance(result, tuple | list) and len(result) == 2):
+            raise unwanted(accumulate.forward, result, "losses and count")
+    total, count = np.float32([[value.item() for value in result] for result in results]).sum(axis=0)
+    equal(count, np.float32(reference["count"]), what="the number of losses", whose=PYTORCH)
+    equal(total / count, reference["losses"][0].astype(np.float32), what="the mean of the losses", whose=PYTORCH)
 
 
 def scalars(*numbers):
@@ -276,10 +288,11 @@ def test_what_is_called(step):
     is_value("what accumulate got", [list(call[1:3]) for call in stub.calls[:2]], batches)
     is_value("lr, step and count for update", list(stub.calls[2][1:4]), [0.25, 5.0, 4.0])
     is_value("state.step", stub.state.step, 5)
-    for name, *given in stub.calls:
+    for name, *inputs in stub.calls:
         wanted = STATE if name == "update" else STATE[:2]
         got = [
-            next((kind for kind in STATE if getattr(stub.state, kind) is group), "?") for group in given[-len(wanted) :]
+            next((kind for kind in STATE if getattr(stub.state, kind) is group), "?")
+            for group in inputs[-len(wanted) :]
         ]
         is_value(f"what {name} writes into", got, list(wanted))
 
@@ -354,16 +367,6 @@ def refused(step, stub, what):
     is_value(f"state.step after {what}", stub.state.step, 6)
 
 
-def at_once(graph):
-    """A graph that each call traces and runs."""
-
-    def call(*given, **named):
-        with lazily():
-            return graph(*given, **named)
-
-    return call
-
-
 @about("train_step")
 def test_one_step(step, reference, optimizer, schedule):
     """With Accumulate and Update, on batches of 4 and 8 labels: loss, norm and weights are PyTorch's after step 1."""
@@ -385,8 +388,8 @@ def test_other_updates(step, answer, draw):
     shape, at = [draw.whole("rows", 2, 6), draw.whole("columns", 2, 9)], draw.whole("step", 1, 30)
     weight, mean, square, gradient = draw.array(*shape), draw.array(*shape), draw.array(*shape) ** 2, draw.array(*shape)
     for part in (np.s_[:], np.s_[0]):
-        given = weight[part], mean[part], square[part], gradient[part], 0.1, at
-        result, right = (updated(module.AdamW(**options), *given) for module in (step, answer))
+        inputs = weight[part], mean[part], square[part], gradient[part], 0.1, at
+        result, right = (updated(module.AdamW(**options), *inputs) for module in (step, answer))
         for kind, expected in right.items():
             size = float(np.abs(array(expected)).max())
             close = TOLERANCE * max(1.0, size)
@@ -429,7 +432,7 @@ def on_device(device, weights):
     def called(module, *types):
         with compiling(f"{type(module).__name__} for {device}"):
             graph = module.compile(*types)
-        return lambda *given: graph(*(value.to(target) if isinstance(value, Tensor) else value for value in given))
+        return lambda *inputs: graph(*(value.to(target) if isinstance(value, Tensor) else value for value in inputs))
 
     def moved(state):
         for kind in STATE:
@@ -483,7 +486,7 @@ def test_compiled_training(step, reference, device, optimizer, schedule):
     )
     state = moved(training_state(weights))
     batches = [tuple(map(tensor, batch)) for batch in zip(reference["input_ids"], reference["labels"], strict=True)]
-    reports = list(step.train(state, lambda at: batches, schedule, 20, *graphs))
+    reports = [step.train_step(state, batches, schedule(at), *graphs) for at in range(1, 21)]
     for what, actual in zip(("losses", "norms"), zip(*reports, strict=True), strict=True):
         right = reference[what].astype(np.float32)
         equal(np.array(actual, np.float32), right, ("step",), what=f"the {what}", tolerance=1e-4, whose=PYTORCH)
@@ -499,5 +502,7 @@ def test_by_heart(step, reference, device, optimizer):
     accumulate, update, moved = on_device(device, weights)
     graphs = accumulate(step.Accumulate(config)), update(step.Update(optimizer, reference.config["max_norm"]))
     batch = tuple(map(tensor, (reference["input_ids"][1], reference["labels"][1])))
-    *_, (loss, _) = step.train(moved(training_state(weights)), lambda at: [batch], lambda at: 0.03, 60, *graphs)
+    state = moved(training_state(weights))
+    for _ in range(60):
+        loss, _ = step.train_step(state, [batch], 0.03, *graphs)
     require(loss < 0.3, f"After 60 steps on one batch, its loss is {loss:.2f}.", loss)

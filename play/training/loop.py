@@ -19,7 +19,7 @@ from play.training.graphs import Trainer
 from play.training.plan import EVALUATIONS, SAMPLES, History, Plan, in_words
 from play.training.windows import Material, count_bytes
 from solutions.solution_16 import bits_per_byte
-from solutions.solution_20 import learning_rate, train
+from solutions.solution_20 import learning_rate, train_step
 from solutions.training import Batch
 
 SAVE_EVERY = 30.0  # seconds, in addition to after each evaluation
@@ -80,9 +80,10 @@ class Session:
         """
         trainer = self.trainer
         try:
-            for loss, _ in train(
-                trainer.state, self.batches_of, self.rate_of, until, trainer.accumulate, trainer.update
-            ):
+            while trainer.state.step < until:
+                step = trainer.state.step + 1
+                batches, rate = self.batches_of(step), self.rate_of(step)
+                loss, _ = train_step(trainer.state, batches, rate, trainer.accumulate, trainer.update)
                 if not all(np.isfinite(whole).all() for whole in trainer.groups["weights"].wholes.values()):
                     raise self.diverged(f"after step {trainer.state.step} some weights are not finite")
                 yield loss

@@ -4,19 +4,21 @@ RISING = "if step <= warmup_steps:"
 RISE = "return peak * step / warmup_steps"
 DONE = "done = min(1.0, (step - warmup_steps) / (total_steps - warmup_steps))"
 FALL = "return peak * (1 + math.cos(math.pi * done)) / 2"
-NORM = "norm = F.sqrt(sum(map(sum_of_squares, gradients.values())))"
+NORM = "norm = F.sqrt(sum(sum_of_squares(gradient) for gradient in gradients.values()))"
 FACTOR = "factor = max_norm / F.max(norm, max_norm)"
 CLIPPED = "return {name: factor * gradient for name, gradient in gradients.items()}, norm"
-DECAYS = "if weight.rank > 1:"
-DECAY = "weight = weight - lr * self.weight_decay * weight"
 M = "m = self.beta1 * m + (1 - self.beta1) * gradient"
 V = "v = self.beta2 * v + (1 - self.beta2) * gradient * gradient"
 M_HAT = "m_hat = m / (1 - self.beta1**step)"
 V_HAT = "v_hat = v / (1 - self.beta2**step)"
-DOWN = "return weight - lr * m_hat / (F.sqrt(v_hat) + self.epsilon), m, v"
+DIRECTION = "direction = m_hat / (F.sqrt(v_hat) + self.epsilon)"
+DECAYS = "if weight.rank > 1:"
+DECAY = "direction = direction + self.weight_decay * weight"
+DOWN = "return weight - lr * direction, m, v"
 ADDED = "total[...] = total + count * gradients[name]"
+RETURNED = "return losses, count"
 ZERO = "zero_grad(state.sums)"
-ADDED_UP = "total, count = total + losses.item(), count + valid.item()"
+ADDED_UP = "total += losses.item()\n        count += valid.item()"
 LOSS = "loss = total / count if count else math.nan"
 LOSS_CHECKED = "check_finite(step, loss=loss)"
 UPDATE = "norm = update(scalar(lr), scalar(step), scalar(count), state.weights, state.sums, state.m, state.v).item()"
@@ -64,13 +66,13 @@ MISTAKES = {
         NORM: "norm = sum(F.sqrt(sum_of_squares(gradient)) for gradient in gradients.values())"
     },
     "The root is missing: this is the square of the norm.": {
-        NORM: "norm = sum(map(sum_of_squares, gradients.values()))"
+        NORM: "norm = sum(sum_of_squares(gradient) for gradient in gradients.values())"
     },
     "The norm is that of the first gradient alone; add up the squares of all.": {
         NORM: "norm = F.sqrt(sum_of_squares(next(iter(gradients.values()))))"
     },
     "The squares are averaged; the norm is the root of their sum.": {
-        NORM: "norm = F.sqrt(sum(map(sum_of_squares, gradients.values())) / len(gradients))"
+        NORM: "norm = F.sqrt(sum(sum_of_squares(g) for g in gradients.values()) / len(gradients))"
     },
     "The norm has the shape [1]; use sum_of_squares, or reshape([]).": {
         NORM: "norm = F.sqrt(sum(F.sum(F.sum(g * g, axis=-1), axis=None) for g in gradients.values()))"
@@ -129,24 +131,29 @@ MISTAKES = {
         M_HAT: M_HAT.replace("**step", "**(step + 1)"),
         V_HAT: V_HAT.replace("**step", "**(step + 1)"),
     },
-    "The root is missing: m_hat is divided by the root of v_hat.": {DOWN: DOWN.replace("F.sqrt(v_hat)", "v_hat")},
+    "The root is missing: m_hat is divided by the root of v_hat.": {
+        DIRECTION: DIRECTION.replace("F.sqrt(v_hat)", "v_hat")
+    },
     "epsilon is inside the root; it is added after it.": {
-        DOWN: DOWN.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat + self.epsilon)")
+        DIRECTION: DIRECTION.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat + self.epsilon)")
     },
     "epsilon is missing: a weight whose gradients were all 0 becomes NaN.": {
-        DOWN: DOWN.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat)")
+        DIRECTION: DIRECTION.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat)")
     },
-    "The decay is inside the gradient, where it is divided by the root too; subtract it from the weight itself.": {
-        DECAY: "gradient = gradient + self.weight_decay * weight"
+    "The decay is inside the gradient, where it is divided by the root too; add it to the direction.": {
+        f"        {DECAYS}\n            {DECAY}\n": "",
+        M: f"if weight.rank > 1:\n            gradient = gradient + self.weight_decay * weight\n        {M}",
     },
-    "The decay is missing: subtract lr * weight_decay * weight from a matrix.": {
+    "The decay is missing: add weight_decay * weight to the direction of a matrix.": {
         f"        {DECAYS}\n            {DECAY}\n": ""
     },
-    "The weights grow instead of decaying: subtract the decay.": {DECAY: DECAY.replace(" - ", " + ")},
-    "The decay is not multiplied by lr.": {DECAY: DECAY.replace("lr * ", "")},
+    "The weights grow instead of decaying: add the decay to the direction, which is subtracted.": {
+        DECAY: DECAY.replace(" + ", " - ")
+    },
+    "The decay is not multiplied by lr.": {DECAY: "weight = weight - self.weight_decay * weight"},
     "The decay is applied twice.": {DECAY: f"{DECAY}\n            {DECAY}"},
     "The step goes up the gradient; subtract it.": {DOWN: DOWN.replace(" - ", " + ")},
-    "lr is missing: multiply the quotient by it.": {DOWN: DOWN.replace("lr * ", "")},
+    "lr is missing: multiply the direction by it.": {DOWN: DOWN.replace("lr * ", "")},
     "What is returned is the change; return the weight less the change.": {DOWN: DOWN.replace("weight - ", "")},
     "The mean gradient is added, not the sum: multiply by count, or a batch of few tokens says as much as a large "
     "one.": {ADDED: ADDED.replace("count * ", "")},
@@ -162,19 +169,20 @@ MISTAKES = {
     },
     "The dictionary gets another tensor; a compiled graph needs the one it was given: write into it with [...].": {
         ADDED: "sums[name] = total + count * gradients[name]",
-        "for name, total in sums.items():\n        sums": "for name, total in list(sums.items()):\n        sums",
+        "in sums.items():\n            sums": "in list(sums.items()):\n            sums",
     },
+    "The mean loss of the batch is returned; return losses, their sum.": {RETURNED: "return loss, count"},
+    "The losses come first, then their number.": {RETURNED: "return count, losses"},
     "The mean of the batches' means is returned; divide the sum of all losses by the number of all labels.": {
-        ADDED_UP: "n_batches += 1\n"
-        "        total, count = total + losses.item() / max(1, valid.item()), count + valid.item()",
+        ADDED_UP: ADDED_UP.replace("losses.item()", "losses.item() / max(1, valid.item())\n        n_batches += 1"),
         "for input_ids": "n_batches = 0\n    for input_ids",
         LOSS: "loss = total / n_batches if count else math.nan",
     },
     "Only the last batch's loss is returned: add up all.": {
-        ADDED_UP: "total, count = losses.item(), count + valid.item()",
+        ADDED_UP: ADDED_UP.replace("total +=", "total ="),
     },
     "Only the last batch's labels are counted: add up all.": {
-        ADDED_UP: "total, count = total + losses.item(), valid.item()",
+        ADDED_UP: ADDED_UP.replace("count +=", "count ="),
     },
     "The sum of the losses is returned; divide by the number of labels.": {LOSS: "loss = total if count else math.nan"},
     "One batch without a valid label is refused, although another has some; refuse only if none has.": {
@@ -248,19 +256,18 @@ ALTERNATIVES = {
     "the number of sizes": {DECAYS: "if len(weight.shape) == 2:"},
     "a decay of 0 for vectors": {
         f"        {DECAYS}\n            {DECAY}\n": "        decay = self.weight_decay if weight.rank > 1 else 0.0\n"
-        "        weight = (1 - lr * decay) * weight\n"
+        "        direction = direction + decay * weight\n"
     },
-    "the paper's order, with the decay at the end": {
+    "the decay first, as PyTorch does": {
         f"        {DECAYS}\n            {DECAY}\n": "",
-        DOWN: "direction = m_hat / (F.sqrt(v_hat) + self.epsilon)\n        if weight.rank > 1:\n"
-        "            direction = direction + self.weight_decay * weight\n        return weight - lr * direction, m, v",
+        M: f"if weight.rank > 1:\n            weight = weight - lr * self.weight_decay * weight\n        {M}",
     },
     "m moved toward the gradient": {M: "m = m + (1 - self.beta1) * (gradient - m)"},
     "the square as a power": {V: V.replace("gradient * gradient", "gradient**2")},
     "the corrections put together, as PyTorch does": {
         f"        {M_HAT}\n": "",
         f"        {V_HAT}\n": "        root = F.sqrt(v) / F.sqrt(1 - self.beta2**step)\n",
-        DOWN: "return weight - lr / (1 - self.beta1**step) * m / (root + self.epsilon), m, v",
+        DIRECTION: "direction = m / (1 - self.beta1**step) / (root + self.epsilon)",
     },
     "count times the gradient first": {ADDED: "total[...] = gradients[name] * count + total"},
     "F.buffer_store": {ADDED: "F.buffer_store(total, total + count * gradients[name])"},
@@ -293,15 +300,10 @@ HABITS = {
     "mul_ and add_": {M: "m = m.mul_(self.beta1).add_(gradient, alpha=1 - self.beta1)"},
     "lerp_": {M: "m = m.lerp_(gradient, 1 - self.beta1)"},
     "addcmul_": {V: "v = v.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)"},
-    "sqrt as a method": {DOWN: DOWN.replace("F.sqrt(v_hat)", "v_hat.sqrt()")},
-    "math.sqrt": {DOWN: DOWN.replace("F.sqrt(v_hat)", "math.sqrt(v_hat)")},
+    "sqrt as a method": {DIRECTION: DIRECTION.replace("F.sqrt(v_hat)", "v_hat.sqrt()")},
+    "math.sqrt": {DIRECTION: DIRECTION.replace("F.sqrt(v_hat)", "math.sqrt(v_hat)")},
     "weight.data": {DOWN: DOWN.replace("weight -", "weight.data -")},
-    "add with alpha": {
-        DOWN: DOWN.replace(
-            "weight - lr * m_hat / (F.sqrt(v_hat) + self.epsilon)",
-            "weight.add(m_hat / (F.sqrt(v_hat) + self.epsilon), alpha=-lr)",
-        )
-    },
+    "add with alpha": {DOWN: DOWN.replace("weight - lr * direction", "weight.add(direction, alpha=-lr)")},
     "add_ to a sum": {ADDED: "total.add_(count * gradients[name])"},
     "copy_ to a sum": {ADDED: "total.copy_(total + count * gradients[name])"},
     "torch.isfinite": {NORM_CHECKED: "if not torch.isfinite(norm):\n        raise FloatingPointError(step)"},
