@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from max.driver import CPU
 from max.experimental.nn import Module
-from max.experimental.tensor import Tensor
 
 from checker.claims import Refusal, about, equal, is_value, require
 from checker.claims.modules import build, run, shapes_of
@@ -225,10 +224,7 @@ def test_what_is_compiled(step, model, config, monkeypatch):
         for_a_token = len(traced) > 1 and shapes[0][1:] == shapes[1][1:] == ["1"]  # a graph beside that of the prompt
         is_value(axes, symbolic, [[0], [0], *wanted[2:]] if for_a_token else wanted)
     cached(np.array([[3, 1], [2, 4]]))
-    sentence = (
-        "CachedModel calls its graph with NumPy arrays, and a compiled module takes tensors: wrap it by on_arrays."
-    )
-    require(all(isinstance(each, Tensor) for each in inputs), sentence)
+    is_value("what the compiled module is given", [type(each).__name__ for each in inputs[:3]], ["Tensor"] * 3)
 
 
 @pytest.mark.compiled
