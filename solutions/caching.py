@@ -87,7 +87,8 @@ class CachedModel:
         """Run the tokens after the ``past`` ones that the cache holds."""
         is_token = input_ids != PADDING
         position_ids = np.maximum(is_token.cumsum(axis=-1) - 1, 0)  # a row's first token is at position 0
-        padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)  # finite: a row of padding has nothing else
+        # Finite, since a padding token sees padding alone, and a softmax of nothing but -inf is NaN.
+        padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)
         ids = np.where(is_token, input_ids, 0)  # padding is looked up too, and nobody looks at it
         return self.graph(ids[:, past:], position_ids[:, past:], padding_mask, self.cache)
 

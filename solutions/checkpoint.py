@@ -1,4 +1,4 @@
-"""A Hugging Face checkpoint: find it, read it, and refuse what this course's model cannot compute. Step 13 uses it."""
+"""A Hugging Face checkpoint: find it, read it, and refuse what this course's model cannot compute."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def checkpoint_files(folder: Path) -> list[Path]:
         ValueError: there is none.
     """
     whole = folder / "model.safetensors"  # beside it, there may be the same weights in another form
-    if not (files := [whole] if whole.is_file() else sorted(folder.glob("model-*-of-*.safetensors"))):
+    files = [whole] if whole.is_file() else sorted(folder.glob("model-*-of-*.safetensors"))
+    if not files:
         raise ValueError(f"{folder} has no model.safetensors")
     return files
 

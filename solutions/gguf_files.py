@@ -43,8 +43,8 @@ def save_gguf(file: Path, config: GPT2Config, weights: Weights, tokenizer: Path)
     """Write a model into one file that llama.cpp and others read, too.
 
     Args:
-        file: where to.
-        config: of the model.
+        file: the file to write.
+        config: the sizes of the model.
         weights: by their names in the model, each in float32 or in blocks; a head that is equal to ``wte`` is left out.
         tokenizer: Hugging Face's ``tokenizer.json``, without which llama.cpp does not know how to read or write text.
     """

@@ -12,8 +12,8 @@ def pre_norm_residual(
 ) -> Tensor:  # [..., embd] -> [..., embd]
     """Add to ``x`` what ``sublayer`` makes of the normalized ``x``.
 
-    The sum takes ``x`` as it came, not normalized: so the input reaches the last block unchanged,
-    and every block writes its part on top. Source: Radford et al. (2019), section 2.3, which moved
+    The sum takes ``x`` itself, not the normalized one, so every block adds its part to one stream, which
+    runs from the embeddings to the last norm. Source: Radford et al. (2019), section 2.3, which moved
     the normalization to the input of each sub-block.
     """
     # Normalize, apply the sublayer, add. (1 line)

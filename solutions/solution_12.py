@@ -13,7 +13,7 @@ Model = Callable[[np.ndarray], np.ndarray]  # ids [batch, seq] -> logits [batch,
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a token is chosen: at temperature 0 the most likely one, else one drawn from the ``top_k`` most likely.
+    """How a token is chosen: at temperature 0 the most likely one, else drawn from the ``top_k`` most likely, or all.
 
     Raises:
         ValueError: the temperature is negative, infinite or NaN, or ``top_k`` is below 1; the message names it.

@@ -14,7 +14,7 @@ from solutions.solution_07 import GPT2MultiHeadAttention
 
 def attention_weights(
     query: Tensor, key: Tensor
-) -> Tensor:  # two times [batch, head, seq, head_dim] -> [batch, head, seq, seq]
+) -> Tensor:  # 2 x [batch, head, seq, head_dim] -> [batch, head, seq, seq]
     """Compute the attention weights of the forward pass once more."""
     # As in step 07: compute scores, divide by sqrt(head_dim), add the causal mask, take the softmax. (4 lines)
     scores = query @ key.transpose(-2, -1)  # [batch, head, seq, seq]
@@ -23,7 +23,7 @@ def attention_weights(
     return F.softmax(scores + mask)
 
 
-def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # two times [..., key] -> the same
+def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # 2 x [..., key] -> [..., key]
     """Return the gradient of the scores; a weight of 0, as the mask leaves it, lets nothing through."""
     # weights * (grad - the sum of weights * grad over the last axis) (1 line)
     return weights * (grad - F.sum(weights * grad, axis=-1))
@@ -31,9 +31,7 @@ def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # two times [...
 
 def heads_backward(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor, weights: Tensor
-) -> tuple[
-    Tensor, Tensor, Tensor
-]:  # 4 times [batch, head, seq, head_dim], [batch, head, seq, seq] -> 3 times the first
+) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [..., seq, head_dim], [..., seq, seq] -> 3 x [..., seq, head_dim]
     """Return the gradients of query, key and value, where grad is that of ``weights @ value``."""
     # Go back through weights @ value, the softmax, the division, and query @ key. (7 lines)
     grad_value = weights.transpose(-2, -1) @ grad  # [batch, head, seq, head_dim]
@@ -47,7 +45,7 @@ def heads_backward(
 
 def attention_backward(
     grad: Tensor, hidden_states: Tensor, attention: GPT2MultiHeadAttention
-) -> tuple[Tensor, Tensors]:  # two times [batch, seq, embd] -> the same
+) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of step 07's input, and those of its four parameters by name.
 
     Args:
@@ -62,6 +60,6 @@ def attention_backward(
     # Go back through c_proj, merge, heads, split, and c_attn; name the gradients of both layers. (5 lines)
     grad_merged, c_proj = projection_backward(grad, merged, attention.c_proj)
     grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value, weights)
-    grad_parts = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)  # [batch, seq, 3 embd]
+    grad_parts = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)  # [batch, seq, 3 * embd]
     grad_input, c_attn = projection_backward(grad_parts, hidden_states, attention.c_attn)
     return grad_input, prefixed("c_attn", c_attn) | prefixed("c_proj", c_proj)

@@ -62,7 +62,7 @@ class AdamW:
 
     def updated(
         self, weight: Tensor, m: Tensor, v: Tensor, gradient: Tensor, lr: Tensor, step: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:  # four times [...], two times [] -> three times [...]
+    ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [...], 2 x [] -> 3 x [...]
         """Return a weight and its moving averages, ``m`` of the gradient and ``v`` of its square, after a step.
 
         A matrix or a table decays; a gain or a bias, which has one axis, does not. Both averages begin at 0, and
@@ -87,7 +87,7 @@ class Update(Module):
 
     def forward(
         self, lr: Tensor, step: Tensor, count: Tensor, weights: Tensors, sums: Tensors, m: Tensors, v: Tensors
-    ) -> Tensor:  # three times [], and tensors by name -> []
+    ) -> Tensor:  # 3 x [], and tensors by name -> []
         """Write into all weights and averages, and return the norm of the mean gradients before clipping.
 
         If the norm is NaN or infinite, nothing is changed.
@@ -111,7 +111,7 @@ class Accumulate(Module):
 
     def forward(
         self, input_ids: Tensor, labels: Tensor, weights: Tensors, sums: Tensors
-    ) -> tuple[Tensor, Tensor]:  # two times [batch, seq], and tensors by name -> two times []
+    ) -> tuple[Tensor, Tensor]:  # 2 x [batch, seq], and tensors by name -> 2 x []
         """Return the sum of all losses of the batch, and how many they are; write into ``sums``."""
         loss, gradients = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
         count = count_valid(next_labels(labels))

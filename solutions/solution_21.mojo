@@ -55,7 +55,7 @@ def add_weighted(output: Numbers, weight: Float32, value: Numbers):  # [d], numb
 
 
 def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) -> Float32:  # [some] -> number
-    """Turn the next scores of a row into weights, in place.
+    """Exponentiate the next scores of a row, in place.
 
     ``maximum`` is the largest score so far, ``total`` the sum of exp(score - maximum); both are brought up to date.
     Return the factor that rescales whatever was added up under the old maximum.

@@ -76,11 +76,11 @@ def quantize_weights(weights: Weights, format: str) -> Weights:
 
     ``wpe`` keeps its numbers, since nothing multiplies by it, and so does a matrix whose rows blocks do not fit into.
     """
+    quantize = {"Q8_0": quantize_q8_0, "Q4_0": quantize_q4_0}[format]
     quantized = dict(weights)
     for name, weight in weights.items():
         if weight.ndim == 2 and weight.shape[1] % BLOCK == 0 and not name.endswith("wpe.weight"):
-            numbers = weight.reshape(len(weight), -1, BLOCK)
-            quantized[name] = quantize_q8_0(numbers) if format == "Q8_0" else quantize_q4_0(numbers)
+            quantized[name] = quantize(weight.reshape(len(weight), -1, BLOCK))
     return quantized
 
 

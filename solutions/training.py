@@ -57,8 +57,12 @@ def initialize(config: GPT2Config, seed: int) -> Weights:
 
 def training_state(weights: Weights) -> TrainingState:
     """Return the state before the first step. It has copies of the weights, so the arrays stay as they are."""
-    sums, m, v = ({name: Tensor.from_dlpack(np.zeros_like(array)) for name, array in weights.items()} for _ in range(3))
-    return TrainingState({name: Tensor.from_dlpack(array.copy()) for name, array in weights.items()}, sums, m, v)
+
+    def zeros() -> Tensors:
+        return {name: Tensor.from_dlpack(np.zeros_like(array)) for name, array in weights.items()}
+
+    copies = {name: Tensor.from_dlpack(array.copy()) for name, array in weights.items()}
+    return TrainingState(copies, sums=zeros(), m=zeros(), v=zeros())
 
 
 def zero_grad(sums: Tensors) -> None:

@@ -23,7 +23,7 @@ def check_length(length: DimLike, config: GPT2Config) -> None:
 
 
 def position_ids(sequence_length: DimLike, num_tokens: int = 0, *, device: Device) -> Tensor:  # -> [seq]
-    """Return the positions num_tokens, num_tokens + 1, …; ``check_length`` says whether the table has them all."""
+    """Return the positions num_tokens, num_tokens + 1, …; ``check_length`` refuses what the table lacks."""
     # TODO: Count with Tensor.arange, as int64, from num_tokens. (2 lines)
     raise NotImplementedError
 

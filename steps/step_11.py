@@ -13,7 +13,7 @@ class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
     """GPT-2 with its head. A logit says how likely a token is to come next; softmax makes it a probability.
 
     Source: ``GPT2LMHeadModel`` in Hugging Face's transformers; the names are those of its checkpoint.
-    A checkpoint has no weights for the head: step 13 gives it those of the token embeddings.
+    The published checkpoints have no weights for the head: step 13 gives it those of the token embeddings.
     """
 
     def __init__(self, config: GPT2Config) -> None:

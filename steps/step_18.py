@@ -14,13 +14,13 @@ from solutions.solution_07 import GPT2MultiHeadAttention
 
 def attention_weights(
     query: Tensor, key: Tensor
-) -> Tensor:  # two times [batch, head, seq, head_dim] -> [batch, head, seq, seq]
+) -> Tensor:  # 2 x [batch, head, seq, head_dim] -> [batch, head, seq, seq]
     """Compute the attention weights of the forward pass once more."""
     # TODO: As in step 07: compute scores, divide by sqrt(head_dim), add the causal mask, take the softmax. (4 lines)
     raise NotImplementedError
 
 
-def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # two times [..., key] -> the same
+def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # 2 x [..., key] -> [..., key]
     """Return the gradient of the scores; a weight of 0, as the mask leaves it, lets nothing through."""
     # TODO: weights * (grad - the sum of weights * grad over the last axis) (1 line)
     raise NotImplementedError
@@ -28,9 +28,7 @@ def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # two times [...
 
 def heads_backward(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor, weights: Tensor
-) -> tuple[
-    Tensor, Tensor, Tensor
-]:  # 4 times [batch, head, seq, head_dim], [batch, head, seq, seq] -> 3 times the first
+) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [..., seq, head_dim], [..., seq, seq] -> 3 x [..., seq, head_dim]
     """Return the gradients of query, key and value, where grad is that of ``weights @ value``."""
     # TODO: Go back through weights @ value, the softmax, the division, and query @ key. (7 lines)
     raise NotImplementedError
@@ -38,7 +36,7 @@ def heads_backward(
 
 def attention_backward(
     grad: Tensor, hidden_states: Tensor, attention: GPT2MultiHeadAttention
-) -> tuple[Tensor, Tensors]:  # two times [batch, seq, embd] -> the same
+) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of step 07's input, and those of its four parameters by name.
 
     Args:

@@ -27,7 +27,7 @@ Backward = Callable[[Tensor, Tensor, Any], tuple[Tensor, Tensors]]
 
 def mlp_backward(
     grad: Tensor, hidden_states: Tensor, mlp: GPT2MLP
-) -> tuple[Tensor, Tensors]:  # two times [..., embd] -> the same
+) -> tuple[Tensor, Tensors]:  # 2 x [..., embd] -> [..., embd]
     """Return the gradient of step 04's input, and those of its four parameters by name."""
     wide = mlp.c_fc(hidden_states)  # [..., inner]
     activated = F.gelu(wide, approximate="tanh")
@@ -37,7 +37,7 @@ def mlp_backward(
 
 def pre_norm_residual_backward(
     grad: Tensor, x: Tensor, norm: LayerNorm, sublayer: Any, sublayer_backward: Backward
-) -> tuple[Tensor, Tensors, Tensors]:  # two times [..., embd] -> the same
+) -> tuple[Tensor, Tensors, Tensors]:  # 2 x [..., embd] -> [..., embd]
     """Return the gradient of step 08's ``x``, those of the norm by name, and those of the sublayer by name."""
     normed = norm(x)
     # TODO: Go back through the sublayer, whose input is normed, then the norm; add the gradient past both. (3 lines)
@@ -46,7 +46,7 @@ def pre_norm_residual_backward(
 
 def block_backward(
     grad: Tensor, hidden_states: Tensor, block: GPT2Block
-) -> tuple[Tensor, Tensors]:  # two times [batch, seq, embd] -> the same
+) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of step 09's input, and those of its twelve parameters by name."""
     middle = pre_norm_residual(hidden_states, block.ln_1, block.attn)
     # TODO: Go back through the half with mlp, whose input is middle, then the half with attn; name all four. (3 lines)
@@ -55,7 +55,7 @@ def block_backward(
 
 def residual_stream(
     transformer: GPT2Model, input_ids: Tensor
-) -> list[Tensor]:  # [batch, seq] -> n_layer + 1 times [batch, seq, embd]
+) -> list[Tensor]:  # [batch, seq] -> (n_layer + 1) x [batch, seq, embd]
     """Return the input of each block, in order, and last the output of the last block.
 
     The forward pass keeps only these; the backward pass computes everything inside a block once more.
@@ -82,7 +82,7 @@ def head_backward(
 
 def blocks_backward(
     grad: Tensor, states: Sequence[Tensor], transformer: GPT2Model
-) -> tuple[Tensor, Tensors]:  # n_layer + 2 times [batch, seq, embd] -> the same
+) -> tuple[Tensor, Tensors]:  # (n_layer + 2) x [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of the first block's input, and those of all blocks: ``h.0.ln_1.weight``, and so on."""
     gradients: Tensors = {}
     # TODO: Go back through the blocks, from the last to the first, each with its input; name them h.0, h.1, … (4 lines)

@@ -27,7 +27,7 @@ def scaled_scores(
     """Return attention scores whose size does not grow with d_k, the width of a key.
 
     A dot product of d_k independent terms of variance one has variance d_k; over sqrt(d_k) it is one
-    again. Larger scores would push the softmax to a single one, where its gradient vanishes. Source:
+    again. Larger scores would push the softmax toward 0 and 1, where its gradient vanishes. Source:
     Vaswani et al., "Attention Is All You Need" (2017), section 3.2.1.
     """
     # TODO: Divide the attention scores by the square root of d_k. (1 line)

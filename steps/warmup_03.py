@@ -25,7 +25,7 @@ def attention_weights(
     The mask is True where a query may attend to a key; None allows everything.
 
     Raises:
-        TypeError: the mask is not of bool. A mask of 0 and -inf would be read the wrong way around.
+        TypeError: the mask is not of bool; one of 0 and -inf would be read the wrong way around.
     """
     if mask is not None and mask.dtype != bool:
         raise TypeError(f"mask is of {mask.dtype}; give bool, True where a query may attend")

@@ -166,8 +166,8 @@ MISTAKES = {
     "The gradient is cut into heads by reshape alone: _split_heads transposes too.": {
         GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged.reshape(query.shape)")
     },
-    "heads_backward is given grad last; it comes first.": {
-        GRADS: "grad_heads = heads_backward(query, key, value, weights, attention._split_heads(grad_merged))"
+    "heads_backward is given grad after value; it comes first.": {
+        GRADS: "grad_heads = heads_backward(query, key, value, attention._split_heads(grad_merged), weights)"
     },
     "heads_backward is given grad as it came; split it into heads first.": {
         GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged")
