@@ -140,7 +140,7 @@ MISTAKES = {
     "0 is passed as the mask, so every token also looks at the tokens after it; pass the causal mask.": {
         ATTEND: ATTEND.replace("mask", "0")
     },
-    "The mask that is passed is as wide as the embedding: the last axis is embd; take hidden_states.shape[-2].": {
+    "The mask that is passed is not [seq, seq]: give causal_mask hidden_states.shape[-2] and 0.": {
         SIZED_MASK: SIZED_MASK.replace("-2", "-1")
     },
     "The mask that is passed is transposed: every token looks at itself and the tokens after it instead of before.": {
