@@ -6,8 +6,8 @@ this way, and ``play.staging`` those of the small model. Code that stages one of
 no matter who wrote the module; any other graph is compiled when it is met, and kept by MAX.
 
 MAX sets up all graphs of a file or none, and needs weights for all. Those of graphs that nobody calls are zeros. That
-costs little because the references are recorded on a tiny configuration: 241 weights of all solutions are 0.15 MB and
-are made in 0.4 ms, and setting up all twelve graphs takes 0.07 s and 20 MB, where compiling one takes up to a minute. A
+costs little because the references are recorded on a tiny configuration: the weights of all solutions are 0.15 MB and
+are made in 0.4 ms, and setting up all graphs takes 0.07 s and 20 MB, where compiling one takes up to a minute. A
 model of real size does not belong in the set of a check.
 
 A kernel is what MAX's interpreter compiles when an operation first needs it. Which ones the checks need is recorded,
