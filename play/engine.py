@@ -21,7 +21,7 @@ from play.kernels.modules import compile_with_kernels
 from play.tokens import encode, end_of_text, load_tokenizer
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_12 import Model, generate_next_token
+from solutions.solution_12 import Model, generate_tokens
 from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_14 import compile_cached
 from solutions.solution_22 import model_of, quantize_weights
@@ -122,11 +122,11 @@ def stream_text(
     """
     decoder = DecodeStream(skip_special_tokens=True)
     rng = np.random.default_rng(settings.seed)
+    options: Any = {"top_k": settings.top_k, "rng": rng, "n_positions": n_positions}
     for _ in range(settings.max_new_tokens):
-        visible = input_ids[:, -n_positions:]
-        next_ids = generate_next_token(model, visible, settings.temperature, top_k=settings.top_k, rng=rng)
-        input_ids = np.append(input_ids, next_ids[:, None], axis=1)
-        if next_ids[0] == end_of_text(tokenizer):
+        input_ids = generate_tokens(model, input_ids, 1, settings.temperature, **options)
+        next_id = int(input_ids[0, -1])
+        if next_id == end_of_text(tokenizer):
             break
-        if piece := decoder.step(tokenizer, int(next_ids[0])):
+        if piece := decoder.step(tokenizer, next_id):
             yield piece
