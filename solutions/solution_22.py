@@ -75,6 +75,9 @@ def quantize_weights(weights: Weights, format: str) -> Weights:
     """Return the weights of a model, with its matrices in blocks, ``[out, in / 32]`` of ``Q8_0`` or ``Q4_0``.
 
     ``wpe`` keeps its numbers, since nothing multiplies by it, and so does a matrix whose rows blocks do not fit into.
+
+    Raises:
+        KeyError: there is no such format.
     """
     quantize = {"Q8_0": quantize_q8_0, "Q4_0": quantize_q4_0}[format]
     quantized = dict(weights)

@@ -41,5 +41,5 @@ def test_no_import_patches_max():
 @pytest.mark.slow
 def test_a_hook_that_does_not_fit_is_said():
     """That all of them fit, ``test_try_max.py`` says."""
-    said = python(ROOT, "-c", LACKING, status=1).stdout
-    assert said.startswith("The hook for operations does not fit this MAX (")
+    printed = python(ROOT, "-c", LACKING, status=1).stdout
+    assert printed.startswith("The hook for operations does not fit this MAX (")
