@@ -29,7 +29,7 @@ def store(cache: Tensor, new: Tensor, past: DimLike) -> None:  # [..., n_positio
 def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [batch, total] -> [batch, 1, seq, total]
     """Return the mask of the last ``sequence_length`` of ``total`` tokens, which may look at those before them too.
 
-    ``padding_mask`` is 0 for a token and a large negative number for padding, which no head and no row looks at.
+    ``padding_mask`` is 0 for a token and a large negative number for padding, which no token looks at.
     """
     total = padding_mask.shape[-1]
     causal = causal_mask(total, 0, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
@@ -39,16 +39,16 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
 
 
 def cached_attention(
-    attention: GPT2MultiHeadAttention, keys: Tensor, values: Tensor, mask: Tensor, hidden_states: Tensor
+    attention: GPT2MultiHeadAttention, hidden_states: Tensor, keys: Tensor, values: Tensor, mask: Tensor
 ) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
     """Run step 07's attention of the new tokens; the keys and values of all earlier ones come from the cache.
 
     Args:
         attention: the module with the weights.
+        hidden_states: the new tokens.
         keys: this block's keys, ``[batch, head, n_positions, head_dim]``; those of the new tokens are written into it.
         values: its values, likewise.
         mask: ``[batch, 1, seq, total]``; its last axis says how many tokens there are, old and new.
-        hidden_states: the new tokens.
     """
     total = mask.shape[-1]
     past = total - hidden_states.shape[-2]

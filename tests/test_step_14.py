@@ -134,7 +134,7 @@ def test_attention_of_the_last_tokens(step, attention, reference):
     keys[:, :, :4], values[:, :, :4] = reference["keys"][:, :, :4], reference["values"][:, :, :4]
     keys, values = tensor(keys), tensor(values)
     output = run(
-        lambda mask, hidden_states: step.cached_attention(attention, keys, values, mask, hidden_states),
+        lambda mask, hidden_states: step.cached_attention(attention, hidden_states, keys, values, mask),
         MASK,
         reference["hidden_states"][:, 4:],
     )
@@ -147,7 +147,7 @@ def test_what_is_cached(step, attention, reference):
     keys, values = tensor(KEYS), tensor(VALUES)
     array(
         run(
-            lambda mask, hidden_states: step.cached_attention(attention, keys, values, mask, hidden_states),
+            lambda mask, hidden_states: step.cached_attention(attention, hidden_states, keys, values, mask),
             MASK,
             reference["hidden_states"][:, 4:],
         )

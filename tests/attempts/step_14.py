@@ -120,8 +120,8 @@ ALTERNATIVES = {
     },
     "the residuals by step 08": {
         "from solutions.solution_11": "from solutions.solution_08 import pre_norm_residual\nfrom solutions.solution_11",
-        "x = x + cached_attention(block.attn, keys, values, mask, block.ln_1(x))": "x = pre_norm_residual(\n"
-        "                x, block.ln_1, lambda x: cached_attention(block.attn, keys, values, mask, x)\n"
+        "x = x + cached_attention(block.attn, block.ln_1(x), keys, values, mask)": "x = pre_norm_residual(\n"
+        "                x, block.ln_1, lambda x: cached_attention(block.attn, x, keys, values, mask)\n"
         "            )",
         "x = x + block.mlp(block.ln_2(x))": "x = pre_norm_residual(x, block.ln_2, block.mlp)",
     },
