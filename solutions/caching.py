@@ -14,7 +14,7 @@ from solutions.solution_05 import check_token_ids
 from solutions.solution_06 import check_length
 
 KVCache = list[tuple[Tensor, Tensor]]  # keys and values of every block, [batch, head, n_positions, head_dim] each
-Graph = Callable[[np.ndarray, np.ndarray, np.ndarray, KVCache], np.ndarray]  # CachedGPT2.forward, on arrays
+CachedGraph = Callable[[np.ndarray, np.ndarray, np.ndarray, KVCache], np.ndarray]  # CachedGPT2.forward, on arrays
 
 PADDING = -1  # fills up a shorter prompt from the left, so that all rows of a batch end together
 
@@ -36,7 +36,7 @@ def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCac
 
 
 def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # [batch, total]
-    """Refuse what has no row in the tables of tokens and positions, and padding that does not stand in front.
+    """Refuse too many tokens, ids that are not in the vocabulary, and padding after a token.
 
     Raises:
         ValueError: there are more tokens than ``n_positions``, an id is not in the vocabulary, or a row has
@@ -52,7 +52,7 @@ def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # [batch, to
 class CachedModel:
     """The model as step 12 wants it, a function of all token ids, which runs only those that it has not run before."""
 
-    def __init__(self, graph: Graph, config: GPT2Config, device: Device) -> None:
+    def __init__(self, graph: CachedGraph, config: GPT2Config, device: Device) -> None:
         self.graph, self.config, self.device = graph, config, device
         self.cached_ids = np.zeros((0, 0), np.int64)  # [batch, past]: the tokens whose keys and values the cache holds
         self.cache: KVCache = []
@@ -78,10 +78,9 @@ class CachedModel:
 
     def cached_prefix_length(self, input_ids: np.ndarray) -> int:  # [batch, total]
         """Count the leading columns that the cache holds, never including the last token: it has to run for logits."""
-        length = min(input_ids.shape[-1], self.cached_ids.shape[-1])
+        length = min(input_ids.shape[-1] - 1, self.cached_ids.shape[-1])
         same = (input_ids[:, :length] == self.cached_ids[:, :length]).all(axis=0)
-        past = length if same.all() else int(same.argmin())
-        return min(past, input_ids.shape[-1] - 1)
+        return length if same.all() else int(same.argmin())
 
     def run(self, input_ids: np.ndarray, past: int) -> np.ndarray:  # [batch, total] -> [batch, 1, vocab]
         """Run the tokens after the ``past`` ones that the cache holds."""
@@ -93,7 +92,7 @@ class CachedModel:
         return self.graph(ids[:, past:], position_ids[:, past:], padding_mask, self.cache)
 
 
-def on_arrays(compiled: Callable[..., Tensor], device: Device) -> Graph:
+def on_arrays(compiled: Callable[..., Tensor], device: Device) -> CachedGraph:
     """Make a compiled ``CachedGPT2`` a function of arrays; the cache stays where it is."""
 
     def run(input_ids: np.ndarray, position_ids: np.ndarray, padding_mask: np.ndarray, cache: KVCache) -> np.ndarray:

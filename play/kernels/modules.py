@@ -15,7 +15,7 @@ from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef, TensorType
 
 from play.kernels.operations import cached_attention, linear, loaded
-from solutions.caching import CachedModel, Graph, KVCache
+from solutions.caching import CachedGraph, CachedModel, KVCache
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
@@ -96,7 +96,7 @@ def compile_with_kernels(model: MaxGPT2LMHeadModel, device: Device, wanted: slic
     return CachedModel(as_step_14(compiled, device), config, device)
 
 
-def as_step_14(compiled: Callable[..., Tensor], device: Device) -> Graph:
+def as_step_14(compiled: Callable[..., Tensor], device: Device) -> CachedGraph:
     """Make a compiled ``KernelGPT2`` a function of the arrays that step 14's ``CachedModel`` gives."""
 
     def run(input_ids: np.ndarray, position_ids: np.ndarray, padding_mask: np.ndarray, cache: KVCache) -> np.ndarray:
