@@ -43,10 +43,10 @@ def ragged_positions(
     starts = row_offsets[:-1].cast(DType.int64)
     ends = row_offsets[1:].cast(DType.int64)
     lengths = F.rebind(lengths.cast(DType.int64), starts.shape)  # one for each start
-    # request = number of ends at or before the row; position = row - start + length. (3 lines)
+    # request = number of ends at or before the row; position = row + length - start. (3 lines)
     passed = rows.unsqueeze(-1) >= ends  # [tokens, batch]
     request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)  # [tokens]
-    return rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)
+    return rows + F.gather(lengths - starts, request, axis=0)
 
 
 def last_rows(hidden_states: Tensor, row_offsets: Tensor) -> Tensor:  # [tokens, embd], [batch + 1] -> [batch, embd]
@@ -59,12 +59,14 @@ def paged_attention(
     attention: GPT2MultiHeadAttention, hidden_states: Tensor, row_offsets: Tensor, cache: PagedCache, layer: int
 ) -> Tensor:  # [tokens, embd] -> [tokens, embd]
     """Run ``attention`` on the tokens of many requests, with earlier tokens from the cache."""
-    # Project, cut into three, each into heads; store, attend with 1 / sqrt(head_dim), join, project. (5 lines)
-    parts = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
-    query, key, value = (part.reshape([*part.shape[:-1], attention.num_heads, attention.head_dim]) for part in parts)
+    # Project, cut into heads, split; store, attend with 1 / sqrt(head_dim), join the heads, project. (7 lines)
+    qkv = attention.c_attn(hidden_states)  # [tokens, 3 * embd]
+    qkv = qkv.reshape([qkv.shape[0], 3 * attention.num_heads, attention.head_dim])
+    query, key, value = F.split(qkv, [attention.num_heads] * 3, axis=1)  # 3 x [tokens, head, head_dim]
     cache.store(layer, key, value, row_offsets)
     attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))
-    return attention.c_proj(attn_output.reshape(hidden_states.shape))
+    attn_output = attn_output.reshape(hidden_states.shape)
+    return attention.c_proj(attn_output)
 
 
 class ServedGPT2(Module[..., Tensor]):

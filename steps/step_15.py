@@ -43,7 +43,7 @@ def ragged_positions(
     starts = row_offsets[:-1].cast(DType.int64)
     ends = row_offsets[1:].cast(DType.int64)
     lengths = F.rebind(lengths.cast(DType.int64), starts.shape)  # one for each start
-    # TODO: request = number of ends at or before the row; position = row - start + length. (3 lines)
+    # TODO: request = number of ends at or before the row; position = row + length - start. (3 lines)
     raise NotImplementedError
 
 
@@ -57,7 +57,7 @@ def paged_attention(
     attention: GPT2MultiHeadAttention, hidden_states: Tensor, row_offsets: Tensor, cache: PagedCache, layer: int
 ) -> Tensor:  # [tokens, embd] -> [tokens, embd]
     """Run ``attention`` on the tokens of many requests, with earlier tokens from the cache."""
-    # TODO: Project, cut into three, each into heads; store, attend with 1 / sqrt(head_dim), join, project. (5 lines)
+    # TODO: Project, cut into heads, split; store, attend with 1 / sqrt(head_dim), join the heads, project. (7 lines)
     raise NotImplementedError
 
 

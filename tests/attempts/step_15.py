@@ -1,14 +1,13 @@
 """Step 15, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 PASSED = "passed = rows.unsqueeze(-1) >= ends"
-PLACES = "rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)"
+PLACES = "rows + F.gather(lengths - starts, request, axis=0)"
 LAST = "F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)"
-HEADS = "part.reshape([*part.shape[:-1], attention.num_heads, attention.head_dim])"
-SPLIT = "F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)"
-CUT = f"query, key, value = ({HEADS} for part in parts)"
+HEADS = "qkv = qkv.reshape([qkv.shape[0], 3 * attention.num_heads, attention.head_dim])"
+SPLIT = "query, key, value = F.split(qkv, [attention.num_heads] * 3, axis=1)"
 STORE = "    cache.store(layer, key, value, row_offsets)\n"
 ATTEND = "    attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))\n"
-PROJECT = "attention.c_proj(attn_output.reshape(hidden_states.shape))"
+PROJECT = "return attention.c_proj(attn_output)"
 ATTENDED = "x = x + paged_attention(block.attn, block.ln_1(x), row_offsets, cache, layer)"
 FED = "x = x + block.mlp(block.ln_2(x))"
 HEAD = "return self.lm_head(transformer.ln_f(last_rows(x, row_offsets)))"
@@ -26,7 +25,7 @@ MISTAKES = {
         PLACES: "F.gather(lengths, request, axis=0)"
     },
     "The shift has the wrong sign: rows minus the start of the request, plus what the cache holds of it.": {
-        PLACES: "rows + F.gather(starts, request, axis=0) - F.gather(lengths, request, axis=0)"
+        PLACES: "rows + F.gather(starts - lengths, request, axis=0)"
     },
     "The row at a request's end is taken, which is the next request's first; the last row is one before.": {
         LAST: "F.gather(hidden_states, F.min(F.stack([row_offsets[1:].cast(DType.int64), "
@@ -50,20 +49,19 @@ MISTAKES = {
         ATTEND: ATTEND.replace("attend(layer,", "attend(0,"),
     },
     "c_attn's output is taken in the order key, query, value; Hugging Face's order is query, key, value.": {
-        "query, key, value = (": "key, query, value = ("
+        SPLIT: SPLIT.replace("query, key", "key, query")
     },
     "c_attn's output is cut head by head into query, key and value; cut it into three thirds first, then each into "
     "heads.": {
-        CUT: "joined = attention.c_attn(hidden_states).reshape([hidden_states.shape[0], attention.num_heads, 3, "
-        "attention.head_dim])\n"
-        "    query, key, value = (joined[:, :, part] for part in range(3))"
+        HEADS: "qkv = qkv.reshape([qkv.shape[0], attention.num_heads, 3, attention.head_dim])",
+        SPLIT: "query, key, value = (qkv[:, :, part] for part in range(3))",
     },
     "The cache keeps [tokens, head, head_dim]: no transpose brings head in front here, as step 07's _split_heads "
-    "does.": {CUT: "query, key, value = (attention._split_heads(part) for part in parts)"},
+    "does.": {SPLIT: f"{SPLIT}\n    query, key, value = (part.transpose(0, 1) for part in (query, key, value))"},
     "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie "
     "together.": {
-        CUT: "query, key, value = (part.reshape([part.shape[0], attention.head_dim, "
-        "attention.num_heads]).transpose(1, 2) for part in parts)"
+        HEADS: "qkv = qkv.reshape([qkv.shape[0], 3, attention.head_dim, attention.num_heads]).transpose(2, 3)\n"
+        "    qkv = qkv.reshape([qkv.shape[0], 3 * attention.num_heads, attention.head_dim])"
     },
     "The scores are multiplied by the square root of head_dim: scale is 1 over it.": {
         "scale=1 / math.sqrt(": "scale=math.sqrt("
@@ -77,9 +75,7 @@ MISTAKES = {
     "The scores are divided by head_dim itself; it is its square root.": {
         "1 / math.sqrt(attention.head_dim)": "1 / attention.head_dim"
     },
-    "c_proj is not applied: the heads are joined but never mixed.": {
-        PROJECT: "attn_output.reshape(hidden_states.shape)"
-    },
+    "c_proj is not applied: the heads are joined but never mixed.": {PROJECT: "return attn_output"},
     "The model is kept as a whole, which puts another name in front of every weight; take its two parts.": {
         "self.transformer, self.lm_head = model.transformer, model.lm_head": "self.model, self.transformer, "
         "self.lm_head = model, model.transformer, model.lm_head"
@@ -110,15 +106,27 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "one gather of the shift": {PLACES: "rows + F.gather(lengths - starts, request, axis=0)"},
+    "two gathers": {PLACES: "rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)"},
     "the request by starts": {
         PASSED: "passed = rows.unsqueeze(-1) >= starts",
         "axis=-1).squeeze(-1)": "axis=-1).squeeze(-1) - 1",
     },
     "the head before the last rows": {HEAD: "return last_rows(self.lm_head(transformer.ln_f(x)), row_offsets)"},
-    "chunk": {SPLIT: "F.chunk(attention.c_attn(hidden_states), 3, axis=-1)"},
+    "chunk": {SPLIT: "query, key, value = F.chunk(qkv, 3, axis=1)"},
+    "an axis for the three": {
+        HEADS: "qkv = qkv.reshape([qkv.shape[0], 3, attention.num_heads, attention.head_dim])",
+        SPLIT: "query, key, value = (qkv[:, part] for part in range(3))",
+    },
+    "three parts, each cut into heads": {
+        f"    {HEADS}\n": "",
+        SPLIT: "parts = F.split(qkv, [hidden_states.shape[-1]] * 3, axis=-1)\n"
+        "    heads = [hidden_states.shape[0], attention.num_heads, attention.head_dim]\n"
+        "    query, key, value = (part.reshape(heads) for part in parts)",
+    },
     "step 07's heads, turned back": {
-        CUT: "query, key, value = (attention._split_heads(part).transpose(-3, -2) for part in parts)"
+        f"    {HEADS}\n": "",
+        SPLIT: "parts = F.split(qkv, [hidden_states.shape[-1]] * 3, axis=-1)\n"
+        "    query, key, value = (attention._split_heads(part).transpose(-3, -2) for part in parts)",
     },
     "the residuals by step 08": {
         "from solutions.solution_11": "from solutions.solution_08 import pre_norm_residual\nfrom solutions.solution_11",
@@ -147,24 +155,16 @@ HABITS = {
     },
     "long as a method": {"F.sum(passed.cast(DType.int64), axis=-1)": "F.sum(passed.long(), axis=-1)"},
     "unsqueeze with a dim": {"rows.unsqueeze(-1) >= ends": "rows.unsqueeze(dim=-1) >= ends"},
-    "a tensor as an index": {"rows - F.gather(starts, request, axis=0)": "rows - starts[request]"},
-    "gather by PyTorch's order": {
-        "rows - F.gather(starts, request, axis=0)": "rows - F.gather(starts, 0, request)",
-    },
-    "gather with a dim": {
-        "rows - F.gather(starts, request, axis=0)": "rows - F.gather(starts, dim=0, indices=request)",
-    },
+    "a tensor as an index": {PLACES: "rows - starts[request] + F.gather(lengths, request, axis=0)"},
+    "gather by PyTorch's order": {PLACES: "rows + F.gather(lengths - starts, 0, request)"},
+    "gather with a dim": {PLACES: "rows + F.gather(lengths - starts, dim=0, indices=request)"},
     "rows by a tensor as an index": {
         "return F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)": (
             "return hidden_states[row_offsets[1:] - 1]"
         )
     },
-    "view": {
-        "part.reshape([*part.shape[:-1], attention.num_heads, attention.head_dim])": (
-            "part.view(*part.shape[:-1], attention.num_heads, attention.head_dim)"
-        )
-    },
-    "chunk as a method": {SPLIT: ("attention.c_attn(hidden_states).chunk(3, dim=-1)")},
+    "view": {HEADS: "qkv = qkv.view(qkv.shape[0], 3 * attention.num_heads, attention.head_dim)"},
+    "chunk as a method": {SPLIT: "query, key, value = qkv.chunk(3, dim=1)"},
     "flatten": {
         "attn_output.reshape(hidden_states.shape)": "attn_output.flatten(1)",
     },
@@ -173,5 +173,7 @@ HABITS = {
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
     "the scale is a number in paged_attention": {"1 / math.sqrt(attention.head_dim)": "1 / math.sqrt(5)"},
-    "the width of the heads is a number in paged_attention": {"attention.num_heads, attention.head_dim])": "3, 5])"},
+    "the width of the heads is a number in paged_attention": {
+        "3 * attention.num_heads, attention.head_dim])": "9, 5])"
+    },
 }
