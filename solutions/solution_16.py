@@ -61,15 +61,15 @@ def cross_entropy_backward(
     vocab = Tensor.arange(int(logits.shape[-1]), dtype=targets.dtype, device=targets.device)
     # Subtract one-hot targets from the probabilities; divide by the valid targets; 0 where IGNORED. (3 lines)
     one_hot = (targets == vocab).cast(logits.dtype)  # [batch, seq, vocab]
-    gradient = (F.exp(log_softmax(logits)) - one_hot) / count_valid(targets)
+    gradient = (F.softmax(logits) - one_hot) / count_valid(targets)
     return F.where(targets != IGNORED, gradient, 0.0)
 
 
 def perplexity(loss: float) -> float:
-    """Return the number of equally likely tokens among which guessing costs a loss in nats.
+    """Return the perplexity of a loss in nats: guessing among that many equally likely tokens costs as much.
 
     Raises:
-        OverflowError: the loss is above 709.78 nats.
+        OverflowError: the loss is above about 709.78 nats.
     """
     # Undo the natural logarithm. (1 line)
     return math.exp(loss)

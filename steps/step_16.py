@@ -60,10 +60,10 @@ def cross_entropy_backward(
 
 
 def perplexity(loss: float) -> float:
-    """Return the number of equally likely tokens among which guessing costs a loss in nats.
+    """Return the perplexity of a loss in nats: guessing among that many equally likely tokens costs as much.
 
     Raises:
-        OverflowError: the loss is above 709.78 nats.
+        OverflowError: the loss is above about 709.78 nats.
     """
     # TODO: Undo the natural logarithm. (1 line)
     raise NotImplementedError

@@ -10,7 +10,7 @@ COUNT = "return F.sum((targets != IGNORED).cast(DType.float32), axis=None).resha
 TOTAL = "total = F.sum(token_losses(logits, targets), axis=None).reshape([])"
 MEAN = "return total / count_valid(targets)"
 ONE_HOT = "one_hot = (targets == vocab).cast(logits.dtype)"
-GRADIENT = "gradient = (F.exp(log_softmax(logits)) - one_hot) / count_valid(targets)"
+GRADIENT = "gradient = (F.softmax(logits) - one_hot) / count_valid(targets)"
 ZEROED = "return F.where(targets != IGNORED, gradient, 0.0)"
 EXP = "return math.exp(loss)"
 BITS = "return loss * n_tokens / math.log(2) / n_bytes"
@@ -146,10 +146,10 @@ MISTAKES = {
         ZEROED: "return gradient"
     },
     "The sign is wrong: it is probabilities minus one-hot, so that a step against it raises the target's logit.": {
-        GRADIENT: "gradient = (one_hot - F.exp(log_softmax(logits))) / count_valid(targets)"
+        GRADIENT: "gradient = (one_hot - F.softmax(logits)) / count_valid(targets)"
     },
     "The one-hot is missing: 1 is subtracted from the probability of each target.": {
-        GRADIENT: "gradient = F.exp(log_softmax(logits)) / count_valid(targets)"
+        GRADIENT: "gradient = F.softmax(logits) / count_valid(targets)"
     },
     "The softmax is missing from the gradient: other tokens' logits have a part in the loss too.": {
         GRADIENT: "gradient = -one_hot / count_valid(targets)"
@@ -161,9 +161,9 @@ MISTAKES = {
         GRADIENT: "gradient = (logits - one_hot) / count_valid(targets)"
     },
     "The gradient goes through a softmax twice: F.exp of the log-softmax is the softmax.": {
-        GRADIENT: "gradient = (F.softmax(F.exp(log_softmax(logits))) - one_hot) / count_valid(targets)"
+        GRADIENT: "gradient = (F.softmax(F.softmax(logits)) - one_hot) / count_valid(targets)"
     },
-    "The gradient is that of clipped logits, where two large ones count as equally likely: use log_softmax.": {
+    "The gradient is that of clipped logits, where two large ones count as equally likely: use F.softmax.": {
         GRADIENT: "powers = F.exp(F.clip(logits, -80.0, 80.0))\n"
         "    gradient = (powers / F.sum(powers, axis=-1) - one_hot) / count_valid(targets)"
     },
@@ -229,7 +229,7 @@ ALTERNATIVES = {
     "the last position left out": {
         TOTAL: "total = F.sum(token_losses(logits[:, :-1], labels[:, 1:]), axis=None).reshape([])"
     },
-    "MAX's own softmax": {GRADIENT: GRADIENT.replace("F.exp(log_softmax(logits))", "F.softmax(logits)")},
+    "the exponential of log_softmax": {GRADIENT: GRADIENT.replace("F.softmax(logits)", "F.exp(log_softmax(logits))")},
     "the zeros before the division": {
         GRADIENT: "gradient = F.where(targets != IGNORED, F.softmax(logits) - one_hot, 0.0)",
         ZEROED: "return gradient / F.max(count_valid(targets), 1.0)",
