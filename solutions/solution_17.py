@@ -34,9 +34,9 @@ def gelu_backward(grad: Tensor, x: Tensor) -> Tensor:  # [...], [...] -> [...]
     factor, cubic = math.sqrt(2 / math.pi), 0.044715
     u = factor * (x + cubic * x * x * x)
     tanh = F.tanh(u)
-    # inner, the derivative of u; then 0.5 (1 + tanh) + 0.5 x (1 - tanh**2) inner; multiply by grad. (3 lines)
-    inner = factor * (1 + 3 * cubic * x * x)
-    derivative = 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * inner
+    # du, the derivative of u; then 0.5 (1 + tanh) + 0.5 x (1 - tanh**2) du; multiply by grad. (3 lines)
+    du = factor * (1 + 3 * cubic * x * x)
+    derivative = 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * du
     return grad * derivative
 
 
@@ -48,12 +48,11 @@ def layer_norm_backward(
     A token's mean and variance depend on all its channels, so each channel's gradient depends on grad in all of them.
     """
     centered = x - F.mean(x, axis=-1)
-    scale = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)  # [..., 1]
-    normalized = centered * scale
-    # With g = grad * weight, scale * (g - mean(g) - normalized * mean(g * normalized)); two sums. (4 lines)
-    grad_normalized = grad * weight
-    along = normalized * F.mean(grad_normalized * normalized, axis=-1)
-    grad_x = scale * (grad_normalized - F.mean(grad_normalized, axis=-1) - along)
+    rstd = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)  # [..., 1]: 1 over the standard deviation
+    normalized = centered * rstd
+    # With g = grad * weight, rstd * (g - mean(g) - normalized * mean(g * normalized)); two sums. (3 lines)
+    g = grad * weight  # the gradient of normalized
+    grad_x = rstd * (g - F.mean(g, axis=-1) - normalized * F.mean(g * normalized, axis=-1))
     return grad_x, sum_over_rows(grad * normalized), sum_over_rows(grad)
 
 

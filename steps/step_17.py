@@ -32,7 +32,7 @@ def gelu_backward(grad: Tensor, x: Tensor) -> Tensor:  # [...], [...] -> [...]
     factor, cubic = math.sqrt(2 / math.pi), 0.044715
     u = factor * (x + cubic * x * x * x)
     tanh = F.tanh(u)
-    # TODO: inner, the derivative of u; then 0.5 (1 + tanh) + 0.5 x (1 - tanh**2) inner; multiply by grad. (3 lines)
+    # TODO: du, the derivative of u; then 0.5 (1 + tanh) + 0.5 x (1 - tanh**2) du; multiply by grad. (3 lines)
     raise NotImplementedError
 
 
@@ -44,9 +44,9 @@ def layer_norm_backward(
     A token's mean and variance depend on all its channels, so each channel's gradient depends on grad in all of them.
     """
     centered = x - F.mean(x, axis=-1)
-    scale = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)  # [..., 1]
-    normalized = centered * scale
-    # TODO: With g = grad * weight, scale * (g - mean(g) - normalized * mean(g * normalized)); two sums. (4 lines)
+    rstd = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)  # [..., 1]: 1 over the standard deviation
+    normalized = centered * rstd
+    # TODO: With g = grad * weight, rstd * (g - mean(g) - normalized * mean(g * normalized)); two sums. (3 lines)
     raise NotImplementedError
 
 

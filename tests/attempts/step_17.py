@@ -4,13 +4,14 @@ SUM = "return F.sum(rows_of(x), axis=0).reshape([x.shape[-1]])"
 BY_X = "grad_x = grad @ weight"
 BY_WEIGHT = "grad_weight = rows_of(grad).transpose(0, 1) @ rows_of(x)"
 LINEAR = "return grad_x, grad_weight, sum_over_rows(grad)"
-INNER = "inner = factor * (1 + 3 * cubic * x * x)"
-DERIVATIVE = "derivative = 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * inner"
+DU = "du = factor * (1 + 3 * cubic * x * x)"
+DERIVATIVE = "derivative = 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * du"
 GELU = "return grad * derivative"
-SCALE = "scale = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)"
-WEIGHTED = "grad_normalized = grad * weight"
-ALONG = "along = normalized * F.mean(grad_normalized * normalized, axis=-1)"
-NORM_X = "grad_x = scale * (grad_normalized - F.mean(grad_normalized, axis=-1) - along)"
+RSTD = "rstd = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)"
+WEIGHTED = "g = grad * weight  # the gradient of normalized"
+MEAN = "F.mean(g, axis=-1)"
+ALONG = "normalized * F.mean(g * normalized, axis=-1)"
+NORM_X = f"grad_x = rstd * (g - {MEAN} - {ALONG})"
 NORM = "return grad_x, sum_over_rows(grad * normalized), sum_over_rows(grad)"
 SCATTER = "return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1, 1]))"
 
@@ -76,13 +77,13 @@ MISTAKES = {
         DERIVATIVE: "derivative = 0.5 * (1 + tanh)"
     },
     "The product rule's first part is missing: 0.5 (1 + tanh), the derivative of x itself times what it is "
-    "multiplied by.": {DERIVATIVE: "derivative = 0.5 * x * (1 - tanh * tanh) * inner"},
-    "The derivative of x^3 is 3 x^2, and the 3 is missing.": {INNER: INNER.replace("3 * ", "")},
-    "The derivative of x^3 is 3 x^2, and this has x^3.": {INNER: INNER.replace("x * x", "x * x * x")},
-    "The cubic part is missing from the derivative of u.": {INNER: "inner = factor"},
-    "The factor sqrt(2 / pi) is missing from the derivative of u.": {INNER: INNER.replace("factor * ", "")},
+    "multiplied by.": {DERIVATIVE: "derivative = 0.5 * x * (1 - tanh * tanh) * du"},
+    "The derivative of x^3 is 3 x^2, and the 3 is missing.": {DU: DU.replace("3 * ", "")},
+    "The derivative of x^3 is 3 x^2, and this has x^3.": {DU: DU.replace("x * x", "x * x * x")},
+    "The cubic part is missing from the derivative of u.": {DU: "du = factor"},
+    "The factor sqrt(2 / pi) is missing from the derivative of u.": {DU: DU.replace("factor * ", "")},
     "The inner derivative is missing: the chain rule multiplies by the derivative of u.": {
-        DERIVATIVE: DERIVATIVE.removesuffix(" * inner")
+        DERIVATIVE: DERIVATIVE.removesuffix(" * du")
     },
     "The derivative of tanh is 1 - tanh^2, and this has 1 - tanh.": {
         DERIVATIVE: DERIVATIVE.replace("1 - tanh * tanh", "1 - tanh")
@@ -110,65 +111,58 @@ MISTAKES = {
         DERIVATIVE: "quick = F.sigmoid(1.702 * x)\n    derivative = quick + 1.702 * x * quick * (1 - quick)"
     },
     "The mean of grad * weight is not subtracted: the token's mean moves with each channel.": {
-        NORM_X: NORM_X.replace(" - F.mean(grad_normalized, axis=-1)", "")
+        NORM_X: NORM_X.replace(f" - {MEAN}", "")
     },
     "The part along the normalized token is not subtracted: the token's variance moves with each channel.": {
-        NORM_X: NORM_X.replace(" - along", "")
+        NORM_X: NORM_X.replace(f" - {ALONG}", "")
     },
-    "Both means are missing: the token's mean and its variance move with each channel.": {
-        NORM_X: "grad_x = scale * grad_normalized"
-    },
+    "Both means are missing: the token's mean and its variance move with each channel.": {NORM_X: "grad_x = rstd * g"},
     "The variance is the mean square less the squared mean, where float32 loses the digits of a token far from 0.": {
-        SCALE: "mean = F.mean(x, axis=-1)\n    scale = F.rsqrt(F.mean(x * x, axis=-1) - mean * mean + eps)"
+        RSTD: "mean = F.mean(x, axis=-1)\n    rstd = F.rsqrt(F.mean(x * x, axis=-1) - mean * mean + eps)"
     },
-    "eps is missing from the scale, so a token that hardly varies gets a huge gradient.": {
-        SCALE: SCALE.replace(" + eps", "")
-    },
+    "eps is missing from rstd, so a token that hardly varies gets a huge gradient.": {RSTD: RSTD.replace(" + eps", "")},
     "eps is added to the root; it is added to the variance, under the root.": {
-        SCALE: "scale = 1 / (F.sqrt(F.mean(centered * centered, axis=-1)) + eps)"
+        RSTD: "rstd = 1 / (F.sqrt(F.mean(centered * centered, axis=-1)) + eps)"
     },
-    "eps is a number of its own here; take the one that is given.": {SCALE: SCALE.replace("eps", "1e-5")},
-    "The weight is missing from the gradient of x: start from grad * weight.": {WEIGHTED: "grad_normalized = grad"},
+    "eps is a number of its own here; take the one that is given.": {RSTD: RSTD.replace("eps", "1e-5")},
+    "The weight is missing from the gradient of x: start from grad * weight.": {WEIGHTED: "g = grad"},
     "The weight is missing from the mean that is subtracted: take the mean of grad * weight.": {
-        NORM_X: NORM_X.replace("F.mean(grad_normalized, axis=-1)", "F.mean(grad, axis=-1)")
+        NORM_X: NORM_X.replace(MEAN, "F.mean(grad, axis=-1)")
     },
     "The weight is missing from the part along the normalized token: start from grad * weight there too.": {
-        ALONG: ALONG.replace("grad_normalized * normalized", "grad * normalized")
+        NORM_X: NORM_X.replace("g * normalized", "grad * normalized")
     },
     "grad is divided by the weight; multiply: the weight comes after the normalization.": {
-        WEIGHTED: "grad_normalized = grad / weight"
+        WEIGHTED: "g = grad / weight"
     },
-    "The gradient of x is not multiplied by the scale, 1 over the standard deviation.": {
-        NORM_X: NORM_X.replace("scale * (", "(")
+    "The gradient of x is not multiplied by rstd, 1 over the standard deviation.": {
+        NORM_X: NORM_X.replace("rstd * (", "(")
     },
-    "The gradient of x is multiplied by the variance's root; divide by it: times scale.": {
-        NORM_X: NORM_X.replace("scale * (", "1 / scale * (")
+    "The gradient of x is multiplied by the variance's root; divide by it: times rstd.": {
+        NORM_X: NORM_X.replace("rstd * (", "1 / rstd * (")
     },
-    "The scale is there twice; the gradient of x is multiplied by it once.": {
-        NORM_X: NORM_X.replace("scale * (", "scale * scale * (")
+    "rstd is there twice; the gradient of x is multiplied by it once.": {
+        NORM_X: NORM_X.replace("rstd * (", "rstd * rstd * (")
     },
-    "The part along the normalized token is added; subtract it.": {NORM_X: NORM_X.replace("- along", "+ along")},
+    "The part along the normalized token is added; subtract it.": {NORM_X: NORM_X.replace(f"- {ALONG}", f"+ {ALONG}")},
     "The mean of the product is subtracted as it is; multiply it by normalized first.": {
-        ALONG: ALONG.replace("normalized * F.mean", "F.mean")
+        NORM_X: NORM_X.replace("normalized * F.mean", "F.mean")
     },
     "The mean of grad * weight alone multiplies normalized; take the mean of grad * weight * normalized.": {
-        ALONG: "along = normalized * F.mean(grad_normalized, axis=-1)"
+        NORM_X: NORM_X.replace("g * normalized", "g")
     },
     "The part along the token is made of centered; make it of normalized, both times.": {
-        ALONG: ALONG.replace("normalized * F", "centered * F").replace("* normalized,", "* centered,")
+        NORM_X: NORM_X.replace(ALONG, "centered * F.mean(g * centered, axis=-1)")
     },
     "The sum of the product is taken, not its mean: everything along the token counts once per channel.": {
-        ALONG: ALONG.replace("F.mean", "F.sum")
+        NORM_X: NORM_X.replace(ALONG, ALONG.replace("F.mean", "F.sum"))
     },
-    "The sum of grad * weight is subtracted; subtract its mean.": {
-        NORM_X: NORM_X.replace("F.mean(grad_normalized, axis=-1)", "F.sum(grad_normalized, axis=-1)")
-    },
+    "The sum of grad * weight is subtracted; subtract its mean.": {NORM_X: NORM_X.replace(MEAN, "F.sum(g, axis=-1)")},
     "The means run over the tokens; they run over the channels of one token, the last axis.": {
         NORM_X: NORM_X.replace("axis=-1", "axis=-2"),
-        ALONG: ALONG.replace("axis=-1", "axis=-2"),
     },
     "The variance is divided by dim - 1; divide it by dim: F.mean.": {
-        SCALE: "scale = F.rsqrt(F.sum(centered * centered, axis=-1) / (x.shape[-1] - 1) + eps)"
+        RSTD: "rstd = F.rsqrt(F.sum(centered * centered, axis=-1) / (x.shape[-1] - 1) + eps)"
     },
     "The gradient of weight is made with x; the weight multiplied the normalized token.": {
         NORM: NORM.replace("grad * normalized", "grad * x")
@@ -177,13 +171,13 @@ MISTAKES = {
         NORM: NORM.replace("grad * normalized", "grad * centered")
     },
     "The gradient of weight contains the weight; it is grad times normalized, added up.": {
-        NORM: NORM.replace("grad * normalized", "grad_normalized * normalized")
+        NORM: NORM.replace("grad * normalized", "g * normalized")
     },
     "The gradient of weight is not added up; all tokens share one weight: sum_over_rows.": {
         NORM: NORM.replace("sum_over_rows(grad * normalized)", "grad * normalized")
     },
     "The gradient of bias contains the weight; the bias is added behind it, so it is the sum of grad.": {
-        NORM: NORM.replace("sum_over_rows(grad)", "sum_over_rows(grad_normalized)")
+        NORM: NORM.replace("sum_over_rows(grad)", "sum_over_rows(g)")
     },
     "The gradients of weight and bias are swapped: the order is x, weight, bias.": {
         NORM: "return grad_x, sum_over_rows(grad), sum_over_rows(grad * normalized)"
@@ -236,34 +230,32 @@ ALTERNATIVES = {
     },
     "a list of gradients": {LINEAR: "return [grad_x, grad_weight, sum_over_rows(grad)]"},
     "the whole derivative at once": {
-        f"    {INNER}\n": "",
+        f"    {DU}\n": "",
         DERIVATIVE: "derivative = 0.5 * (1 + tanh + x * (1 - tanh**2) * factor * (1 + 3 * cubic * x**2))",
     },
     "GELU as x times a sigmoid": {
-        DERIVATIVE: "gate = F.sigmoid(2 * u)\n    derivative = gate + 2 * x * gate * (1 - gate) * inner"
+        DERIVATIVE: "gate = F.sigmoid(2 * u)\n    derivative = gate + 2 * x * gate * (1 - gate) * du"
     },
-    "the gate of GELU": {
-        DERIVATIVE: "gate = 0.5 * (1 + tanh)\n    derivative = gate + 2 * x * gate * (1 - gate) * inner"
-    },
+    "the gate of GELU": {DERIVATIVE: "gate = 0.5 * (1 + tanh)\n    derivative = gate + 2 * x * gate * (1 - gate) * du"},
     "grad times each part": {
         DERIVATIVE: "through_x = grad * 0.5 * (1 + tanh)",
-        GELU: "return through_x + grad * 0.5 * x * (1 - tanh * tanh) * inner",
+        GELU: "return through_x + grad * 0.5 * x * (1 - tanh * tanh) * du",
     },
     "the mean subtracted first": {
-        WEIGHTED: "grad_normalized = grad * weight\n"
-        "    grad_normalized = grad_normalized - F.mean(grad_normalized, axis=-1)",
-        NORM_X: "grad_x = scale * (grad_normalized - along)",
+        WEIGHTED: f"{WEIGHTED}\n    g = g - {MEAN}",
+        NORM_X: NORM_X.replace(f" - {MEAN}", ""),
     },
     "sums and the number of channels": {
-        ALONG: "dim = int(x.shape[-1])\n    along = normalized * F.sum(grad_normalized * normalized, axis=-1)",
-        NORM_X: "grad_x = scale / dim * (dim * grad_normalized - F.sum(grad_normalized, axis=-1) - along)",
+        NORM_X: "dim = int(x.shape[-1])\n"
+        "    along = normalized * F.sum(g * normalized, axis=-1)\n"
+        "    grad_x = rstd / dim * (dim * g - F.sum(g, axis=-1) - along)",
     },
     "through the variance and the mean, one by one": {
-        ALONG: "grad_variance = -0.5 * scale * scale * scale * F.mean(grad_normalized * centered, axis=-1)",
-        NORM_X: "grad_centered = scale * grad_normalized + 2 * centered * grad_variance\n"
+        NORM_X: "grad_variance = -0.5 * rstd * rstd * rstd * F.mean(g * centered, axis=-1)\n"
+        "    grad_centered = rstd * g + 2 * centered * grad_variance\n"
         "    grad_x = grad_centered - F.mean(grad_centered, axis=-1)",
     },
-    "one over the root": {SCALE: "scale = 1 / F.sqrt(F.mean(centered**2, axis=-1) + eps)"},
+    "one over the root": {RSTD: "rstd = 1 / F.sqrt(F.mean(centered**2, axis=-1) + eps)"},
     "the gradients of weight and bias from one row each": {
         NORM: "ones = Tensor.ones_like(rows_of(x)[:, :1]).T\n"
         "    sums = ones @ rows_of(grad * normalized), ones @ rows_of(grad)\n"
@@ -299,22 +291,16 @@ HABITS = {
     "einsum of F": {BY_WEIGHT: 'grad_weight = F.einsum("...o,...i->oi", grad, x)'},
     "torch.outer": {BY_WEIGHT: "grad_weight = torch.outer(grad, x)"},
     "a bias summed by dim": {LINEAR: "return grad_x, grad_weight, grad.sum(dim=(0, 1))"},
-    "squares by pow": {INNER: "inner = factor * (1 + 3 * cubic * x.pow(2))"},
+    "squares by pow": {DU: "du = factor * (1 + 3 * cubic * x.pow(2))"},
     "squares by square": {DERIVATIVE: DERIVATIVE.replace("tanh * tanh", "tanh.square()")},
     "squares by torch.square": {DERIVATIVE: DERIVATIVE.replace("tanh * tanh", "torch.square(tanh)")},
     "squares by np.square": {DERIVATIVE: DERIVATIVE.replace("tanh * tanh", "np.square(tanh)")},
     "mul as a method": {GELU: "return grad.mul(derivative)"},
     "mean with dim and keepdim": {
-        ALONG: ALONG.replace(
-            "F.mean(grad_normalized * normalized, axis=-1)", "(grad_normalized * normalized).mean(dim=-1, keepdim=True)"
-        )
+        NORM_X: NORM_X.replace("F.mean(g * normalized, axis=-1)", "(g * normalized).mean(dim=-1, keepdim=True)")
     },
-    "mean with keepdim": {
-        NORM_X: NORM_X.replace("F.mean(grad_normalized, axis=-1)", "grad_normalized.mean(-1, keepdim=True)")
-    },
-    "np.mean": {
-        NORM_X: NORM_X.replace("F.mean(grad_normalized, axis=-1)", "np.mean(grad_normalized, axis=-1, keepdims=True)")
-    },
+    "mean with keepdim": {NORM_X: NORM_X.replace(MEAN, "g.mean(-1, keepdim=True)")},
+    "np.mean": {NORM_X: NORM_X.replace(MEAN, "np.mean(g, axis=-1, keepdims=True)")},
     "a gain summed over two axes": {NORM: "return grad_x, (grad * normalized).sum((0, 1)), grad.sum((0, 1))"},
     "index_add_": {SCATTER: "return table.index_add_(0, input_ids.reshape([-1]), rows_of(grad))"},
     "index_add_ of views": {
