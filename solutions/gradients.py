@@ -8,7 +8,7 @@ from max.experimental.tensor import Tensor
 from solutions.solution_03 import LayerNorm
 from solutions.solution_17 import layer_norm_backward, linear_backward
 
-Tensors = dict[str, Tensor]  # by the names of weights: the weights, or for each its gradient, or a moving average
+Tensors = dict[str, Tensor]  # by the names of weights: weights, gradients or moving averages
 
 
 def prefixed(prefix: str, tensors: Tensors) -> Tensors:
@@ -18,11 +18,11 @@ def prefixed(prefix: str, tensors: Tensors) -> Tensors:
 
 def projection_backward(grad: Tensor, x: Tensor, linear: Linear) -> tuple[Tensor, Tensors]:  # [..., out] -> [..., in]
     """Return the gradient of a linear layer's input, and those of its weight and bias by name."""
-    grad_x, weight, bias = linear_backward(grad, x, linear.weight)
-    return grad_x, {"weight": weight, "bias": bias}
+    grad_x, grad_weight, grad_bias = linear_backward(grad, x, linear.weight)
+    return grad_x, {"weight": grad_weight, "bias": grad_bias}
 
 
 def norm_backward(grad: Tensor, x: Tensor, norm: LayerNorm) -> tuple[Tensor, Tensors]:  # [..., embd] -> [..., embd]
     """Return the gradient of a norm's input, and those of its weight and bias by name."""
-    grad_x, weight, bias = layer_norm_backward(grad, x, norm.weight, norm.eps)
-    return grad_x, {"weight": weight, "bias": bias}
+    grad_x, grad_weight, grad_bias = layer_norm_backward(grad, x, norm.weight, norm.eps)
+    return grad_x, {"weight": grad_weight, "bias": grad_bias}

@@ -91,13 +91,13 @@ def head_backward(
 
 def blocks_backward(
     grad: Tensor, states: Sequence[Tensor], transformer: GPT2Model
-) -> tuple[Tensor, Tensors]:  # (n_layer + 2) x [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # [batch, seq, embd], (n_layer + 1) x [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of the first block's input, and those of all blocks: ``h.0.ln_1.weight``, and so on."""
     gradients: Tensors = {}
     # Go back through the blocks, from the last to the first, each with its input; name them h.0, h.1, … (4 lines)
     for layer in reversed(range(len(transformer.h))):
-        grad, block = block_backward(grad, states[layer], transformer.h[layer])
-        gradients |= prefixed(f"h.{layer}", block)
+        grad, of_block = block_backward(grad, states[layer], transformer.h[layer])
+        gradients |= prefixed(f"h.{layer}", of_block)
     return grad, gradients
 
 
@@ -123,9 +123,10 @@ def gpt2_loss_and_gradients(
     transformer = model.transformer
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)  # [batch, seq, vocab]
-    # Go back through loss, head, blocks, embeddings; add wte's two gradients; name them. (5 lines)
+    # Go back through loss, head, blocks, embeddings; add wte's two gradients; name them. (6 lines)
     grad, head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)
     grad, blocks = blocks_backward(grad, states, transformer)
     embeddings = embeddings_backward(grad, input_ids, transformer)
-    tied = {"wte.weight": head["wte.weight"] + embeddings["wte.weight"]}
-    return cross_entropy(logits, labels), prefixed("transformer", head | blocks | embeddings | tied)
+    gradients = head | blocks | embeddings
+    gradients["wte.weight"] = head["wte.weight"] + embeddings["wte.weight"]
+    return cross_entropy(logits, labels), prefixed("transformer", gradients)

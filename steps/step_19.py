@@ -82,7 +82,7 @@ def head_backward(
 
 def blocks_backward(
     grad: Tensor, states: Sequence[Tensor], transformer: GPT2Model
-) -> tuple[Tensor, Tensors]:  # (n_layer + 2) x [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # [batch, seq, embd], (n_layer + 1) x [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of the first block's input, and those of all blocks: ``h.0.ln_1.weight``, and so on."""
     gradients: Tensors = {}
     # TODO: Go back through the blocks, from the last to the first, each with its input; name them h.0, h.1, … (4 lines)
@@ -111,5 +111,5 @@ def gpt2_loss_and_gradients(
     transformer = model.transformer
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)  # [batch, seq, vocab]
-    # TODO: Go back through loss, head, blocks, embeddings; add wte's two gradients; name them. (5 lines)
+    # TODO: Go back through loss, head, blocks, embeddings; add wte's two gradients; name them. (6 lines)
     raise NotImplementedError

@@ -14,20 +14,20 @@ TABLE = "grad_final, table, _ = linear_backward(grad, final, transformer.wte.wei
 FINAL = "grad_input, ln_f = norm_backward(grad_final, hidden_states, transformer.ln_f)"
 HEAD = 'return grad_input, {"wte.weight": table} | prefixed("ln_f", ln_f)'
 BACK = "for layer in reversed(range(len(transformer.h))):"
-BLOCK = "grad, block = block_backward(grad, states[layer], transformer.h[layer])"
-GATHER = 'gradients |= prefixed(f"h.{layer}", block)'
+BLOCK = "grad, of_block = block_backward(grad, states[layer], transformer.h[layer])"
+GATHER = 'gradients |= prefixed(f"h.{layer}", of_block)'
 BLOCKS = "    return grad, gradients\n"
 LOSS = "grad, head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)"
 THROUGH = "grad, blocks = blocks_backward(grad, states, transformer)"
 EMBEDDINGS = "embeddings = embeddings_backward(grad, input_ids, transformer)"
-TIED = 'tied = {"wte.weight": head["wte.weight"] + embeddings["wte.weight"]}'
-RETURN = 'return cross_entropy(logits, labels), prefixed("transformer", head | blocks | embeddings | tied)'
+TIED = 'gradients["wte.weight"] = head["wte.weight"] + embeddings["wte.weight"]'
+RETURN = 'return cross_entropy(logits, labels), prefixed("transformer", gradients)'
 
 MISTAKES = {
     "GELU's derivative is taken at what GELU returned; it is that at what GELU took: wide.": {
         MLP_GELU: "grad_wide = gelu_backward(grad_activated, activated)"
     },
-    "GELU is left out on the way back.": {MLP_GELU: "grad_wide = grad_activated"},
+    "The backward pass skips GELU.": {MLP_GELU: "grad_wide = grad_activated"},
     "c_proj is given what GELU took; it took what GELU returned: activated.": {
         MLP_PROJ: MLP_PROJ.replace("activated, mlp", "wide, mlp")
     },
@@ -47,7 +47,7 @@ MISTAKES = {
         NORM: "grad_branch, of_norm = norm_backward(grad + grad_normed, x, norm)",
         RESIDUAL: "return grad_branch, of_norm, of_sublayer",
     },
-    "The norm is left out on the way back: the sublayer's gradient is that of its input, which is norm(x).": {
+    "The backward pass skips the norm: the sublayer's gradient is that of its input, which is norm(x).": {
         NORM: "_, of_norm = norm_backward(grad_normed, x, norm)\n    grad_branch = grad_normed"
     },
     "The sublayer is given x; it took the normalized x.": {
@@ -91,7 +91,7 @@ MISTAKES = {
     "The head is given what went into ln_f; it took what ln_f returned: final.": {
         TABLE: TABLE.replace("final, transformer", "hidden_states, transformer")
     },
-    "ln_f is left out on the way back.": {
+    "The backward pass skips ln_f.": {
         FINAL: "_, ln_f = norm_backward(grad_final, hidden_states, transformer.ln_f)\n    grad_input = grad_final"
     },
     "ln_f is given what it returned; it took what the last block returned.": {
@@ -112,33 +112,33 @@ MISTAKES = {
         BLOCK: BLOCK.replace("states[layer]", "states[0]")
     },
     "Every block gets the gradient that came in; each gets what the block after it gives back.": {
-        BLOCK: "grad_input, block = block_backward(grad, states[layer], transformer.h[layer])",
+        BLOCK: "grad_input, of_block = block_backward(grad, states[layer], transformer.h[layer])",
         BLOCKS: "    return grad_input, gradients\n",
     },
     "The first block is left out.": {BACK: "for layer in reversed(range(1, len(transformer.h))):"},
     "The last block is left out.": {BACK: "for layer in reversed(range(len(transformer.h) - 1)):"},
     "The numbers of the blocks are missing from the names, so each block hides the one after it: h.0, h.1, …": {
-        GATHER: 'gradients |= prefixed("h", block)'
+        GATHER: 'gradients |= prefixed("h", of_block)'
     },
     "The blocks' names begin with their number; they begin with h: h.0, h.1, …": {
-        GATHER: "gradients |= prefixed(str(layer), block)"
+        GATHER: "gradients |= prefixed(str(layer), of_block)"
     },
     "The blocks are numbered from 1; the first one is h.0.": {GATHER: GATHER.replace("{layer}", "{layer + 1}")},
     "The blocks are numbered from the end; h.0 is the first one.": {
         GATHER: GATHER.replace("{layer}", "{len(transformer.h) - 1 - layer}")
     },
     "The gradient of wte is the head's alone; add the embeddings'.": {
-        TIED: 'tied = {"wte.weight": head["wte.weight"]}'
+        TIED: 'gradients["wte.weight"] = head["wte.weight"]'
     },
     "The gradient of wte is the embeddings' alone; add the head's.": {
-        TIED: 'tied = {"wte.weight": embeddings["wte.weight"]}'
+        TIED: 'gradients["wte.weight"] = embeddings["wte.weight"]'
     },
-    "The gradient of wte is the mean of both; it is their sum.": {TIED: TIED[:-1] + " * 0.5}"},
+    "The gradient of wte is the mean of both; it is their sum.": {TIED: f"{TIED.replace('= ', '= (')}) * 0.5"},
     "There is a gradient of lm_head.weight; that is wte's, so it is added to wte's and has no name of its own.": {
         RETURN: RETURN + ' | {"lm_head.weight": head["wte.weight"]}'
     },
     "The names lack transformer in front, which a checkpoint has.": {
-        RETURN: "return cross_entropy(logits, labels), head | blocks | embeddings | tied"
+        RETURN: "return cross_entropy(logits, labels), gradients"
     },
     "The embeddings get the gradient that went into the blocks; they get the one that blocks_backward gives back.": {
         THROUGH: "_, blocks = blocks_backward(grad, states, transformer)"
@@ -196,21 +196,21 @@ ALTERNATIVES = {
     "the blocks and their states in pairs": {
         BACK: "pairs = list(zip(transformer.h, states))\n"
         "    for layer, (block, state) in reversed(list(enumerate(pairs))):",
-        BLOCK: "grad, block = block_backward(grad, state, block)",
+        BLOCK: "grad, of_block = block_backward(grad, state, block)",
     },
     "counting down": {BACK: "for layer in range(len(transformer.h) - 1, -1, -1):"},
-    "update instead of |=": {GATHER: 'gradients.update({f"h.{layer}.{name}": block[name] for name in block})'},
-    "the sum in place": {
-        TIED: 'tied = {"wte.weight": embeddings["wte.weight"]}\n    tied["wte.weight"] += head["wte.weight"]'
+    "update instead of |=": {GATHER: 'gradients.update({f"h.{layer}.{name}": of_block[name] for name in of_block})'},
+    "the sum in place": {TIED: 'gradients["wte.weight"] += head["wte.weight"]'},
+    "the sum in a dictionary of its own": {
+        TIED: 'gradients |= {"wte.weight": head["wte.weight"] + embeddings["wte.weight"]}'
     },
     "the loss first": {
         LOSS: "loss = cross_entropy(logits, labels)\n    " + LOSS,
         RETURN: RETURN.replace("cross_entropy(logits, labels)", "loss"),
     },
     "the names written by a comprehension": {
-        RETURN: "named = head | blocks | embeddings | tied\n"
-        '    return cross_entropy(logits, labels), {"transformer." + name: gradient for name, gradient in '
-        "named.items()}"
+        RETURN: 'named = {"transformer." + name: gradient for name, gradient in gradients.items()}\n'
+        "    return cross_entropy(logits, labels), named"
     },
 }
 
@@ -230,8 +230,7 @@ HABITS = {
         "        torch.autograd.grad(cross_entropy(logits, labels), logits)[0], states[-1], transformer\n    )"
     },
     "named_parameters": {
-        RETURN: "named = head | blocks | embeddings | tied\n"
-        "    named = {name: named[name] for name, _ in transformer.named_parameters()}\n"
+        RETURN: "named = {name: gradients[name] for name, _ in transformer.named_parameters()}\n"
         '    return cross_entropy(logits, labels), prefixed("transformer", named)'
     },
 }
