@@ -36,10 +36,10 @@ def sum_of_squares(gradient: Tensor) -> Tensor:  # [...] -> []
 
 
 def clip_by_global_norm(gradients: Tensors, max_norm: float) -> tuple[Tensors, Tensor]:
-    """Scale all gradients by one factor, so that together they are no longer than ``max_norm``.
+    """Scale all gradients by one factor, so that their joint norm is at most ``max_norm``.
 
     Returns:
-        The gradients, and the length that they had together, [].
+        The gradients, and the norm that they had before, [].
     """
     # Add up sum_of_squares of all gradients, take the root; multiply all by one factor of at most 1. (3 lines)
     norm = F.sqrt(sum(sum_of_squares(gradient) for gradient in gradients.values()))
@@ -79,7 +79,7 @@ class AdamW:
         return weight - lr * direction, m, v
 
 
-class Update(Module):
+class Update(Module[..., Tensor]):
     """Change the weights, once the gradients of all batches of a step have been summed."""
 
     def __init__(self, optimizer: AdamW, max_norm: float) -> None:
@@ -96,14 +96,14 @@ class Update(Module):
         gradients, norm = clip_by_global_norm(gradients, self.max_norm)
         is_finite = F.greater(math.inf, norm)  # false for NaN too, unlike MAX's norm < math.inf
         for name, gradient in gradients.items():
-            weight, mean, square = self.optimizer.updated(weights[name], m[name], v[name], gradient, lr, step)
-            weights[name][...] = F.where(is_finite, weight, weights[name])
-            m[name][...] = F.where(is_finite, mean, m[name])
-            v[name][...] = F.where(is_finite, square, v[name])
+            new_weight, new_m, new_v = self.optimizer.updated(weights[name], m[name], v[name], gradient, lr, step)
+            weights[name][...] = F.where(is_finite, new_weight, weights[name])
+            m[name][...] = F.where(is_finite, new_m, m[name])
+            v[name][...] = F.where(is_finite, new_v, v[name])
         return norm
 
 
-class Accumulate(Module):
+class Accumulate(Module[..., tuple[Tensor, Tensor]]):
     """Add the gradients of one more batch to sums: a batch with twice as many valid labels counts twice as much."""
 
     def __init__(self, config: GPT2Config) -> None:
@@ -143,8 +143,8 @@ def train_step(
         total += losses.item()
         count += valid.item()
     loss = total / count if count else math.nan
-    check_finite(step, loss=loss)
+    check_finite(step, "loss", loss)
     norm = update(scalar(lr), scalar(step), scalar(count), state.weights, state.sums, state.m, state.v).item()
-    check_finite(step, norm=norm)
+    check_finite(step, "norm", norm)
     state.step = step
     return loss, norm

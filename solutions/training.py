@@ -73,15 +73,14 @@ def zero_grad(sums: Tensors) -> None:
         buffer.device.synchronize()  # what reads the tensor next must not come before the copy
 
 
-def check_finite(step: int, **numbers: float) -> None:
+def check_finite(step: int, name: str, number: float) -> None:
     """Refuse the loss or the norm of a step if it is NaN or infinite.
 
     Raises:
         FloatingPointError: it is; the message names it and the step.
     """
-    for name, number in numbers.items():
-        if not math.isfinite(number):
-            raise FloatingPointError(f"the {name} of step {step} is {number}")
+    if not math.isfinite(number):
+        raise FloatingPointError(f"the {name} of step {step} is {number}")
 
 
 def model_with(config: GPT2Config, weights: Tensors) -> MaxGPT2LMHeadModel:

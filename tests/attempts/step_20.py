@@ -20,9 +20,9 @@ RETURNED = "return losses, count"
 ZERO = "zero_grad(state.sums)"
 ADDED_UP = "total += losses.item()\n        count += valid.item()"
 LOSS = "loss = total / count if count else math.nan"
-LOSS_CHECKED = "check_finite(step, loss=loss)"
+LOSS_CHECKED = 'check_finite(step, "loss", loss)'
 UPDATE = "norm = update(scalar(lr), scalar(step), scalar(count), state.weights, state.sums, state.m, state.v).item()"
-NORM_CHECKED = "check_finite(step, norm=norm)"
+NORM_CHECKED = 'check_finite(step, "norm", norm)'
 COUNTED = "state.step = step"
 RESULT = "return loss, norm"
 
@@ -204,7 +204,7 @@ MISTAKES = {
     "An infinite loss is not refused: check it before update.": {f"    {LOSS_CHECKED}\n": ""},
     "An infinite loss goes on to the weights: check it before update, not after.": {
         f"    {LOSS_CHECKED}\n": "",
-        NORM_CHECKED: "check_finite(step, loss=loss, norm=norm)",
+        NORM_CHECKED: f"{LOSS_CHECKED}\n    {NORM_CHECKED}",
     },
     "The error names the step before: state.step is the last step that was taken.": {
         LOSS_CHECKED: LOSS_CHECKED.replace("step,", "state.step,"),
@@ -230,7 +230,7 @@ MISTAKES = {
     "m and v are swapped in the call of update.": {UPDATE: UPDATE.replace("state.m, state.v", "state.v, state.m")},
     "The norm is a Tensor; .item() makes it a number.": {
         UPDATE: UPDATE.removesuffix(".item()"),
-        NORM_CHECKED: "check_finite(step, norm=norm.item())",
+        NORM_CHECKED: 'check_finite(step, "norm", norm.item())',
     },
     "The learning rate is returned in the place of the norm.": {RESULT: "return loss, lr"},
 }
