@@ -160,7 +160,7 @@ MISTAKES = {
     "The scale is taken from the number of tokens; it is the width of key, the last axis.": {
         SCORES: SCORES.replace("key.shape[-1]", "key.shape[-2]")
     },
-    "The softmax is left out on the way back: use softmax_backward.": {
+    "The backward pass skips the softmax: use softmax_backward.": {
         SCORES: SCORES.replace("softmax_backward(grad_weights, weights)", "grad_weights")
     },
     "The weights' gradient is multiplied by the weights, and the row's sum is missing: use softmax_backward.": {
