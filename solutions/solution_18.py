@@ -53,13 +53,14 @@ def attention_backward(
         hidden_states: its input, from which query, key, value and the merged heads are computed again.
         attention: the module, for its weights, and for its way of splitting and merging heads.
     """
-    query, key, value = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
+    qkv = attention.c_attn(hidden_states)  # [batch, seq, 3 * embd]
+    query, key, value = F.split(qkv, [hidden_states.shape[-1]] * 3, axis=-1)  # 3 x [batch, seq, embd]
     query, key, value = map(attention._split_heads, (query, key, value))
     weights = attention_weights(query, key)
     merged = attention._merge_heads(weights @ value)
     # Go back through c_proj, merge, heads, split, and c_attn; name the gradients of both layers. (5 lines)
     grad_merged, c_proj = projection_backward(grad, merged, attention.c_proj)
     grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value, weights)
-    grad_parts = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)  # [batch, seq, 3 * embd]
-    grad_input, c_attn = projection_backward(grad_parts, hidden_states, attention.c_attn)
+    grad_qkv = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)  # [batch, seq, 3 * embd]
+    grad_input, c_attn = projection_backward(grad_qkv, hidden_states, attention.c_attn)
     return grad_input, prefixed("c_attn", c_attn) | prefixed("c_proj", c_proj)

@@ -44,7 +44,8 @@ def attention_backward(
         hidden_states: its input, from which query, key, value and the merged heads are computed again.
         attention: the module, for its weights, and for its way of splitting and merging heads.
     """
-    query, key, value = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)
+    qkv = attention.c_attn(hidden_states)  # [batch, seq, 3 * embd]
+    query, key, value = F.split(qkv, [hidden_states.shape[-1]] * 3, axis=-1)  # 3 x [batch, seq, embd]
     query, key, value = map(attention._split_heads, (query, key, value))
     weights = attention_weights(query, key)
     merged = attention._merge_heads(weights @ value)

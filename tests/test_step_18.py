@@ -156,7 +156,7 @@ def test_weights(step, reference):
 
 @about("attention_weights")
 def test_weights_are_shares(step, reference):
-    """Every row sums to one, and is 0 for later tokens: the mask is needed again on the way back."""
+    """Every row sums to one, and is 0 for later tokens: the backward pass needs the mask again."""
     weights = array(run(step.attention_weights, reference["query"][:, :, :4], reference["key"][:, :, :4]))
     later = np.triu(weights, k=1)
     equal(later, np.zeros_like(later), SCORES, what="what later tokens get", whose="it must be")

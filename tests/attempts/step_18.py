@@ -15,8 +15,8 @@ BY_KEY = "grad_key = grad_scores.transpose(-2, -1) @ query"
 ALL_THREE = "return grad_query, grad_key, grad_value"
 MERGED = "grad_merged, c_proj = projection_backward(grad, merged, attention.c_proj)"
 GRADS = "grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value, weights)"
-PARTS = "grad_parts = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)"
-INPUT = "grad_input, c_attn = projection_backward(grad_parts, hidden_states, attention.c_attn)"
+PARTS = "grad_qkv = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)"
+INPUT = "grad_input, c_attn = projection_backward(grad_qkv, hidden_states, attention.c_attn)"
 RETURN = 'return grad_input, prefixed("c_attn", c_attn) | prefixed("c_proj", c_proj)'
 
 MISTAKES = {
@@ -30,7 +30,7 @@ MISTAKES = {
     "The scores are scaled by the square root of n_embd; it is that of head_dim, the width of one head.": {
         SCALED: SCALED.replace("int(query.shape[-1])", "int(query.shape[1]) * int(query.shape[-1])")
     },
-    "The mask is forgotten on the way back: later tokens get weights, and with them gradients. Add causal_mask.": {
+    "The mask is missing in the backward pass: later tokens get weights, and with them gradients. Add causal_mask.": {
         WEIGHTS: "return F.softmax(scores)"
     },
     "The mask is added after the softmax; add it to the scores, before.": {WEIGHTS: "return F.softmax(scores) + mask"},
@@ -103,7 +103,7 @@ MISTAKES = {
     "The gradient of value leaves the weights out: every query sends its grad times its weight.": {
         BY_VALUE: "grad_value = (weights > 0).cast(grad.dtype).transpose(-2, -1) @ grad"
     },
-    "The scale is missing on the way back: the scores were divided by the square root of head_dim, so is their "
+    "The scale is missing in the backward pass: the scores were divided by the square root of head_dim, so is their "
     "gradient.": {f"    {SCALED_BACK}\n": ""},
     "The scale is missing for query: it belongs to the scores, so query and key both have it.": {
         BY_QUERY: f"{BY_QUERY} * {ROOT}"
@@ -114,13 +114,13 @@ MISTAKES = {
     "The scale is there twice: dividing by the square root of head_dim is enough for query and key.": {
         SCALED_BACK: SCALED_BACK.replace(ROOT, "int(query.shape[-1])")
     },
-    "The gradient of the scores is multiplied by the square root of head_dim; divide by it, as on the way forward.": {
+    "The gradient of the scores is multiplied by the square root of head_dim; divide by it, as in the forward pass.": {
         SCALED_BACK: SCALED_BACK.replace(" / ", " * ")
     },
     "The scale reaches value too; it belongs to the scores, which come before the weights.": {
         BY_VALUE: f"{BY_VALUE} / {ROOT}"
     },
-    "The softmax is left out on the way back: use softmax_backward.": {BY_SCORES: "grad_scores = grad_weights"},
+    "The backward pass skips the softmax: use softmax_backward.": {BY_SCORES: "grad_scores = grad_weights"},
     "softmax_backward is given the weights first; the gradient of the weights comes first.": {
         BY_SCORES: "grad_scores = softmax_backward(weights, grad_weights)"
     },
@@ -151,7 +151,7 @@ MISTAKES = {
     "The gradient of value comes first; the order is query, key, value.": {
         ALL_THREE: "return grad_value, grad_query, grad_key"
     },
-    "c_proj is left out on the way back: the heads get the gradient of what c_proj took.": {
+    "The backward pass skips c_proj: the heads get the gradient of what c_proj took.": {
         GRADS: GRADS.replace("grad_merged", "grad")
     },
     "The gradient of c_proj is made with hidden_states; c_proj took the merged heads.": {
@@ -185,13 +185,13 @@ MISTAKES = {
         PARTS: PARTS.replace("axis=-1", "axis=1")
     },
     "The heads are joined before they are merged, so that the channels of query, key and value alternate.": {
-        PARTS: "grad_parts = F.concat(list(grad_heads), axis=-1).transpose(-3, -2)\n"
-        "    grad_parts = grad_parts.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
+        PARTS: "grad_qkv = F.concat(list(grad_heads), axis=-1).transpose(-3, -2)\n"
+        "    grad_qkv = grad_qkv.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
     },
     "The gradient of c_attn is made with the merged heads; c_attn took hidden_states.": {
         INPUT: INPUT.replace("hidden_states, attention", "merged, attention")
     },
-    "c_attn is left out on the way back: the gradient of the queries is returned as that of the input.": {
+    "The backward pass skips c_attn: the gradient of the queries is returned as that of the input.": {
         RETURN: RETURN.replace("grad_input,", "attention._merge_heads(grad_heads[0]),")
     },
     "The gradient of the residual connection is added; that is for the block to do, in step 19.": {
@@ -201,7 +201,7 @@ MISTAKES = {
         RETURN: 'for part in (c_attn, c_proj):\n        part["weight"] = part["weight"].transpose(0, 1)\n    ' + RETURN
     },
     "The gradient of c_attn.bias is summed over the batch only; every token has used it, so sum over all tokens.": {
-        RETURN: 'c_attn["bias"] = F.sum(grad_parts, axis=0)\n    ' + RETURN
+        RETURN: 'c_attn["bias"] = F.sum(grad_qkv, axis=0)\n    ' + RETURN
     },
     "The gradients are divided by the batch size; they add up, and the loss has divided already.": {
         MERGED: f"{MERGED}\n    c_proj = {{name: part / int(grad.shape[0]) for name, part in c_proj.items()}}",
@@ -268,11 +268,11 @@ ALTERNATIVES = {
         GRADS: "sizes = [*grad_merged.shape[:-1], attention.num_heads, attention.head_dim]\n"
         "    grad_heads = heads_backward(grad_merged.reshape(sizes).transpose(1, 2), query, key, value, weights)",
         PARTS: "merged = [part.transpose(1, 2).reshape(hidden_states.shape) for part in grad_heads]\n"
-        "    grad_parts = F.concat(merged, axis=2)",
+        "    grad_qkv = F.concat(merged, axis=2)",
     },
     "the parts stacked": {
-        PARTS: "grad_parts = F.stack([attention._merge_heads(part) for part in grad_heads], axis=-2)\n"
-        "    grad_parts = grad_parts.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
+        PARTS: "grad_qkv = F.stack([attention._merge_heads(part) for part in grad_heads], axis=-2)\n"
+        "    grad_qkv = grad_qkv.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
     },
     "zeros for the bias of the keys": {
         RETURN: 'by_query, by_key, by_value = F.chunk(c_attn["bias"], 3, axis=0)\n'
@@ -311,7 +311,7 @@ HABITS = {
     "transpose, contiguous and view": {
         PARTS: "batch, seq, width = hidden_states.shape\n"
         "    parts = [part.transpose(1, 2).contiguous().view(batch, seq, width) for part in grad_heads]\n"
-        "    grad_parts = F.concat(parts, axis=-1)"
+        "    grad_qkv = F.concat(parts, axis=-1)"
     },
     "view and transpose": {
         GRADS: "batch, seq, _ = hidden_states.shape\n"
