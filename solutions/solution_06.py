@@ -11,17 +11,6 @@ from max.graph import Dim, DimLike, StaticDim
 from solutions.solution_01 import GPT2Config
 
 
-def check_length(length: DimLike, config: GPT2Config) -> None:
-    """Refuse more tokens than the table has rows; while MAX compiles, the length is a symbol and always accepted.
-
-    Raises:
-        ValueError: the length is a number above ``n_positions``; the message names both.
-    """
-    length = Dim(length)
-    if isinstance(length, StaticDim) and int(length) > config.n_positions:
-        raise ValueError(f"a sequence of {length} tokens is longer than n_positions = {config.n_positions}")
-
-
 def position_ids(sequence_length: DimLike, num_tokens: int = 0, *, device: Device) -> Tensor:  # -> [seq]
     """Return the positions num_tokens, num_tokens + 1, …; ``check_length`` refuses what the table lacks."""
     # Count with Tensor.arange, as int64, from num_tokens. (2 lines)
@@ -38,5 +27,16 @@ class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
 
     def forward(self, positions: Tensor) -> Tensor:  # [seq] -> [seq, embd]
         """Return the rows of the given positions."""
-        # Look them up. (1 line)
+        # Look up the rows of positions in wpe. (1 line)
         return self.wpe(positions)
+
+
+def check_length(length: DimLike, config: GPT2Config) -> None:
+    """Refuse more tokens than the table has rows; while MAX compiles, the length is a symbol and always accepted.
+
+    Raises:
+        ValueError: the length is a number above ``n_positions``; the message names both.
+    """
+    length = Dim(length)
+    if isinstance(length, StaticDim) and int(length) > config.n_positions:
+        raise ValueError(f"a sequence of {length} tokens is longer than n_positions = {config.n_positions}")

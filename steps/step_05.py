@@ -9,6 +9,19 @@ from max.experimental.tensor import Tensor
 from solutions.solution_01 import GPT2Config
 
 
+class GPT2Embeddings(Module[[Tensor], Tensor]):
+    """Look up the row of every token. Row ``i`` of ``wte.weight`` is token ``i``, before it has any context."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        # TODO: Make the table wte: vocab_size rows of n_embd numbers. (1 line)
+        raise NotImplementedError
+
+    def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
+        """Return the rows of the given tokens."""
+        # TODO: Look up the rows of input_ids in wte. (1 line)
+        raise NotImplementedError
+
+
 def check_token_ids(token_ids: np.ndarray, config: GPT2Config) -> None:  # [...]
     """Refuse ids that have no row in the table; MAX would count a negative id from the table's end.
 
@@ -18,16 +31,3 @@ def check_token_ids(token_ids: np.ndarray, config: GPT2Config) -> None:  # [...]
     outside = token_ids[(token_ids < 0) | (token_ids >= config.vocab_size)]
     if outside.size:
         raise ValueError(f"token id {outside[0]} is not in the vocabulary of vocab_size = {config.vocab_size} tokens")
-
-
-class GPT2Embeddings(Module[[Tensor], Tensor]):
-    """Look up the row of every token. Row ``i`` of ``wte.weight`` is what token ``i`` means at first."""
-
-    def __init__(self, config: GPT2Config) -> None:
-        # TODO: Make the table wte: vocab_size rows of n_embd numbers. (1 line)
-        raise NotImplementedError
-
-    def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
-        """Return the rows of the given tokens."""
-        # TODO: Look them up. (1 line)
-        raise NotImplementedError

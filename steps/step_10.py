@@ -19,8 +19,7 @@ class GPT2Model(Module[[Tensor], Tensor]):
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
-        # In a checkpoint wte and wpe are the tables themselves, not modules that hold them as in steps 05 and 06.
-        # TODO: Make wte and wpe as there, h (n_layer blocks) and ln_f. (4 lines)
+        # TODO: Make the tables wte and wpe (here without a module around them), h (n_layer blocks) and ln_f. (4 lines)
         raise NotImplementedError
 
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
