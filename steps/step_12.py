@@ -34,12 +34,12 @@ class Sampling:
         A temperature below 1 favors the likely tokens, one above 1 the others. With ``top_k``, every token
         below the k-th largest logit gets probability 0; a ``top_k`` above the size of the vocabulary keeps all.
         """
-        logits = logits.astype(np.float64)
+        logits = logits.astype(np.float64)  # in float32, a row's sum may be too far from 1 for rng.choice
         # TODO: Subtract each row's maximum, divide by temperature, put -inf below the k-th, take a softmax. (6 lines)
         raise NotImplementedError
 
     def choose(self, logits: np.ndarray, rng: Generator) -> np.ndarray:  # [batch, vocab] -> [batch]
-        """Return a token for every row: each row has a draw of its own, one after the other from ``rng``."""
+        """Return one token for every row, each drawn on its own, row after row."""
         # TODO: At temperature 0 take the largest logit of each row; else draw a token by its probabilities. (3 lines)
         raise NotImplementedError
 
@@ -57,7 +57,8 @@ def generate_next_token(
     Raises:
         ValueError: the prompt is empty, or a setting is impossible.
     """
-    sampling, rng = Sampling(temperature, top_k), rng or default_rng()
+    sampling = Sampling(temperature, top_k)
+    rng = rng or default_rng()
     if input_ids.shape[1] == 0:
         raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
     # TODO: Run the model, and choose by the logits of the last position. (2 lines)
