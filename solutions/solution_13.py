@@ -37,15 +37,16 @@ def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [i
 
 
 def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
-    """Return weights by the names and in the layout of :class:`MaxGPT2LMHeadModel`.
+    """Return the weights under the names, and in the layout, of :class:`MaxGPT2LMHeadModel`.
 
     The head is tied: it has the weights of ``wte``, unless the checkpoint has a head of its own. Nothing
     is dropped but the mask buffers, and a weight that is missing stays missing: :func:`check_weights` says so.
     """
-    # Skip the mask buffers, convert names and tensors, and add the head if there is a wte. (3 lines)
+    # Skip the mask buffers, convert names and tensors, and add the head if there is a wte. (4 lines)
     kept = {name: tensor for name, tensor in tensors.items() if not name.endswith(MASK_BUFFERS)}
     weights = {name_in_model(name): tensor_in_model(name, tensor) for name, tensor in kept.items()}
-    return {HEAD: weights[WTE], **weights} if WTE in weights else weights
+    tied = {HEAD: weights[WTE]} if WTE in weights else {}
+    return tied | weights
 
 
 def load_pretrained(name_or_folder: str | Path) -> MaxGPT2LMHeadModel:

@@ -37,12 +37,12 @@ def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [i
 
 
 def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
-    """Return weights by the names and in the layout of :class:`MaxGPT2LMHeadModel`.
+    """Return the weights under the names, and in the layout, of :class:`MaxGPT2LMHeadModel`.
 
     The head is tied: it has the weights of ``wte``, unless the checkpoint has a head of its own. Nothing
     is dropped but the mask buffers, and a weight that is missing stays missing: :func:`check_weights` says so.
     """
-    # TODO: Skip the mask buffers, convert names and tensors, and add the head if there is a wte. (3 lines)
+    # TODO: Skip the mask buffers, convert names and tensors, and add the head if there is a wte. (4 lines)
     raise NotImplementedError
 
 

@@ -7,7 +7,8 @@ TRANSPOSED = "np.ascontiguousarray(tensor.T)"
 SKIP = "if not name.endswith(MASK_BUFFERS)}"
 KEPT = "kept = {name: tensor for name, tensor in tensors.items() if not name.endswith(MASK_BUFFERS)}"
 CONVERTED = "weights = {name_in_model(name): tensor_in_model(name, tensor) for name, tensor in kept.items()}"
-TIED = "return {HEAD: weights[WTE], **weights} if WTE in weights else weights"
+TIED = "tied = {HEAD: weights[WTE]} if WTE in weights else {}"
+MERGED = "return tied | weights"
 LOOP = "weights = {}\n    for name, tensor in tensors.items():\n"
 STORE = "weights[name_in_model(name)] = tensor_in_model(name, tensor)"
 
@@ -49,18 +50,16 @@ MISTAKES = {
     "The transpose is a view of the old memory, which MAX refuses; make it np.ascontiguousarray(tensor.T).": {
         TRANSPOSED: "tensor.T"
     },
-    "The head is not tied: it has the weights of wte where a checkpoint has none for it.": {TIED: "return weights"},
+    "The head is not tied: it has the weights of wte where a checkpoint has none for it.": {MERGED: "return weights"},
     "A checkpoint without wte is a KeyError; leave the head out too, so that check_weights can say what is missing.": {
-        " if WTE in weights else weights": ""
+        " if WTE in weights else {}": ""
     },
-    "The head is always tied; a checkpoint's own head comes first.": {
-        "{HEAD: weights[WTE], **weights}": "{**weights, HEAD: weights[WTE]}"
-    },
+    "The head is always tied; a checkpoint's own head comes first.": {MERGED: "return weights | tied"},
     "The head is tied to wpe; it has the weights of wte.": {
-        "{HEAD: weights[WTE], **weights}": '{HEAD: weights["transformer.wpe.weight"], **weights}'
+        TIED: TIED.replace("weights[WTE]", 'weights["transformer.wpe.weight"]')
     },
     "The head is tied to a transposed wte; it has the same layout, [vocab, embd].": {
-        "{HEAD: weights[WTE], **weights}": "{HEAD: np.ascontiguousarray(weights[WTE].T), **weights}"
+        TIED: TIED.replace("weights[WTE]", "np.ascontiguousarray(weights[WTE].T)")
     },
     "The mask buffers are kept; they are no weights.": {f" {SKIP}": "}"},
     "c_attn.bias is skipped along with the mask buffers, whose names end with .attn.bias: mind the dot.": {
@@ -103,10 +102,15 @@ ALTERNATIVES = {
     "names by their last two parts": {
         IS_CONV1D: 'name.split(".")[-2:][0] in ("c_attn", "c_proj", "c_fc") and name.endswith("weight")'
     },
-    "a copy of wte": {"weights[WTE], **": "weights[WTE].copy(), **"},
-    "setdefault": {TIED: "if WTE in weights:\n        weights.setdefault(HEAD, weights[WTE])\n    return weights"},
+    "a copy of wte": {TIED: TIED.replace("weights[WTE]", "weights[WTE].copy()")},
+    "two stars": {MERGED: "return {**tied, **weights}"},
+    "setdefault": {
+        TIED: "if WTE in weights:\n        weights.setdefault(HEAD, weights[WTE])",
+        MERGED: "return weights",
+    },
     "the head, if it is not there": {
-        TIED: "if HEAD not in weights and WTE in weights:\n        weights[HEAD] = weights[WTE]\n    return weights"
+        TIED: "if HEAD not in weights and WTE in weights:\n        weights[HEAD] = weights[WTE]",
+        MERGED: "return weights",
     },
     "an early return": {
         f"return name if {COMPLETE} else {PREFIXED}": f"if {COMPLETE}:\n        return name\n    return {PREFIXED}",
