@@ -65,9 +65,9 @@ def save_gguf(file: Path, config: GPT2Config, weights: Weights, tokenizer: Path)
 
 
 def add_tokenizer(writer: gguf.GGUFWriter, file: Path) -> None:
-    """Write the tokens and merges of a byte-pair encoding as GPT-2's."""
+    """Write a tokenizer of GPT-2's kind: the tokens and merges of a byte-pair encoding."""
     model = json.loads(file.read_text())["model"]
-    tokens = sorted(model["vocab"], key=model["vocab"].__getitem__)
+    tokens = sorted(model["vocab"], key=model["vocab"].get)
     kinds = [gguf.TokenType.CONTROL if token == END_OF_TEXT else gguf.TokenType.NORMAL for token in tokens]
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
@@ -93,8 +93,8 @@ def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
         config = GPT2Config(vocab_size=len(weights["token_embd.weight"]), **sizes)
     except (OSError, ValueError, IndexError, KeyError, NotImplementedError) as error:
         raise ValueError(f"{file} is missing, cut short, or no GGUF file of a GPT-2: {error}") from error
-    names = {name: ours for ours, name in gguf_names(config).items()}
-    weights = {names.get(name, name): weight for name, weight in weights.items()}
+    ours = {theirs: name for name, theirs in gguf_names(config).items()}
+    weights = {ours.get(name, name): weight for name, weight in weights.items()}
     return config, {HEAD: weights[WTE], **weights}
 
 

@@ -17,8 +17,8 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 BLOCK = 32  # weights that share a scale
 
 #: The blocks of llama.cpp, of 34 and 18 bytes: a byte of Q4_0 holds two steps. The scale's axis lets it broadcast.
-Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (32,))])
-Q4_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.uint8, (16,))])
+Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (BLOCK,))])
+Q4_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.uint8, (BLOCK // 2,))])
 
 
 def inverse(scales: np.ndarray) -> np.ndarray:  # [..., 1] -> [..., 1]
@@ -56,8 +56,8 @@ def quantize_q4_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q
     """
     blocks = np.zeros(numbers.shape[:-1], Q4_0)
     # scale = number of largest magnitude / -8. Times its inverse, plus 8, halves up, clip to 15, pack. (6 lines)
-    largest = np.abs(numbers).argmax(axis=-1, keepdims=True)
-    scales = np.take_along_axis(numbers, largest, axis=-1) / -8
+    index = np.abs(numbers).argmax(axis=-1, keepdims=True)
+    scales = np.take_along_axis(numbers, index, axis=-1) / -8
     steps = np.floor(numbers * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)
     blocks["scale"] = scales
     blocks["steps"] = steps[..., :16] | steps[..., 16:] << 4

@@ -17,8 +17,8 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 BLOCK = 32  # weights that share a scale
 
 #: The blocks of llama.cpp, of 34 and 18 bytes: a byte of Q4_0 holds two steps. The scale's axis lets it broadcast.
-Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (32,))])
-Q4_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.uint8, (16,))])
+Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (BLOCK,))])
+Q4_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.uint8, (BLOCK // 2,))])
 
 
 def inverse(scales: np.ndarray) -> np.ndarray:  # [..., 1] -> [..., 1]

@@ -5,8 +5,8 @@ QUOTIENTS = "quotients = numbers * inverse(scales)"
 WHOLE = "whole = np.trunc(quotients)"
 ROUNDED_8 = 'blocks["steps"] = whole + np.trunc(2 * (quotients - whole))'
 READ_8 = 'return blocks["scale"].astype(np.float32) * blocks["steps"]'
-LARGEST = "largest = np.abs(numbers).argmax(axis=-1, keepdims=True)"
-SCALE_4 = "scales = np.take_along_axis(numbers, largest, axis=-1) / -8"
+INDEX = "index = np.abs(numbers).argmax(axis=-1, keepdims=True)"
+SCALE_4 = "scales = np.take_along_axis(numbers, index, axis=-1) / -8"
 ROUNDED_4 = "steps = np.floor(numbers * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)"
 PACKED = 'blocks["steps"] = steps[..., :16] | steps[..., 16:] << 4'
 UNPACKED = 'steps = np.concatenate([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1)'
@@ -68,10 +68,10 @@ MISTAKES = {
         READ_8: 'return blocks["steps"] / blocks["scale"].astype(np.float32)'
     },
     "The largest number makes the scale of Q4_0; take that of the largest magnitude: -9 counts more than 5.": {
-        LARGEST: "largest = numbers.argmax(axis=-1, keepdims=True)"
+        INDEX: "index = numbers.argmax(axis=-1, keepdims=True)"
     },
     "The smallest number makes the scale of Q4_0; take that of the largest magnitude.": {
-        LARGEST: "largest = numbers.argmin(axis=-1, keepdims=True)"
+        INDEX: "index = numbers.argmin(axis=-1, keepdims=True)"
     },
     "If a number and its negative are largest, the positive one makes the scale of Q4_0; it is the first of the two.": {
         SCALE_4: "high, low = numbers.max(axis=-1, keepdims=True), numbers.min(axis=-1, keepdims=True)\n"
@@ -173,7 +173,7 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "the place by itself": {LARGEST: "largest = np.argmax(np.abs(numbers), axis=-1)[..., None]"},
+    "the place by itself": {INDEX: "index = np.argmax(np.abs(numbers), axis=-1)[..., None]"},
     "halves away from 0 by the magnitude": {
         ROUNDED_8: 'blocks["steps"] = np.sign(quotients) * np.floor(np.abs(quotients) + np.float32(0.5))'
     },
@@ -216,7 +216,7 @@ ALTERNATIVES = {
 HABITS = {
     "abs as a method": {SCALE_8: SCALE_8.replace("np.abs(numbers)", "numbers.abs()")},
     "max with a dim": {SCALE_8: SCALE_8.replace("axis=-1, keepdims=True", "dim=-1, keepdim=True")},
-    "argmax with a dim": {LARGEST: LARGEST.replace("argmax(axis=-1, keepdims=True)", "argmax(dim=-1, keepdim=True)")},
+    "argmax with a dim": {INDEX: INDEX.replace("argmax(axis=-1, keepdims=True)", "argmax(dim=-1, keepdim=True)")},
     "torch.abs": {SCALE_8: SCALE_8.replace("np.abs", "torch.abs")},
     "clamp": {ROUNDED_4: ROUNDED_4.replace(".clip(", ".clamp(")},
     "to a dtype": {ROUNDED_4: ROUNDED_4.replace(".astype(np.uint8)", ".to(np.uint8)")},
