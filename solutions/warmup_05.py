@@ -27,7 +27,7 @@ def project_fused(
 def multi_head_attention(
     x: np.ndarray, W_qkv: np.ndarray, W_o: np.ndarray, n_head: int, mask: np.ndarray | None = None
 ) -> np.ndarray:  # [batch, seq, C], [C, 3C], [C, C], number, [seq, seq] of bool -> [batch, seq, C]
-    """Let n_head heads attend side by side, each with its own slice of the channels, and mix their outputs by W_o.
+    """Let n_head heads attend side by side, each with its own slice of the channels, and mix their outputs with W_o.
 
     The mask is True where a token may attend; None allows everything. GPT-2 adds a bias after each of the two
     multiplications; step 07 has them. Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.2.
@@ -48,6 +48,6 @@ def parameter_count(n_embd: int, *, bias: bool = False) -> int:
     In GPT-2 small it is 2,362,368 with biases, and its 12 layers make 23% of the model's 124 million.
     """
     # W_qkv and W_o, and where there are biases one for each of their columns. (3 lines)
-    weights = n_embd * 3 * n_embd + n_embd * n_embd
-    biases = 3 * n_embd + n_embd
+    weights = 4 * n_embd**2  # W_qkv and W_o
+    biases = 4 * n_embd
     return weights + biases if bias else weights

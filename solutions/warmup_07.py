@@ -31,12 +31,10 @@ class Cache:
         return self.keys.shape[-2]
 
 
-def new_cache(
-    batch_size: int, n_head: int, capacity: int, head_dim: int, dtype: type[np.floating] = np.float64
-) -> Cache:
+def new_cache(batch_size: int, n_head: int, capacity: int, head_dim: int) -> Cache:
     """Return a cache that holds no token yet, with buffers for ``capacity`` of them."""
     shape = (batch_size, n_head, capacity, head_dim)
-    return Cache(np.zeros(shape, dtype), np.zeros(shape, dtype))
+    return Cache(np.zeros(shape), np.zeros(shape))
 
 
 def next_positions(cache: Cache, sequence_length: int) -> np.ndarray:  # -> [seq] of int

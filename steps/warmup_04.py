@@ -9,7 +9,7 @@ def head_dim(n_embd: int, n_head: int) -> int:
     """Return the width of one head: n_head heads share n_embd channels evenly.
 
     GPT-2's heads are all 64 wide: 12 of them share 768 channels, 16 share 1024, 20 share 1280 and 25
-    share 1600. Medium and large have 24 and 36 layers, not heads.
+    share 1600.
 
     Raises:
         ValueError: n_head is not positive or does not divide n_embd; the message names both numbers.

@@ -26,7 +26,7 @@ def project_fused(
 def multi_head_attention(
     x: np.ndarray, W_qkv: np.ndarray, W_o: np.ndarray, n_head: int, mask: np.ndarray | None = None
 ) -> np.ndarray:  # [batch, seq, C], [C, 3C], [C, C], number, [seq, seq] of bool -> [batch, seq, C]
-    """Let n_head heads attend side by side, each with its own slice of the channels, and mix their outputs by W_o.
+    """Let n_head heads attend side by side, each with its own slice of the channels, and mix their outputs with W_o.
 
     The mask is True where a token may attend; None allows everything. GPT-2 adds a bias after each of the two
     multiplications; step 07 has them. Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.2.

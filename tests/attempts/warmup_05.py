@@ -8,8 +8,8 @@ SPLIT = "query, key, value = (split_heads(part, n_head) for part in project_fuse
 WEIGH = "weights = attention_weights(query, key, mask)"
 MERGE = "merged = merge_heads(context_vectors(weights, value))"
 MIX = "return merged @ W_o"
-COUNT = "weights = n_embd * 3 * n_embd + n_embd * n_embd"
-BIASES = "biases = 3 * n_embd + n_embd"
+COUNT = "weights = 4 * n_embd**2"
+BIASES = "biases = 4 * n_embd"
 RETURN = "return weights + biases if bias else weights"
 
 MISTAKES = {
@@ -108,10 +108,8 @@ MISTAKES = {
     "W_o is not applied: the heads lie side by side but are never mixed.": {MIX: "return merged"},
     "W_o is transposed: it is merged @ W_o.": {MIX: "return merged @ W_o.T"},
     "The input is added to the output; the residual connection comes in step 08.": {MIX: "return x + merged @ W_o"},
-    "The output projection is not counted: W_o has C² more.": {COUNT: COUNT.replace(" + n_embd * n_embd", "")},
-    "W_qkv is counted as one matrix of [C, C]; it is [C, 3C].": {
-        COUNT: COUNT.replace("n_embd * 3 * n_embd", "n_embd * n_embd")
-    },
+    "The output projection is not counted: W_o has C² more.": {COUNT: COUNT.replace("4", "3")},
+    "W_qkv is counted as one matrix of [C, C]; it is [C, 3C].": {COUNT: COUNT.replace("4", "2")},
     "The biases are counted where there are none.": {RETURN: "return weights + biases"},
     "The biases are left out: there is one for each column of W_qkv and of W_o.": {RETURN: "return weights"},
     "The bias of the output projection is not counted: it has C.": {BIASES: "biases = 3 * n_embd"},
@@ -157,7 +155,10 @@ ALTERNATIVES = {
         MIX: "return mixed.sum(axis=-3)",
     },
     "einsum": {MIX: 'return np.einsum("btc,co->bto", merged, W_o)'},
-    "counted in squares": {COUNT: "weights = 4 * n_embd**2", BIASES: "biases = 4 * n_embd"},
+    "counted matrix by matrix": {
+        COUNT: "weights = n_embd * 3 * n_embd + n_embd * n_embd",
+        BIASES: "biases = 3 * n_embd + n_embd",
+    },
 }
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
