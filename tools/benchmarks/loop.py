@@ -24,6 +24,7 @@ import pexpect
 
 from checker.course.skeletons import expected
 from checker.course.steps import ROOT, find_step
+from checker.diagnosis.mistakes import edited
 from checker.errors import UserError
 from tools.benchmarks import harness
 from tools.benchmarks.harness import Column, Result, median, table, take_turns, task_arguments
@@ -32,7 +33,7 @@ from tools.course_copy import Course
 STEP = find_step("s07")
 CHECK = task_arguments(STEP.task)
 RIGHT = STEP.solution_file.read_text()
-WRONG = RIGHT.replace("scores = scores + causal_mask", "_ = scores + causal_mask")
+WRONG = edited(RIGHT, {"scores + mask": "scores"})
 NUMBERS = "Pass: the outputs"  # the line of the numeric verdict
 ALL = "Pass ("  # the last line of a pass
 NAMED = "There is no causal mask"  # the mistake of the wrong answer
