@@ -1,12 +1,13 @@
-"""Operations for MAX's graphs: causal attention with a cache, and a linear layer."""
+"""Operations for MAX's graphs: causal attention with a cache, and the product of a linear layer."""
 
 from extensibility import InputTensor, ManagedTensorSlice, OutputTensor, register
 from extensibility import _MutableInputTensor as MutableInputTensor
+from linalg.matmul import matmul
 from max.gpu.host import DeviceContext
 from max.runtime.asyncrt import parallelism_level
 
-from .linear import linear
 from .heads import Heads, attend, store
+from .linear import FEW, few_rows
 from .vectors import Floats
 
 
@@ -73,23 +74,30 @@ struct CachedCausalAttention:
 
 @register("linear")
 struct Linear:
-    """[batch, seq, in], [out, in], [out] -> [batch, seq, out]."""
+    """[rows, in], [out, in] -> [rows, out]: our own product for few rows, MAX's for more."""
 
     @staticmethod
     def execute[
         target: StaticString
     ](
-        output: OutputTensor[dtype=DType.float32, rank=3, ...],
-        x: InputTensor[dtype=DType.float32, rank=3, ...],
+        output: OutputTensor[dtype=DType.float32, rank=2, ...],
+        x: InputTensor[dtype=DType.float32, rank=2, ...],
         weight: InputTensor[dtype=DType.float32, rank=2, ...],
-        bias: InputTensor[dtype=DType.float32, rank=1, ...],
         ctx: DeviceContext,
     ) raises:
-        linear(
+        var rows = x.shape()[0]
+        if rows > FEW:
+            matmul[transpose_b=True, target=target](
+                output.to_tile_tensor[DType.int64](),
+                x.to_tile_tensor[DType.int64](),
+                weight.to_tile_tensor[DType.int64](),
+                ctx,
+            )
+            return
+        few_rows(
             x.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
             weight.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
-            bias.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
-            x.shape()[0] * x.shape()[1],
+            rows,
             weight.shape()[1],
             weight.shape()[0],
             output.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),

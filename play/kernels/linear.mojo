@@ -1,17 +1,15 @@
-"""A linear layer. For few rows, as a cache leaves them, all of its time goes into reading the weights once; for more,
-``products.mojo`` has it.
+"""A linear layer for few rows, as a cache leaves them: all of its time goes into reading the weights once.
 
-Every core then reads its own rows of the weights, a few side by side, from one end to the other, and multiplies what it
-has read by all rows of x while it is in a register.
+Every core reads its own rows of the weights, a few side by side, from one end to the other, and multiplies what it has
+read by all rows of x while it is in a register.
 """
 
 from max.algorithm import sync_parallelize
 from std.sys.intrinsics import PrefetchOptions, prefetch
 
-from .products import many_rows
 from .vectors import MANY_REGISTERS, WIDTH, Floats, Vector
 
-comptime MOST = 8  # rows of x
+comptime FEW = 8  # rows of x: with more, the cores multiply longer than they read
 comptime PIECE = 16  # outputs that a core takes at least
 comptime PIECES = 2  # for each core, so that one that wakes up late takes less
 comptime SUMS = 24 if MANY_REGISTERS else 12  # registers, beside those of what is multiplied
@@ -20,8 +18,8 @@ comptime SECOND_NEAREST = PrefetchOptions().medium_locality()  # the cache: the 
 
 @always_inline
 def outputs[rows: Int, count: Int](
-    woven: Floats, weight: Floats, bias: Floats, size: Int, output: Floats, stride: Int
-):  # [size, rows], [count, size], [count] -> [rows, count], ``stride`` apart
+    woven: Floats, weight: Floats, size: Int, output: Floats, stride: Int
+):  # [size, rows], [count, size] -> [rows, count], ``stride`` apart
     """Compute ``count`` outputs of each row, from rows that :func:`weave` has put together."""
     var sums = Array[Vector, rows * count](fill=0)
     var whole = size // WIDTH * WIDTH
@@ -36,7 +34,7 @@ def outputs[rows: Int, count: Int](
                 sums[row * count + j] = weights[j].fma(numbers, sums[row * count + j])
     comptime for row in range(rows):
         comptime for j in range(count):
-            var sum = sums[row * count + j].reduce_add() + bias.unsafe_load(j)
+            var sum = sums[row * count + j].reduce_add()
             for i in range(whole, size):
                 sum += woven.unsafe_load(i * rows + row) * weight.unsafe_load(j * size + i)
             output.unsafe_store(row * stride + j, sum)
@@ -55,10 +53,10 @@ def weave[rows: Int](x: Floats, size: Int, woven: Floats):  # [rows, size] -> [s
             woven.unsafe_store(i * rows + row, x.unsafe_load(row * size + i))
 
 
-def few_rows[rows: Int](
-    x: Floats, weight: Floats, bias: Floats, size: Int, count: Int, output: Floats, workers: Int
-):  # [rows, size], [count, size], [count] -> [rows, count]
-    """Compute x @ weight.T + bias for a number of rows that is known when this is compiled."""
+def rows_known[rows: Int](
+    x: Floats, weight: Floats, size: Int, count: Int, output: Floats, workers: Int
+):  # [rows, size], [count, size] -> [rows, count]
+    """Compute x @ weight.T for a number of rows that is known when this is compiled."""
     comptime side_by_side = min(4, SUMS // rows)  # rows of weights: rows * side_by_side sums stay in registers
     var pieces = min(PIECES * workers, (count + PIECE - 1) // PIECE)
     var memory = List[Float32](unsafe_uninit_length=rows * size)
@@ -70,15 +68,11 @@ def few_rows[rows: Int](
         var end = (index + 1) * count // pieces
         while end - first >= side_by_side:
             outputs[rows, side_by_side](
-                woven, weight.unsafe_offset(first * size), bias.unsafe_offset(first), size,
-                output.unsafe_offset(first), count
+                woven, weight.unsafe_offset(first * size), size, output.unsafe_offset(first), count
             )
             first += side_by_side
         while first < end:
-            outputs[rows, 1](
-                woven, weight.unsafe_offset(first * size), bias.unsafe_offset(first), size,
-                output.unsafe_offset(first), count
-            )
+            outputs[rows, 1](woven, weight.unsafe_offset(first * size), size, output.unsafe_offset(first), count)
             first += 1
 
     if pieces == 1:
@@ -88,12 +82,10 @@ def few_rows[rows: Int](
     _ = memory^
 
 
-def linear(
-    x: Floats, weight: Floats, bias: Floats, rows: Int, size: Int, count: Int, output: Floats, workers: Int
-):  # [rows, size], [count, size], [count] -> [rows, count]
-    """Compute x @ weight.T + bias."""
-    comptime for some in range(1, MOST + 1):
+def few_rows(
+    x: Floats, weight: Floats, rows: Int, size: Int, count: Int, output: Floats, workers: Int
+):  # [rows, size], [count, size] -> [rows, count]
+    """Compute x @ weight.T for at most FEW rows."""
+    comptime for some in range(1, FEW + 1):
         if rows == some:
-            few_rows[some](x, weight, bias, size, count, output, workers)
-    if rows > MOST:
-        many_rows(x, weight, bias, rows, size, count, output, workers)
+            rows_known[some](x, weight, size, count, output, workers)

@@ -29,14 +29,10 @@ class KernelLinear(Module[[Tensor], Tensor]):
     def __init__(self, layer: Linear) -> None:
         self.weight, self.bias = layer.weight, layer.bias
 
-    def forward(self, x: Tensor) -> Tensor:  # [..., in] -> [..., out], with one or two axes in front
-        """Apply the weights, and the bias if there is one."""
-        bias = self.bias
-        if not isinstance(bias, Tensor):
-            bias = F.broadcast_to(F.constant(0.0, DType.float32, device=x.device), [self.weight.shape[0]])
-        if x.rank == 2:
-            return linear(x.unsqueeze(0), self.weight, bias).squeeze(0)
-        return linear(x, self.weight, bias)
+    def forward(self, x: Tensor) -> Tensor:  # [..., in] -> [..., out]
+        """Apply the weights, and the bias if there is one, which MAX adds in passing with what comes after."""
+        output = linear(x, self.weight)
+        return output + self.bias if isinstance(self.bias, Tensor) else output
 
 
 def with_linear(model: Any) -> None:

@@ -82,9 +82,11 @@ def cached_attention(
     return F.inplace_custom("causal_attention_cached", CPU, inputs, output, parameters=parameters)[0]
 
 
-def linear(
-    x: Tensor, weight: Tensor, bias: Tensor
-) -> Tensor:  # [batch, seq, in], [out, in], [out] -> [batch, seq, out]
-    """Compute ``x @ weight.T + bias``; for at most 8 rows in about the time that reading the weights takes."""
-    output = [TensorType(DType.float32, [x.shape[0], x.shape[1], weight.shape[0]], device=CPU)]
-    return F.custom("linear", CPU, [x, weight, bias], output)[0]
+def linear(x: Tensor, weight: Tensor) -> Tensor:  # [..., in], [out, in] -> [..., out]
+    """Compute ``x @ weight.T``; for at most 8 rows in about the time that reading the weights takes.
+
+    For more rows, MAX multiplies.
+    """
+    rows = x.reshape([-1, x.shape[-1]])
+    output = [TensorType(DType.float32, [rows.shape[0], weight.shape[0]], device=CPU)]
+    return F.custom("linear", CPU, [rows, weight], output)[0].reshape([*x.shape[:-1], weight.shape[0]])

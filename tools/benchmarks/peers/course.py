@@ -93,8 +93,8 @@ class Kernel(Module[..., list[Tensor]]):
     def forward(self, *inputs: Tensor) -> list[Tensor]:
         """Return the outputs of all linear layers, of the last core, or of the product."""
         if self.workload.part == workloads.LINEAR:
-            layer = linear if self.workload.how == workloads.KERNELS else lambda x, weight, bias: x @ weight.T + bias
-            return workloads.each_layer(layer, *inputs)
+            product = linear if self.workload.how == workloads.KERNELS else lambda x, weight: x @ weight.T
+            return workloads.each_layer(lambda x, weight, bias: product(x, weight) + bias, *inputs)
         if self.workload.part == workloads.CORE:
             joined, keys, values, starts, past = inputs
             for _ in range(workloads.repeats(self.workload.length)):

@@ -22,7 +22,7 @@ SHAPES = {(12, 64): "GPT-2's heads", (3, 5): "heads that no register divides", (
 
 CALLS = """
 from heads import Heads, attend, store
-from linear import linear
+from linear import few_rows
 from vectors import Floats
 
 def floats(address: Int) -> Floats:
@@ -49,8 +49,8 @@ def run[depth: Int](joined: Int, keys: Int, values: Int, starts: Int, output: In
     attend[depth](third(0), cache(keys), cache(values), first, result, batch, heads, seq, past + seq, 2)
 
 @export("linear")
-def c_linear(x: Int, weight: Int, bias: Int, rows: Int, size: Int, count: Int, output: Int) abi("C"):
-    linear(floats(x), floats(weight), floats(bias), rows, size, count, floats(output), 2)
+def linear(x: Int, weight: Int, rows: Int, size: Int, count: Int, output: Int) abi("C"):
+    few_rows(floats(x), floats(weight), rows, size, count, floats(output), 2)
 
 """ + "".join(
     f"""
@@ -86,21 +86,20 @@ def kernels(request, tmp_path_factory):
     return Library(build(tmp_path_factory.mktemp("kernels"), "--emit", "shared-lib", *request.param))
 
 
-ROWS = (*range(1, 10), 15, 16, 17, 33, 48, 49, 80, 96, 97, 144, 145, 200, 300)  # around what blocks of rows hold
 SIZES = ((768, 2304), (5, 3), (17, 50), (33, 1), (64, 7), (16, 16), (24, 49))
 SIZES += tuple((size, 70) for size in (767, 769, 1536, 1600, 3072))  # more than the cache takes
 
 
 @pytest.mark.parametrize(("size", "outputs"), SIZES)
-def test_a_linear_layer_of_every_number_of_rows(kernels, size, outputs):
+def test_a_linear_layer_of_every_small_number_of_rows(kernels, size, outputs):
     """The numbers around the output must stay as they are."""
-    for rows in ROWS:
+    for rows in range(1, 9):
         generator = np.random.default_rng(rows)
-        shapes = (rows, size), (outputs, size), (outputs,)
-        x, weight, bias = (generator.standard_normal(shape).astype(np.float32) for shape in shapes)
+        shapes = (rows, size), (outputs, size)
+        x, weight = (generator.standard_normal(shape).astype(np.float32) for shape in shapes)
         around = np.full(rows * outputs + 128, np.nan, np.float32)
-        kernels.linear(x, weight, bias, rows, size, outputs, around[64:])
-        expected = x.astype(np.float64) @ weight.astype(np.float64).T + bias
+        kernels.linear(x, weight, rows, size, outputs, around[64:])
+        expected = x.astype(np.float64) @ weight.astype(np.float64).T
         output = around[64:-64].reshape(rows, outputs)
         np.testing.assert_allclose(output, expected, rtol=0, atol=1e-6 * size, err_msg=f"{rows} rows")
         assert np.isnan([*around[:64], *around[-64:]]).all()
