@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from max.driver import CPU, Device
 from max.dtype import DType
-from max.experimental import functional as F
 from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef, TensorType
