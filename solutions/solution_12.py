@@ -31,7 +31,7 @@ class Sampling:
     def probabilities(self, logits: np.ndarray) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
         """Return the probability of each token to be drawn, at a temperature above 0; every row adds up to 1.
 
-        A temperature below 1 favors the likely tokens, one above 1 the others. With ``top_k``, every token
+        A temperature below 1 favors the likely tokens, one above 1 evens them out. With ``top_k``, every token
         below the k-th largest logit gets probability 0; a ``top_k`` above the size of the vocabulary keeps all.
         """
         logits = logits.astype(np.float64)  # in float32, a row's sum may be too far from 1 for rng.choice
@@ -87,6 +87,9 @@ def generate_tokens(
 
     The model sees at most the last ``n_positions`` tokens: once the context is full, the oldest token drops out for
     every one that is added.
+
+    Raises:
+        ValueError: the prompt is empty, or a setting is impossible.
     """
     # max_new_tokens times, generate the token after the visible context, and append it to every row. (5 lines)
     for _ in range(max_new_tokens):

@@ -17,7 +17,9 @@ from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 
-def store(cache: Tensor, new: Tensor, past: DimLike) -> None:  # [..., n_positions, head_dim], [..., seq, head_dim]
+def store(
+    cache: Tensor, new: Tensor, past: DimLike
+) -> None:  # [batch, head, n_positions, head_dim], [batch, head, seq, head_dim]
     """Write the keys or values of ``seq`` tokens into the slots after those of the ``past`` tokens before, in place."""
     sequence_length = new.shape[-2]
     first = TensorValue(Dim(past))  # a symbol, as a number that the graph computes

@@ -29,7 +29,7 @@ def test_positions(step):
 
 @about("position_ids")
 def test_whole_numbers(step):
-    """Positions are counted as whole numbers, also where MAX's default is bfloat16, as on a GPU: it has no 257."""
+    """Positions are counted in whole numbers: bfloat16, the default type on a GPU, cannot hold 257."""
 
     class Counted(Module):
         def forward(self, tokens):

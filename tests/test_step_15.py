@@ -152,7 +152,7 @@ def wanted(logits, held):
 
 @about("ragged_positions")
 def test_positions(step):
-    """Every token knows its position in its own request, after what the cache holds of that."""
+    """Every token knows its position in its own request, counting those that the cache holds already."""
     for counts, held in (((3, 1, 5), (0, 0, 0)), ((1, 1, 1), (3, 1, 5)), ((2, 4, 1), (4, 0, 6)), ((7,), (2,))):
         places = np.concatenate([np.arange(at, at + count) for at, count in zip(held, counts, strict=True)])
         tokens = np.zeros(sum(counts), np.int64)

@@ -52,7 +52,7 @@ class Comparison:
             turned = expected.transpose(order).reshape(expected.shape)
             if order != every and np.allclose(turned, actual, rtol=0, atol=self.room):
                 named = ", ".join(self.axes[axis] for axis in order)
-                return f"The numbers are right but lie in the order ({named}): a transpose is missing or too many."
+                return f"The numbers are right but lie in the order ({named}): one transpose too few or too many."
         if np.allclose(np.sort(actual, axis=None), np.sort(expected, axis=None), rtol=0, atol=self.room):
             return "The numbers are right, their order is not: look at the reshapes and transposes."
         groups = (over for count in range(len(every) - 1, 0, -1) for over in combinations(every, count))

@@ -36,7 +36,7 @@ MISTAKES = {
     "Every size has 12 heads; medium has 16, large 20 and xl 25.": {
         "n_layer=n_layer, n_head=n_head": "n_layer=n_layer"
     },
-    "Medium, large and xl have 24, 36 and 25 heads here; they have 16, 20 and 25.": {
+    "Medium and large have 24 and 36 heads here, as many as layers; they have 16 and 20.": {
         LOOK_UP: LOOK_UP + "        n_head = {'gpt2-medium': 24, 'gpt2-large': 36}.get(name, n_head)\n"
     },
     "Every size has the width 768; medium has 1024, large 1280 and xl 1600.": {"cls(n_embd=n_embd, ": "cls("},
