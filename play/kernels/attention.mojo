@@ -24,7 +24,7 @@ def score_tile[depth: Int, keys: Int, lanes: Int, masked: Bool](
 
     If ``masked``, the first key has a number, and lane i of the first register may look at keys up to number i.
     """
-    var sums = sums_of_products[keys, lanes](query, key, depth, depth)
+    var sums = sums_of_products[keys, lanes](query, key, depth)
     comptime for j in range(keys):
         comptime if masked:
             var visible = iota[DType.int32, WIDTH]().ge(Int32(number + j))

@@ -39,13 +39,13 @@ def exp2[width: Int](x: SIMD[DType.float32, width]) -> SIMD[DType.float32, width
 
 @always_inline
 def sums_of_products[count: Int, lanes: Int](
-    turned: Floats, others: Floats, stride: Int, depth: Int
+    turned: Floats, others: Floats, depth: Int
 ) -> Array[Vector, count * lanes]:  # [depth, BLOCK], [count, depth] -> [count, lanes * WIDTH]
-    """Multiply ``count`` rows, ``stride`` apart, by ``lanes`` registers of rows that were turned; the tile of sums."""
+    """Multiply ``count`` rows by ``lanes`` registers of rows that were turned; the tile of sums."""
     var sums = Array[Vector, count * lanes](fill=0)
     for i in range(depth):
         comptime for j in range(count):
-            var other = Vector(others.unsafe_load(j * stride + i))
+            var other = Vector(others.unsafe_load(j * depth + i))
             comptime for lane in range(lanes):
                 var numbers = turned.unsafe_load[width=WIDTH](i * BLOCK + lane * WIDTH)
                 sums[j * lanes + lane] = other.fma(numbers, sums[j * lanes + lane])
