@@ -32,7 +32,8 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> NoReturn:
         """Run a command, and exit with the status that it returns, or say why it cannot be carried out."""
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a caller may ignore Ctrl-C, as `nohup … &` does
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a caller may ignore Ctrl-C, as `nohup … &` does
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             status = super().invoke(ctx)
         except KeyboardInterrupt:

@@ -48,8 +48,12 @@ class Server:
         environment = os.environ | variables  # else a child gets what MAX sets behind the back of Python
         self.process = subprocess.Popen([*command, "--port", port, *arguments], env=environment, **how)
         self.client = openai.OpenAI(base_url=f"{self.address}/v1", api_key=key, max_retries=0)
-        self.wait_until(lambda: until(self) or self.process.poll() is not None)
-        assert self.process.poll() is None, self.output()
+        try:
+            self.wait_until(lambda: until(self) or self.process.poll() is not None)
+            assert self.process.poll() is None, self.output()
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __enter__(self):
         return self
@@ -111,8 +115,11 @@ class Server:
 
     def worker(self):
         """The process that runs the model, if it has begun."""
-        children = psutil.Process(self.process.pid).children()
-        return next((child for child in children if "spawn_main" in " ".join(child.cmdline())), None)
+        for child in psutil.Process(self.process.pid).children():
+            with suppress(psutil.Error):  # it has just ended
+                if "spawn_main" in " ".join(child.cmdline()):
+                    return child
+        return None
 
 
 @pytest.fixture(scope="module")
