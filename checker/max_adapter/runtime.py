@@ -210,10 +210,20 @@ def _multiply(run_custom: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
 
 
 def _gather(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-    """Look up rows by any whole numbers, such as the uint32 offsets of step 15's requests."""
+    """Look up rows by any whole numbers, such as the uint32 offsets of step 15's requests.
+
+    Raises:
+        IndexError: there is no such row. MAX would read what lies there in memory, if it may.
+    """
     rows, numbers = inputs
     if numbers.dtype not in (DType.int32, DType.int64):  # the only ones that there are kernels for
         numbers = Buffer.from_numpy(numbers.to_numpy().astype(np.int64))
+    indices = numbers.to_numpy()
+    first, places = (op.axis, indices[..., None]) if hasattr(op, "axis") else (op.batch_dims, indices)
+    for axis, along in enumerate(np.moveaxis(places, -1, 0), first):
+        size = rows.shape[axis]
+        for index in along[(along < -size) | (along >= size)]:
+            raise IndexError(f"index {index} is out of range for an axis of size {size}, and MAX does not check it")
     return run(op, [rows, numbers])
 
 
