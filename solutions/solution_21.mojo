@@ -1,7 +1,11 @@
-"""Step 21: a kernel of your own, causal attention that holds one query's scores of one block of keys at a time."""
+"""Step 21: a kernel of your own, causal attention that holds one query's scores of one block of keys at a time.
+
+Source: Dao, "FlashAttention-2" (2023), algorithm 1; the tiles are those of Dao et al., "FlashAttention" (2022).
+"""
 
 from std.math import ceildiv, exp, sqrt
 from std.memory import stack_allocation
+from std.reflection import call_location
 from std.sys import simd_width_of
 
 from max.algorithm import sync_parallelize
@@ -15,15 +19,24 @@ comptime LOWEST = Float32.MIN_FINITE  # below every score
 
 
 @fieldwise_init
-struct Rows(ImplicitlyCopyable):
-    """Rows of ``d`` numbers, each ``stride`` numbers after the one before it."""
+struct Rows(ImplicitlyCopyable, Sized):
+    """A matrix, ``[rows, d]``, each of whose rows begins ``stride`` numbers after the one before it."""
 
     var numbers: Numbers
     var d: Int
     var stride: Int
 
-    def __getitem__(self, row: Int) -> Numbers:
+    def __len__(self) -> Int:
+        return ceildiv(len(self.numbers), self.stride)
+
+    def __getitem__(self, row: Int) -> Numbers:  # -> [d]
         return self.numbers[row * self.stride : row * self.stride + self.d]
+
+    @always_inline
+    def __getitem__(self, rows: Slice) -> Self:  # -> [rows, d]
+        var first, end = rows.start.value(), rows.end.value()
+        debug_assert[assert_mode="safe"](end <= len(self), "there is no row ", end - 1, location=call_location())
+        return Self(self.numbers[first * self.stride : end * self.stride], self.d, self.stride)
 
 
 @always_inline
@@ -54,11 +67,12 @@ def add_weighted(output: Numbers, weight: Float32, value: Numbers):  # [d], numb
         output[i] += weight * value[i]
 
 
-def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) -> Float32:  # [some] -> number
+def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) -> Float32:  # [keys] -> number
     """Exponentiate the next scores of a row, in place.
 
     ``maximum`` is the largest score so far, ``total`` the sum of exp(score - maximum); both are brought up to date.
     Return the factor that rescales whatever was added up under the old maximum.
+    Source: Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), algorithm 3.
     """
     # Find the new maximum and the factor exp(old - new); exponentiate all scores and add them up. (10 lines)
     var new = maximum
@@ -74,50 +88,45 @@ def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) ->
 
 
 def attend_block(
-    query: Numbers, keys: Numbers, values: Numbers, mut maximum: Float32, mut total: Float32, output: Numbers
-):  # [d], [count * d], [count * d], two numbers, [d]
+    query: Numbers, keys: Rows, values: Rows, mut maximum: Float32, mut total: Float32, output: Numbers
+):  # [d], 2 x [keys, d], 2 x number, [d]
     """Let one query look at a block of keys, and add to its output."""
-    var d = len(query)
-    var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys) // d)
-    # Score every key: dot over sqrt(d). Make weights of them. Rescale output, add every value's share. (7 lines)
-    for k in range(len(scores)):
-        scores[k] = dot(query, keys[k * d : (k + 1) * d]) / sqrt(Float32(d))
+    var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys))
+    # Score all keys: dot over sqrt(keys.d). Make weights; rescale output, and add every value's share. (7 lines)
+    for i in range(len(keys)):
+        scores[i] = dot(query, keys[i]) / sqrt(Float32(keys.d))
     var factor = online_softmax(scores, maximum, total)
     for ref number in output:
         number *= factor
-    for k in range(len(scores)):
-        add_weighted(output, scores[k], values[k * d : (k + 1) * d])
+    for i in range(len(keys)):
+        add_weighted(output, scores[i], values[i])
 
 
 def attend_tile(
-    query: Numbers, key: Numbers, value: Numbers, position: Int, start: Int, output: Rows
-):  # [rows * d], [total * d], [total * d] -> [rows, d]
+    queries: Rows, keys: Rows, values: Rows, position: Int, start: Int, outputs: Rows
+):  # [rows, d], 2 x [total, d] -> [rows, d]
     """Let the queries at position, position + 1, … look at the keys from ``start`` up to their own."""
-    var d = output.d
-    var rows = len(query) // d
-    var maximum = Array[Float32, QUERIES](fill=LOWEST)
-    var total = Array[Float32, QUERIES](fill=0)
+    var rows = len(queries)
+    var maxima = Array[Float32, QUERIES](fill=LOWEST)
+    var totals = Array[Float32, QUERIES](fill=0)
     for row in range(rows):
-        output[row].fill(0)
-    # Block by block of keys, every row sees what lies before its end. Divide by the totals, or by 1. (11 lines)
+        outputs[row].fill(0)
+    # Block by block of keys, every row sees what lies before its end. Divide by the totals, or by 1. (8 lines)
     for block in range(start, position + rows, KEYS):
         for row in range(rows):
             var end = min(block + KEYS, position + row + 1)
             if end > block:
-                var vector = query[row * d : (row + 1) * d]
-                var keys = key[block * d : end * d]
-                var values = value[block * d : end * d]
-                attend_block(vector, keys, values, maximum[row], total[row], output[row])
+                attend_block(queries[row], keys[block:end], values[block:end], maxima[row], totals[row], outputs[row])
     for row in range(rows):
-        for ref number in output[row]:
-            number /= max(total[row], Float32(1))
+        for ref number in outputs[row]:
+            number /= max(totals[row], 1)  # a row that sees no key has a total of 0, all others at least 1
 
 
 def causal_attention(
-    query: Numbers, key: Numbers, value: Numbers, starts: Starts, heads: Int, seq: Int, d: Int, output: Numbers
+    q: Rows, k: Rows, v: Rows, starts: Starts, heads: Int, seq: Int, output: Numbers
 ):  # [batch, head, seq, d], 2 x [batch, head, total, d], [batch] -> [batch, seq, head * d]
-    """Let every query look at the keys from starts[batch] up to its own; total - seq of them are of the past."""
-    var total = len(key) // max(len(starts) * heads * d, 1)
+    """Let each of the last ``seq`` of ``total`` tokens look at the keys from its sequence's start up to its own."""
+    var total = len(k) // max(len(starts) * heads, 1)
     var tiles = ceildiv(seq, QUERIES)
 
     # A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (12 lines)
@@ -127,10 +136,10 @@ def causal_attention(
         var first = i % tiles * QUERIES
         var last = min(first + QUERIES, seq)
         var at = sequence * heads + head
-        var rows = query[(at * seq + first) * d : (at * seq + last) * d]
-        var keys = key[at * total * d : (at + 1) * total * d]
-        var values = value[at * total * d : (at + 1) * total * d]
-        var outputs = Rows(output[((sequence * seq + first) * heads + head) * d :], d, heads * d)
-        attend_tile(rows, keys, values, total - seq + first, Int(starts[sequence]), outputs)
+        var queries = q[at * seq + first : at * seq + last]
+        var keys = k[at * total : (at + 1) * total]
+        var values = v[at * total : (at + 1) * total]
+        var outputs = Rows(output[((sequence * seq + first) * heads + head) * q.d :], q.d, heads * q.d)
+        attend_tile(queries, keys, values, total - seq + first, Int(starts[sequence]), outputs)
 
     sync_parallelize(task, len(starts) * heads * tiles)

@@ -1,7 +1,11 @@
-"""Step 21: a kernel of your own, causal attention that holds one query's scores of one block of keys at a time."""
+"""Step 21: a kernel of your own, causal attention that holds one query's scores of one block of keys at a time.
+
+Source: Dao, "FlashAttention-2" (2023), algorithm 1; the tiles are those of Dao et al., "FlashAttention" (2022).
+"""
 
 from std.math import ceildiv, exp, sqrt
 from std.memory import stack_allocation
+from std.reflection import call_location
 from std.sys import simd_width_of
 
 from max.algorithm import sync_parallelize
@@ -15,15 +19,24 @@ comptime LOWEST = Float32.MIN_FINITE  # below every score
 
 
 @fieldwise_init
-struct Rows(ImplicitlyCopyable):
-    """Rows of ``d`` numbers, each ``stride`` numbers after the one before it."""
+struct Rows(ImplicitlyCopyable, Sized):
+    """A matrix, ``[rows, d]``, each of whose rows begins ``stride`` numbers after the one before it."""
 
     var numbers: Numbers
     var d: Int
     var stride: Int
 
-    def __getitem__(self, row: Int) -> Numbers:
+    def __len__(self) -> Int:
+        return ceildiv(len(self.numbers), self.stride)
+
+    def __getitem__(self, row: Int) -> Numbers:  # -> [d]
         return self.numbers[row * self.stride : row * self.stride + self.d]
+
+    @always_inline
+    def __getitem__(self, rows: Slice) -> Self:  # -> [rows, d]
+        var first, end = rows.start.value(), rows.end.value()
+        debug_assert[assert_mode="safe"](end <= len(self), "there is no row ", end - 1, location=call_location())
+        return Self(self.numbers[first * self.stride : end * self.stride], self.d, self.stride)
 
 
 @always_inline
@@ -54,45 +67,44 @@ def add_weighted(output: Numbers, weight: Float32, value: Numbers):  # [d], numb
         output[i] += weight * value[i]
 
 
-def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) -> Float32:  # [some] -> number
+def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) -> Float32:  # [keys] -> number
     """Exponentiate the next scores of a row, in place.
 
     ``maximum`` is the largest score so far, ``total`` the sum of exp(score - maximum); both are brought up to date.
     Return the factor that rescales whatever was added up under the old maximum.
+    Source: Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), algorithm 3.
     """
     # TODO: Find the new maximum and the factor exp(old - new); exponentiate all scores and add them up. (10 lines)
     std.os.abort("not written yet")
 
 
 def attend_block(
-    query: Numbers, keys: Numbers, values: Numbers, mut maximum: Float32, mut total: Float32, output: Numbers
-):  # [d], [count * d], [count * d], two numbers, [d]
+    query: Numbers, keys: Rows, values: Rows, mut maximum: Float32, mut total: Float32, output: Numbers
+):  # [d], 2 x [keys, d], 2 x number, [d]
     """Let one query look at a block of keys, and add to its output."""
-    var d = len(query)
-    var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys) // d)
-    # TODO: Score every key: dot over sqrt(d). Make weights of them. Rescale output, add every value's share. (7 lines)
+    var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys))
+    # TODO: Score all keys: dot over sqrt(keys.d). Make weights; rescale output, and add every value's share. (7 lines)
     std.os.abort("not written yet")
 
 
 def attend_tile(
-    query: Numbers, key: Numbers, value: Numbers, position: Int, start: Int, output: Rows
-):  # [rows * d], [total * d], [total * d] -> [rows, d]
+    queries: Rows, keys: Rows, values: Rows, position: Int, start: Int, outputs: Rows
+):  # [rows, d], 2 x [total, d] -> [rows, d]
     """Let the queries at position, position + 1, … look at the keys from ``start`` up to their own."""
-    var d = output.d
-    var rows = len(query) // d
-    var maximum = Array[Float32, QUERIES](fill=LOWEST)
-    var total = Array[Float32, QUERIES](fill=0)
+    var rows = len(queries)
+    var maxima = Array[Float32, QUERIES](fill=LOWEST)
+    var totals = Array[Float32, QUERIES](fill=0)
     for row in range(rows):
-        output[row].fill(0)
-    # TODO: Block by block of keys, every row sees what lies before its end. Divide by the totals, or by 1. (11 lines)
+        outputs[row].fill(0)
+    # TODO: Block by block of keys, every row sees what lies before its end. Divide by the totals, or by 1. (8 lines)
     std.os.abort("not written yet")
 
 
 def causal_attention(
-    query: Numbers, key: Numbers, value: Numbers, starts: Starts, heads: Int, seq: Int, d: Int, output: Numbers
+    q: Rows, k: Rows, v: Rows, starts: Starts, heads: Int, seq: Int, output: Numbers
 ):  # [batch, head, seq, d], 2 x [batch, head, total, d], [batch] -> [batch, seq, head * d]
-    """Let every query look at the keys from starts[batch] up to its own; total - seq of them are of the past."""
-    var total = len(key) // max(len(starts) * heads * d, 1)
+    """Let each of the last ``seq`` of ``total`` tokens look at the keys from its sequence's start up to its own."""
+    var total = len(k) // max(len(starts) * heads, 1)
     var tiles = ceildiv(seq, QUERIES)
 
     # TODO: A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (12 lines)

@@ -5,14 +5,13 @@
 and compares.
 """
 
-SCALE = "dot(query, keys[k * d : (k + 1) * d]) / sqrt(Float32(d))"
+SCALE = "dot(query, keys[i]) / sqrt(Float32(keys.d))"
 MODEL_SCALE = "keys @ query / np.sqrt(np.float32(len(query)))"
 END = "min(block + KEYS, position + row + 1)"
-COUNT = "min(KEYS, position + row + 1 - block)"
-DIVIDE = "number /= max(total[row], Float32(1))"
-MODEL_DIVIDE = "return output / np.maximum(total, 1)[:, None]"
+DIVIDE = "number /= max(totals[row], 1)"
+MODEL_DIVIDE = "return outputs / np.maximum(totals, 1)[:, None]"
 BLOCKS = "range(start, position + rows, KEYS)"
-OUTPUT = "Rows(output[((sequence * seq + first) * heads + head) * d :], d, heads * d)"
+OUTPUT = "Rows(output[((sequence * seq + first) * heads + head) * q.d :], q.d, heads * q.d)"
 TURNED = "output.reshape(batch, seq, heads * d)"
 
 TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
@@ -46,15 +45,15 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {"return weights, new, total": "return weights / (total * factor + weights.sum()), new, total"},
     ),
     "The scores are not scaled: divide each by the square root of d.": (
-        {SCALE: "dot(query, keys[k * d : (k + 1) * d])"},
+        {SCALE: "dot(query, keys[i])"},
         {MODEL_SCALE: "keys @ query"},
     ),
     "The scores are divided by d itself; it is its square root.": (
-        {SCALE: "dot(query, keys[k * d : (k + 1) * d]) / Float32(d)"},
+        {SCALE: "dot(query, keys[i]) / Float32(keys.d)"},
         {MODEL_SCALE: "keys @ query / np.float32(len(query))"},
     ),
     "The scores are multiplied by the square root of d; divide by it.": (
-        {SCALE: "dot(query, keys[k * d : (k + 1) * d]) * sqrt(Float32(d))"},
+        {SCALE: "dot(query, keys[i]) * sqrt(Float32(keys.d))"},
         {MODEL_SCALE: "keys @ query * np.sqrt(np.float32(len(query)))"},
     ),
     "The output is not rescaled: multiply what earlier blocks have added by the factor.": (
@@ -66,20 +65,20 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {"output * factor + weights": "weights"},
     ),
     "The keys are added up where the values should be.": (
-        {"add_weighted(output, scores[k], values[": "add_weighted(output, scores[k], keys["},
+        {"add_weighted(output, scores[i], values[": "add_weighted(output, scores[i], keys["},
         {"weights @ values": "weights @ keys"},
     ),
     "Every row looks as far as the last row of its tile: count the keys up to its own position, row included.": (
         {END: "min(block + KEYS, position + rows)"},
-        {COUNT: "min(KEYS, position + rows - block)"},
+        {END: "min(block + KEYS, position + rows)"},
     ),
     "A row does not look at its own key: it sees position + row + 1 keys, itself included.": (
         {END: "min(block + KEYS, position + row)"},
-        {COUNT: "min(KEYS, position + row - block)"},
+        {END: "min(block + KEYS, position + row)"},
     ),
     "The position is left out of what a row may see: before row 0 of the tile there are position keys.": (
         {END: "min(block + KEYS, row + 1)"},
-        {COUNT: "min(KEYS, row + 1 - block)"},
+        {END: "min(block + KEYS, row + 1)"},
     ),
     "The keys before the start are looked at: the first block begins at start.": (
         {BLOCKS: "range(0, position + rows, KEYS)"},
@@ -91,11 +90,11 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
     ),
     "The rows are not divided by their totals.": (
         {DIVIDE: "number /= 1"},
-        {MODEL_DIVIDE: "return output"},
+        {MODEL_DIVIDE: "return outputs"},
     ),
     "A row without a key is divided by its total 0, which gives NaN: divide by at least 1.": (
-        {DIVIDE: "number /= total[row]"},
-        {MODEL_DIVIDE: "return output / total[:, None]"},
+        {DIVIDE: "number /= totals[row]"},
+        {MODEL_DIVIDE: "return outputs / totals[:, None]"},
     ),
     "The tokens of the past are left out: the first row of a tile stands at position total - seq + first.": (
         {"total - seq + first, Int": "first, Int"},
@@ -107,13 +106,13 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
     ),
     "The output is laid out as [batch, head, seq, d]; the heads of a token must lie side by side, [batch, seq, "
     "head, d].": (
-        {OUTPUT: "Rows(output[(at * seq + first) * d :], d, d)"},
+        {OUTPUT: "Rows(output[(at * seq + first) * q.d :], q.d, q.d)"},
         {TURNED: "np.ascontiguousarray(output.transpose(0, 2, 1, 3)).reshape(batch, seq, heads * d)"},
     ),
     "The keys and values of a head are looked for every seq rows; with a past they are total rows apart.": (
         {
-            "key[at * total * d : (at + 1) * total * d]": "key[at * seq * d : at * seq * d + total * d]",
-            "value[at * total * d : (at + 1) * total * d]": "value[at * seq * d : at * seq * d + total * d]",
+            "k[at * total : (at + 1) * total]": "k[at * seq : at * seq + total]",
+            "v[at * total : (at + 1) * total]": "v[at * seq : at * seq + total]",
         },
         {
             "key[sequence, head],": "key.reshape(-1, d)[(sequence * heads + head) * seq :],",
@@ -121,7 +120,7 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         },
     ),
     "Every head looks at the keys of the first: at is sequence * heads + head.": (
-        {"key[at * total * d : (at + 1) * total * d]": "key[sequence * heads * total * d : (at + 1) * total * d]"},
+        {"k[at * total : (at + 1) * total]": "k[sequence * heads * total : (at + 1) * total]"},
         {"key[sequence, head],": "key[sequence, 0],"},
     ),
     "The first row of a tile is its number: multiply it by QUERIES.": (
@@ -178,11 +177,11 @@ ALTERNATIVES = {
 """
     },
     "the scale is folded into a factor": {
-        SCALE: "dot(query, keys[k * d : (k + 1) * d]) * (1 / sqrt(Float32(d)))",
+        SCALE: "dot(query, keys[i]) * (1 / sqrt(Float32(keys.d)))",
     },
     "nothing is rescaled where the maximum has not changed": {
         "    for ref number in output:\n        number *= factor\n": (
-            "    if factor < 1:\n        for i in range(d):\n            output[i] *= factor\n"
+            "    if factor < 1:\n        for i in range(len(output)):\n            output[i] *= factor\n"
         )
     },
     "the rows are the outer loop": {
@@ -208,8 +207,8 @@ HABITS = {
     "fmaxf": {"new = max(new, score)": "new = fmaxf(new, score)"},
     "math.exp": {"exp(score - new)": "math.exp(score - new)"},
     "np.exp": {"var factor = exp(": "var factor = np.exp("},
-    "sqrt of a whole number": {"sqrt(Float32(d))": "sqrt(d)"},
-    "a power in place of a root": {"/ sqrt(Float32(d))": "/ d ** 0.5"},
+    "sqrt of a whole number": {"sqrt(Float32(keys.d))": "sqrt(keys.d)"},
+    "a power in place of a root": {"/ sqrt(Float32(keys.d))": "/ keys.d ** 0.5"},
     "a type in front of a name": {"var factor = exp(": "float factor = exp("},
     "increment": {
         "    for score in scores:\n        new = max(new, score)\n": (

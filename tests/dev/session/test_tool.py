@@ -104,9 +104,9 @@ MESSAGES = {
     ),
     "an index out of bounds in Mojo": (
         "s21",
-        {"dot(query, keys[k * d : (k + 1) * d])": "dot(query, keys[k * d : (k + 2) * d])"},
+        {"var keys = k[at * total : (at + 1) * total]": "var keys = k[at * total : (at + 2) * total]"},
         set(),
-        ["Mojo stopped (slice end index", "line {line}: scores[k] = dot(query, keys[k * d : (k + 2) * d])"],
+        ["Mojo stopped (there is no row", "line {line}: var keys = k[at * total : (at + 2) * total]"],
     ),
 }
 

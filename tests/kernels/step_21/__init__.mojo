@@ -3,11 +3,15 @@
 from extensibility import InputTensor, OutputTensor, register
 from max.gpu.host import DeviceContext
 
-from .step_21 import Numbers, Starts, causal_attention
+from .step_21 import Numbers, Rows, Starts, causal_attention
 
 
-def numbers(tensor: InputTensor[dtype = DType.float32, ...]) -> Numbers:
-    return Numbers(unsafe_ptr=tensor.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), length=tensor.size())
+def rows(tensor: InputTensor[dtype = DType.float32, rank=4, ...]) -> Rows:
+    var d = tensor.dim_size(3)
+    var numbers = Numbers(
+        unsafe_ptr=tensor.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), length=tensor.size()
+    )
+    return Rows(numbers, d, d)
 
 
 @register("causal_attention")
@@ -25,11 +29,10 @@ struct CausalAttention:
     ) raises:
         var heads = query.dim_size(1)
         var seq = query.dim_size(2)
-        var d = query.dim_size(3)
         var first = Starts(
             unsafe_ptr=starts.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), length=starts.size()
         )
         var filled = Numbers(
             unsafe_ptr=output.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), length=output.size()
         )
-        causal_attention(numbers(query), numbers(key), numbers(value), first, heads, seq, d, filled)
+        causal_attention(rows(query), rows(key), rows(value), first, heads, seq, filled)

@@ -23,12 +23,12 @@ def attend_block(library, query, keys, values, maximum, total, output):
     return result, *running
 
 
-def attend_tile(library, query, key, value, position, start):
-    """Return the output [rows, d] of the queries [rows, d] from a position on; keys and values are [any, d]."""
-    rows, d = query.shape
+def attend_tile(library, queries, keys, values, position, start):
+    """Return the outputs [rows, d] of the queries [rows, d] from a position on; keys and values are [any, d]."""
+    rows, d = queries.shape
     result = np.full((rows, d + SPARE), UNTOUCHED)
-    sizes = (rows, len(key), position, start, d)
-    library.attend_tile(floats(query), floats(key), floats(value), *sizes, result, d + SPARE)
+    sizes = (rows, len(keys), position, start, d)
+    library.attend_tile(floats(queries), floats(keys), floats(values), *sizes, result, d + SPARE)
     refuse_outside(result[:, d:], "attend_tile")
     return result[:, :d].copy()
 

@@ -7,6 +7,10 @@ def numbers(address: Int, length: Int) -> Numbers:
     return Numbers(unsafe_ptr=Pointer[Float32, MutUntrackedOrigin](unsafe_from_address=address), length=length)
 
 
+def matrix(address: Int, count: Int, d: Int) -> Rows:
+    return Rows(numbers(address, count * d), d, d)
+
+
 @export("online_softmax")
 def c_online_softmax(scores: Int, count: Int, running: Int) abi("C"):  # running: the maximum, the total, the factor
     var row = numbers(running, 3)
@@ -16,26 +20,25 @@ def c_online_softmax(scores: Int, count: Int, running: Int) abi("C"):  # running
 @export("attend_block")
 def c_attend_block(query: Int, keys: Int, values: Int, count: Int, d: Int, running: Int, output: Int) abi("C"):
     var row = numbers(running, 2)
-    var block = numbers(keys, count * d)
-    attend_block(numbers(query, d), block, numbers(values, count * d), row[0], row[1], numbers(output, d))
+    var block = matrix(keys, count, d)
+    attend_block(numbers(query, d), block, matrix(values, count, d), row[0], row[1], numbers(output, d))
 
 
 @export("attend_tile")
 def c_attend_tile(
     query: Int, key: Int, value: Int, rows: Int, total: Int, position: Int, start: Int, d: Int, output: Int, width: Int
 ) abi("C"):
-    var keys = numbers(key, total * d)
-    var values = numbers(value, total * d)
-    var sums = Rows(numbers(output, rows * width), d, width)
-    attend_tile(numbers(query, rows * d), keys, values, position, start, sums)
+    var outputs = Rows(numbers(output, rows * width), d, width)
+    var queries = matrix(query, rows, d)
+    attend_tile(queries, matrix(key, total, d), matrix(value, total, d), position, start, outputs)
 
 
 @export("causal_attention")
 def c_causal_attention(
     query: Int, key: Int, value: Int, starts: Int, batch: Int, heads: Int, seq: Int, total: Int, d: Int, output: Int
 ) abi("C"):
-    var queries = numbers(query, batch * heads * seq * d)
-    var keys = numbers(key, batch * heads * total * d)
-    var values = numbers(value, batch * heads * total * d)
+    var q = matrix(query, batch * heads * seq, d)
+    var k = matrix(key, batch * heads * total, d)
+    var v = matrix(value, batch * heads * total, d)
     var first = Starts(unsafe_ptr=Pointer[Int32, MutUntrackedOrigin](unsafe_from_address=starts), length=batch)
-    causal_attention(queries, keys, values, first, heads, seq, d, numbers(output, len(queries)))
+    causal_attention(q, k, v, first, heads, seq, numbers(output, len(q.numbers)))

@@ -23,24 +23,19 @@ def attend_block(query, keys, values, maximum, total, output):
     return output * factor + weights @ values, maximum, total
 
 
-def attend_tile(query, key, value, position, start):
-    """Return the output [rows, d] of the queries [rows, d] from a position on; keys and values are [any, d]."""
-    rows, d = query.shape
-    output = np.zeros((rows, d), np.float32)
-    maximum, total = np.full(rows, LOWEST), np.zeros(rows, np.float32)
+def attend_tile(queries, keys, values, position, start):
+    """Return the outputs [rows, d] of the queries [rows, d] from a position on; keys and values are [any, d]."""
+    rows, d = queries.shape
+    outputs = np.zeros((rows, d), np.float32)
+    maxima, totals = np.full(rows, LOWEST), np.zeros(rows, np.float32)
     for block in range(start, position + rows, KEYS):
         for row in range(rows):
-            count = min(KEYS, position + row + 1 - block)
-            if count > 0:
-                output[row], maximum[row], total[row] = attend_block(
-                    query[row],
-                    key[block : block + count],
-                    value[block : block + count],
-                    maximum[row],
-                    total[row],
-                    output[row],
+            end = min(block + KEYS, position + row + 1)
+            if end > block:
+                outputs[row], maxima[row], totals[row] = attend_block(
+                    queries[row], keys[block:end], values[block:end], maxima[row], totals[row], outputs[row]
                 )
-    return output / np.maximum(total, 1)[:, None]
+    return outputs / np.maximum(totals, 1)[:, None]
 
 
 def causal_attention(query, key, value, starts):
