@@ -47,6 +47,12 @@ quantize_option = click.option(
     type=click.Choice(["Q8_0", "Q4_0"], case_sensitive=False),
     help="Round the matrices to 8 or 4 bits, as in step 22.",
 )
+kernels_option = click.option(
+    "--kernels/--no-kernels",
+    default=None,
+    help="Run what play/kernels has in Mojo, which is faster.",
+    show_default="unless --mine",
+)
 writing_options = each(
     model_options,
     click.option("--max-new-tokens", type=int, default=100, help="Write at most this many tokens."),
@@ -55,7 +61,7 @@ writing_options = each(
     click.option("--seed", type=int, help="The same seed gives the same text."),
     device_option,
     click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare."),
-    click.option("--kernels", is_flag=True, help="Run attention and linear layers by the kernels of play/kernels."),
+    kernels_option,
     quantize_option,
 )
 
@@ -112,7 +118,7 @@ def chat(**options: Any) -> None:
 @click.option("--grace", type=click.FloatRange(0, DAY), default=Options.grace, help="Seconds to finish in at the end.")
 @click.option("--restart", is_flag=True, help="Start the model again if its process ends.")
 @click.option("--no-prefix-cache", is_flag=True, help="Compute every prompt anew, even if one began in the same way.")
-@click.option("--kernels", is_flag=True, help="Run linear layers by the kernel of play/kernels.")
+@kernels_option
 @quantize_option
 @click.option("--replicas", type=click.IntRange(1), default=1, help="How many servers share the requests, by Ray.")
 @click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")

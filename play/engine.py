@@ -66,13 +66,13 @@ class Writer:
         name_or_folder: the checkpoint.
         device: ``cpu`` or ``gpu``.
         cache: run only the new tokens, as in step 14; without it, every new token runs the whole text again.
-        kernels: run attention and linear layers by the kernels of ``play.kernels``; the text is the same.
+        kernels: run attention and linear layers by the kernels of ``play.kernels``, where :func:`usable_kernels` says
+            that they run; the text is the same.
         quantize: the format that matrices are rounded to, as in step 22; the text may change.
 
     Raises:
-        ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device; or the kernels
-            are wanted where they do not run: on a GPU, without the cache, with rounded matrices, or where Mojo cannot
-            compile them; or matrices are to be rounded on a GPU.
+        ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device; or matrices
+            are to be rounded on a GPU.
     """
 
     def __init__(
@@ -84,10 +84,8 @@ class Writer:
         kernels: bool = False,
         quantize: str | None = None,
     ) -> None:
-        if kernels and (device != "cpu" or not cache):
-            raise ValueError("the kernels run on the CPU, with the cache; leave --device gpu and --no-cache away")
-        if quantize and (device != "cpu" or kernels):
-            raise ValueError("rounded matrices run on the CPU, by MAX; leave --device gpu and --kernels away")
+        if quantize and device != "cpu":
+            raise ValueError("rounded matrices run on the CPU; leave --device gpu away")
         folder = checkpoint_folder(name_or_folder)
         self.tokenizer = load_tokenizer(folder)
         model = load_quantized(folder, quantize) if quantize else load_pretrained(folder)

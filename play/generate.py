@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from checker.course.steps import CACHED_MODEL, QUANTIZATION, SERVER, find_step
 from play.own_steps import is_complete
-from play.preparing import prepared
+from play.preparing import prepared, usable_kernels
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
     from play.engine import Settings, Writer
@@ -31,7 +31,7 @@ def generate(
     seed: int | None,
     device: str,
     no_cache: bool,
-    kernels: bool,
+    kernels: bool | None,
     quantize: str | None,
     **own_steps: bool,
 ) -> None:
@@ -43,9 +43,11 @@ def generate(
     """
     started = time.perf_counter()
     with prepared(tell, SERVER, [QUANTIZATION] if quantize else [], **own_steps):
-        if own_steps.get("mine") and kernels:
+        mine, plain = own_steps["mine"], device != "cpu" or no_cache or quantize is not None
+        kernels = usable_kernels(kernels, tell, mine=mine, plain=plain)
+        if mine and kernels:
             tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
-        elif own_steps.get("mine") and not no_cache and not is_complete(find_step(CACHED_MODEL)):
+        elif mine and not no_cache and not is_complete(find_step(CACHED_MODEL)):
             no_cache = True  # the solution's cache would stand in for more of the learner's attention than is missing
             tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
         from play.engine import Settings, Writer

@@ -38,3 +38,26 @@ def prepared(
         yield
     for notice in notices:
         tell(notice)
+
+
+def usable_kernels(wanted: bool | None, tell: Callable[[str], None], *, mine: bool, plain: bool) -> bool:
+    """Return whether the kernels of ``play.kernels`` run: if that was not said, they do unless the steps are one's own.
+
+    Where Mojo cannot compile them, ``tell`` why, and run without them.
+
+    Args:
+        wanted: what ``--kernels`` and ``--no-kernels`` say, if either was given.
+        tell: told the reason.
+        mine: the learner's steps run, for which no kernel is to stand in.
+        plain: there are no kernels for it: on a GPU, without a cache, or with rounded matrices.
+    """
+    if plain or not (not mine if wanted is None else wanted):
+        return False
+    from play.kernels.operations import package
+
+    try:
+        package()
+    except ValueError as error:
+        tell(f"without the kernels, which take a quarter of the time away: {error}")
+        return False
+    return True

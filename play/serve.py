@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 from checker.errors import UserError
+from play.preparing import usable_kernels
 from play.serving.options import OF_THE_MODEL, Options, Tell, check_version, choose_modules
 
 RAY = {  # the environment of its processes, and of its package, which reads it when it is imported
@@ -32,15 +33,14 @@ def serve(tell: Tell, **chosen: Any) -> int:
     """
     check_version()
     options = Options(**chosen)
-    if (options.kernels or options.quantize) and (options.device != "cpu" or (options.kernels and options.quantize)):
-        raise UserError("--kernels and --quantize run on the CPU, and exclude each other; leave one out")
+    if options.quantize and options.device != "cpu":
+        raise UserError("--quantize runs on the CPU; leave --device gpu away")
     if options.log_json:
         from play.serving import records
 
         records.log_as_json()
         tell = records.LOGGER.info
-    names = ("mine", "fill_in", "anyway", "kernels", "quantize")
-    os.environ[OF_THE_MODEL] = json.dumps({name: getattr(options, name) for name in names})
+    pass_on(options, tell)
     for sentence in choose_modules():
         tell(sentence)
     from play.serving.keys import keys_of
@@ -58,3 +58,11 @@ def serve(tell: Tell, **chosen: Any) -> int:
         return server.serve(options, keys, tell)
     finally:
         gc.freeze()  # else Python scans every object of MAX's once more, which takes seconds
+
+
+def pass_on(options: Options, tell: Tell) -> None:
+    """Let the processes that this one starts know the options that concern the model; ``tell`` what does not run."""
+    names = ("mine", "fill_in", "anyway", "quantize")
+    plain = options.device != "cpu" or options.quantize is not None
+    kernels = usable_kernels(options.kernels, tell, mine=options.mine, plain=plain)
+    os.environ[OF_THE_MODEL] = json.dumps({"kernels": kernels} | {name: getattr(options, name) for name in names})

@@ -15,21 +15,24 @@ from checker.course.steps import SMALL_MODEL
 
 
 def write() -> None:
-    """Compile the small model with its cache and without; under the caller's hook, only its graphs are taken."""
+    """Compile the small model as each way of writing needs it; under the caller's hook, only its graphs are taken."""
     from checker.max_adapter.compiled import StagedError
     from play.engine import Writer
 
-    for cache in (True, False):
+    for cache, kernels in ((True, True), (True, False), (False, False)):
         with contextlib.suppress(StagedError):
-            Writer(cache=cache)
+            Writer(cache=cache, kernels=kernels)
 
 
 async def serve() -> None:
     """Start the process that runs the served model, and end it when it is ready."""
+    from play.serve import pass_on
     from play.serving.max.server import Served
     from play.serving.options import Options
 
-    async with Served(Options(SMALL_MODEL), keys=None).model():
+    options = Options(SMALL_MODEL)
+    pass_on(options, print)
+    async with Served(options, keys=None).model():
         pass
 
 

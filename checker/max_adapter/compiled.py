@@ -197,7 +197,7 @@ def compile_together(graphs: Iterable[Graph], index: Path) -> None:
     from max import _core
     from max._mlir_context import default_mlir_context
 
-    module, names, weights = mlir.Module.create(mlir.Location.unknown()), [], {}
+    module, names, weights, libraries = mlir.Module.create(mlir.Location.unknown()), [], {}, dict[Path, None]()
     for name, graph in {fingerprint(graph): graph for graph in graphs}.items():
         for weight in _weights(graph._mlir_op):
             own = f"{name}/{weight.attributes['name'].value}"
@@ -207,13 +207,15 @@ def compile_together(graphs: Iterable[Graph], index: Path) -> None:
         graph._mlir_op.attributes["sym_name"] = mlir.StringAttr.get(name)
         module.body.append(graph._mlir_op)
         names.append(name)
+        libraries |= dict.fromkeys(graph.kernel_libraries_paths)
     code = io.BytesIO()  # from the one Python interface of MAX's graphs to the other
     module.operation.write_bytecode(code)
     operation = _core.Operation.from_bytecode(code.getvalue(), default_mlir_context())
     devices = scan_available_devices()  # with an accelerator, the CPU need not be among them
     if (cpu := DeviceSpec.cpu()) not in devices:
         devices.append(cpu)
-    compiled = InferenceSession(devices=load_devices(devices)).compile(Module(operation))
+    session = InferenceSession(devices=load_devices(devices))
+    compiled = session.compile(Module(operation), custom_extensions=[*libraries])
     file = index.with_name(f"{index.stem}-{_digest(' '.join(sorted(names)))}.mef")
     with replacing(file) as unfinished:
         compiled.export_mef(unfinished)

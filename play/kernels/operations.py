@@ -38,7 +38,7 @@ def package() -> Path:
     Raises:
         ValueError: there is no compiler, or it refuses them.
     """
-    from mojo.run import subprocess_run_mojo  # which is needed with --kernels alone
+    from mojo.run import subprocess_run_mojo  # which nothing else needs
 
     folder = cache_path("kernels", *(source.read_text() for source in sorted(FOLDER.glob("*.mojo"))), suffix="")
     if folder is None:
@@ -51,10 +51,10 @@ def package() -> Path:
             try:
                 made = subprocess_run_mojo(["precompile", str(FOLDER), "-o", str(unfinished)], capture_output=True)
             except (OSError, RuntimeError) as error:
-                raise ValueError(f"Mojo's compiler cannot be started ({error}); leave --kernels away") from error
+                raise ValueError(f"Mojo's compiler cannot be started ({error})") from error
             if made.returncode:
                 errors = made.stderr.decode().strip()[-LONGEST:]
-                raise ValueError(f"the kernels do not compile; leave --kernels away. Mojo says: {errors}")
+                raise ValueError(f"Mojo's compiler refuses them: {errors}")
             unfinished.replace(file)
     return file
 

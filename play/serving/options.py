@@ -48,7 +48,7 @@ class Options:
     mine: bool = False  # serve the learner's steps
     fill_in: bool = False  # take the reference's step where there is none of the learner's
     anyway: bool = False  # also run a step that a check refused
-    kernels: bool = False  # run linear layers by the kernels of play/kernels
+    kernels: bool | None = None  # run linear layers by the kernel of play/kernels; by default, unless ``mine``
     quantize: str | None = None  # the format that matrices are rounded to, as in step 22; the texts may change
 
 

@@ -65,11 +65,7 @@ def test_nothing_is_left_to_compile_after_warm(tmp_path, monkeypatch):
     ("options", "message"),
     [
         (dict(name_or_folder="tests"), "tests has no tokenizer.json"),
-        (dict(quantize="Q4_0", kernels=True), "rounded matrices run on the CPU, by MAX; leave --device gpu"),
-        (
-            dict(kernels=True, cache=False),
-            "the kernels run on the CPU, with the cache; leave --device gpu and --no-cache",
-        ),
+        (dict(quantize="Q4_0", device="gpu"), "rounded matrices run on the CPU; leave --device gpu away"),
     ],
 )
 def test_what_cannot_run_is_said(engine, options, message):
@@ -124,14 +120,6 @@ def test_a_wrong_attention_changes_the_text_but_with_the_kernels_it_does_not_run
     assert done.stdout == text
 
 
-def test_the_model_with_the_kernels_can_be_traced(engine):
-    """By night it is compiled, and writes the same text."""
-    from checker.max_adapter.compiled import StagedError, only_traced
-
-    with only_traced(), pytest.raises(StagedError):
-        engine.Writer(kernels=True)
-
-
 def test_chat_continues_one_prompt_after_the_other_and_a_spoiled_tokenizer_is_said(tmp_path):
     for path in SMALL_MODEL.iterdir():
         (tmp_path / path.name).symlink_to(path)
@@ -154,11 +142,11 @@ def test_chat_continues_one_prompt_after_the_other_and_a_spoiled_tokenizer_is_sa
     assert "no/such-model is not a folder here, and could not be downloaded" in offline
 
 
-def test_greedy_tokens_are_hugging_faces_with_a_cache_and_without_and_stream_in_whole_characters(engine):
+def test_greedy_tokens_are_hugging_faces_in_each_way_and_stream_in_whole_characters(engine):
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     from solutions.solution_12 import generate_tokens
 
-    writer, without_cache = engine.Writer(), engine.Writer(cache=False)
+    writer, *others = engine.Writer(kernels=True), engine.Writer(), engine.Writer(cache=False)
     spelled = np.array([*writer.tokenizer.encode("ü🐳 whale").ids, 0, 5])  # each byte is a token; 0 ends the text
     settings = engine.Settings(max_new_tokens=len(spelled), temperature=0)
     model = lambda ids: np.eye(4096)[None, spelled[[ids.shape[-1] - 1]]]  # noqa: E731
@@ -169,11 +157,12 @@ def test_greedy_tokens_are_hugging_faces_with_a_cache_and_without_and_stream_in_
     for prompt in ("Call me", "A", '"Aye," said'):
         ids = writer.encode(prompt)
         expected = theirs.generate(torch.from_numpy(ids), max_new_tokens=40, **options).numpy()
-        for each in (writer, without_cache):
+        for each in (writer, *others):
             np.testing.assert_array_equal(generate_tokens(each.model, ids, 40, temperature=0), expected)
     n_positions = writer.config.n_positions
     ids = np.random.RandomState(14).randint(0, writer.config.vocab_size, (2, n_positions - 5), dtype=np.int64)
-    beyond, without = (
-        generate_tokens(each.model, ids, 12, temperature=0, n_positions=n_positions) for each in (writer, without_cache)
+    beyond, *texts = (
+        generate_tokens(each.model, ids, 12, temperature=0, n_positions=n_positions) for each in (writer, *others)
     )
-    np.testing.assert_array_equal(beyond, without)
+    for text in texts:
+        np.testing.assert_array_equal(text, beyond)

@@ -257,7 +257,7 @@ def test_nothing_is_left_of_a_server_that_is_killed():
     [
         (("--host", "0.0.0.0"), "give --api-key FILE, a file with one key per line, or say --no-key"),
         (("--port", "70000"), "choose another --port"),
-        (("--kernels", "--device", "gpu"), "run on the CPU, and exclude each other"),
+        (("--quantize", "q4_0", "--device", "gpu"), "--quantize runs on the CPU; leave --device gpu away"),
         (("--mine", "--quantize", "q4_0"), ", s22. Write them"),
     ],
 )
@@ -276,11 +276,12 @@ def test_mine_is_what_is_served(course):
 
 
 @pytest.mark.nightly
-def test_with_the_kernels_every_text_is_the_same_and_with_rounded_matrices_that_of_generate(server):
-    expected = [server.text(prompt) for prompt in PROMPTS]
-    with Server("--kernels") as kernels, ThreadPoolExecutor(len(PROMPTS)) as clients:
-        assert kernels.text(PROMPTS[0]) == expected[0]  # one row for each new token
-        assert list(clients.map(kernels.text, PROMPTS)) == expected  # up to 32 rows
+def test_without_the_kernels_every_text_is_the_same_and_with_rounded_matrices_that_of_generate(server):
+    with ThreadPoolExecutor(len(PROMPTS)) as clients:
+        texts = list(clients.map(server.text, PROMPTS))  # up to 32 rows
+    assert texts[0] == server.text(PROMPTS[0])  # one row for each new token
+    with Server("--no-kernels") as plain:
+        assert [plain.text(prompt) for prompt in PROMPTS] == texts
     text = generated(LONG, "--quantize", "q4_0")
     assert text != generated(LONG)
     with Server("--quantize", "q4_0") as rounded:
