@@ -82,7 +82,10 @@ def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
 
 def fingerprint(graph: Graph) -> str:
     """Return the name of a graph among those compiled together, from MAX's own text of it."""
-    return f"g{_digest(COUNTER.sub('', repr(graph)))}"
+    text = COUNTER.sub("", repr(graph))
+    for library in graph.kernel_libraries_paths:  # in a folder whose name stands for what is in it
+        text = text.replace(f"{library.parent.parent}/", "")
+    return f"g{_digest(text)}"
 
 
 def _digest(text: str) -> str:
