@@ -12,6 +12,7 @@ import pytest
 from checker.course.steps import ROOT, SERVER, SMALL_MODEL, find_step, steps_up_to
 from checker.diagnosis.mistakes import load_attempts
 from cli.warm import KERNELS, WRITING
+from play.preparing import usable_kernels
 from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
@@ -71,6 +72,19 @@ def test_nothing_is_left_to_compile_after_warm(tmp_path, monkeypatch):
 def test_what_cannot_run_is_said(engine, options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         engine.Writer(**options)
+
+
+def test_kernels_run_unless_the_steps_are_ones_own_and_where_mojo_fails_that_is_said(engine, monkeypatch):
+    from play.kernels import operations
+
+    said, ways = [], [(None, False, False), (None, True, False), (True, True, False), (False, False, False)]
+    decide = lambda way: usable_kernels(way[0], said.append, mine=way[1], plain=way[2])  # noqa: E731
+    assert [decide(way) for way in [*ways, (True, False, True)]] == [True, False, True, False, False]
+    monkeypatch.setattr(operations, "FOLDER", ROOT / "tests" / "kernels")  # where no package is
+    monkeypatch.setattr(operations, "package", operations.package.__wrapped__)
+    assert [decide(way) for way in ways] == [False] * 4
+    assert len(said) == 2
+    assert all(line.startswith("without the kernels") and "Mojo" in line for line in said)
 
 
 @pytest.mark.parametrize("command", [("generate", "Call me"), ("attention", "Call me"), ("warm",)])
