@@ -58,6 +58,6 @@ def usable_kernels(wanted: bool | None, tell: Callable[[str], None], *, mine: bo
     try:
         package()
     except ValueError as error:
-        tell(f"without the kernels, which take a quarter of the time away: {error}")
+        tell(f"without the kernels in Mojo, so slower: {error}")
         return False
     return True
