@@ -4,6 +4,7 @@ import fcntl
 import os
 import re
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,11 +32,14 @@ def browser() -> Iterator[object]:
 
 
 @pytest.fixture(autouse=True)
-def no_python_but_ours() -> None:
+def nothing_left_behind() -> None:
     """Take out of the environment what MAX's compiler has put there, which ``os.environ`` does not show.
 
-    It names another Python, and whatever a test starts would take that for its own, with its packages.
+    It names another Python, and whatever a test starts would take that for its own, with its packages. And where a loop
+    of asyncio's that heard Ctrl-C has closed, Python's own handler is back, with which MAX's operations take minutes.
     """
+    if runtime := sys.modules.get("checker.max_adapter.runtime"):
+        runtime.take_interrupts()
     for name in ("PYTHONEXECUTABLE", "PYTHONPATH"):
         if name not in os.environ:
             os.unsetenv(name)
