@@ -65,18 +65,35 @@ class AdamW:
     ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [...], 2 x [] -> 3 x [...]
         """Return a weight and its moving averages, ``m`` of the gradient and ``v`` of its square, after a step.
 
-        A matrix or a table decays; a gain or a bias, which has one axis, does not. Both averages begin at 0, and
-        ``step``, the number of the step, at 1.
+        Both averages begin at 0, and ``step``, the number of the step, at 1.
         """
-        # Move m and v; correct each by 1 - beta**step; divide; add a matrix's decay; step down. (8 lines)
+        decay = self.weight_decay if weight.rank > 1 else 0.0  # a gain or a bias, which has one axis, does not decay
+        # Move m and v; correct each by 1 - beta**step; divide; step down, with the decay. (6 lines)
         m = self.beta1 * m + (1 - self.beta1) * gradient
         v = self.beta2 * v + (1 - self.beta2) * gradient * gradient
         m_hat = m / (1 - self.beta1**step)
         v_hat = v / (1 - self.beta2**step)
         direction = m_hat / (F.sqrt(v_hat) + self.epsilon)
-        if weight.rank > 1:
-            direction = direction + self.weight_decay * weight
-        return weight - lr * direction, m, v
+        return weight - lr * (direction + decay * weight), m, v
+
+
+class Accumulate(Module[..., tuple[Tensor, Tensor]]):
+    """Add the gradients of one more batch to sums: a batch with twice as many valid labels counts twice as much."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        self.config = config
+
+    def forward(
+        self, input_ids: Tensor, labels: Tensor, weights: Tensors, sums: Tensors
+    ) -> tuple[Tensor, Tensor]:  # 2 x [batch, seq], and tensors by name -> 2 x []
+        """Return the sum of all losses of the batch, and how many they are; write into ``sums``."""
+        loss, gradients = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
+        n_valid = count_valid(next_labels(labels))
+        loss_sum = F.where(n_valid > 0, n_valid * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
+        # For each name: the mean gradient times n_valid is a sum; add it to sums in place, with [...]. (3 lines)
+        for name, total in sums.items():
+            total[...] = total + n_valid * gradients[name]
+        return loss_sum, n_valid
 
 
 class Update(Module[..., Tensor]):
@@ -96,30 +113,11 @@ class Update(Module[..., Tensor]):
         gradients, norm = clip_by_global_norm(gradients, self.max_norm)
         is_finite = F.greater(math.inf, norm)  # false for NaN too, unlike MAX's norm < math.inf
         for name, gradient in gradients.items():
-            new_weight, new_m, new_v = self.optimizer.updated(weights[name], m[name], v[name], gradient, lr, step)
-            weights[name][...] = F.where(is_finite, new_weight, weights[name])
-            m[name][...] = F.where(is_finite, new_m, m[name])
-            v[name][...] = F.where(is_finite, new_v, v[name])
+            current = weights[name], m[name], v[name]
+            updated = self.optimizer.updated(*current, gradient, lr, step)
+            for tensor, new in zip(current, updated, strict=True):
+                tensor[...] = F.where(is_finite, new, tensor)
         return norm
-
-
-class Accumulate(Module[..., tuple[Tensor, Tensor]]):
-    """Add the gradients of one more batch to sums: a batch with twice as many valid labels counts twice as much."""
-
-    def __init__(self, config: GPT2Config) -> None:
-        self.config = config
-
-    def forward(
-        self, input_ids: Tensor, labels: Tensor, weights: Tensors, sums: Tensors
-    ) -> tuple[Tensor, Tensor]:  # 2 x [batch, seq], and tensors by name -> 2 x []
-        """Return the sum of all losses of the batch, and how many they are; write into ``sums``."""
-        loss, gradients = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
-        count = count_valid(next_labels(labels))
-        losses = F.where(count > 0, count * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
-        # For each name: the mean gradient times count is a sum; add it to sums in place, with [...]. (3 lines)
-        for name, total in sums.items():
-            total[...] = total + count * gradients[name]
-        return losses, count
 
 
 def train_step(
@@ -139,9 +137,9 @@ def train_step(
     # Zero the sums, accumulate all batches, check the loss, update, check the norm, count the step. (11 lines)
     zero_grad(state.sums)
     for input_ids, labels in batches:
-        losses, valid = accumulate(input_ids, labels, state.weights, state.sums)
-        total += losses.item()
-        count += valid.item()
+        loss_sum, n_valid = accumulate(input_ids, labels, state.weights, state.sums)
+        total += loss_sum.item()
+        count += n_valid.item()
     loss = total / count if count else math.nan
     check_finite(step, "loss", loss)
     norm = update(scalar(lr), scalar(step), scalar(count), state.weights, state.sums, state.m, state.v).item()

@@ -60,10 +60,27 @@ class AdamW:
     ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [...], 2 x [] -> 3 x [...]
         """Return a weight and its moving averages, ``m`` of the gradient and ``v`` of its square, after a step.
 
-        A matrix or a table decays; a gain or a bias, which has one axis, does not. Both averages begin at 0, and
-        ``step``, the number of the step, at 1.
+        Both averages begin at 0, and ``step``, the number of the step, at 1.
         """
-        # TODO: Move m and v; correct each by 1 - beta**step; divide; add a matrix's decay; step down. (8 lines)
+        decay = self.weight_decay if weight.rank > 1 else 0.0  # a gain or a bias, which has one axis, does not decay
+        # TODO: Move m and v; correct each by 1 - beta**step; divide; step down, with the decay. (6 lines)
+        raise NotImplementedError
+
+
+class Accumulate(Module[..., tuple[Tensor, Tensor]]):
+    """Add the gradients of one more batch to sums: a batch with twice as many valid labels counts twice as much."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        self.config = config
+
+    def forward(
+        self, input_ids: Tensor, labels: Tensor, weights: Tensors, sums: Tensors
+    ) -> tuple[Tensor, Tensor]:  # 2 x [batch, seq], and tensors by name -> 2 x []
+        """Return the sum of all losses of the batch, and how many they are; write into ``sums``."""
+        loss, gradients = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
+        n_valid = count_valid(next_labels(labels))
+        loss_sum = F.where(n_valid > 0, n_valid * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
+        # TODO: For each name: the mean gradient times n_valid is a sum; add it to sums in place, with [...]. (3 lines)
         raise NotImplementedError
 
 
@@ -84,28 +101,11 @@ class Update(Module[..., Tensor]):
         gradients, norm = clip_by_global_norm(gradients, self.max_norm)
         is_finite = F.greater(math.inf, norm)  # false for NaN too, unlike MAX's norm < math.inf
         for name, gradient in gradients.items():
-            new_weight, new_m, new_v = self.optimizer.updated(weights[name], m[name], v[name], gradient, lr, step)
-            weights[name][...] = F.where(is_finite, new_weight, weights[name])
-            m[name][...] = F.where(is_finite, new_m, m[name])
-            v[name][...] = F.where(is_finite, new_v, v[name])
+            current = weights[name], m[name], v[name]
+            updated = self.optimizer.updated(*current, gradient, lr, step)
+            for tensor, new in zip(current, updated, strict=True):
+                tensor[...] = F.where(is_finite, new, tensor)
         return norm
-
-
-class Accumulate(Module[..., tuple[Tensor, Tensor]]):
-    """Add the gradients of one more batch to sums: a batch with twice as many valid labels counts twice as much."""
-
-    def __init__(self, config: GPT2Config) -> None:
-        self.config = config
-
-    def forward(
-        self, input_ids: Tensor, labels: Tensor, weights: Tensors, sums: Tensors
-    ) -> tuple[Tensor, Tensor]:  # 2 x [batch, seq], and tensors by name -> 2 x []
-        """Return the sum of all losses of the batch, and how many they are; write into ``sums``."""
-        loss, gradients = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
-        count = count_valid(next_labels(labels))
-        losses = F.where(count > 0, count * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
-        # TODO: For each name: the mean gradient times count is a sum; add it to sums in place, with [...]. (3 lines)
-        raise NotImplementedError
 
 
 def train_step(

@@ -12,13 +12,13 @@ V = "v = self.beta2 * v + (1 - self.beta2) * gradient * gradient"
 M_HAT = "m_hat = m / (1 - self.beta1**step)"
 V_HAT = "v_hat = v / (1 - self.beta2**step)"
 DIRECTION = "direction = m_hat / (F.sqrt(v_hat) + self.epsilon)"
-DECAYS = "if weight.rank > 1:"
-DECAY = "direction = direction + self.weight_decay * weight"
-DOWN = "return weight - lr * direction, m, v"
-ADDED = "total[...] = total + count * gradients[name]"
-RETURNED = "return losses, count"
+DECAY = "decay = self.weight_decay if weight.rank > 1 else 0.0"
+DOWN = "return weight - lr * (direction + decay * weight), m, v"
+UNDECAYED = "return weight - lr * direction, m, v"
+ADDED = "total[...] = total + n_valid * gradients[name]"
+RETURNED = "return loss_sum, n_valid"
 ZERO = "zero_grad(state.sums)"
-ADDED_UP = "total += losses.item()\n        count += valid.item()"
+ADDED_UP = "total += loss_sum.item()\n        count += n_valid.item()"
 LOSS = "loss = total / count if count else math.nan"
 LOSS_CHECKED = 'check_finite(step, "loss", loss)'
 UPDATE = "norm = update(scalar(lr), scalar(step), scalar(count), state.weights, state.sums, state.m, state.v).item()"
@@ -84,10 +84,10 @@ MISTAKES = {
         CLIPPED: CLIPPED.replace(", norm", ", norm * factor")
     },
     "The gradients are not clipped: multiply each by the factor.": {CLIPPED: "return gradients, norm"},
-    "Biases and gains decay too; only weights with two axes do.": {DECAYS: "if weight.rank > 0:"},
-    "Only biases and gains decay; it must be the others.": {DECAYS: "if weight.rank < 2:"},
+    "Biases and gains decay too; only weights with two axes do.": {DECAY: DECAY.replace("> 1", "> 0")},
+    "Only biases and gains decay; it must be the others.": {DECAY: DECAY.replace("> 1", "< 2")},
     "A weight whose size is 1 along an axis does not decay; count its axes, not its numbers.": {
-        DECAYS: "if weight.rank > 1 and min(map(int, weight.shape)) > 1:"
+        DECAY: DECAY.replace("> 1", "> 1 and min(map(int, weight.shape)) > 1")
     },
     "beta1 and beta2 are swapped in m: it has beta1.": {M: M.replace("beta1", "beta2")},
     "beta1 and beta2 are swapped in v: it has beta2.": {V: V.replace("beta2", "beta1")},
@@ -141,40 +141,40 @@ MISTAKES = {
         DIRECTION: DIRECTION.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat)")
     },
     "The decay is inside the gradient, where it is divided by the root too; add it to the direction.": {
-        f"        {DECAYS}\n            {DECAY}\n": "",
         M: f"if weight.rank > 1:\n            gradient = gradient + self.weight_decay * weight\n        {M}",
+        DOWN: UNDECAYED,
     },
-    "The decay is missing: add weight_decay * weight to the direction of a matrix.": {
-        f"        {DECAYS}\n            {DECAY}\n": ""
-    },
+    "The decay is missing: add weight_decay * weight to the direction of a matrix.": {DOWN: UNDECAYED},
     "The weights grow instead of decaying: add the decay to the direction, which is subtracted.": {
-        DECAY: DECAY.replace(" + ", " - ")
+        DOWN: DOWN.replace("+ decay", "- decay")
     },
-    "The decay is not multiplied by lr.": {DECAY: "weight = weight - self.weight_decay * weight"},
-    "The decay is applied twice.": {DECAY: f"{DECAY}\n            {DECAY}"},
+    "The decay is not multiplied by lr.": {DOWN: "return weight - lr * direction - decay * weight, m, v"},
+    "The decay is applied twice.": {DOWN: DOWN.replace("decay * weight", "2 * decay * weight")},
     "The step goes up the gradient; subtract it.": {DOWN: DOWN.replace(" - ", " + ")},
     "lr is missing: multiply the direction by it.": {DOWN: DOWN.replace("lr * ", "")},
     "What is returned is the change; return the weight less the change.": {DOWN: DOWN.replace("weight - ", "")},
-    "The mean gradient is added, not the sum: multiply by count, or a batch of few tokens says as much as a large "
-    "one.": {ADDED: ADDED.replace("count * ", "")},
-    "The gradient is divided by count; it is a mean, and times count a sum.": {
-        ADDED: ADDED.replace("count * gradients[name]", "gradients[name] / count")
+    "The mean gradient is added, not the sum: multiply by n_valid, or a batch of few tokens says as much as a "
+    "large one.": {ADDED: ADDED.replace("n_valid * ", "")},
+    "The gradient is divided by n_valid; it is a mean, and times n_valid a sum.": {
+        ADDED: ADDED.replace("n_valid * gradients[name]", "gradients[name] / n_valid")
     },
     "What other batches have added is overwritten: add to total.": {ADDED: ADDED.replace("total + ", "")},
-    "total is multiplied by count too; only the new gradient is.": {
-        ADDED: "total[...] = (total + gradients[name]) * count"
+    "total is multiplied by n_valid too; only the new gradient is.": {
+        ADDED: "total[...] = (total + gradients[name]) * n_valid"
     },
     "`total += …` gives the name total to a new tensor, and the sum stays as it was: write total[...] = total + ….": {
-        ADDED: "total += count * gradients[name]"
+        ADDED: "total += n_valid * gradients[name]"
     },
     "The dictionary gets another tensor; a compiled graph needs the one it was given: write into it with [...].": {
-        ADDED: "sums[name] = total + count * gradients[name]",
+        ADDED: "sums[name] = total + n_valid * gradients[name]",
         "in sums.items():\n            sums": "in list(sums.items()):\n            sums",
     },
-    "The mean loss of the batch is returned; return losses, their sum.": {RETURNED: "return loss, count"},
-    "The losses come first, then their number.": {RETURNED: "return count, losses"},
+    "The mean loss of the batch is returned; return loss_sum.": {RETURNED: "return loss, n_valid"},
+    "loss_sum comes first, then n_valid.": {RETURNED: "return n_valid, loss_sum"},
     "The mean of the batches' means is returned; divide the sum of all losses by the number of all labels.": {
-        ADDED_UP: ADDED_UP.replace("losses.item()", "losses.item() / max(1, valid.item())\n        n_batches += 1"),
+        ADDED_UP: ADDED_UP.replace(
+            "loss_sum.item()", "loss_sum.item() / max(1, n_valid.item())\n        n_batches += 1"
+        ),
         "for input_ids": "n_batches = 0\n    for input_ids",
         LOSS: "loss = total / n_batches if count else math.nan",
     },
@@ -186,7 +186,7 @@ MISTAKES = {
     },
     "The sum of the losses is returned; divide by the number of labels.": {LOSS: "loss = total if count else math.nan"},
     "One batch without a valid label is refused, although another has some; refuse only if none has.": {
-        ADDED_UP: f"{ADDED_UP}\n        if not valid.item():\n            raise FloatingPointError(step)"
+        ADDED_UP: f"{ADDED_UP}\n        if not n_valid.item():\n            raise FloatingPointError(step)"
     },
     "The batches are gone through twice; they may come from a generator, which can be read once.": {
         "for input_ids": "n_batches = len([*batches])\n    for input_ids",
@@ -194,7 +194,7 @@ MISTAKES = {
     "The sums still hold the gradients of the step before: zero_grad(state.sums) comes first.": {f"    {ZERO}\n": ""},
     "The sums are set to 0 for every batch, so that only the last one is learned; do it once, before the loop.": {
         f"    {ZERO}\n": "",
-        "losses, valid = ": f"{ZERO}\n        losses, valid = ",
+        "loss_sum, n_valid = ": f"{ZERO}\n        loss_sum, n_valid = ",
     },
     "The sums are set to 0 after the batches, so that nothing is learned; do it before the first.": {
         f"    {ZERO}\n": "",
@@ -225,7 +225,7 @@ MISTAKES = {
         UPDATE: UPDATE.replace("scalar(count", "scalar(n_batches"),
     },
     "update is called for every batch; it comes once, after all.": {
-        ADDED_UP: f"{ADDED_UP}\n        {UPDATE.replace('scalar(count)', 'valid')}"
+        ADDED_UP: f"{ADDED_UP}\n        {UPDATE.replace('scalar(count)', 'n_valid')}"
     },
     "m and v are swapped in the call of update.": {UPDATE: UPDATE.replace("state.m, state.v", "state.v, state.m")},
     "The norm is a Tensor; .item() makes it a number.": {
@@ -253,14 +253,13 @@ ALTERNATIVES = {
     },
     "the smaller of 1 and a quotient": {FACTOR: "factor = F.min(max_norm / (norm + 1e-12), 1.0)"},
     "F.where for the factor": {FACTOR: "factor = F.where(norm > max_norm, max_norm / norm, 1.0)"},
-    "the number of sizes": {DECAYS: "if len(weight.shape) == 2:"},
-    "a decay of 0 for vectors": {
-        f"        {DECAYS}\n            {DECAY}\n": "        decay = self.weight_decay if weight.rank > 1 else 0.0\n"
-        "        direction = direction + decay * weight\n"
+    "the number of sizes": {DECAY: DECAY.replace("weight.rank > 1", "len(weight.shape) == 2")},
+    "a direction that has the decay, if it is a matrix's": {
+        DOWN: f"if weight.rank > 1:\n            direction = direction + self.weight_decay * weight\n        {UNDECAYED}"
     },
     "the decay first, as PyTorch does": {
-        f"        {DECAYS}\n            {DECAY}\n": "",
         M: f"if weight.rank > 1:\n            weight = weight - lr * self.weight_decay * weight\n        {M}",
+        DOWN: UNDECAYED,
     },
     "m moved toward the gradient": {M: "m = m + (1 - self.beta1) * (gradient - m)"},
     "the square as a power": {V: V.replace("gradient * gradient", "gradient**2")},
@@ -269,9 +268,9 @@ ALTERNATIVES = {
         f"        {V_HAT}\n": "        root = F.sqrt(v) / F.sqrt(1 - self.beta2**step)\n",
         DIRECTION: "direction = m / (1 - self.beta1**step) / (root + self.epsilon)",
     },
-    "count times the gradient first": {ADDED: "total[...] = gradients[name] * count + total"},
-    "F.buffer_store": {ADDED: "F.buffer_store(total, total + count * gradients[name])"},
-    "the sums written through the dictionary": {ADDED: "sums[name][...] = sums[name] + count * gradients[name]"},
+    "the gradient times n_valid first": {ADDED: "total[...] = gradients[name] * n_valid + total"},
+    "F.buffer_store": {ADDED: "F.buffer_store(total, total + n_valid * gradients[name])"},
+    "the sums written through the dictionary": {ADDED: "sums[name][...] = sums[name] + n_valid * gradients[name]"},
     "the errors raised by hand": {
         LOSS_CHECKED: 'if not math.isfinite(loss):\n        raise FloatingPointError(f"step {step}: loss {loss}")',
         NORM_CHECKED: 'if math.isnan(norm) or math.isinf(norm):\n        raise FloatingPointError(f"step {step}")',
@@ -295,16 +294,20 @@ HABITS = {
     "clip_grad_norm_": {NORM: "norm = torch.nn.utils.clip_grad_norm_(gradients.values(), max_norm)"},
     "clamp with max": {FACTOR: "factor = F.clamp(max_norm / norm, max=1.0)"},
     "Python's min": {FACTOR: "factor = min(max_norm / norm, 1.0)"},
-    "dim as a method": {DECAYS: "if weight.dim() > 1:"},
-    "ndim": {DECAYS: "if weight.ndim >= 2:"},
+    "dim as a method": {DECAY: DECAY.replace("weight.rank", "weight.dim()")},
+    "ndim": {DECAY: DECAY.replace("weight.rank > 1", "weight.ndim >= 2")},
     "mul_ and add_": {M: "m = m.mul_(self.beta1).add_(gradient, alpha=1 - self.beta1)"},
     "lerp_": {M: "m = m.lerp_(gradient, 1 - self.beta1)"},
     "addcmul_": {V: "v = v.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)"},
     "sqrt as a method": {DIRECTION: DIRECTION.replace("F.sqrt(v_hat)", "v_hat.sqrt()")},
     "math.sqrt": {DIRECTION: DIRECTION.replace("F.sqrt(v_hat)", "math.sqrt(v_hat)")},
     "weight.data": {DOWN: DOWN.replace("weight -", "weight.data -")},
-    "add with alpha": {DOWN: DOWN.replace("weight - lr * direction", "weight.add(direction, alpha=-lr)")},
-    "add_ to a sum": {ADDED: "total.add_(count * gradients[name])"},
-    "copy_ to a sum": {ADDED: "total.copy_(total + count * gradients[name])"},
+    "add with alpha": {
+        DOWN: DOWN.replace(
+            "weight - lr * (direction + decay * weight)", "weight.add(direction + decay * weight, alpha=-lr)"
+        )
+    },
+    "add_ to a sum": {ADDED: "total.add_(n_valid * gradients[name])"},
+    "copy_ to a sum": {ADDED: "total.copy_(total + n_valid * gradients[name])"},
     "torch.isfinite": {NORM_CHECKED: "if not torch.isfinite(norm):\n        raise FloatingPointError(step)"},
 }
