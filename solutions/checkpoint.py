@@ -55,6 +55,7 @@ def read_config(folder: Path) -> GPT2Config:
     """Return the configuration of a checkpoint.
 
     Raises:
+        TypeError: ``n_embd`` or ``n_head`` is not a number.
         ValueError: ``config.json`` is missing, is not JSON, or is for a model that computes something else; the
             message names the architecture, or the setting.
     """

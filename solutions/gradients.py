@@ -16,13 +16,15 @@ def prefixed(prefix: str, tensors: Tensors) -> Tensors:
     return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
 
 
-def projection_backward(grad: Tensor, x: Tensor, linear: Linear) -> tuple[Tensor, Tensors]:  # [..., out] -> [..., in]
+def projection_backward(
+    grad: Tensor, x: Tensor, linear: Linear
+) -> tuple[Tensor, Tensors]:  # [..., out], [..., in] -> [..., in]
     """Return the gradient of a linear layer's input, and those of its weight and bias by name."""
     grad_x, grad_weight, grad_bias = linear_backward(grad, x, linear.weight)
     return grad_x, {"weight": grad_weight, "bias": grad_bias}
 
 
-def norm_backward(grad: Tensor, x: Tensor, norm: LayerNorm) -> tuple[Tensor, Tensors]:  # [..., embd] -> [..., embd]
+def norm_backward(grad: Tensor, x: Tensor, norm: LayerNorm) -> tuple[Tensor, Tensors]:  # 2 x [..., embd] -> [..., embd]
     """Return the gradient of a norm's input, and those of its weight and bias by name."""
     grad_x, grad_weight, grad_bias = layer_norm_backward(grad, x, norm.weight, norm.eps)
     return grad_x, {"weight": grad_weight, "bias": grad_bias}

@@ -44,7 +44,7 @@ class Sampling:
         return powers / powers.sum(axis=-1, keepdims=True)
 
     def choose(self, logits: np.ndarray, rng: Generator) -> np.ndarray:  # [batch, vocab] -> [batch]
-        """Return one token for every row, each drawn on its own, row after row."""
+        """Return one token for every row: the most likely one at temperature 0, else one drawn for this row alone."""
         # At temperature 0 take the largest logit of each row; else draw a token by its probabilities. (3 lines)
         if self.temperature == 0:
             return logits.argmax(axis=-1)

@@ -36,11 +36,7 @@ def sum_of_squares(gradient: Tensor) -> Tensor:  # [...] -> []
 
 
 def clip_by_global_norm(gradients: Tensors, max_norm: float) -> tuple[Tensors, Tensor]:
-    """Scale all gradients by one factor, so that their joint norm is at most ``max_norm``.
-
-    Returns:
-        The gradients, and the norm that they had before, [].
-    """
+    """Return all gradients, scaled by one factor to a joint norm of at most ``max_norm``, and their norm before, []."""
     # Add up sum_of_squares of all gradients, take the root; multiply all by one factor of at most 1. (3 lines)
     norm = F.sqrt(sum(sum_of_squares(gradient) for gradient in gradients.values()))
     factor = max_norm / F.max(norm, max_norm)
@@ -51,8 +47,7 @@ def clip_by_global_norm(gradients: Tensors, max_norm: float) -> tuple[Tensors, T
 class AdamW:
     """The optimizer of most language models, as PyTorch computes it: the decay is multiplied by the learning rate.
 
-    Source: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019), algorithm 2, which multiplies it by
-    the schedule alone.
+    Source: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019), where the schedule alone scales it.
     """
 
     beta1: float = 0.9
@@ -129,8 +124,7 @@ def train_step(
         The mean loss before the step, and the norm of the gradients before they were clipped.
 
     Raises:
-        FloatingPointError: the loss or the norm is not finite, or no label is valid. Weights, averages, and the number
-            of the step are as before.
+        FloatingPointError: the loss or the norm is not finite, or no label is valid; only ``sums`` has changed.
     """
     step = state.step + 1
     total = count = 0.0

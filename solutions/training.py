@@ -23,7 +23,7 @@ Graph = Callable[..., Any]  # Accumulate or Update, or what it compiles to
 
 @dataclass
 class TrainingState:
-    """Everything needed to resume training. Steps write into the tensors."""
+    """What a step of training starts from and writes into. All of it but ``sums`` is needed to resume training."""
 
     weights: Tensors
     sums: Tensors  # of the gradients of all losses, over the batches of a step

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 Pair = tuple[int, int]  # the ids of two neighbors
 
-#: GPT-2's order of the 256 bytes, in which a byte's place is its id. The 188 that Latin-1 can print come first.
+#: The 256 bytes in GPT-2's order: a byte's place is its id. First come the 188 that are visible characters of Latin-1.
 BYTES = bytes([*range(33, 127), *range(161, 173), *range(174, 256), *range(33), *range(127, 161), 173])
 ID_OF_BYTE = {byte: number for number, byte in enumerate(BYTES)}
 

@@ -31,7 +31,7 @@ class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
 
 
 def check_length(length: DimLike, config: GPT2Config) -> None:
-    """Refuse more tokens than the table has rows; while MAX compiles, the length is a symbol and always accepted.
+    """Refuse more tokens than the table has rows. A symbolic length has no number yet while MAX compiles: it passes.
 
     Raises:
         ValueError: the length is a number above ``n_positions``; the message names both.

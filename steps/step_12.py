@@ -39,7 +39,7 @@ class Sampling:
         raise NotImplementedError
 
     def choose(self, logits: np.ndarray, rng: Generator) -> np.ndarray:  # [batch, vocab] -> [batch]
-        """Return one token for every row, each drawn on its own, row after row."""
+        """Return one token for every row: the most likely one at temperature 0, else one drawn for this row alone."""
         # TODO: At temperature 0 take the largest logit of each row; else draw a token by its probabilities. (3 lines)
         raise NotImplementedError
 

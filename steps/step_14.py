@@ -1,4 +1,4 @@
-"""Step 14: the KV cache, by which a new token costs the work of one token and not of the whole text."""
+"""Step 14: the KV cache, which keeps the keys and values of earlier tokens, so that only the new ones have to run."""
 
 from __future__ import annotations
 

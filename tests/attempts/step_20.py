@@ -255,7 +255,8 @@ ALTERNATIVES = {
     "F.where for the factor": {FACTOR: "factor = F.where(norm > max_norm, max_norm / norm, 1.0)"},
     "the number of sizes": {DECAY: DECAY.replace("weight.rank > 1", "len(weight.shape) == 2")},
     "a direction that has the decay, if it is a matrix's": {
-        DOWN: f"if weight.rank > 1:\n            direction = direction + self.weight_decay * weight\n        {UNDECAYED}"
+        DOWN: "if weight.rank > 1:\n            direction = direction + self.weight_decay * weight\n"
+        f"        {UNDECAYED}"
     },
     "the decay first, as PyTorch does": {
         M: f"if weight.rank > 1:\n            weight = weight - lr * self.weight_decay * weight\n        {M}",
