@@ -33,16 +33,15 @@ def browser() -> Iterator[object]:
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> None:
-    """Take out of the environment what MAX's compiler has put there, which ``os.environ`` does not show.
+    """Undo what tests leave to others.
 
-    It names another Python, and whatever a test starts would take that for its own, with its packages. And where a loop
-    of asyncio's that heard Ctrl-C has closed, Python's own handler is back, with which MAX's operations take minutes.
+    MAX's compiler names another Python in the environment, behind ``os.environ``; whatever starts would take it for its
+    own. asyncio puts back a handler of Ctrl-C with which MAX's operations take minutes.
     """
+    for name in {"PYTHONEXECUTABLE", "PYTHONPATH"} - os.environ.keys():
+        os.unsetenv(name)
     if runtime := sys.modules.get("checker.max_adapter.runtime"):
         runtime.take_interrupts()
-    for name in ("PYTHONEXECUTABLE", "PYTHONPATH"):
-        if name not in os.environ:
-            os.unsetenv(name)
 
 
 @pytest.fixture

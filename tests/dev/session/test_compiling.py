@@ -6,6 +6,7 @@ import random
 import signal
 import time
 
+import psutil
 import pytest
 
 from checker.session.printer import telling_of_compiling
@@ -101,8 +102,6 @@ def test_a_save_of_the_same_step_ends_its_compilation_and_quitting_all(course, i
 
 
 def workers_below(pid):
-    import psutil
-
     return {child.pid for child in psutil.Process(pid).children() if "checker.claims.worker" in child.cmdline()}
 
 
