@@ -55,12 +55,13 @@ def quantize_q4_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q
     Source: ``quantize_row_q4_0_ref`` of llama.cpp.
     """
     blocks = np.zeros(numbers.shape[:-1], Q4_0)
+    half = BLOCK // 2
     # scale = number of largest magnitude / -8. Times its inverse, plus 8, halves up, clip to 15, pack. (6 lines)
     index = np.abs(numbers).argmax(axis=-1, keepdims=True)
     scales = np.take_along_axis(numbers, index, axis=-1) / -8
     steps = np.floor(numbers * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)
     blocks["scale"] = scales
-    blocks["steps"] = steps[..., :16] | steps[..., 16:] << 4
+    blocks["steps"] = steps[..., :half] | steps[..., half:] << 4
     return blocks
 
 

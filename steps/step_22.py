@@ -50,6 +50,7 @@ def quantize_q4_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q
     Source: ``quantize_row_q4_0_ref`` of llama.cpp.
     """
     blocks = np.zeros(numbers.shape[:-1], Q4_0)
+    half = BLOCK // 2
     # TODO: scale = number of largest magnitude / -8. Times its inverse, plus 8, halves up, clip to 15, pack. (6 lines)
     raise NotImplementedError
 

@@ -8,7 +8,7 @@ READ_8 = 'return blocks["scale"].astype(np.float32) * blocks["steps"]'
 INDEX = "index = np.abs(numbers).argmax(axis=-1, keepdims=True)"
 SCALE_4 = "scales = np.take_along_axis(numbers, index, axis=-1) / -8"
 ROUNDED_4 = "steps = np.floor(numbers * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)"
-PACKED = 'blocks["steps"] = steps[..., :16] | steps[..., 16:] << 4'
+PACKED = 'blocks["steps"] = steps[..., :half] | steps[..., half:] << 4'
 UNPACKED = 'steps = np.concatenate([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1)'
 READ_4 = 'return blocks["scale"].astype(np.float32) * (steps.astype(np.int8) - 8)'
 PRODUCT = "product = F.qmatmul(QuantizationEncoding.Q4_0, None, x, self.weight)"
@@ -121,7 +121,7 @@ MISTAKES = {
         ROUNDED_4: "steps = np.floor(numbers * inverse(scales) + 0.5).clip(-8, 7).astype(np.int8).view(np.uint8)"
     },
     "The halves are swapped: the first 16 are low, the last 16 high.": {
-        PACKED: 'blocks["steps"] = steps[..., 16:] | steps[..., :16] << 4'
+        PACKED: 'blocks["steps"] = steps[..., half:] | steps[..., :half] << 4'
     },
     "A byte has two neighbors; it must have number 0 and number 16, 1 and 17, and so on.": {
         PACKED: 'blocks["steps"] = steps[..., ::2] | steps[..., 1::2] << 4'
@@ -191,7 +191,7 @@ ALTERNATIVES = {
     "truncated, since nothing is negative": {
         ROUNDED_4: "steps = np.minimum((numbers * inverse(scales) + np.float32(8.5)).astype(np.uint8), 15)"
     },
-    "a sum of halves": {PACKED: 'blocks["steps"] = steps[..., :16] + 16 * steps[..., 16:]'},
+    "a sum of halves": {PACKED: 'blocks["steps"] = steps[..., :half] + 16 * steps[..., half:]'},
     "halves by np.split": {
         PACKED: "low, high = np.split(steps, 2, axis=-1)\n"
         '    blocks["steps"] = np.bitwise_or(low, np.left_shift(high, 4))'
