@@ -33,10 +33,8 @@ def browser() -> Iterator[object]:
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> None:
-    """Undo what tests leave to others.
-
-    MAX's compiler names another Python in the environment, behind ``os.environ``; whatever starts would take it for its
-    own. asyncio puts back a handler of Ctrl-C with which MAX's operations take minutes.
+    """Undo what tests leave: in the environment, behind ``os.environ``, MAX's compiler names a Python for others,
+    and asyncio puts back a handler of Ctrl-C with which MAX's operations take minutes.
     """
     for name in {"PYTHONEXECUTABLE", "PYTHONPATH"} - os.environ.keys():
         os.unsetenv(name)
