@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tokenizers.decoders import DecodeStream
 from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, open_device, tensor
 from play.kernels.modules import compile_with_kernels
+from play.processor import instruction_sets
 from play.tokens import encode, end_of_text, load_tokenizer
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
 from solutions.solution_11 import MaxGPT2LMHeadModel
@@ -41,6 +43,24 @@ class LastLogits(Module[[Tensor], Tensor]):
 def load_quantized(folder: Path, format: str) -> MaxGPT2LMHeadModel:
     """Load a checkpoint, and round its matrices to a format, ``Q8_0`` or ``Q4_0``."""
     return model_of(read_config(folder), quantize_weights(convert_checkpoint(read_checkpoint(folder)), format))
+
+
+def check_bfloat16(kernels: bool) -> None:
+    """Let bfloat16 pass where it can run.
+
+    Raises:
+        ValueError: without the kernels, or on a processor that has no instruction for it.
+    """
+    if not kernels:
+        raise ValueError(
+            "only the kernels multiply in bfloat16; "
+            "leave --no-kernels, --no-cache, --quantize, --mine and --device gpu away, or --dtype"
+        )
+    if "AVX-512 BF16" not in instruction_sets():
+        raise ValueError(
+            "bfloat16 needs a processor with AVX-512 BF16, such as AMD's since Zen 4 and Intel's Xeons since "
+            "Sapphire Rapids; leave --dtype away"
+        )
 
 
 def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> Model:
@@ -69,10 +89,11 @@ class Writer:
         kernels: run attention and linear layers by the kernels of ``play.kernels``, where :func:`usable_kernels` says
             that they run; the text is the same.
         quantize: the format that matrices are rounded to, as in step 22; the text may change.
+        dtype: in what the kernels multiply in linear layers, ``float32`` or ``bfloat16``; so may it then.
 
     Raises:
         ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device; or matrices
-            are to be rounded on a GPU.
+            are to be rounded on a GPU, or numbers to bfloat16 without the kernels or on a processor that cannot.
     """
 
     def __init__(
@@ -83,9 +104,12 @@ class Writer:
         cache: bool = True,
         kernels: bool = False,
         quantize: str | None = None,
+        dtype: str = "float32",
     ) -> None:
         if quantize and device != "cpu":
             raise ValueError("rounded matrices run on the CPU; leave --device gpu away")
+        if dtype == "bfloat16":
+            check_bfloat16(kernels)
         folder = checkpoint_folder(name_or_folder)
         self.tokenizer = load_tokenizer(folder)
         model = load_quantized(folder, quantize) if quantize else load_pretrained(folder)
@@ -93,7 +117,8 @@ class Writer:
         target = open_device(device)
         if device != "cpu":
             model.to(target)
-        compile_model = compile_with_kernels if kernels else compile_cached if cache else compile_whole
+        with_kernels = partial(compile_with_kernels, bfloat16=dtype == "bfloat16")
+        compile_model = with_kernels if kernels else compile_cached if cache else compile_whole
         with compiling(f"the model for {device}" + (" with the kernels of play/kernels" if kernels else "")):
             self.model: Model = compile_model(model, target)
 

@@ -33,6 +33,7 @@ def generate(
     no_cache: bool,
     kernels: bool | None,
     quantize: str | None,
+    dtype: str,
     **own_steps: bool,
 ) -> None:
     """Continue a prompt or, without one, each line that is typed; ``tell`` everything but the text.
@@ -54,7 +55,7 @@ def generate(
 
         seed = secrets.randbelow(2**31) if seed is None else seed
         settings = Settings(max_new_tokens, temperature, top_k or None, seed)
-        writer = Writer(model, device, cache=not no_cache, kernels=kernels, quantize=quantize)
+        writer = Writer(model, device, cache=not no_cache, kernels=kernels, quantize=quantize, dtype=dtype)
     tell(f"ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")
     if prompt is None:
         tell("write the beginning of a text; an empty line or Ctrl-D ends this.")

@@ -6,6 +6,7 @@ from linalg.matmul import matmul
 from max.gpu.host import DeviceContext
 from max.runtime.asyncrt import parallelism_level
 
+from .bfloat16 import rounded_product
 from .heads import Heads, attend, store
 from .linear import FEW, few_rows
 from .vectors import Floats
@@ -100,6 +101,30 @@ struct Linear:
             rows,
             weight.shape()[1],
             weight.shape()[0],
+            output.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
+            parallelism_level(None),
+        )
+
+
+@register("linear_bfloat16")
+struct LinearInBfloat16:
+    """[rows, in], [blocks, (in + 1) / 2, BLOCK] -> [rows, out]: the product of numbers rounded to bfloat16."""
+
+    @staticmethod
+    def execute[
+        target: StaticString
+    ](
+        output: OutputTensor[dtype=DType.float32, rank=2, ...],
+        x: InputTensor[dtype=DType.float32, rank=2, ...],
+        weight: InputTensor[dtype=DType.uint32, rank=3, ...],
+        ctx: DeviceContext,
+    ) raises:
+        rounded_product(
+            x.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
+            weight.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
+            x.shape()[0],
+            x.shape()[1],
+            output.shape()[1],
             output.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
             parallelism_level(None),
         )

@@ -13,7 +13,7 @@ from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef, TensorType
 
-from play.kernels.operations import cached_attention, linear, loaded
+from play.kernels.operations import cached_attention, linear, linear_bfloat16, loaded, pairs_of
 from solutions.caching import CachedGraph, CachedModel, KVCache
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_08 import pre_norm_residual
@@ -23,25 +23,34 @@ LAST = slice(-1, None)  # the token after which a text goes on
 
 
 class KernelLinear(Module[[Tensor], Tensor]):
-    """A linear layer by the kernel, with the weights of the one that it stands for, under the same names."""
+    """A linear layer by the kernel, with the weights of the one that it stands for, under the same names.
 
-    def __init__(self, layer: Linear) -> None:
+    If ``bfloat16``, they are rounded to bfloat16 and packed.
+    """
+
+    def __init__(self, layer: Linear, bfloat16: bool = False) -> None:
         self.weight, self.bias = layer.weight, layer.bias
+        self.outputs = int(layer.weight.shape[0]) if bfloat16 else None
+        if bfloat16:
+            self.weight = Tensor.from_dlpack(pairs_of(np.from_dlpack(layer.weight)))
 
     def forward(self, x: Tensor) -> Tensor:  # [..., in] -> [..., out]
         """Apply the weights, and the bias if there is one, which MAX adds in passing with what comes after."""
-        output = linear(x, self.weight)
+        output = linear_bfloat16(x, self.weight, self.outputs) if self.outputs else linear(x, self.weight)
         return output + self.bias if isinstance(self.bias, Tensor) else output
 
 
-def with_linear(model: Any) -> None:
-    """Put the kernel into every linear layer of step 11's model, or step 15's, which keeps its weights."""
+def with_linear(model: Any, bfloat16: bool = False) -> None:
+    """Put the kernel into every linear layer of step 11's model, or step 15's, which keeps its weights.
+
+    If ``bfloat16``, it keeps them in bfloat16; the embeddings stay as they are, though the head shares their numbers.
+    """
     for block in model.transformer.h:
         for module in (block.attn, block.mlp):
             for name, layer in list(vars(module).items()):
                 if isinstance(layer, Linear):
-                    setattr(module, name, KernelLinear(layer))
-    model.lm_head = KernelLinear(model.lm_head)
+                    setattr(module, name, KernelLinear(layer, bfloat16))
+    model.lm_head = KernelLinear(model.lm_head, bfloat16)
 
 
 def attend(
@@ -60,11 +69,12 @@ class KernelGPT2(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
     Args:
         model: the model.
         wanted: the new tokens whose logits are wanted.
+        bfloat16: multiply in bfloat16 in linear layers.
     """
 
-    def __init__(self, model: MaxGPT2LMHeadModel, wanted: slice) -> None:
+    def __init__(self, model: MaxGPT2LMHeadModel, wanted: slice, bfloat16: bool = False) -> None:
         self.model, self.wanted = model, wanted
-        with_linear(model)
+        with_linear(model, bfloat16)
 
     def forward(
         self, input_ids: Tensor, position_ids: Tensor, starts: Tensor, past: Tensor, cache: KVCache
@@ -79,7 +89,9 @@ class KernelGPT2(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
         return self.model.lm_head(transformer.ln_f(hidden_states[:, self.wanted]))
 
 
-def compile_with_kernels(model: MaxGPT2LMHeadModel, device: Device, wanted: slice = LAST) -> CachedModel:
+def compile_with_kernels(
+    model: MaxGPT2LMHeadModel, device: Device, wanted: slice = LAST, bfloat16: bool = False
+) -> CachedModel:
     """Compile the model with a cache and with the kernels: one graph for the prompt and for every token after it."""
     config, ref = model.config, DeviceRef.from_device(device)
     ids = TensorType(DType.int64, ["batch", "seq"], ref)
@@ -87,7 +99,7 @@ def compile_with_kernels(model: MaxGPT2LMHeadModel, device: Device, wanted: slic
     buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
     cache: Any = [(buffer, buffer)] * config.n_layer
     with loaded():
-        compiled: Any = KernelGPT2(model, wanted).compile(ids, ids, starts, past, cache)
+        compiled: Any = KernelGPT2(model, wanted, bfloat16).compile(ids, ids, starts, past, cache)
     return CachedModel(as_step_14(compiled, device), config, device)
 
 

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor, TensorType
@@ -19,6 +20,7 @@ from checker.max_adapter.compiled import cache_path
 
 FOLDER = Path(__file__).parent
 CPU = DeviceRef.CPU()
+BLOCK = 48  # outputs that stand together: BLOCK of ``vectors.mojo`` with AVX-512
 LONGEST = 300  # characters of what Mojo says
 
 
@@ -90,3 +92,20 @@ def linear(x: Tensor, weight: Tensor) -> Tensor:  # [..., in], [out, in] -> [...
     rows = x.reshape([-1, x.shape[-1]])
     output = [TensorType(DType.float32, [rows.shape[0], weight.shape[0]], device=CPU)]
     return F.custom("linear", CPU, [rows, weight], output)[0].reshape([*x.shape[:-1], weight.shape[0]])
+
+
+def pairs_of(weight: np.ndarray) -> np.ndarray:  # [out, in] -> [blocks, (in + 1) / 2, BLOCK]
+    """Round a matrix to bfloat16, to even where two are as near, and pack it as the kernel reads it."""
+    count, size = weight.shape
+    halves = np.zeros((-(-count // BLOCK) * BLOCK, size + size % 2), np.uint16)
+    bits = weight.view(np.uint32)
+    halves[:count, :size] = bits + (bits >> 16 & 1) + 0x7FFF >> 16
+    pairs = halves.view(np.uint32)
+    return np.ascontiguousarray(pairs.reshape(-1, BLOCK, pairs.shape[1]).swapaxes(1, 2))
+
+
+def linear_bfloat16(x: Tensor, pairs: Tensor, outputs: int) -> Tensor:  # [..., in], by pairs_of -> [..., out]
+    """Compute ``x @ weight.T`` of a weight from :func:`pairs_of`; x is rounded to bfloat16, sums are in float32."""
+    rows = x.reshape([-1, x.shape[-1]])
+    output = [TensorType(DType.float32, [rows.shape[0], outputs], device=CPU)]
+    return F.custom("linear_bfloat16", CPU, [rows, pairs], output)[0].reshape([*x.shape[:-1], outputs])

@@ -67,6 +67,7 @@ def test_nothing_is_left_to_compile_after_warm(tmp_path, monkeypatch):
     [
         (dict(name_or_folder="tests"), "tests has no tokenizer.json"),
         (dict(quantize="Q4_0", device="gpu"), "rounded matrices run on the CPU; leave --device gpu away"),
+        (dict(dtype="bfloat16"), "only the kernels multiply in bfloat16"),
     ],
 )
 def test_what_cannot_run_is_said(engine, options, message):
@@ -85,6 +86,17 @@ def test_kernels_run_unless_the_steps_are_ones_own_and_where_mojo_fails_that_is_
     assert [decide(way) for way in ways] == [False] * 4
     assert len(said) == 2
     assert all(line.startswith("without the kernels") and "Mojo" in line for line in said)
+
+
+def test_in_bfloat16_logits_move_a_little_and_a_processor_without_it_is_said(engine, monkeypatch):
+    if "AVX-512 BF16" in engine.instruction_sets():
+        plain, moved = (engine.Writer(kernels=True, dtype=dtype) for dtype in ("float32", "bfloat16"))
+        for ids in (plain.encode("Call me"), plain.encode("The whale struck the ship, and it sank.")):
+            logits = plain.model(ids)
+            assert 0.001 < np.abs(moved.model(ids) - logits).max() / logits.std() < 0.04
+    monkeypatch.setattr(engine, "instruction_sets", list)
+    with pytest.raises(ValueError, match="needs a processor with AVX-512 BF16"):
+        engine.Writer(kernels=True, dtype="bfloat16")
 
 
 @pytest.mark.parametrize("command", [("generate", "Call me"), ("attention", "Call me"), ("warm",)])

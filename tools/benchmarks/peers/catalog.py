@@ -47,6 +47,7 @@ WAYS: tuple[Peer, ...] = (
     _llama("llama.cpp, F32", dtype="F32", tolerance=1e-3),
     Peer("ONNX Runtime", RECORDED),
     Peer("OpenVINO", RECORDED),
+    Peer("this course, bfloat16", COURSE, BFLOAT16, KERNELS, 0.05, BFLOAT16, BFLOAT16, 16),
     *(_in_half(f"{title}, {BFLOAT16}") for title in HUGGING_FACES),
     Peer("this course, Q4_0", COURSE, "Q4_0", tolerance=0.2, weights="4 bits, head too", inputs=EIGHT_BITS, bits=4.5),
     Peer("CTranslate2, int8", CTRANSLATE2, "int8", "", 0.05, f"8 bits, {HEAD_TOO}", EIGHT_BITS, 8),

@@ -15,7 +15,7 @@ from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef, TensorType
 
 from checker.max_adapter import runtime
-from play.engine import Writer, load_quantized
+from play.engine import Writer, check_bfloat16, load_quantized
 from play.kernels.modules import compile_with_kernels
 from play.kernels.operations import cached_attention, linear, loaded
 from play.training.graphs import compile_trainer
@@ -54,15 +54,18 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
 @cache
 def with_cache(checkpoint: Path, how: str, dtype: str) -> Any:
     """Return the model with its cache, as ``./run generate`` runs it."""
-    device, quantize = "gpu" if how == workloads.GPU else "cpu", None if dtype == "float32" else dtype
-    return Writer(checkpoint, device, kernels=how == workloads.KERNELS, quantize=quantize).model
+    device = "gpu" if how == workloads.GPU else "cpu"
+    kind: Any = {"dtype" if dtype in ("float32", workloads.BFLOAT16) else "quantize": dtype}
+    return Writer(checkpoint, device, kernels=how == workloads.KERNELS, **kind).model
 
 
 @cache
 def whole(checkpoint: Path, how: str, dtype: str) -> Any:
     """Return the model without what a cache holds, for the logits of all tokens."""
+    if dtype == workloads.BFLOAT16:
+        check_bfloat16(how == workloads.KERNELS)
     if how == workloads.KERNELS:
-        model = compile_with_kernels(load_pretrained(checkpoint), CPU(), slice(None))
+        model = compile_with_kernels(load_pretrained(checkpoint), CPU(), slice(None), dtype == workloads.BFLOAT16)
 
         def run(ids: np.ndarray) -> np.ndarray:
             model.cached_ids = model.cached_ids[:, :0]  # the cache stays, and all of it is written anew

@@ -11,6 +11,7 @@ from mojo.run import subprocess_run_mojo
 
 from checker.course.steps import ROOT
 from checker.mojo.library import Library
+from play.kernels.operations import pairs_of
 from play.processor import instruction_sets
 
 pytestmark = pytest.mark.slow
@@ -61,13 +62,23 @@ def c_attend_{depth}(joined: Int, keys: Int, values: Int, starts: Int, output: I
     for _, depth in SHAPES
 )
 
+IN_BFLOAT16 = """
+from bfloat16 import Pairs, rounded_product
+
+@export("rounded")
+def rounded(x: Int, weight: Int, rows: Int, size: Int, count: Int, output: Int) abi("C"):
+    rounded_product(floats(x), Pairs(unsafe_from_address=weight), rows, size, count, floats(output), 2)
+"""
+
 
 def build(folder, *options):
     """Compile the kernels as files that lie beside each other, where they are a package in ``play/kernels``."""
     for path in KERNELS.glob("*.mojo"):
         if path.stem != "__init__":
             (folder / path.name).write_text(path.read_text().replace("from .", "from "))
-    (folder / "calls.mojo").write_text(CALLS)
+    (folder / "calls.mojo").write_text(
+        CALLS + IN_BFLOAT16 * ("--target-cpu" not in options and "AVX-512 BF16" in instruction_sets())
+    )
     built = folder / "built"
     command = ["build", "--disable-warnings", *options, "-o", str(built), str(folder / "calls.mojo")]
     done = subprocess_run_mojo(command, capture_output=True, text=True, cwd=folder)
@@ -90,15 +101,27 @@ SIZES = ((768, 2304), (5, 3), (17, 50), (33, 1), (64, 7), (16, 16), (24, 49))
 SIZES += tuple((size, 70) for size in (767, 769, 1536, 1600, 3072))  # more than the cache takes
 
 
+def rounded(numbers):
+    """Round to bfloat16, the upper half of float32."""
+    bits = numbers.view(np.uint32)
+    return (bits + (bits >> 16 & 1) + 0x7FFF & 0xFFFF0000).view(np.float32)
+
+
+@pytest.mark.parametrize("name", ["linear", "rounded"])
 @pytest.mark.parametrize(("size", "outputs"), SIZES)
-def test_a_linear_layer_of_every_small_number_of_rows(kernels, size, outputs):
+def test_a_linear_layer_of_every_small_number_of_rows_and_in_bfloat16_of_more(kernels, size, outputs, name):
     """The numbers around the output must stay as they are."""
-    for rows in range(1, 9):
+    if not hasattr(kernels._library, name):
+        pytest.skip("no instruction for bfloat16")
+    for rows in (*range(1, 9), *((9, 33, 100) if name == "rounded" else ())):
         generator = np.random.default_rng(rows)
         shapes = (rows, size), (outputs, size)
         x, weight = (generator.standard_normal(shape).astype(np.float32) for shape in shapes)
         around = np.full(rows * outputs + 128, np.nan, np.float32)
-        kernels.linear(x, weight, rows, size, outputs, around[64:])
+        packed = weight
+        if name == "rounded":
+            packed, x, weight = pairs_of(weight), rounded(x), rounded(weight)
+        getattr(kernels, name)(x, packed, rows, size, outputs, around[64:])
         expected = x.astype(np.float64) @ weight.astype(np.float64).T
         output = around[64:-64].reshape(rows, outputs)
         np.testing.assert_allclose(output, expected, rtol=0, atol=1e-6 * size, err_msg=f"{rows} rows")
