@@ -88,12 +88,17 @@ def test_kernels_run_unless_the_steps_are_ones_own_and_where_mojo_fails_that_is_
     assert all(line.startswith("without the kernels") and "Mojo" in line for line in said)
 
 
-def test_in_bfloat16_logits_move_a_little_and_a_processor_without_it_is_said(engine, monkeypatch):
-    if "AVX-512 BF16" in engine.instruction_sets():
-        plain, moved = (engine.Writer(kernels=True, dtype=dtype) for dtype in ("float32", "bfloat16"))
-        for ids in (plain.encode("Call me"), plain.encode("The whale struck the ship, and it sank.")):
-            logits = plain.model(ids)
-            assert 0.001 < np.abs(moved.model(ids) - logits).max() / logits.std() < 0.04
+@pytest.mark.nightly
+def test_in_bfloat16_logits_move_a_little(engine):
+    if "AVX-512 BF16" not in engine.instruction_sets():
+        pytest.skip("no instruction for bfloat16")
+    plain, moved = (engine.Writer(kernels=True, dtype=dtype) for dtype in ("float32", "bfloat16"))
+    for ids in (plain.encode("Call me"), plain.encode("The whale struck the ship, and it sank.")):
+        logits = plain.model(ids)
+        assert 0.001 < np.abs(moved.model(ids) - logits).max() / logits.std() < 0.04
+
+
+def test_a_processor_without_bfloat16_is_said(engine, monkeypatch):
     monkeypatch.setattr(engine, "instruction_sets", list)
     with pytest.raises(ValueError, match="needs a processor with AVX-512 BF16"):
         engine.Writer(kernels=True, dtype="bfloat16")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from checker.course.steps import ROOT
+from play.processor import instruction_sets
 from tools.benchmarks import bench, harness, preparing
 from tools.benchmarks.comparison import Comparison, Way, largest_difference
 from tools.benchmarks.peers import tables
@@ -186,7 +187,8 @@ def test_a_peer_runs_a_tiny_model(peer, tmp_path):
     for part, rows in result["parts"].items():
         for row in rows.values():
             timed = {title for title, figure in row[tables.PARTS[part].unit].items() if figure is not None}
-            assert timed == {way.title for way in WAYS if way.library == peer}
+            lacking = set() if "AVX-512 BF16" in instruction_sets() else {"this course, bfloat16"}
+            assert timed == {way.title for way in WAYS if way.library == peer} - lacking
     assert f"| {next(way.title for way in WAYS if way.library == peer)} |" in printed
 
 
