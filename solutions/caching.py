@@ -88,7 +88,7 @@ class CachedModel:
         position_ids = np.maximum(is_token.cumsum(axis=-1) - 1, 0)  # a row's first token is at position 0
         # Finite, since a padding token sees padding alone, and a softmax of nothing but -inf is NaN.
         padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)
-        ids = np.where(is_token, input_ids, 0)  # padding is looked up too, and nobody looks at it
+        ids = np.where(is_token, input_ids, 0)  # padding is looked up too, and no token looks at it
         return self.graph(ids[:, past:], position_ids[:, past:], padding_mask, self.cache)
 
 

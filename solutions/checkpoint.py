@@ -56,8 +56,8 @@ def read_config(folder: Path) -> GPT2Config:
 
     Raises:
         TypeError: ``n_embd`` or ``n_head`` is not a number.
-        ValueError: ``config.json`` is missing, is not JSON, or is for a model that computes something else; the
-            message names the architecture, or the setting.
+        ValueError: ``config.json`` is missing, is not JSON, has sizes that do not fit, or is for a model that computes
+            something else; the message names what it is.
     """
     try:
         values = json.loads((folder / "config.json").read_text())

@@ -34,7 +34,7 @@ class Sampling:
         A temperature below 1 favors the likely tokens, one above 1 evens them out. With ``top_k``, every token
         below the k-th largest logit gets probability 0; a ``top_k`` above the size of the vocabulary keeps all.
         """
-        logits = logits.astype(np.float64)  # in float32, a row's sum may be too far from 1 for rng.choice
+        logits = logits.astype(np.float64)  # as rng.choice adds them up
         # Subtract each row's maximum, divide by temperature, put -inf below the k-th, take a softmax. (6 lines)
         logits = (logits - logits.max(axis=-1, keepdims=True)) / self.temperature
         if self.top_k is not None and self.top_k < logits.shape[-1]:
@@ -89,7 +89,7 @@ def generate_tokens(
     every one that is added.
 
     Raises:
-        ValueError: the prompt is empty, or a setting is impossible.
+        ValueError: there is a token to generate, and the prompt is empty or a setting impossible.
     """
     # max_new_tokens times, generate the token after the visible context, and append it to every row. (5 lines)
     for _ in range(max_new_tokens):

@@ -102,8 +102,8 @@ def gpt2_loss_and_gradients(
 ) -> tuple[Tensor, Tensors]:  # [batch, seq], [batch, seq] -> [], and by name
     """Return the loss of step 16 and the gradient of every weight, by its name in the model.
 
-    ``wte`` is used twice, by the embeddings and by the head, so its gradient is the sum of two; there is no
-    ``lm_head.weight``.
+    ``wte`` is used twice, by the embeddings and by the head, which is taken to be tied to it, so its gradient is the
+    sum of two; there is no ``lm_head.weight``.
     """
     transformer = model.transformer
     states = residual_stream(transformer, input_ids)

@@ -179,7 +179,7 @@ def interpret_more() -> None:
     from max.graph import KernelLibrary
 
     known = handlers._MO_OP_HANDLERS
-    run_custom, gathering = known[mo.CustomOp], {op: known[op] for op in (mo.GatherOp, mo.GatherNdOp)}
+    run_custom, gathering = known[mo.CustomOp], {mo.GatherOp: _gather, mo.GatherNdOp: _gather_nd}
     is_known, verify_any = _interpreter._is_interpretable_custom, KernelLibrary.verify_custom_op
 
     def is_interpretable(op: Any) -> bool:
@@ -192,8 +192,8 @@ def interpret_more() -> None:
     _interpreter._is_interpretable_custom = is_interpretable
     KernelLibrary.verify_custom_op = verify  # type: ignore[method-assign, assignment]
     handlers.register_op_handler(mo.CustomOp)(partial(_multiply, run_custom))
-    for op, run in gathering.items():
-        handlers.register_op_handler(op)(partial(_gather, run))
+    for op, gather in gathering.items():
+        handlers.register_op_handler(op)(partial(gather, known[op]))
 
 
 def _multiply(run_custom: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
@@ -211,21 +211,25 @@ def _multiply(run_custom: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
 
 
 def _gather(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-    """Look up rows by any whole numbers, such as the uint32 offsets of step 15's requests.
-
-    Raises:
-        IndexError: there is no such row. MAX would read what lies there in memory, if it may.
-    """
+    """Look up rows by any whole numbers, such as the uint32 offsets of step 15's requests."""
     rows, numbers = inputs
     if numbers.dtype not in (DType.int32, DType.int64):  # the only ones that there are kernels for
         numbers = Buffer.from_numpy(numbers.to_numpy().astype(np.int64))
-    indices = numbers.to_numpy()
-    first, places = (op.axis, indices[..., None]) if hasattr(op, "axis") else (op.batch_dims, indices)
-    for axis, along in enumerate(np.moveaxis(places, -1, 0), first):
-        size = rows.shape[axis]
-        for index in along[(along < -size) | (along >= size)]:
-            raise IndexError(f"index {index} is out of range for an axis of size {size}, and MAX does not check it")
     return run(op, [rows, numbers])
+
+
+def _gather_nd(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+    """Look up what stands at the given places.
+
+    Raises:
+        IndexError: there is no such place. MAX would read what lies there in memory, if it may.
+    """
+    rows, places = inputs
+    for axis, indices in enumerate(np.moveaxis(places.to_numpy(), -1, 0), op.batch_dims):
+        size = rows.shape[axis]
+        for index in indices[(indices < -size) | (indices >= size)]:
+            raise IndexError(f"index {index} is out of range for an axis of size {size}, and MAX does not check it")
+    return _gather(run, op, inputs)
 
 
 @contextmanager
