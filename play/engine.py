@@ -89,7 +89,7 @@ class Writer:
         kernels: run attention and linear layers by the kernels of ``play.kernels``, where :func:`usable_kernels` says
             that they run; the text is the same.
         quantize: the format that matrices are rounded to, as in step 22; the text may change.
-        dtype: in what the kernels multiply in linear layers, ``float32`` or ``bfloat16``; so may it then.
+        dtype: what linear layers multiply, ``float32`` or ``bfloat16``, in which the text may change.
 
     Raises:
         ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device; or matrices

@@ -66,6 +66,9 @@ def residual_stream(
     """Return the input of each block, in order, and last the output of the last block.
 
     The forward pass keeps only these; the backward pass computes everything inside a block once more.
+
+    Raises:
+        ValueError: the length is a number above ``n_positions``.
     """
     check_length(input_ids.shape[-1], transformer.config)
     positions = position_ids(input_ids.shape[-1], device=input_ids.device)

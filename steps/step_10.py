@@ -23,7 +23,11 @@ class GPT2Model(Module[[Tensor], Tensor]):
         raise NotImplementedError
 
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
-        """Return what the model knows of every token after reading up to it."""
+        """Return what the model knows of every token after reading up to it.
+
+        Raises:
+            ValueError: the length is a number above ``n_positions``.
+        """
         sequence_length = input_ids.shape[-1]
         check_length(sequence_length, self.config)
         # TODO: Add the two embeddings, then all blocks, then ln_f. (4 lines)

@@ -34,7 +34,7 @@ class Sampling:
         A temperature below 1 favors the likely tokens, one above 1 evens them out. With ``top_k``, every token
         below the k-th largest logit gets probability 0; a ``top_k`` above the size of the vocabulary keeps all.
         """
-        logits = logits.astype(np.float64)  # as rng.choice adds them up
+        logits = logits.astype(np.float64)  # rng.choice adds up in float64
         # TODO: Subtract each row's maximum, divide by temperature, put -inf below the k-th, take a softmax. (6 lines)
         raise NotImplementedError
 

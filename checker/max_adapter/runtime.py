@@ -219,10 +219,10 @@ def _gather(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
 
 
 def _gather_nd(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-    """Look up what stands at the given places.
+    """Return the elements at these indices.
 
     Raises:
-        IndexError: there is no such place. MAX would read what lies there in memory, if it may.
+        IndexError: there is no such element. MAX would read what lies there in memory, if it may.
     """
     rows, places = inputs
     for axis, indices in enumerate(np.moveaxis(places.to_numpy(), -1, 0), op.batch_dims):
