@@ -15,18 +15,8 @@ from types import CodeType
 from checker.course.blanks import blanks_of, unwritten
 from checker.course.languages import PYTHON, FunctionNode, calls
 from checker.course.steps import Step
-from checker.diagnosis.mistakes import (
-    Answers,
-    Outcome,
-    Outcomes,
-    agrees,
-    closest,
-    load_attempts,
-    places,
-    read_answers,
-    telling_apart,
-    that_agree,
-)
+from checker.diagnosis import mistakes
+from checker.diagnosis.mistakes import Answers, Outcome, Outcomes
 from checker.events import FAIL, PASS, WAITS, Explanation
 
 #: Runs some modules, given as code by name, and then the claims that are asked for on each.
@@ -58,14 +48,15 @@ class Diagnosis:
     @functools.cached_property
     def answers(self) -> Answers:
         """What every known mistake answers, as it was recorded."""
-        return {} if self.drawn else read_answers(self.step) or {}
+        return {} if self.drawn else mistakes.read_answers(self.step) or {}
 
     @functools.cached_property
     def lies_in(self) -> Mapping[str, set[str]]:
         """The functions with a blank that each mistake spoils, by their labels."""
+        attempts = mistakes.load_attempts(self.step).mistakes
         return {
-            name: {function.rpartition(".")[2] for function in places(self.solution, edits, self.step.language)}
-            for name, edits in load_attempts(self.step).mistakes.items()
+            name: {place.rpartition(".")[2] for place in mistakes.places(self.solution, edits, self.step.language)}
+            for name, edits in attempts.items()
         }
 
     def explain(self, outcomes: Outcomes, source: str, path: str) -> list[Explanation]:
@@ -130,8 +121,8 @@ class Diagnosis:
             telling = {
                 c for c, seen in outcomes.items() if seen.about in own or not (seen.is_error or answers[c].is_error)
             }
-            agreeing += that_agree({claim: outcomes[claim] for claim in telling}, self.answers, [name])
-        return closest(outcomes, self.answers, agreeing)
+            agreeing += mistakes.that_agree({claim: outcomes[claim] for claim in telling}, self.answers, [name])
+        return mistakes.closest(outcomes, self.answers, agreeing)
 
     def _explain_in_order(self, outcomes: Outcomes) -> list[Explanation]:
         """Return what each failure of a kernel comes from, without compiling another: the first function that is wrong.
@@ -144,7 +135,7 @@ class Diagnosis:
         own = _of(first, outcomes)
         self.blamed = {first: _failed(own)}
         possible = [name for name in self.answers if self.lies_in[name] == {first}]
-        known = that_agree(outcomes, self.answers, possible) or that_agree(own, self.answers, possible)
+        known = [name for seen in (outcomes, own) for name in mistakes.that_agree(seen, self.answers, possible)]
         return [
             _explained(claim, first, known[0] if known else "", outcome)
             if outcome.about == first
@@ -162,14 +153,14 @@ class Diagnosis:
             alone: tries more claims if these do not decide.
         """
         possible = [name for name in self.answers if self.lies_in[name] <= {label}]
-        candidates = that_agree({**own, **judged}, self.answers, possible)
-        ask = telling_apart(candidates, self.answers)
+        candidates = mistakes.that_agree({**own, **judged}, self.answers, possible)
+        ask = mistakes.telling_apart(candidates, self.answers)
         if not candidates:  # what held of the whole file may not hold alone
-            candidates, ask = that_agree(judged, self.answers, possible), list(own.keys() - judged.keys())
+            candidates, ask = mistakes.that_agree(judged, self.answers, possible), list(own.keys() - judged.keys())
         if candidates and ask:
             seen = alone.try_({label: self.functions.keys() - {label}}, {label: ask}).get(label, {})
-            candidates = that_agree(seen, self.answers, candidates)
-        return closest({**own, **judged}, self.answers, candidates)
+            candidates = mistakes.that_agree(seen, self.answers, candidates)
+        return mistakes.closest({**own, **judged}, self.answers, candidates)
 
 
 class Alone:
@@ -222,7 +213,7 @@ class Alone:
         beside_none = {label: labels - {label} for label in failed if labels - {label} != beside_right[label]}
         for label, outcomes in self.try_(beside_none, failed).items():
             for claim, outcome in outcomes.items():
-                if self._fits(outcome) and not agrees(outcome, judged[label][claim]):
+                if self._fits(outcome) and not mistakes.agrees(outcome, judged[label][claim]):
                     self.doubtful[claim] = judged[label][claim]
                     judged[label][claim] = outcome
         return judged

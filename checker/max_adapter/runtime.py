@@ -28,20 +28,19 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from max.driver import CPU, Accelerator, Buffer, Device, accelerator_count
+from max.driver import CPU, Accelerator, Device, accelerator_count
 from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor, default_device, default_dtype
 
 from checker.max_adapter import compiled
+from checker.max_adapter.operations import PRODUCT, gather, gather_nd, multiply
 
 #: Called with ``(what, None)`` when MAX starts to compile something and ``(what, seconds)`` after.
 listeners: list[Callable[[str, float | None], None]] = []
 
 #: Sentences for the learner, one for each hook that does not fit this MAX.
 notices: list[str] = []
-
-Run = Callable[[Any, Sequence[Any]], Sequence[Any]]  # of the interpreter: an operation and its inputs -> its results
 
 #: How many objects Python lets pile up until it looks for cycles among them. A graph of MAX's is made of so many that
 #: Python's own limit, 700, costs a check of steps 11 to 15 up to a tenth of its time.
@@ -162,10 +161,6 @@ def interpret() -> None:
     executor.set_default_executor(InterpretOrCompile())
 
 
-#: What stands in a graph for ``F.qmatmul``: MAX first brings weights in blocks into an order of its own.
-PRODUCT = re.compile(r"vroom_(q\w+?)_(repack_weights|matmul)")
-
-
 def interpret_more() -> None:
     """Let MAX's interpreter run what it would compile: products with weights in blocks, and rows by unsigned numbers.
 
@@ -179,7 +174,6 @@ def interpret_more() -> None:
     from max.graph import KernelLibrary
 
     known = handlers._MO_OP_HANDLERS
-    run_custom, gathering = known[mo.CustomOp], {mo.GatherOp: _gather, mo.GatherNdOp: _gather_nd}
     is_known, verify_any = _interpreter._is_interpretable_custom, KernelLibrary.verify_custom_op
 
     def is_interpretable(op: Any) -> bool:
@@ -191,45 +185,8 @@ def interpret_more() -> None:
 
     _interpreter._is_interpretable_custom = is_interpretable
     KernelLibrary.verify_custom_op = verify  # type: ignore[method-assign, assignment]
-    handlers.register_op_handler(mo.CustomOp)(partial(_multiply, run_custom))
-    for op, gather in gathering.items():
-        handlers.register_op_handler(op)(partial(gather, known[op]))
-
-
-def _multiply(run_custom: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-    """Multiply rows by weights in blocks, in NumPy."""
-    product = PRODUCT.fullmatch(op.symbol)
-    if not product:
-        return run_custom(op, inputs)
-    if product[2] == "repack_weights":
-        return inputs
-    import gguf
-
-    rows, blocks = map(np.from_dlpack, inputs)
-    weights = gguf.dequantize(blocks, gguf.GGMLQuantizationType[product[1].upper()])
-    return [Buffer.from_numpy(rows @ weights.T)]
-
-
-def _gather(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-    """Look up rows by any whole numbers, such as the uint32 offsets of step 15's requests."""
-    rows, numbers = inputs
-    if numbers.dtype not in (DType.int32, DType.int64):  # the only ones that there are kernels for
-        numbers = Buffer.from_numpy(numbers.to_numpy().astype(np.int64))
-    return run(op, [rows, numbers])
-
-
-def _gather_nd(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-    """Return the elements at these indices.
-
-    Raises:
-        IndexError: there is no such element. MAX would read what lies there in memory, if it may.
-    """
-    rows, places = inputs
-    for axis, indices in enumerate(np.moveaxis(places.to_numpy(), -1, 0), op.batch_dims):
-        size = rows.shape[axis]
-        for index in indices[(indices < -size) | (indices >= size)]:
-            raise IndexError(f"index {index} is out of range for an axis of size {size}, and MAX does not check it")
-    return _gather(run, op, inputs)
+    for op, handle in ((mo.CustomOp, multiply), (mo.GatherOp, gather), (mo.GatherNdOp, gather_nd)):
+        handlers.register_op_handler(op)(partial(handle, known[op]))
 
 
 @contextmanager
