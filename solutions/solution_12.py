@@ -64,10 +64,10 @@ def generate_next_token(
     Raises:
         ValueError: the prompt is empty, or a setting is impossible.
     """
-    sampling = Sampling(temperature, top_k)
-    rng = rng or default_rng()
     if input_ids.shape[1] == 0:
         raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
+    sampling = Sampling(temperature, top_k)
+    rng = rng or default_rng()
     # Run the model, and choose by the logits of the last position. (2 lines)
     logits = model(input_ids)[:, -1]  # [batch, vocab]
     return sampling.choose(logits, rng)
