@@ -35,9 +35,9 @@ def quantize_q8_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q
     # scale = largest magnitude / 127. Multiply by its inverse, round halves away from 0, fill blocks. (6 lines)
     scales = np.abs(numbers).max(axis=-1, keepdims=True) / 127
     quotients = numbers * inverse(scales)
-    whole = np.trunc(quotients)
+    half_step = np.copysign(0.5, quotients)
     blocks["scale"] = scales
-    blocks["steps"] = whole + np.trunc(2 * (quotients - whole))  # half a step or more makes one more
+    blocks["steps"] = np.trunc(quotients.astype(np.float64) + half_step)  # in float32, 0.49999997 + 0.5 is 1
     return blocks
 
 
@@ -132,7 +132,7 @@ def replace_linear(module: Module[..., Any], weights: Weights, prefix: str = "")
 
 
 def model_of(config: GPT2Config, weights: Weights) -> MaxGPT2LMHeadModel:
-    """Return a model with these weights. Its linear layers multiply by 4-bit blocks; 8-bit blocks become float32.
+    """Return a model with these weights. Its linear layers keep 4-bit blocks; everything else becomes float32.
 
     Raises:
         ValueError: weights are missing, unknown or of another shape; the message names all of them.

@@ -120,7 +120,7 @@ def replace_linear(module: Module[..., Any], weights: Weights, prefix: str = "")
 
 
 def model_of(config: GPT2Config, weights: Weights) -> MaxGPT2LMHeadModel:
-    """Return a model with these weights. Its linear layers multiply by 4-bit blocks; 8-bit blocks become float32.
+    """Return a model with these weights. Its linear layers keep 4-bit blocks; everything else becomes float32.
 
     Raises:
         ValueError: weights are missing, unknown or of another shape; the message names all of them.

@@ -2,8 +2,8 @@
 
 SCALE_8 = "scales = np.abs(numbers).max(axis=-1, keepdims=True) / 127"
 QUOTIENTS = "quotients = numbers * inverse(scales)"
-WHOLE = "whole = np.trunc(quotients)"
-ROUNDED_8 = 'blocks["steps"] = whole + np.trunc(2 * (quotients - whole))'
+HALF_STEP = "half_step = np.copysign(0.5, quotients)"
+ROUNDED_8 = 'blocks["steps"] = np.trunc(quotients.astype(np.float64) + half_step)'
 READ_8 = 'return blocks["scale"].astype(np.float32) * blocks["steps"]'
 INDEX = "index = np.abs(numbers).argmax(axis=-1, keepdims=True)"
 SCALE_4 = "scales = np.take_along_axis(numbers, index, axis=-1) / -8"
@@ -47,13 +47,13 @@ MISTAKES = {
         QUOTIENTS: "quotients = numbers * inverse(scales.astype(np.float16).astype(np.float32))",
         ROUNDED_8: f"{ROUNDED_8}.clip(-127, 127)",
     },
-    "Q8_0 is cut off toward 0; round to the nearest step.": {ROUNDED_8: 'blocks["steps"] = whole'},
+    "Q8_0 is cut off toward 0; round to the nearest step.": {ROUNDED_8: 'blocks["steps"] = np.trunc(quotients)'},
     "Q8_0 is rounded down; round to the nearest step.": {ROUNDED_8: 'blocks["steps"] = np.floor(quotients)'},
     "128 is added to the steps of Q8_0, which are kept as int8.": {
         ROUNDED_8: ROUNDED_8.replace("= ", "= (128 + ") + ").astype(np.uint8).view(np.int8)"
     },
     'The blocks of Q8_0 have no scale: set blocks["scale"].': {
-        '    blocks["scale"] = scales\n    blocks["steps"] = whole': '    blocks["steps"] = whole'
+        f'    blocks["scale"] = scales\n    {ROUNDED_8}': f"    {ROUNDED_8}"
     },
     "The steps of Q8_0 are viewed as uint8, without a sign; they are int8.": {
         READ_8: READ_8.replace('blocks["steps"]', 'blocks["steps"].view(np.uint8)')
@@ -180,9 +180,9 @@ ALTERNATIVES = {
     "halves away from 0 by np.where": {
         ROUNDED_8: 'blocks["steps"] = np.where(quotients < 0, np.ceil(quotients - 0.5), np.floor(quotients + 0.5))'
     },
-    "halves away from 0 in float64": {
-        f"    {WHOLE}\n": "",
-        ROUNDED_8: 'blocks["steps"] = np.trunc(quotients + np.copysign(np.float64(0.5), quotients))',
+    "halves away from 0 as llama.cpp's package has it": {
+        HALF_STEP: "whole = np.trunc(quotients)",
+        ROUNDED_8: 'blocks["steps"] = whole + np.trunc(2 * (quotients - whole))',
     },
     "the inverse by hand": {
         QUOTIENTS: "quotients = numbers * np.where(scales == 0, 0, 1 / np.where(scales == 0, 1, scales))"
