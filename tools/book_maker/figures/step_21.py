@@ -32,13 +32,13 @@ def tiles(draw: Drawing) -> None:
 
 
 def registers(draw: Drawing) -> None:
-    """A register tile: each loaded query number and each loaded vector of keys is used several times."""
+    """A register tile: each loaded number of a key and each loaded vector of queries is used several times."""
     rows, columns, wide, high = 4, 3, 104, 44
-    draw.text(columns * wide / 2, -60, "one channel of a block of keys, side by side")
+    draw.text(columns * wide / 2, -60, "one channel of a block of queries, side by side")
     for column in range(columns):
-        draw.box(column * wide + 3, -44, wide - 6, 30, f"keys {column}", "key", mono=True)
+        draw.box(column * wide + 3, -44, wide - 6, 30, f"queries {column}", "query", mono=True)
     for row in range(rows):
-        draw.box(-84, row * high + 4, 74, high - 8, f"query {row}", "query", mono=True)
+        draw.box(-84, row * high + 4, 74, high - 8, f"key {row}", "key", mono=True)
         for column in range(columns):
             draw.box(column * wide + 3, row * high + 4, wide - 6, high - 8, "sums", "accent", mono=True)
     note = f"{rows} + {columns} numbers or vectors are loaded for {rows * columns} multiply-adds"
