@@ -20,12 +20,20 @@ from checker.mojo.library import shared_library
 from tools.benchmarks import harness, workloads
 from tools.benchmarks.comparison import Comparison, Way
 from tools.benchmarks.harness import Column, Result, Row, median, ratio, table
+from tools.benchmarks.limits import READING
 from tools.benchmarks.preparing import COURSE, HUGGING_FACE
 from tools.benchmarks.workers import Workload
 
 OURS, MAX, THEIRS = "MAX with kernels", "MAX", "Hugging Face"  # as the figures call them
 WITH_KERNELS, BY_MAX = Way(OURS, COURSE, how=workloads.KERNELS), Way(MAX, COURSE)
 BY_TORCH = Way(THEIRS, HUGGING_FACE)
+PRODUCTS = {  # by the type of what is multiplied
+    "float32": (BY_MAX, BY_TORCH),
+    workloads.BFLOAT16: (
+        Way(f"{OURS}, bfloat16", COURSE, workloads.BFLOAT16, workloads.KERNELS, tolerance=0.01),
+        Way(f"{THEIRS}, bfloat16", HUGGING_FACE, workloads.BFLOAT16, tolerance=0.01),
+    ),
+}
 SOURCE = Path(__file__).with_name("reading.mojo")
 
 
@@ -44,22 +52,34 @@ QUICK = Plan((2,), (5,), (2,), 1 << 20, 0.01)
 # ---------------------------------------------------------------- parts
 
 
-def ground(plan: Plan, compare: Comparison) -> list[Row]:
-    """Measure what the machine can do: a large product, by both libraries, and reading by threads of Mojo."""
-    product = compare.run(Workload(workloads.PRODUCT), (BY_MAX, BY_TORCH))
-    rates = {f"{way}, GFLOP/s": [2 * workloads.ROWS**3 / time for time in times] for way, times in product.items()}
+def bounds(numbers: int, compare: Comparison) -> dict[str, dict[str, list[float]]]:
+    """Measure what the machine can do: a large product in each type, and reading ``numbers`` by threads of Mojo.
+
+    Returns:
+        By type, and for reading: of each that was tried, 10**9 operations or bytes a second in each round.
+    """
+    rates: dict[str, dict[str, list[float]]] = {}
+    for dtype, ways in PRODUCTS.items():
+        timed, operations = compare.run(Workload(workloads.PRODUCT), ways), 2 * workloads.ROWS**3
+        rates[dtype] = {f"{way}, GFLOP/s": [operations / time / 1e9 for time in times] for way, times in timed.items()}
     read = ctypes.CDLL(str(shared_library({SOURCE.name: SOURCE.read_text()}, SOURCE.name, "a reader"))).read
-    numbers = np.ones(plan.numbers, np.float32)
+    array = np.ones(numbers, np.float32)
 
     def reading(threads: int) -> float:
         sums = np.zeros(threads, np.float32)
         start = time.perf_counter()
-        read(*map(ctypes.c_int64, (numbers.ctypes.data, len(numbers), threads, sums.ctypes.data)))
-        return time.perf_counter() - start
+        read(*map(ctypes.c_int64, (array.ctypes.data, numbers, threads, sums.ctypes.data)))
+        return array.nbytes / (time.perf_counter() - start) / 1e9
 
-    for threads, times in harness.take_turns({1: None, harness.cores(): None}, compare.rounds, reading).items():
-        rates[f"{threads} thread{'s' * (threads > 1)} of Mojo, GB/s"] = [numbers.nbytes / time for time in times]
-    return [{"what": name, "figure": median((rate / 1e9 for rate in some), 1)} for name, some in rates.items()]
+    threads = harness.take_turns({1: None, harness.cores(): None}, compare.rounds, reading)
+    rates[READING] = {f"{count} thread{'s' * (count > 1)} of Mojo, GB/s": some for count, some in threads.items()}
+    return rates
+
+
+def ground(plan: Plan, compare: Comparison) -> list[Row]:
+    """Measure what the machine can do."""
+    rates = [each for some in bounds(plan.numbers, compare).values() for each in some.items()]
+    return [{"what": name, "figure": median(some, 1)} for name, some in rates]
 
 
 def core(plan: Plan, compare: Comparison) -> list[Row]:

@@ -9,8 +9,10 @@ import pytest
 
 from checker.course.steps import ROOT
 from play.processor import instruction_sets
+from solutions.solution_01 import GPT2Config
 from tools.benchmarks import bench, harness, preparing
 from tools.benchmarks.comparison import Comparison, Way, largest_difference
+from tools.benchmarks.limits import bytes_read, operations
 from tools.benchmarks.peers import tables
 from tools.benchmarks.peers.catalog import REFERENCE, WAYS
 from tools.benchmarks.preparing import COURSE, PEERS
@@ -107,6 +109,19 @@ def test_only_what_is_right_is_timed(compare):
     assert peaks["fine"] > 1e7
 
 
+def test_the_share_of_the_limit_is_that_of_gpt2_small_by_hand():
+    """144 * 768**2 + 50257 * 768 = 123,532,032 weights, two operations each; a key and its value take 36,864."""
+    config, limits = GPT2Config(), {"float32": 200.0, "bfloat16": 400.0, "reading": 30.0}
+    assert operations(config, 1, 1024, 0, 1024) == 2 * 1024 * 123_532_032 + 524_800 * 36_864 == 272_339_828_736
+    assert operations(config, 8, 2, 10, 1) == 8 * (4 * 84_934_656 + 2 * 38_597_376 + 23 * 36_864) == 3_342_249_984
+    assert bytes_read(config, 8, 512, 16, 4) == 2 * 123_532_032 + 8 * 512 * 73_728 == 549_053_952
+    half = "this course, bfloat16"
+    forward = {"batch": 1, "length": 1024, "ms": {OURS.title: 2000.0, INT8.title: 9.0}}  # 1.3617 s at least
+    text = {"batch": 1, "length": 512, "tokens/s": {half: 80.0}}  # 247.06 MB and 38.89 of keys and values: 9.53 ms
+    assert bench.shares("forward", forward, bench.Plan(), config, limits) == {OURS.title: 68.1}
+    assert bench.shares("generation", text, bench.Plan(), config, limits) == {half: 76.3}
+
+
 # ---------------------------------------------------------------- turns
 
 
@@ -140,29 +155,19 @@ def test_figures_that_are_not_measured_again_stay(tmp_path):
 
 def test_a_table_marks_the_best_of_float32_and_what_was_not_timed():
     row = {"batch": 1, "length": 8, "ms": {OURS.title: 5.0, "CTranslate2": 6.0, INT8.title: 2.0, "OpenVINO": 1.0}}
+    row["share"] = {OURS.title: 91.2, "CTranslate2": 76.0}
     result = {"date": "2026-11-26", "instruction sets": ["AVX2"], "rounds": 3, "busy": 0.1}
-    result |= {"failed": {"OpenVINO": "end of a log"}, "parts": {"forward": {"1 x 8": row}}}
+    result |= {
+        "limit": {"float32": 223.4, "reading": 34.3},
+        "failed": {"OpenVINO": "end of a log"},
+        "parts": {"forward": {"1 x 8": row}},
+    }
     printed = tables.as_markdown({"One": result})
     assert "| One | AVX2 | 2026-11-26 | 3 | 0.1 |" in printed
-    for line in (f"{OURS.title} | **5.0**", "CTranslate2 | 6.0", f"{INT8.title} | 2.0", "OpenVINO | not timed"):
+    lines = f"{OURS.title} | **5.0**", "CTranslate2 | 6.0", f"{INT8.title} | 2.0", "OpenVINO | not timed"
+    for line in (*lines, f"{OURS.title} | **91**", "CTranslate2 | 76", "One | 223 | 34"):
         assert f"\n| {line} |" in printed
     assert "OpenVINO on One:\n\n```text\nend of a log" in printed
-
-
-def test_an_environment_is_made_again_when_its_pins_change_or_it_failed(monkeypatch, tmp_path):
-    pins, made = tmp_path / "peer-x.txt", []
-    monkeypatch.setattr(preparing, "HOME", tmp_path / "peers")
-    monkeypatch.setattr(preparing, "REQUIREMENTS", tmp_path)
-    monkeypatch.setattr(preparing, "_run", lambda line, *rest: made.append(line))
-    for text, lines in (("a==1\n", 2), ("a==1\n", 2), ("a==2\n", 4)):  # two lines make it
-        pins.write_text(text)
-        preparing.make_environment("x")
-        assert len(made) == lines
-    pins.write_text("a==3\n")
-    monkeypatch.setattr(preparing, "_run", lambda line, *rest: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        preparing.make_environment("x")
-    assert not preparing.is_ready("x")
 
 
 # ---------------------------------------------------------------- the whole, with what is installed

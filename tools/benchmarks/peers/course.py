@@ -15,9 +15,10 @@ from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef, TensorType
 
 from checker.max_adapter import runtime
-from play.engine import Writer, check_bfloat16, load_quantized
+from play.engine import Writer, load_quantized
 from play.kernels.modules import compile_with_kernels
-from play.kernels.operations import cached_attention, linear, loaded
+from play.kernels.operations import cached_attention, linear, linear_bfloat16, loaded, pairs_of
+from play.preparing import check_bfloat16
 from play.training.graphs import compile_trainer
 from solutions.checkpoint import read_checkpoint, read_config
 from solutions.solution_12 import generate_tokens
@@ -104,13 +105,18 @@ class Kernel(Module[..., list[Tensor]]):
                 output = cached_attention(joined, keys, values, starts, past, workloads.HEADS)
             return [output]
         left, right = inputs
+        if self.workload.how == workloads.KERNELS:
+            return [linear_bfloat16(left, right, workloads.ROWS)]
         return [left @ right.T]
 
 
 def kernel(workload: Workload) -> Call:
     """Return a workload that is no model as a function."""
     arrays = workloads.inputs(workload)
-    types: list[Any] = [TensorType(DType.float32, array.shape, REF) for array in arrays]
+    if workload.dtype == workloads.BFLOAT16:
+        check_bfloat16(True)
+        arrays[1] = pairs_of(arrays[1])
+    types: list[Any] = [TensorType(DType.from_numpy(array.dtype), array.shape, REF) for array in arrays]
     if workload.part == workloads.CORE:  # which, like step 14's, fills a cache
         cache_shape = (workload.batch, workloads.HEADS, workload.length, workloads.DEPTH)
         arrays += [np.zeros(cache_shape, np.float32), np.zeros(cache_shape, np.float32)]

@@ -25,8 +25,9 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
         step = training_step(checkpoint, workload)
         return step, partial(workloads.two_steps, step)
     if workload.part not in (FORWARD, TEXT, SCORES):
-        tensors = [torch.from_numpy(array) for array in workloads.inputs(workload)]
-        return partial(kernel, workload, *tensors), workloads.in_a_row
+        tensors = [torch.from_numpy(array).to(getattr(torch, workload.dtype)) for array in workloads.inputs(workload)]
+        compute = partial(kernel, workload, *tensors)
+        return compute, lambda outputs: workloads.in_a_row([output.float() for output in outputs])
     model = loaded(checkpoint, workload.how, workload.dtype)
     ids = torch.from_numpy(workload.token_ids(model.config.vocab_size)).to(model.device)
     if workload.part == FORWARD:
