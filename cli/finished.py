@@ -127,6 +127,7 @@ def chat(**options: Any) -> None:
 @click.option("--no-prefix-cache", is_flag=True, help="Compute every prompt anew, even if one began in the same way.")
 @kernels_option
 @quantize_option
+@dtype_option
 @click.option("--replicas", type=click.IntRange(1), default=1, help="How many servers share the requests, by Ray.")
 @click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
 @click.option("--verbose", is_flag=True, help="Show MAX's own log.")

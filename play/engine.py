@@ -19,7 +19,7 @@ from tokenizers.decoders import DecodeStream
 from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import compiling, open_device, tensor
 from play.kernels.modules import compile_with_kernels
-from play.processor import instruction_sets
+from play.preparing import check_bfloat16
 from play.tokens import encode, end_of_text, load_tokenizer
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
 from solutions.solution_11 import MaxGPT2LMHeadModel
@@ -43,24 +43,6 @@ class LastLogits(Module[[Tensor], Tensor]):
 def load_quantized(folder: Path, format: str) -> MaxGPT2LMHeadModel:
     """Load a checkpoint, and round its matrices to a format, ``Q8_0`` or ``Q4_0``."""
     return model_of(read_config(folder), quantize_weights(convert_checkpoint(read_checkpoint(folder)), format))
-
-
-def check_bfloat16(kernels: bool) -> None:
-    """Let bfloat16 pass where it can run.
-
-    Raises:
-        ValueError: without the kernels, or on a processor that has no instruction for it.
-    """
-    if not kernels:
-        raise ValueError(
-            "only the kernels multiply in bfloat16; "
-            "leave --no-kernels, --no-cache, --quantize, --mine and --device gpu away, or --dtype"
-        )
-    if "AVX-512 BF16" not in instruction_sets():
-        raise ValueError(
-            "bfloat16 needs a processor with AVX-512 BF16, such as AMD's since Zen 4 and Intel's Xeons since "
-            "Sapphire Rapids; leave --dtype away"
-        )
 
 
 def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> Model:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from checker.course.steps import SERVER
 from play.own_steps import use_mine
+from play.processor import instruction_sets
 
 
 @contextmanager
@@ -61,3 +62,21 @@ def usable_kernels(wanted: bool | None, tell: Callable[[str], None], *, mine: bo
         tell(f"without the kernels in Mojo, so slower: {error}")
         return False
     return True
+
+
+def check_bfloat16(kernels: bool) -> None:
+    """Let bfloat16 pass where it can run.
+
+    Raises:
+        ValueError: without the kernels, or on a processor that has no instruction for it.
+    """
+    if not kernels:
+        raise ValueError(
+            "only the kernels multiply in bfloat16; "
+            "leave --no-kernels, --no-cache, --quantize, --mine and --device gpu away, or --dtype"
+        )
+    if "AVX-512 BF16" not in instruction_sets():
+        raise ValueError(
+            "bfloat16 needs a processor with AVX-512 BF16, such as AMD's since Zen 4 and Intel's Xeons since "
+            "Sapphire Rapids; leave --dtype away"
+        )

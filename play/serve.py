@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from checker.errors import UserError
-from play.preparing import usable_kernels
+from play.preparing import check_bfloat16, usable_kernels
 from play.serving.options import OF_THE_MODEL, Options, Tell, check_version, choose_modules
 
 RAY = {  # the environment of its processes, and of its package, which reads it when it is imported
@@ -61,8 +61,14 @@ def serve(tell: Tell, **chosen: Any) -> int:
 
 
 def pass_on(options: Options, tell: Tell) -> None:
-    """Let the processes that this one starts know the options that concern the model; ``tell`` what does not run."""
-    names = ("mine", "fill_in", "anyway", "quantize")
+    """Let the processes that this one starts know the options that concern the model; ``tell`` what does not run.
+
+    Raises:
+        ValueError: bfloat16 was chosen, and cannot run.
+    """
+    names = ("mine", "fill_in", "anyway", "quantize", "dtype")
     plain = options.device != "cpu" or options.quantize is not None
     kernels = usable_kernels(options.kernels, tell, mine=options.mine, plain=plain)
+    if options.dtype == "bfloat16":
+        check_bfloat16(kernels)
     os.environ[OF_THE_MODEL] = json.dumps({"kernels": kernels} | {name: getattr(options, name) for name in names})

@@ -50,6 +50,7 @@ class Options:
     anyway: bool = False  # also run a step that a check refused
     kernels: bool | None = None  # run linear layers by the kernel of play/kernels; by default, unless ``mine``
     quantize: str | None = None  # the format that matrices are rounded to, as in step 22; the texts may change
+    dtype: str = "float32"  # what linear layers multiply; in bfloat16 the texts may change, too
 
 
 def of_the_model() -> dict[str, Any]:

@@ -135,8 +135,12 @@ class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
     @cached_property
     def source(self) -> MaxGPT2LMHeadModel:
         """The model whose modules and weights are served."""
-        folder, format = Path(self.pipeline_config.model.model_path), of_the_model().get("quantize")
-        return load_quantized(folder, format) if format else load_pretrained(folder)
+        folder, chosen = Path(self.pipeline_config.model.model_path), of_the_model()
+        format = chosen.get("quantize")
+        model = load_quantized(folder, format) if format else load_pretrained(folder)
+        if chosen.get("kernels"):
+            with_linear(model, chosen["dtype"] == "bfloat16")
+        return model
 
     def _load_state_dict(self) -> dict[str, Any]:
         return dict(self.source.parameters)
@@ -147,8 +151,6 @@ class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
     def _instantiate_module(self, model_config: ServedConfig) -> ServedByMax:
         served = ServedByMax(model_config.gpt2, self.kv_params)
         served.transformer, served.lm_head = self.source.transformer, self.source.lm_head
-        if of_the_model().get("kernels"):
-            with_linear(served)
         served.to(self.devices[0])
         return served
 

@@ -13,6 +13,7 @@ from checker.course.steps import ROOT, SERVER, SMALL_MODEL, find_step, steps_up_
 from checker.diagnosis.mistakes import load_attempts
 from cli.warm import KERNELS, WRITING
 from play.preparing import usable_kernels
+from play.processor import instruction_sets
 from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
@@ -90,7 +91,7 @@ def test_kernels_run_unless_the_steps_are_ones_own_and_where_mojo_fails_that_is_
 
 @pytest.mark.nightly
 def test_in_bfloat16_logits_move_a_little(engine):
-    if "AVX-512 BF16" not in engine.instruction_sets():
+    if "AVX-512 BF16" not in instruction_sets():
         pytest.skip("no instruction for bfloat16")
     plain, moved = (engine.Writer(kernels=True, dtype=dtype) for dtype in ("float32", "bfloat16"))
     for ids in (plain.encode("Call me"), plain.encode("The whale struck the ship, and it sank.")):
@@ -99,7 +100,7 @@ def test_in_bfloat16_logits_move_a_little(engine):
 
 
 def test_a_processor_without_bfloat16_is_said(engine, monkeypatch):
-    monkeypatch.setattr(engine, "instruction_sets", list)
+    monkeypatch.setattr("play.preparing.instruction_sets", list)
     with pytest.raises(ValueError, match="needs a processor with AVX-512 BF16"):
         engine.Writer(kernels=True, dtype="bfloat16")
 

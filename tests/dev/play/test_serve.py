@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from checker.course.steps import ROOT, SMALL_MODEL
+from play.processor import instruction_sets
 from play.serving.options import LARGEST_BODY
 from tools.course_copy import python
 
@@ -259,6 +260,7 @@ def test_nothing_is_left_of_a_server_that_is_killed():
         (("--port", "70000"), "choose another --port"),
         (("--quantize", "q4_0", "--device", "gpu"), "--quantize runs on the CPU; leave --device gpu away"),
         (("--mine", "--quantize", "q4_0"), ", s22. Write them"),
+        (("--dtype", "bfloat16", "--no-kernels"), "only the kernels multiply in bfloat16"),
     ],
 )
 def test_what_cannot_be_served_is_said(arguments, sentence, course):
@@ -276,13 +278,14 @@ def test_mine_is_what_is_served(course):
 
 
 @pytest.mark.nightly
-def test_without_the_kernels_every_text_is_the_same_and_with_rounded_matrices_that_of_generate(server):
+def test_without_the_kernels_every_text_is_the_same_and_in_fewer_bits_that_of_generate(server):
     with ThreadPoolExecutor(len(PROMPTS)) as clients:
         texts = list(clients.map(server.text, PROMPTS))  # up to 32 rows
     assert texts[0] == server.text(PROMPTS[0])  # one row for each new token
     with Server("--no-kernels") as plain:
         assert [plain.text(prompt) for prompt in PROMPTS] == texts
-    text = generated(LONG, "--quantize", "q4_0")
-    assert text != generated(LONG)
-    with Server("--quantize", "q4_0") as rounded:
-        assert LONG + rounded.text(LONG) + "\n" == text
+    for options in [("--quantize", "q4_0")] + [("--dtype", "bfloat16")] * ("AVX-512 BF16" in instruction_sets()):
+        text = generated(LONG, *options)
+        assert text != generated(LONG)
+        with Server(*options) as rounded:
+            assert LONG + rounded.text(LONG) + "\n" == text
