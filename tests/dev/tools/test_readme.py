@@ -51,11 +51,11 @@ def test_the_picture_loads_nothing_and_has_colors_for_light_and_for_dark():
 
 def test_its_numbers_are_those_of_the_tables():
     attempts, text = load_attempts(find_step("07")), in_one_line(README)
-    counts = f"{len(attempts.alternatives)} alternatives are accepted and {len(attempts.mistakes)} spoiled solutions"
-    assert f"{counts} refused" in text
+    alternatives, mistakes = len(attempts.alternatives), len(attempts.mistakes)
+    assert f"accepts {alternatives} other ways to write it and refuses {mistakes} wrong ones" in text
     assert f"({environment_gb} GB)" in text
     measured = loop["seconds"]
-    assert "In about two seconds" in text
+    assert "in about two seconds" in text
     assert measured["the numeric verdict on a right answer"] < 2
     assert measured["the mistake in a wrong answer is named"] < 2
     assert "once, in about a minute" in text
