@@ -2,8 +2,9 @@
 
 A ``console`` block has commands after ``$``, and below each what it printed. It is run in a copy of the course, in
 which the learner's files are untouched unless a comment before the block, such as ``<!-- learner: 07 solved -->``, says
-otherwise (see ``tools/course_copy.py``). All ``python`` blocks of a chapter are run in one module; what a block printed
-is the ``text`` block after it. Times (``1.2 s``) are not compared, and a line ``...`` stands for lines left out.
+otherwise (see ``tools/course_copy.py``). All ``python`` blocks of a chapter are run in one module, and each ``mojo``
+block is a program; what a block printed is the ``text`` block after it. Times (``1.2 s``) are not compared, and a line
+``...`` stands for lines left out.
 """
 
 import re
@@ -11,6 +12,8 @@ import tempfile
 from collections.abc import Sequence
 from difflib import unified_diff
 from pathlib import Path
+
+from mojo.run import subprocess_run_mojo
 
 from play.reading.chapters import SRC, Fault, Fence, fences, need_max, python_fences
 from tools.course_copy import Course, prepare, python
@@ -115,8 +118,22 @@ def python_output(chapter: str, text: str, course: Course) -> dict[Fence, list[s
     return {fence: lines.splitlines() for fence, lines in zip(blocks, printed, strict=True)}
 
 
+def mojo_output(chapter: str, fence: Fence, course: Course) -> list[str]:
+    """Run a block as a program in Mojo; return what it printed.
+
+    Raises:
+        Fault: it does not compile without a warning, or fails.
+    """
+    program = course.root / "program.mojo"
+    program.write_text(fence.text)
+    run = subprocess_run_mojo(["run", "--Werror", str(program)], capture_output=True, text=True)
+    if run.returncode:
+        raise Fault(chapter, fence.first, f"this program in Mojo fails; correct it:\n{run.stderr}")
+    return run.stdout.splitlines()
+
+
 def output_after(fence: Fence, text: str, blocks: Sequence[Fence]) -> Fence | None:
-    """Return the text block right after a Python block, which shows what that printed, if there is one."""
+    """Return the text block right after a block, which shows what that printed, if there is one."""
     following = next((block for block in blocks if block.first > fence.last), None)
     if following is None or following.info != "text":
         return None
@@ -131,6 +148,7 @@ def renewed(chapter: str, text: str, course: Course) -> str:
     """
     lines, blocks = text.splitlines(), fences(chapter, text)
     printed = python_output(chapter, text, course)
+    printed |= {fence: mojo_output(chapter, fence, course) for fence in blocks if fence.info == "mojo"}
     for fence in reversed(blocks):  # from below, so that the lines above keep their numbers
         if fence.info == "console":
             lines[fence.first : fence.last - 1] = indented(console_lines(chapter, text, fence, course), fence)
