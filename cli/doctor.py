@@ -74,7 +74,7 @@ def contract() -> str:
     answer = ask_contract()
     if answer is None:
         return f"no: MAX could not be asked within {CONTRACT_SECONDS:.0f} s; is the machine busy? Run this again"
-    if answer.returncode and "Traceback" in answer.stderr:
+    if not answer.stdout:
         return f"no: MAX ended the process that asked it: {last_line(answer)}"
     return answer.stdout.strip().replace("\n", f"\n{'':<12} ")
 

@@ -211,7 +211,7 @@ class Watch:
             elif key.strip():
                 self.printer.line(f"\nUnknown key. The keys are {KEYS}")
         except UserError as error:
-            self.printer.line(f"{error}.")
+            self.printer.line(str(error))
 
     def quit(self) -> None:
         """End the watch."""
@@ -328,5 +328,5 @@ def watch(step: Step | None) -> int:
             with contextlib.closing(Watch(step, ready, read_keys)) as watching:
                 return watching.follow()
         except KeyboardInterrupt:
-            print("\nStopped. `./run watch` goes on with the first step that is not done.")
+            print("\nStopped. `./run watch` goes on with the next step to do.")
             return INTERRUPTED

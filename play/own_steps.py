@@ -139,5 +139,7 @@ def use_mine(*, fill_in: bool, anyway: bool, last: str = SERVER, more: Sequence[
         sentences.append(f"no check has passed yet: {', '.join(unchecked)}")
     attention = find_step("07")
     if attention not in missing and not takes_mask(attention.learner_file):
-        sentences.append("_attn of s07 takes no mask, so with a cache the reference's runs; --no-cache runs yours")
+        sentences.append(
+            "_attn of s07 takes no mask: where there is a cache, the reference's runs; generate --no-cache runs yours"
+        )
     return sentences

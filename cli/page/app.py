@@ -134,7 +134,7 @@ class Book:
         """Answer how far each step is, and which to go on with."""
         steps = all_steps()
         standings = await run_in_threadpool(lambda: [standing(step) for step in steps])
-        following = next_to_do(steps)
+        following = await run_in_threadpool(next_to_do, steps)
         return JSONResponse(
             {
                 "steps": [{"name": now.step.name, "state": now.state, "refused": now.refused} for now in standings],

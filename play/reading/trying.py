@@ -54,7 +54,7 @@ def _run(blocks: Sequence[Fence], chapter: str) -> int:
         printer.line("")
         try:  # whose line numbers are the chapter's own
             exec(compile("\n" * block.first + block.text, chapter, "exec"), module.__dict__)
-        except BaseException as error:
+        except Exception as error:
             sys.stdout.flush()
             traceback.print_exception(error.with_traceback(error.__traceback__ and error.__traceback__.tb_next))
             return 1

@@ -120,7 +120,8 @@ def serve_replicas(options: Options, keys: Keys | None, tell: Tell) -> int:
         ray.init(address, logging_level=logging.WARNING, runtime_env={"env_vars": variables}, **alone)
         serve.start(http_options={"host": options.host, "port": options.port}, logging_config=QUIET)
         serve.run(deployment.bind(options, keys, tell), name=NAME)
-        tell(f"{options.replicas} replicas are ready at http://{options.host}:{options.port}/v1; Ctrl-C ends them")
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        tell(f"{options.replicas} replicas are ready at http://{host}:{options.port}/v1; Ctrl-C ends them")
         return asyncio.run(_live(options.grace, tell))
     except KeyboardInterrupt:  # before they were ready
         return 0

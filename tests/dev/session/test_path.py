@@ -92,7 +92,7 @@ def test_ctrl_c_ends_what_run_was_told_to_do(course):
         os.killpg(runner.pid, signal.SIGINT)
         shown = "".join(runner.communicate(timeout=60))
     assert runner.returncode == 130
-    assert shown.strip().endswith("`./run watch` goes on with the first step that is not done.")
+    assert shown.strip().endswith("`./run watch` goes on with the next step to do.")
 
 
 @pytest.mark.slow
