@@ -1,7 +1,5 @@
 """Pin every package in ``requirements/`` from ``pyproject.toml``: one resolution by uv, exported once for each extra.
 
-The groups are those of the peers that `./run bench` times, each for an environment without this course.
-
 uv's own lock file names the registry that it came from, so it stays in a temporary folder. The packages that torch
 brings for one kind of GPU are left out: pip finds out which of them a machine needs.
 """
@@ -34,7 +32,7 @@ def write_requirements() -> int:
         print("lock: uv is not installed; `pip install uv` brings it", file=sys.stderr)
         return 2
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    extras, groups = stated["project"]["optional-dependencies"], stated["dependency-groups"]
+    extras = stated["project"]["optional-dependencies"]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         shutil.copy(ROOT / "pyproject.toml", folder)
@@ -44,7 +42,6 @@ def write_requirements() -> int:
             export = [*EXPORT, *(f"--prune={name}" for name in names if GPU_ONLY.match(name))]
             pinned = {"learn": uv(folder, export)}
             pinned |= {extra: uv(folder, [*export, f"--extra={extra}"]) for extra in extras}
-            pinned |= {group: uv(folder, [*export, f"--only-group={group}"]) for group in groups}
         except subprocess.CalledProcessError as error:
             return error.returncode  # uv has said why
     for environment, lines in pinned.items():

@@ -1,14 +1,13 @@
-"""What compared libraries need, made once and kept under ``.peers/``: environments, and models in all formats.
+"""What compared libraries need, made once and kept under ``.peers/``: llama.cpp, and models in all formats.
 
-Nothing of the peers is ever installed into this course's own environments. ``requirements/peer-NAME.txt`` pins packages
-of Python's, ``requirements/peer-NAME/`` those of npm. ``python -m tools.benchmarks.preparing OUT CHECKPOINT`` writes a
-model, in a process of its own: MAX sets variables that the processes begun after it would take over.
+CTranslate2 is in the environment dev; llama.cpp comes from npm, as ``requirements/llama.cpp/`` pins it. ``python -m
+tools.benchmarks.preparing OUT CHECKPOINT`` writes a model, in a process of its own: MAX sets variables that the
+processes begun after it would take over.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shutil
 import subprocess
@@ -21,14 +20,16 @@ from typing import Any
 from checker.course.steps import ROOT, SMALL_MODEL, relative_path
 from checker.errors import UserError
 from tools.benchmarks.harness import say
-from tools.benchmarks.peers.with_ctranslate2 import conversion
 
 COURSE, HUGGING_FACE = "course", "hugging-face"  # the two that run in this environment
 CTRANSLATE2, LLAMA_CPP = "ctranslate2", "llama.cpp"
 PEERS = (COURSE, HUGGING_FACE, CTRANSLATE2, LLAMA_CPP)
+#: The modules with the programs of those of Python.
+MODULES = {COURSE: "course", HUGGING_FACE: "hugging_face", CTRANSLATE2: "with_ctranslate2"}
 
 HOME = ROOT / ".peers"
-REQUIREMENTS = ROOT / "requirements"
+INSTALLED = HOME / LLAMA_CPP
+PINS = ROOT / "requirements" / LLAMA_CPP / "package-lock.json"
 NPM = ["npm", "install", "--no-save", "--omit=optional", "--ignore-scripts", "--no-audit", "--loglevel", "error"]
 BINARIES = {  # of llama.cpp, for this machine alone
     ("linux", "x86_64"): "linux-x64",
@@ -55,65 +56,42 @@ def command(library: str, dtype: str, checkpoint: Path) -> list[str]:
     Raises:
         UserError: its environment, or the model in its format, cannot be made.
     """
-    module = f"tools.benchmarks.peers.{library.replace('-', '_')}"
-    if library in (COURSE, HUGGING_FACE):
-        return [sys.executable, "-m", module, str(checkpoint)]
-    make_environment(library)
+    if library == LLAMA_CPP:
+        install_llama_cpp()
+        add_format(checkpoint, f"gguf-{dtype}")
+        program = Path(__file__).parent / "peers" / "llama_cpp.mjs"
+        return ["node", str(program), str(INSTALLED), str(checkpoint)]
     if library == CTRANSLATE2:
         add_format(checkpoint, f"{CTRANSLATE2}-{dtype}")
-        return [str(python_of(library)), "-m", "tools.benchmarks.peers.with_ctranslate2", str(checkpoint)]
-    add_format(checkpoint, f"gguf-{dtype}")
-    program = Path(__file__).parent / "peers" / "llama_cpp.mjs"
-    return ["node", str(program), str(HOME / library), str(checkpoint)]
+    return [sys.executable, "-m", f"tools.benchmarks.peers.{MODULES[library]}", str(checkpoint)]
 
 
-# ---------------------------------------------------------------- environments
+def is_installed() -> bool:
+    """Return whether llama.cpp is there, just as it is pinned."""
+    stamp = INSTALLED / PINS.name
+    return stamp.is_file() and stamp.read_text() == PINS.read_text()
 
 
-def python_of(peer: str) -> Path:
-    """Return the Python of a peer's environment."""
-    return HOME / peer / "bin" / "python"
-
-
-def pins_of(peer: str) -> Path:
-    """Return the file that pins what a peer's environment has."""
-    file = REQUIREMENTS / f"peer-{peer}.txt"
-    return file if file.is_file() else REQUIREMENTS / f"peer-{peer}" / "package-lock.json"
-
-
-def is_ready(peer: str) -> bool:
-    """Return whether a peer's environment has just what its pins say."""
-    stamp = HOME / peer / "installed.txt"
-    return stamp.is_file() and stamp.read_text() == pins_of(peer).read_text()
-
-
-def make_environment(peer: str) -> None:
-    """Make a peer's environment, unless it is ready.
+def install_llama_cpp() -> None:
+    """Install llama.cpp, unless it is there.
 
     Raises:
         UserError: a program is missing, or the packages could not be installed.
     """
-    if is_ready(peer):
+    if is_installed():
         return
-    folder, pins, python = HOME / peer, pins_of(peer), python_of(peer)
-    commands = [
-        [sys.executable, "-m", "venv", str(folder)],
-        [str(python), "-m", "pip", "install", "--quiet", "--requirement", str(pins)],
-    ]
-    if pins.suffix == ".json":
-        stated = pins.with_name("package.json")
-        ((name, version),) = json.loads(stated.read_text())["dependencies"].items()
-        binaries = BINARIES.get((sys.platform, platform.machine()), "none-for-this-machine")
-        commands = [["cp", str(stated), str(pins), "."], [*NPM, f"@{name}/{binaries}@{version}"]]
-    say(f"Setting up {relative_path(folder)}, once.")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for line in commands:
-        _run(line, f"the packages of {relative_path(pins)}", folder)
-    shutil.copy(pins, folder / "installed.txt")
+    stated = PINS.with_name("package.json")
+    ((name, version),) = json.loads(stated.read_text())["dependencies"].items()
+    binaries = BINARIES.get((sys.platform, platform.machine()), "none-for-this-machine")
+    say(f"Setting up {relative_path(INSTALLED)}, once.")
+    shutil.rmtree(INSTALLED, ignore_errors=True)
+    INSTALLED.mkdir(parents=True)
+    shutil.copy(stated, INSTALLED)
+    _run([*NPM, f"@{name}/{binaries}@{version}"], f"the packages of {relative_path(PINS)}", INSTALLED)
+    shutil.copy(PINS, INSTALLED)
 
 
-def _run(line: Sequence[str], making: str, folder: Path = ROOT, environment: dict[str, str] | None = None) -> None:
+def _run(line: Sequence[str], making: str, folder: Path = ROOT) -> None:
     """Run a program.
 
     Raises:
@@ -121,7 +99,7 @@ def _run(line: Sequence[str], making: str, folder: Path = ROOT, environment: dic
     """
     pipe, both = subprocess.PIPE, subprocess.STDOUT
     try:
-        done = subprocess.run(line, cwd=folder, env=environment, stdout=pipe, stderr=both, text=True, check=False)
+        done = subprocess.run(line, cwd=folder, stdout=pipe, stderr=both, text=True, check=False)
     except FileNotFoundError as error:
         raise UserError(f"{making} cannot be made without {line[0]}, which is not installed here") from error
     if done.returncode:
@@ -156,11 +134,12 @@ def add_format(checkpoint: Path, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     library, _, dtype = name.partition("-")
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        out, environment = Path(scratch) / name, dict(os.environ)
-        line = [sys.executable, "-m", "tools.benchmarks.preparing", str(out), str(checkpoint)]
+        out = Path(scratch) / name
+        line = ["-m", "tools.benchmarks.preparing", str(out), str(checkpoint)]
         if library == CTRANSLATE2:
-            line, environment = conversion(python_of(CTRANSLATE2), checkpoint, out, dtype)
-        _run(line, name, environment=environment)
+            names = ["--model", str(checkpoint), "--output_dir", str(out), "--quantization", dtype]
+            line = ["-m", "ctranslate2.converters.transformers", *names]
+        _run([sys.executable, *line], name)
         out.rename(folder / name)  # which it has once it is complete
 
 

@@ -73,13 +73,11 @@ def test_every_environment_is_locked_at_the_versions_of_pyproject():
         assert {re.sub(r"\[.*?\]", "", pin) for pin in pins} <= {*locked[name]}, name  # max[serve] is locked as max
         assert {*locked["learn"]} <= {*locked[name]} <= {*locked["dev"]}, name
         assert not [line for line in locked[name] if not re.fullmatch(r"[a-z0-9-]+==[^ ]+( ; .*)?", line)]
-    for name, pins in STATED["dependency-groups"].items():
-        assert {re.sub(r"\[.*?\]", "", pin) for pin in pins} <= {*locked[name]}, name
     used = {task.get("default-environment", "default") for task in TASKS.values()}
     assert used <= MANIFEST["environments"].keys() <= {"default", *EXTRAS}
 
 
-def test_lock_exports_each_extra_and_group_without_what_one_kind_of_gpu_needs(monkeypatch, tmp_path):
+def test_lock_exports_each_extra_without_what_one_kind_of_gpu_needs(monkeypatch, tmp_path):
     def uv(folder, command):
         (folder / "uv.lock").write_text('[[package]]\nname = "numpy"\n[[package]]\nname = "nvidia-nccl-cu12"\n')
         return " ".join(command[len(lock.EXPORT) :])
@@ -91,7 +89,6 @@ def test_lock_exports_each_extra_and_group_without_what_one_kind_of_gpu_needs(mo
     assert lock.write_requirements() == 0
     written = {path.stem: path.read_text().splitlines()[1] for path in (tmp_path / "requirements").iterdir()}
     options = {name: f" --extra={name}" for name in EXTRAS} | {"learn": ""}
-    options |= {name: f" --only-group={name}" for name in STATED["dependency-groups"]}
     assert written == {name: f"--prune=nvidia-nccl-cu12{option}" for name, option in options.items()}
 
 

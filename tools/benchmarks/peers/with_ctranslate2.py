@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import sysconfig
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import ctranslate2
 import numpy as np
 import psutil
 
 from tools.benchmarks.workers import FORWARD, Call, Read, Workload, be
-
-
-def conversion(python: Path, checkpoint: Path, out: Path, dtype: str) -> tuple[list[str], dict[str, str]]:
-    """Return the command of CTranslate2's own converter, and its environment.
-
-    The converter wants torch and transformers: this environment lends it both, so that they are not installed twice.
-    """
-    names = ["--model", str(checkpoint), "--output_dir", str(out), "--quantization", dtype]
-    lent = os.environ | {"PYTHONPATH": sysconfig.get_path("purelib")}
-    return [str(python), "-m", "ctranslate2.converters.transformers", *names], lent
 
 
 def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
@@ -49,6 +38,4 @@ def loaded(model: Path, dtype: str) -> tuple[Any, list[str]]:
 
 
 if __name__ == "__main__":
-    import ctranslate2  # which is in the environment of this program alone
-
     be(f"CTranslate2 {ctranslate2.__version__}", prepare)
