@@ -150,6 +150,8 @@ def finish(printed: str, result: Result | list[Row], out: Path | None) -> None:
 def finish_on_this_processor(tables: Callable[[Result], str], result: Result, out: Path | None) -> None:
     """Print the tables of a result, and put its figures beside those of other processors, if a path is given."""
     before, new = json.loads(out.read_text()) if out and out.is_file() else {}, {result["machine"]: result}
+    for outdated in ("note", "failed"):
+        before.get(result["machine"], {}).pop(outdated, None)
     finish(tables(new), merged(before, new), out)
 
 

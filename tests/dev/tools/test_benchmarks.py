@@ -146,7 +146,8 @@ def test_the_process_that_starts_the_others_does_not_import_max():
 
 def test_figures_that_are_not_measured_again_stay(tmp_path):
     file = tmp_path / "figures.json"
-    file.write_text('{"One": {"parts": {"core": [1, 2], "row": {"a": 1, "b": 2}}}, "Two": {"date": "2"}}')
+    one = {"note": "with older kernels", "failed": {"b": "why"}, "parts": {"core": [1, 2], "row": {"a": 1, "b": 2}}}
+    file.write_text(json.dumps({"One": one, "Two": {"date": "2"}}))
     result = {"machine": "One", "parts": {"core": [3], "row": {"b": 4}}}
     harness.finish_on_this_processor(str, result, file)
     kept = {"One": result | {"parts": {"core": [3], "row": {"a": 1, "b": 4}}}, "Two": {"date": "2"}}
