@@ -26,8 +26,3 @@ def table(figures: Result, name: str) -> str:
 def tables(result: Result, name: str) -> list[str]:
     """Return a recorded table of a processor, if it has one of that name."""
     return [table(result["recorded"], name)] if name in result["recorded"]["tables"] else []
-
-
-def least_share(results: Result) -> float:
-    """Return the least that linear layers and attention alone take of a forward pass with kernels, on any processor."""
-    return float(min(result["recorded"].get("least share", 1.0) for result in results.values()))

@@ -15,9 +15,8 @@ def _config(*names: str, **sizes: int) -> Any:
     return load(*names)["01"].GPT2Config(**sizes)
 
 
-#: The number of key and value heads where they are shared, and the width of a feed-forward network with a gate.
+#: The number of key and value heads where they are shared.
 KV_HEADS: int = _config("grouped_query").n_kv_head
-INNER: int = _config("swiglu").n_inner
 
 
 @cache
