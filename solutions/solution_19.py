@@ -65,7 +65,7 @@ def residual_stream(
 ) -> list[Tensor]:  # [batch, seq] -> (n_layer + 1) x [batch, seq, embd]
     """Return the input of each block, in order, and last the output of the last block.
 
-    The forward pass keeps only these; the backward pass computes everything inside a block once more.
+    Only these are kept for the backward pass, which computes whatever is inside a block again.
 
     Raises:
         ValueError: the length is a number above ``n_positions``.
@@ -124,9 +124,9 @@ def gpt2_loss_and_gradients(
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)  # [batch, seq, vocab]
     # Go back through loss, head, blocks, embeddings; add wte's two gradients; name them. (6 lines)
-    grad, head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)
-    grad, blocks = blocks_backward(grad, states, transformer)
-    embeddings = embeddings_backward(grad, input_ids, transformer)
-    gradients = head | blocks | embeddings
-    gradients["wte.weight"] = head["wte.weight"] + embeddings["wte.weight"]
+    grad, of_head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)
+    grad, of_blocks = blocks_backward(grad, states, transformer)
+    of_embeddings = embeddings_backward(grad, input_ids, transformer)
+    wte = of_head["wte.weight"] + of_embeddings["wte.weight"]
+    gradients = of_head | of_blocks | of_embeddings | {"wte.weight": wte}
     return cross_entropy(logits, labels), prefixed("transformer", gradients)

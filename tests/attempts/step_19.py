@@ -17,10 +17,10 @@ BACK = "for layer in reversed(range(len(transformer.h))):"
 BLOCK = "grad, of_block = block_backward(grad, states[layer], transformer.h[layer])"
 GATHER = 'gradients |= prefixed(f"h.{layer}", of_block)'
 BLOCKS = "    return grad, gradients\n"
-LOSS = "grad, head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)"
-THROUGH = "grad, blocks = blocks_backward(grad, states, transformer)"
-EMBEDDINGS = "embeddings = embeddings_backward(grad, input_ids, transformer)"
-TIED = 'gradients["wte.weight"] = head["wte.weight"] + embeddings["wte.weight"]'
+LOSS = "grad, of_head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)"
+THROUGH = "grad, of_blocks = blocks_backward(grad, states, transformer)"
+TIED = 'wte = of_head["wte.weight"] + of_embeddings["wte.weight"]'
+UNION = 'gradients = of_head | of_blocks | of_embeddings | {"wte.weight": wte}'
 RETURN = 'return cross_entropy(logits, labels), prefixed("transformer", gradients)'
 
 MISTAKES = {
@@ -127,21 +127,17 @@ MISTAKES = {
     "The blocks are numbered from the end; h.0 is the first one.": {
         GATHER: GATHER.replace("{layer}", "{len(transformer.h) - 1 - layer}")
     },
-    "The gradient of wte is the head's alone; add the embeddings'.": {
-        TIED: 'gradients["wte.weight"] = head["wte.weight"]'
-    },
-    "The gradient of wte is the embeddings' alone; add the head's.": {
-        TIED: 'gradients["wte.weight"] = embeddings["wte.weight"]'
-    },
+    "The gradient of wte is the head's alone; add the embeddings'.": {TIED: 'wte = of_head["wte.weight"]'},
+    "The gradient of wte is the embeddings' alone; add the head's.": {TIED: 'wte = of_embeddings["wte.weight"]'},
     "The gradient of wte is the mean of both; it is their sum.": {TIED: f"{TIED.replace('= ', '= (')}) * 0.5"},
     "There is a gradient of lm_head.weight; that is wte's, so it is added to wte's and has no name of its own.": {
-        RETURN: RETURN + ' | {"lm_head.weight": head["wte.weight"]}'
+        RETURN: RETURN + ' | {"lm_head.weight": of_head["wte.weight"]}'
     },
     "The names lack transformer in front, which a checkpoint has.": {
         RETURN: "return cross_entropy(logits, labels), gradients"
     },
     "The embeddings get the gradient that went into the blocks; they get the one that blocks_backward gives back.": {
-        THROUGH: "_, blocks = blocks_backward(grad, states, transformer)"
+        THROUGH: "_, of_blocks = blocks_backward(grad, states, transformer)"
     },
     "The gradients are those of guessing each token itself: cross_entropy_backward shifts the labels, so leave them.": {
         LOSS: LOSS.replace("labels)", "F.concat([labels[:, :1], labels[:, :-1]], axis=1))")
@@ -200,9 +196,13 @@ ALTERNATIVES = {
     },
     "counting down": {BACK: "for layer in range(len(transformer.h) - 1, -1, -1):"},
     "update instead of |=": {GATHER: 'gradients.update({f"h.{layer}.{name}": of_block[name] for name in of_block})'},
-    "the sum in place": {TIED: 'gradients["wte.weight"] += head["wte.weight"]'},
-    "the sum in a dictionary of its own": {
-        TIED: 'gradients |= {"wte.weight": head["wte.weight"] + embeddings["wte.weight"]}'
+    "the sum in place": {
+        f"    {TIED}\n": "",
+        UNION: 'gradients = of_head | of_blocks | of_embeddings\n    gradients["wte.weight"] += of_head["wte.weight"]',
+    },
+    "the sum put in last": {
+        f"    {TIED}\n    {UNION}": "    gradients = of_head | of_blocks | of_embeddings\n"
+        '    gradients["wte.weight"] = of_head["wte.weight"] + of_embeddings["wte.weight"]'
     },
     "the loss first": {
         LOSS: "loss = cross_entropy(logits, labels)\n    " + LOSS,
@@ -223,10 +223,10 @@ HABITS = {
     "zero_grad": {LOSS: "model.zero_grad()\n    " + LOSS},
     "loss.backward": {LOSS: "loss = cross_entropy(logits, labels)\n    loss.backward()\n    " + LOSS},
     "backward of the loss for the logits": {
-        LOSS: "grad, head = head_backward(cross_entropy(logits, labels).backward(), states[-1], transformer)"
+        LOSS: "grad, of_head = head_backward(cross_entropy(logits, labels).backward(), states[-1], transformer)"
     },
     "torch.autograd.grad": {
-        LOSS: "grad, head = head_backward(\n"
+        LOSS: "grad, of_head = head_backward(\n"
         "        torch.autograd.grad(cross_entropy(logits, labels), logits)[0], states[-1], transformer\n    )"
     },
     "named_parameters": {
