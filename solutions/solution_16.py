@@ -14,7 +14,7 @@ IGNORED = -100  # the label of a token that is not to be predicted: padding, or 
 def next_labels(labels: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq]
     """Return the target of each position: the label after it, and ``IGNORED`` at the last position."""
     # Append IGNORED to every row with F.pad, then leave the first column out. (1 line)
-    return F.pad(labels, [0, 0, 0, 1], value=IGNORED)[:, 1:]
+    return F.pad(labels, [0, 0, 0, 1], value=IGNORED)[:, 1:]  # the list: before and after each axis
 
 
 def log_softmax(logits: Tensor) -> Tensor:  # [..., vocab] -> [..., vocab]

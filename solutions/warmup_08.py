@@ -91,5 +91,5 @@ def causal_attention_backward(
     # Back through weights @ value, the softmax with its scale, and query @ key with its axes swapped. (4 lines)
     grad_weights, grad_value = matmul_backward(grad, weights, value)  # [..., seq, seq], [..., seq, d_v]
     grad_scores = softmax_backward(grad_weights, weights) / math.sqrt(key.shape[-1])
-    grad_query, grad_key = matmul_backward(grad_scores, query, np.swapaxes(key, -2, -1))
-    return grad_query, np.swapaxes(grad_key, -2, -1), grad_value
+    grad_query, grad_key_t = matmul_backward(grad_scores, query, np.swapaxes(key, -2, -1))
+    return grad_query, np.swapaxes(grad_key_t, -2, -1), grad_value

@@ -19,8 +19,8 @@ MEAN = "mean = (weights * grad).sum(axis=-1, keepdims=True)"
 BEYOND = "return weights * (grad - mean)"
 GATHERED = "grad_weights, grad_value = matmul_backward(grad, weights, value)"
 SCORES = "grad_scores = softmax_backward(grad_weights, weights) / math.sqrt(key.shape[-1])"
-PRODUCT = "grad_query, grad_key = matmul_backward(grad_scores, query, np.swapaxes(key, -2, -1))"
-RETURN = "return grad_query, np.swapaxes(grad_key, -2, -1), grad_value"
+PRODUCT = "grad_query, grad_key_t = matmul_backward(grad_scores, query, np.swapaxes(key, -2, -1))"
+RETURN = "return grad_query, np.swapaxes(grad_key_t, -2, -1), grad_value"
 
 MISTAKES = {
     "The difference is taken to one side only, which is far less exact: it is f(x + moved) - f(x - moved).": {
@@ -142,7 +142,7 @@ MISTAKES = {
     },
     "The scale is missing for key: it belongs to the scores, so query and key both have it.": {
         RETURN: RETURN.replace(
-            "np.swapaxes(grad_key, -2, -1)", "np.swapaxes(grad_key, -2, -1) * math.sqrt(key.shape[-1])"
+            "np.swapaxes(grad_key_t, -2, -1)", "np.swapaxes(grad_key_t, -2, -1) * math.sqrt(key.shape[-1])"
         )
     },
     "The scale reaches value too; it belongs to the scores, which come before the weights.": {
@@ -185,23 +185,23 @@ MISTAKES = {
         RETURN: RETURN.replace("grad_query", "grad_scores @ query")
     },
     "The gradient of key is made of keys; it is the scores' gradient, transposed, times query.": {
-        RETURN: RETURN.replace("np.swapaxes(grad_key, -2, -1)", "np.swapaxes(grad_scores, -2, -1) @ key")
+        RETURN: RETURN.replace("np.swapaxes(grad_key_t, -2, -1)", "np.swapaxes(grad_scores, -2, -1) @ key")
     },
     "The gradient of key is summed over keys; transpose the scores' gradient, so that a key sums over its queries.": {
-        RETURN: RETURN.replace("np.swapaxes(grad_key, -2, -1)", "grad_scores @ query")
+        RETURN: RETURN.replace("np.swapaxes(grad_key_t, -2, -1)", "grad_scores @ query")
     },
     "The gradient of key is still transposed: swap its last two axes back.": {
-        RETURN: RETURN.replace("np.swapaxes(grad_key, -2, -1)", "grad_key")
+        RETURN: RETURN.replace("np.swapaxes(grad_key_t, -2, -1)", "grad_key_t")
     },
     "The gradients of query and key are made with the weights; use the gradient of the scores.": {
         PRODUCT: PRODUCT.replace("grad_scores", "weights")
     },
     ".T reverses all axes of the weights or of the scores' gradient, the batch too; swap only the last two.": {
-        RETURN: RETURN.replace("np.swapaxes(grad_key, -2, -1)", "grad_scores.T @ query")
+        RETURN: RETURN.replace("np.swapaxes(grad_key_t, -2, -1)", "grad_scores.T @ query")
     },
     "matmul_backward is given key as it is; the scores are query times key with its last two axes swapped.": {
         PRODUCT: PRODUCT.replace("np.swapaxes(key, -2, -1)", "key"),
-        RETURN: "return grad_query, grad_key, grad_value",
+        RETURN: "return grad_query, grad_key_t, grad_value",
     },
     "softmax_backward is given grad; give it the gradient of the weights.": {
         SCORES: SCORES.replace("(grad_weights, weights)", "(grad, weights)")
@@ -210,10 +210,10 @@ MISTAKES = {
         GATHERED: "grad_value, grad_weights = matmul_backward(grad, value, weights)"
     },
     "The gradients of query and key are swapped: they come in the order query, key, value.": {
-        RETURN: "return np.swapaxes(grad_key, -2, -1), grad_query, grad_value"
+        RETURN: "return np.swapaxes(grad_key_t, -2, -1), grad_query, grad_value"
     },
     "The gradient of value comes first; the order is query, key, value.": {
-        RETURN: "return grad_value, grad_query, np.swapaxes(grad_key, -2, -1)"
+        RETURN: "return grad_value, grad_query, np.swapaxes(grad_key_t, -2, -1)"
     },
 }
 
@@ -315,7 +315,7 @@ ALTERNATIVES = {
     },
     "the scale on query and key": {
         SCORES: "grad_scores, scale = softmax_backward(grad_weights, weights), 1 / math.sqrt(key.shape[-1])",
-        RETURN: "return grad_query * scale, np.swapaxes(grad_key, -2, -1) * scale, grad_value",
+        RETURN: "return grad_query * scale, np.swapaxes(grad_key_t, -2, -1) * scale, grad_value",
     },
     "the mask once more": {SCORES: SCORES + "\n    grad_scores = np.tril(grad_scores)"},
     "the row's sum from what was gathered": {
