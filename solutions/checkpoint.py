@@ -78,13 +78,19 @@ def checkpoint_files(folder: Path) -> list[Path]:
     """Return the files with the weights of a checkpoint: ``model.safetensors``, or ``model-00001-of-00002`` and so on.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is none, or one of several is missing; the message names it.
     """
-    whole = folder / "model.safetensors"  # beside it, there may be the same weights in another form
-    files = [whole] if whole.is_file() else sorted(folder.glob("model-*-of-*.safetensors"))
+    whole = folder / "model.safetensors"
+    if whole.is_file():  # beside it, there may be the same weights in another form
+        return [whole]
+    files = sorted(folder.glob("model-?????-of-?????.safetensors"))
     if not files:
         raise ValueError(f"{folder} has no model.safetensors")
-    return files
+    count = files[0].stem[-5:]
+    every = [folder / f"model-{number:05}-of-{count}.safetensors" for number in range(1, int(count) + 1)]
+    if missing := [file.name for file in every if file not in files]:
+        raise ValueError(f"{folder} lacks {', '.join(missing)}; download the rest of the checkpoint")
+    return every
 
 
 def read_checkpoint(folder: Path) -> Weights:

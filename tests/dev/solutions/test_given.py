@@ -63,6 +63,10 @@ def test_a_folder_of_another_model_or_a_damaged_one_is_refused_by_name(tmp_path)
     (tmp_path / "model.safetensors").write_bytes((SMALL_MODEL / "model.safetensors").read_bytes()[:-1])
     with pytest.raises(ValueError, match=r"model\.safetensors cannot be read: SafetensorError"):
         read_checkpoint(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    (tmp_path / "model-00002-of-00003.safetensors").touch()
+    with pytest.raises(ValueError, match=r"lacks model-00001-of-00003\S+, model-00003-of-00003\.safetensors; download"):
+        read_checkpoint(tmp_path)
     model = SimpleNamespace(parameters=[("a", np.ones(2)), ("b", np.ones((3, 2))), ("c", np.ones(1))])
     with pytest.raises(ValueError, match=re.escape(": c is missing; d is unknown; b is (2, 3), not (3, 2)")):
         check_weights({"a": np.ones(2), "b": np.ones((2, 3)), "d": np.ones(1)}, model)
