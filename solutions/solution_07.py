@@ -35,7 +35,9 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         x = x.transpose(-3, -2)  # [batch, seq, head, head_dim]
         return x.reshape([*x.shape[:-2], self.embed_dim])
 
-    def _attn(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:  # -> [..., seq, head_dim]
+    def _attn(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
+    ) -> Tensor:  # 3 x [batch, head, seq, head_dim], [seq, seq] -> [batch, head, seq, head_dim]
         """Compute scaled dot-product attention, all heads at once; the mask is added to the scores."""
         # Compute scores, divide by sqrt(head_dim), add the mask, take the softmax, multiply by value. (5 lines)
         scores = query @ key.transpose(-2, -1)  # [batch, head, seq, seq]

@@ -32,7 +32,9 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         # TODO: Bring seq back in front of head, then join the last two axes into one. (2 lines)
         raise NotImplementedError
 
-    def _attn(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:  # -> [..., seq, head_dim]
+    def _attn(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
+    ) -> Tensor:  # 3 x [batch, head, seq, head_dim], [seq, seq] -> [batch, head, seq, head_dim]
         """Compute scaled dot-product attention, all heads at once; the mask is added to the scores."""
         # TODO: Compute scores, divide by sqrt(head_dim), add the mask, take the softmax, multiply by value. (5 lines)
         raise NotImplementedError

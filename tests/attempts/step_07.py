@@ -206,15 +206,15 @@ ALTERNATIVES = {
     },
     "the mask by F.where": {MASK: "        scores = F.where(mask < 0, mask, scores)\n"},
     "an optional mask": {
-        "mask: Tensor)": "mask: Tensor | None = None)",
+        "mask: Tensor\n": "mask: Tensor | None = None\n",
         ADDED: f"scores + ({OWN_MASK} if mask is None else mask)",
         ATTEND: ATTEND.replace(", mask", ""),
     },
     "the source tutorial's signatures": {
         "def _split_heads(self, x: Tensor)": "def _split_heads(self, x: Tensor, num_heads: int, attn_head_size: int)",
         "def _merge_heads(self, x: Tensor)": "def _merge_heads(self, x: Tensor, num_heads: int, attn_head_size: int)",
-        "(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor)": (
-            "(self, query: Tensor, key: Tensor, value: Tensor)"
+        "self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor": (
+            "self, query: Tensor, key: Tensor, value: Tensor"
         ),
         SPLIT: SPLIT.replace("self.num_heads, self.head_dim", "num_heads, attn_head_size"),
         JOINED: JOINED.replace("self.embed_dim", "num_heads * attn_head_size"),
