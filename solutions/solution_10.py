@@ -19,7 +19,7 @@ class GPT2Model(Module[[Tensor], Tensor]):
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
-        # Make the tables wte and wpe (here without a module around them), h (n_layer blocks) and ln_f. (4 lines)
+        # Make wte and wpe (Embedding itself; step 05's would be wte.wte), h (n_layer blocks) and ln_f. (4 lines)
         self.wte = Embedding(config.vocab_size, dim=config.n_embd)
         self.wpe = Embedding(config.n_positions, dim=config.n_embd)
         self.h = Sequential(*(GPT2Block(config) for _ in range(config.n_layer)))

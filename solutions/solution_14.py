@@ -82,7 +82,7 @@ class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
     ) -> Tensor:  # [batch, seq], [batch, seq], [batch, total] -> [batch, 1, vocab]
         """Return the logits after the last token, and leave keys and values of the new tokens in the cache."""
         transformer = self.model.transformer
-        mask = cache_mask(input_ids.shape[-1], padding_mask)
+        mask = cache_mask(input_ids.shape[-1], padding_mask)  # [batch, 1, seq, total]
         # Embed; blocks as in step 09, with cached_attention; ln_f and head of the last token alone. (5 lines)
         x = transformer.wte(input_ids) + transformer.wpe(position_ids)  # [batch, seq, embd]
         for block, (keys, values) in zip(transformer.h, cache, strict=True):

@@ -19,7 +19,7 @@ class GPT2Model(Module[[Tensor], Tensor]):
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
-        # TODO: Make the tables wte and wpe (here without a module around them), h (n_layer blocks) and ln_f. (4 lines)
+        # TODO: Make wte and wpe (Embedding itself; step 05's would be wte.wte), h (n_layer blocks) and ln_f. (4 lines)
         raise NotImplementedError
 
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
