@@ -21,6 +21,8 @@ class PagedCache(Protocol):
 
     ``row_offsets`` says which tokens are whose: request ``i`` has the rows ``row_offsets[i]`` up to
     ``row_offsets[i + 1]``, which is excluded. ``checker/max_adapter/paged_cache.py`` has the cache of MAX's server.
+    Sources: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023),
+    for the pages; Yu et al., "Orca" (2022), for requests in one row, which attention alone takes apart.
     """
 
     lengths: Tensor  # [batch]: how many tokens of each request are in the cache already
@@ -40,13 +42,12 @@ def ragged_positions(
 ) -> Tensor:  # [tokens], [batch + 1], [batch] -> [tokens]
     """Return every token's position in its own request, of which ``lengths`` tokens are in the cache already."""
     rows = position_ids(tokens.shape[0], device=tokens.device)
-    starts = row_offsets[:-1].cast(DType.int64)
-    ends = row_offsets[1:].cast(DType.int64)
-    lengths = F.rebind(lengths.cast(DType.int64), starts.shape)  # one for each start
-    # request = number of ends at or before the row; position = row + length - start. (3 lines)
+    starts, ends = row_offsets[:-1].cast(DType.int64), row_offsets[1:].cast(DType.int64)  # [batch] each
+    lengths = lengths.cast(DType.int64)
+    # request = number of ends at or before the row; position = row - start + length. (3 lines)
     passed = rows.unsqueeze(-1) >= ends  # [tokens, batch]
     request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)  # [tokens]
-    return rows + F.gather(lengths - starts, request, axis=0)
+    return rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)
 
 
 def last_rows(hidden_states: Tensor, row_offsets: Tensor) -> Tensor:  # [tokens, embd], [batch + 1] -> [batch, embd]
@@ -61,11 +62,11 @@ def paged_attention(
     """Run ``attention`` on the tokens of many requests, with earlier tokens from the cache."""
     # Project, cut into heads, split; store, attend with 1 / sqrt(head_dim), join the heads, project. (7 lines)
     qkv = attention.c_attn(hidden_states)  # [tokens, 3 * embd]
-    qkv = qkv.reshape([qkv.shape[0], 3 * attention.num_heads, attention.head_dim])
+    qkv = qkv.reshape([qkv.shape[0], 3 * attention.num_heads, attention.head_dim])  # [tokens, 3 * head, head_dim]
     query, key, value = F.split(qkv, [attention.num_heads] * 3, axis=1)  # 3 x [tokens, head, head_dim]
     cache.store(layer, key, value, row_offsets)
     attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))
-    attn_output = attn_output.reshape(hidden_states.shape)
+    attn_output = attn_output.reshape(hidden_states.shape)  # [tokens, embd]
     return attention.c_proj(attn_output)
 
 

@@ -21,6 +21,8 @@ class PagedCache(Protocol):
 
     ``row_offsets`` says which tokens are whose: request ``i`` has the rows ``row_offsets[i]`` up to
     ``row_offsets[i + 1]``, which is excluded. ``checker/max_adapter/paged_cache.py`` has the cache of MAX's server.
+    Sources: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023),
+    for the pages; Yu et al., "Orca" (2022), for requests in one row, which attention alone takes apart.
     """
 
     lengths: Tensor  # [batch]: how many tokens of each request are in the cache already
@@ -40,10 +42,9 @@ def ragged_positions(
 ) -> Tensor:  # [tokens], [batch + 1], [batch] -> [tokens]
     """Return every token's position in its own request, of which ``lengths`` tokens are in the cache already."""
     rows = position_ids(tokens.shape[0], device=tokens.device)
-    starts = row_offsets[:-1].cast(DType.int64)
-    ends = row_offsets[1:].cast(DType.int64)
-    lengths = F.rebind(lengths.cast(DType.int64), starts.shape)  # one for each start
-    # TODO: request = number of ends at or before the row; position = row + length - start. (3 lines)
+    starts, ends = row_offsets[:-1].cast(DType.int64), row_offsets[1:].cast(DType.int64)  # [batch] each
+    lengths = lengths.cast(DType.int64)
+    # TODO: request = number of ends at or before the row; position = row - start + length. (3 lines)
     raise NotImplementedError
 
 
