@@ -57,9 +57,9 @@ def layer_norm_backward(
 
 
 def embedding_backward(
-    grad: Tensor, input_ids: Tensor, vocab_size: int
-) -> Tensor:  # [batch, seq, embd], [batch, seq] -> [vocab, embd]
+    grad: Tensor, input_ids: Tensor, num_embeddings: int
+) -> Tensor:  # [batch, seq, embd], [batch, seq] -> [num_embeddings, embd]
     """Return the gradient of an embedding table: each row is the sum over the tokens that looked it up."""
-    table = Tensor.zeros([vocab_size, grad.shape[-1]], dtype=grad.dtype, device=grad.device)
+    table = Tensor.zeros([num_embeddings, grad.shape[-1]], dtype=grad.dtype, device=grad.device)
     # Add each token's gradient to the row of its id, with F.scatter_nd_add. (1 line)
     return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1, 1]))

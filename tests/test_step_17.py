@@ -326,7 +326,7 @@ def test_twice(step):
 
 @about("embedding_backward")
 def test_never(step):
-    """The table has vocab_size rows, and the row of a token that does not occur is exactly 0."""
+    """The table has num_embeddings rows, and the row of a token that does not occur is exactly 0."""
     for vocab_size in (6, 5, 40):
         table = np.from_dlpack(run(step.embedding_backward, IDS_GRAD, IDS, vocab_size))
         shape = [vocab_size, 4]

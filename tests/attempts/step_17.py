@@ -263,7 +263,7 @@ ALTERNATIVES = {
     },
     "ids with an axis more": {SCATTER: "return F.scatter_nd_add(table, grad, input_ids.unsqueeze(-1))"},
     "a product with one-hot rows": {
-        SCATTER: "vocab = Tensor.arange(vocab_size, dtype=input_ids.dtype, device=input_ids.device)\n"
+        SCATTER: "vocab = Tensor.arange(num_embeddings, dtype=input_ids.dtype, device=input_ids.device)\n"
         "    one_hot = (input_ids.reshape([-1, 1]) == vocab).cast(grad.dtype)\n"
         "    return one_hot.transpose(0, 1) @ rows_of(grad)"
     },
