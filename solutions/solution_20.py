@@ -100,18 +100,15 @@ class Update(Module[..., Tensor]):
     def forward(
         self, lr: Tensor, step: Tensor, count: Tensor, weights: Tensors, sums: Tensors, m: Tensors, v: Tensors
     ) -> Tensor:  # 3 x [], and tensors by name -> []
-        """Write into all weights and averages, and return the norm of the mean gradients before clipping.
-
-        If the norm is NaN or infinite, nothing is changed.
-        """
+        """Return the norm of the mean gradients; if it is finite, clip them, and write into weights and averages."""
         gradients = {name: total / count for name, total in sums.items()}
         gradients, norm = clip_by_global_norm(gradients, self.max_norm)
         is_finite = F.greater(math.inf, norm)  # false for NaN too, unlike MAX's norm < math.inf
         for name, gradient in gradients.items():
-            current = weights[name], m[name], v[name]
-            updated = self.optimizer.updated(*current, gradient, lr, step)
-            for tensor, new in zip(current, updated, strict=True):
-                tensor[...] = F.where(is_finite, new, tensor)
+            weight, new_m, new_v = self.optimizer.updated(weights[name], m[name], v[name], gradient, lr, step)
+            weights[name][...] = F.where(is_finite, weight, weights[name])
+            m[name][...] = F.where(is_finite, new_m, m[name])
+            v[name][...] = F.where(is_finite, new_v, v[name])
         return norm
 
 
