@@ -131,11 +131,11 @@ def causal_attention(
 
     # A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (12 lines)
     def task(i: Int) {imm}:
-        var sequence = i // (heads * tiles)
-        var head = i // tiles % heads
+        var at = i // tiles  # counts the heads of all sequences
+        var sequence = at // heads
+        var head = at % heads
         var first = i % tiles * QUERIES
         var last = min(first + QUERIES, seq)
-        var at = sequence * heads + head
         var queries = q[at * seq + first : at * seq + last]
         var keys = k[at * total : (at + 1) * total]
         var values = v[at * total : (at + 1) * total]

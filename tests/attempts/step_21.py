@@ -193,8 +193,9 @@ ALTERNATIVES = {
 """
     },
     "heads are the slow part of a task's number, sequences the fast one": {
-        "var sequence = i // (heads * tiles)": "var sequence = i // tiles % len(starts)",
-        "var head = i // tiles % heads": "var head = i // (len(starts) * tiles)",
+        "var at = i // tiles": "var number = i // tiles",
+        "var sequence = at // heads": "var sequence = number % len(starts)",
+        "var head = at % heads": "var head = number // len(starts)\n        var at = sequence * heads + head",
     },
     "one task after the other": {
         "    sync_parallelize(task, len(starts) * heads * tiles)": "    for i in range(len(starts) * heads * tiles):\n"
