@@ -145,6 +145,15 @@ class Printer(View):
         for line in lines[1:]:
             self.console.print(Text(" " * len(head) + line))
 
+    def progress(self, event: Compiling | Tick) -> None:
+        """Import what shows a moving line before anyone is told of Ctrl-C.
+
+        Where it meets an import that makes data classes, Python ends by the signal, although it was handled.
+        """
+        if isinstance(event, Compiling):
+            import rich.progress  # noqa: F401
+        super().progress(event)
+
     def show_compiling(self, what: str, since: float) -> None:
         """Show a moving line."""
         if self.moving_line:
