@@ -223,7 +223,7 @@ def test_the_other_benchmarks_run(line, part, tmp_path):
     (result,) = written.values()
     assert result["parts"].keys() == {part}
     assert result["parts"][part]
-    assert not result["failed"]
+    assert result["failed"].keys() <= {"MAX with kernels, bfloat16"}  # where there is no instruction for it
     assert printed.startswith(f"**{harness.machine()}**")
 
 
