@@ -121,7 +121,7 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
 
 
 def replace_linear(module: Module[..., Any], weights: Weights, prefix: str = "") -> None:
-    """Replace every linear layer inside a module whose weights are 4-bit blocks; ``prefix`` begins their names."""
+    """Replace the linear layers inside a module whose weights are 4-bit blocks; ``prefix`` begins their names."""
     for name, child in module.children:
         if isinstance(child, Linear):
             weight = weights[f"{prefix}{name}.weight"]

@@ -13,7 +13,7 @@ Pair = tuple[int, int]  # the ids of two neighbors
 BYTES = bytes([*range(33, 127), *range(161, 173), *range(174, 256), *range(33), *range(127, 161), 173])
 ID_OF_BYTE = {byte: number for number, byte in enumerate(BYTES)}
 
-#: GPT-2's words in ASCII: an ending such as 's, letters, digits, other signs, spaces. One space may stand in front.
+#: GPT-2's words in ASCII: an ending such as 's, letters, digits or other signs after one space or none, spaces.
 WORD = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", re.ASCII)
 
 

@@ -12,7 +12,7 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 
 WTE, HEAD = "transformer.wte.weight", "lm_head.weight"
 CONV1D = (".c_attn.weight", ".c_proj.weight", ".c_fc.weight")  # stored as [in, out]; Linear wants [out, in]
-MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")  # the causal mask, saved as if it were a weight
+MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")  # the causal mask and its number, saved as if they were weights
 
 
 def name_in_model(name: str) -> str:
