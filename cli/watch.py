@@ -211,7 +211,8 @@ class Watch:
             elif key.strip():
                 self.printer.line(f"\nUnknown key. The keys are {KEYS}")
         except UserError as error:
-            self.printer.line(str(error))
+            words = str(error)
+            self.printer.line(words if words.endswith((".", "?")) else f"{words}.")
 
     def quit(self) -> None:
         """End the watch."""
