@@ -12,7 +12,7 @@ from max.dtype import DType
 
 Run = Callable[[Any, Sequence[Any]], Sequence[Any]]  # of the interpreter: an operation and its inputs -> its results
 
-#: What stands in a graph for ``F.qmatmul``: MAX first brings weights in blocks into an order of its own.
+#: The two operations that ``F.qmatmul`` puts into a graph: one reorders the blocks, the other multiplies by them.
 PRODUCT = re.compile(r"vroom_(q\w+?)_(repack_weights|matmul)")
 
 
