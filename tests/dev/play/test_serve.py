@@ -34,6 +34,8 @@ CONFIG = json.loads((SMALL_MODEL / "config.json").read_text())
 CONTEXT, VOCABULARY = CONFIG["n_positions"], CONFIG["vocab_size"]
 LONG = "It was a clear steel-blue day. The firmaments of air and sea were hardly separable in that azure. " * 4
 PROMPTS = [f"{who} {what}" for who in ("The whale", "Captain Ahab", "Queequeg", "Call") for what in ("", "said", "was")]
+#: What bfloat16 writes after it is not what float32 does.
+MOVED = "But soon my line was out; and following it back, I emerged from the opening where I entered."
 SERVE = [sys.executable, "-m", "cli", "serve"]
 
 
@@ -284,8 +286,9 @@ def test_without_the_kernels_every_text_is_the_same_and_in_fewer_bits_that_of_ge
     assert texts[0] == server.text(PROMPTS[0])  # one row for each new token
     with Server("--no-kernels") as plain:
         assert [plain.text(prompt) for prompt in PROMPTS] == texts
-    for options in [("--quantize", "q4_0")] + [("--dtype", "bfloat16")] * ("AVX-512 BF16" in instruction_sets()):
-        text = generated(LONG, *options)
-        assert text != generated(LONG) or "bfloat16" in options  # in which this text is the same
+    halves = [(MOVED, "--dtype", "bfloat16")] * ("AVX-512 BF16" in instruction_sets())
+    for prompt, *options in [(LONG, "--quantize", "q4_0"), *halves]:
+        text = generated(prompt, *options)
+        assert text != generated(prompt)
         with Server(*options) as rounded:
-            assert LONG + rounded.text(LONG) + "\n" == text
+            assert prompt + rounded.text(prompt) + "\n" == text
