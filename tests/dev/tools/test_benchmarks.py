@@ -171,6 +171,23 @@ def test_a_table_marks_the_best_of_float32_and_what_was_not_timed():
     assert "OpenVINO on One:\n\n```text\nend of a log" in printed
 
 
+def test_llama_cpp_is_installed_again_when_its_pins_change_or_it_failed(monkeypatch, tmp_path):
+    pins, made = tmp_path / "pins.json", []
+    (tmp_path / "package.json").write_text('{"dependencies": {"node-llama-cpp": "1"}}')
+    for name, value in (("PINS", pins), ("INSTALLED", tmp_path / "llama"), ("relative_path", str)):
+        monkeypatch.setattr(preparing, name, value)
+    monkeypatch.setattr(preparing, "_run", lambda line, *rest: made.append(line))
+    for text, times in (("1", 1), ("1", 1), ("2", 2)):
+        pins.write_text(text)
+        preparing.install_llama_cpp()
+        assert len(made) == times
+    pins.write_text("3")
+    monkeypatch.setattr(preparing, "_run", lambda line, *rest: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        preparing.install_llama_cpp()
+    assert not preparing.is_installed()
+
+
 # ---------------------------------------------------------------- the whole, with what is installed
 
 
