@@ -20,6 +20,7 @@ from checker.session.verdict import PASSED
 
 pytestmark = pytest.mark.slow
 
+COMPILE = Module.compile
 DROPPED = np.int32(-1 << 13)  # a mask of the 13 bits of float32 that TF32 has not
 #: Step 15 compiles an operation of MAX that its interpreter has not; the others multiply no matrices.
 WITH_PRODUCTS = ["s04", "s07", "s08", "s09", "s10", "s11", "s17", "s18", "s19"]
@@ -60,6 +61,13 @@ def test_solutions_pass_as_far_as_tf32_goes_and_no_closer(gpu, task, monkeypatch
     assert {outcome.verdict for outcome in gpu(step, source).values()} == {PASS}
     monkeypatch.setattr(runtime, "uses_tf32", lambda device: False)
     assert FAIL in {outcome.verdict for outcome in gpu(step, source).values()}
+
+
+@pytest.mark.nightly
+def test_serving_is_right_at_the_sizes_that_a_gpu_takes(gpu, monkeypatch):
+    monkeypatch.setattr(Module, "compile", COMPILE)
+    step = find_step("s15")
+    assert gpu(step, step.solution_file.read_text())["test_compiled[gpu]"].verdict == PASS
 
 
 def test_a_mistake_is_refused_at_this_tolerance_too(gpu):
