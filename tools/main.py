@@ -49,8 +49,8 @@ def main() -> None:
 def bench(only: list[str], peers: list[str], quick: bool, rounds: int, out: Path | None) -> None:
     """Time the model beside what a user would pick instead: --only forward, --quick; --help lists the rest
 
-    CTranslate2 and llama.cpp get an environment each under .peers/, once: 3 GB with the models. --out adds to a file
-    what was measured on this processor. --only gpu compares with Hugging Face's model on a GPU.
+    llama.cpp and the models are put under .peers/, once: 3 GB. --out adds to a file what was measured on this
+    processor. --only gpu, alone, compares with Hugging Face's model on a GPU, and files that under the GPU's name.
     """
     from tools.benchmarks.bench import run
 

@@ -190,7 +190,7 @@ def run(parts: Sequence[str], peers: Sequence[str], quick: bool, rounds: int, ou
         peers: some of ``PEERS``.
         quick: run a model of one layer in a few short cases instead of GPT-2 small.
         rounds: how often each way is timed.
-        out: the file of figures, by processor; what was measured before is replaced.
+        out: the file of figures, by processor or GPU; what was measured before is replaced.
 
     Raises:
         UserError: there is no checkpoint to begin from, or this course or Hugging Face's model cannot be run, or the
@@ -211,4 +211,6 @@ def run(parts: Sequence[str], peers: Sequence[str], quick: bool, rounds: int, ou
             for row in result["parts"][part].values():
                 row["share"] = shares(part, row, plan, config, result["limit"])
         result |= {"versions": compare.versions, "failed": compare.failed}
+        if "gpu" in parts:
+            result["machine"] = compare.versions[HUGGING_FACE].rpartition(", ")[2]  # the GPU; no other process names it
     harness.finish_on_this_processor(as_markdown, result, out)

@@ -47,7 +47,8 @@ def limits(results: Result) -> str:
     """Return the table of what bounds a pass, for each processor."""
     heads = {f"matmul in {dtype}, GFLOP/s": dtype for dtype in ("float32", "bfloat16")} | {"reading, GB/s": READING}
     columns = [Column("the limit", "name"), *(Column(*head, ".0f", "--:") for head in heads.items())]
-    return table(columns, [{"name": name} | result["limit"] for name, result in results.items() if "limit" in result])
+    rows = [{"name": name} | result["limit"] for name, result in results.items() if "limit" in result]
+    return table(columns, rows) if rows else ""
 
 
 def _tables(result: Result, name: str, part: Part) -> list[str]:
