@@ -144,6 +144,15 @@ def book_widgets(names: tuple[str, ...]) -> None:
 
 
 @main.command()
+def notebook() -> None:
+    """Write the blocks of the fast path into play.ipynb, for Jupyter and editors; yours is kept beside it"""
+    from tools.notebook import write_notebook
+
+    with refusing(OSError):
+        write_notebook()
+
+
+@main.command()
 def readme_picture() -> None:
     """Draw the verdict that README.md shows, as the check prints it now"""
     from tools.book_maker.drawing.terminal import draw

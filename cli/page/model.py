@@ -19,9 +19,10 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from checker.course.progress import digest, standing
-from checker.course.steps import CACHED_MODEL, ROOT, Step, steps_up_to
+from checker.course.progress import digest
+from checker.course.steps import ROOT, Step
 from checker.errors import UserError
+from play.own_steps import done
 from play.training.curve import as_points
 from play.training.plan import FIGURES, OUT
 
@@ -97,11 +98,6 @@ class Model:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             await self.process.wait()
-
-
-def done() -> list[Step]:
-    """Return the learner's steps of the model that have passed as they are."""
-    return [step for step in steps_up_to(CACHED_MODEL) if standing(step).state == "done"]
 
 
 def training() -> Answer:

@@ -1,4 +1,4 @@
-"""A Python prompt in which MAX is prepared, so that an operation answers at once."""
+"""A Python prompt, and the kernel of a notebook, in which MAX is prepared, so that an operation answers at once."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 
 from checker.course.steps import ROOT
+from play.own_steps import done, use_steps
 from play.preparing import prepared
 
 NAMES = """\
@@ -19,6 +21,8 @@ from max.experimental import functional as F
 from max.experimental.nn import Embedding, Linear, Module, Sequential
 from max.experimental.tensor import Tensor
 """
+
+_until_the_kernel_ends = contextlib.ExitStack()
 
 
 def open_prompt(tell: Callable[[str], None]) -> None:
@@ -37,3 +41,11 @@ def open_prompt(tell: Callable[[str], None]) -> None:
             readline.set_completer(rlcompleter.Completer(names).complete)
             readline.parse_and_bind("tab: complete")
         code.interact("\n".join(banner), local=names, exitmsg="")
+
+
+@cache
+def prepare_notebook() -> None:
+    """Prepare MAX in the kernel of a notebook, once, and run the reader's steps that have passed."""
+    use_steps(own := done())
+    print("Your own steps that run here:", ", ".join(step.task for step in own) or "none has passed yet")
+    _until_the_kernel_ends.enter_context(prepared(print))

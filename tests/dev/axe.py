@@ -44,7 +44,6 @@ COMPLAINTS = """async asked => {
     return [...violations.flatMap(rule => rule.nodes.map(node => `${rule.help}: ${node.html}`)), ...found];
 }"""
 
-
 EVERYTHING = {"where": {"include": ["html"]}, "rules": {}}
 #: The one rule that depends on the theme. Listings are left out: their colors are the same at every width.
 COLORS = {"where": {"include": ["html"], "exclude": ["pre span", "math"]}, "rules": {"runOnly": ["color-contrast"]}}

@@ -25,8 +25,6 @@ def note(frame, event, argument):
         os.write(noted, (what + " " + code.co_filename.removeprefix({root!r}) + chr(10)).encode())
 sys.setprofile(note)
 """
-
-
 RIGHT = pytest.param({}, id="right", marks=pytest.mark.slow)  # it compiles
 WRONG = pytest.param({" / math.sqrt(self.head_dim)": ""}, id="wrong")
 
@@ -49,8 +47,7 @@ def test_a_check_goes_through_few_modules_and_loads_none_that_it_does_not_need(c
 
 
 @pytest.mark.parametrize(
-    ("end", "options"),
-    [(signal.SIGTERM, []), (signal.SIGKILL, []), (signal.SIGINT, []), (signal.SIGINT, ["--json"])],
+    ("end", "options"), [(signal.SIGTERM, []), (signal.SIGKILL, []), (signal.SIGINT, []), (signal.SIGINT, ["--json"])]
 )
 def test_a_check_that_is_ended_leaves_no_child_and_ctrl_c_gets_a_sentence(course, end, options):
     looping = course.root / "looping"

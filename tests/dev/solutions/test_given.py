@@ -24,7 +24,6 @@ from solutions.warmup_07 import new_cache, next_positions
 OTHER_GPT2 = {"activation_function": "gelu", "scale_attn_by_inverse_layer_idx": True, "scale_attn_weights": False}
 TINY = GPT2Config(vocab_size=37, n_positions=13, n_embd=4, n_head=2)
 
-
 IMPOSSIBLE = {
     "temperature = -0.5": lambda: Sampling(-0.5),
     "temperature = nan": lambda: Sampling(math.nan),

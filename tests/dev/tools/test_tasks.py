@@ -23,14 +23,8 @@ STATED = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = STATED["project"]["optional-dependencies"]
 
 GROUPS = {name: importlib.import_module(f"{name}.main").main for name in ("cli", "tools")}
-OTHER_PROGRAMS = {
-    "book-build": "mdbook",
-    "book-watch": "mdbook",
-    "browser": "playwright",
-    "check": "ruff",
-    "nightly": "tests",
-    "test": "tests",
-}
+OTHER_PROGRAMS = {"check": "ruff", "browser": "playwright", "test": "tests", "nightly": "tests"}
+OTHER_PROGRAMS |= {"book-build": "mdbook", "book-watch": "mdbook"}
 
 
 def run(*arguments, at=ROOT, **variables):

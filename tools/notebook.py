@@ -1,0 +1,59 @@
+"""Write the Python blocks of the fast path as a notebook, for Jupyter and for editors; the book explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from checker.course.skeletons import keep
+from checker.course.steps import ROOT, relative_path, replacing
+from play.reading.chapters import SRC, Fence, python_fences
+from tools.book_maker.around import FAST_PAGES
+
+NOTEBOOK = ROOT / "play.ipynb"
+ABOUT = """\
+# GPT-2 in MAX: the fast path
+
+The book's Python blocks, page by page; `./run book` shows the pages. Run the cells from the top. Where a step of yours
+has passed its check, your file runs, and the solution elsewhere; after another pass, restart the kernel.
+
+The kernel has to be the course's own Python, `.venv/bin/python`. Where you can't choose it, as in Colab, install the
+course's packages into the kernel: `%pip install -r requirements/learn.txt`.
+"""
+FIRST = """\
+import os
+import sys
+
+COURSE = {root!r}  # change it if you move the course
+os.chdir(COURSE)  # the paths in the cells begin there
+sys.path.insert(0, COURSE)
+
+from play.reading.prompt import prepare_notebook  # before MAX
+
+prepare_notebook()
+"""
+KERNEL = {"name": "python3", "display_name": "Python 3 (.venv)", "language": "python"}
+
+
+def pages() -> Iterator[tuple[str, str, list[Fence]]]:
+    """Return the pages of the fast path: the name of each, its text, and its blocks of Python."""
+    for name in FAST_PAGES:
+        text = (SRC / f"{name}.md").read_text(encoding="utf-8")
+        yield name, text, python_fences(f"{name}.md", text)
+
+
+def write_notebook() -> None:
+    """Write ``play.ipynb``; keep a copy of one that is there, if it differs."""
+    cells = [new_markdown_cell(ABOUT, id="about"), new_code_cell(FIRST.format(root=str(ROOT)), id="first")]
+    for name, text, blocks in pages():
+        title = text.partition("\n")[0].removeprefix("# ")
+        cells.append(new_markdown_cell(f"## [{title}](book/src/{name}.md)", id=name))
+        cells += [new_code_cell(block.text.rstrip(), id=f"{name}-{block.first + 1}") for block in blocks]
+    written = nbformat.writes(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}))
+    if NOTEBOOK.exists() and NOTEBOOK.read_text(encoding="utf-8") != written:
+        print(f"Your {NOTEBOOK.name} is kept as {relative_path(keep(NOTEBOOK))}.")
+    with replacing(NOTEBOOK) as new:
+        new.write_text(written, encoding="utf-8")
+    print(f"{NOTEBOOK.name} has the blocks of {len(FAST_PAGES)} pages. Open it with .venv/bin/python as its kernel.")
