@@ -6,6 +6,7 @@ import code
 import contextlib
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from functools import cache
 
@@ -48,4 +49,5 @@ def prepare_notebook() -> None:
     """Prepare MAX in the kernel of a notebook, once, and run the reader's steps that have passed."""
     use_steps(own := done())
     print("Your own steps that run here:", ", ".join(step.task for step in own) or "none has passed yet")
+    warnings.filterwarnings("ignore", 'install "ipywidgets"')  # rich's, which then shows no moving line
     _until_the_kernel_ends.enter_context(prepared(print))
