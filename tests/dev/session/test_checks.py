@@ -17,11 +17,9 @@ MISTAKES, ALTERNATIVES, HABITS = 6, 3, 3  # the fewest that a step's check has t
 
 every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
 #: Of a kernel, the first wrong function alone is judged.
-with_several_blanks = pytest.mark.parametrize(
-    "step",
-    [step for step in all_steps() if step.language is PYTHON and len(blanks_of(step)) > 1],
-    ids=lambda step: step.name,
-)
+SEVERAL_BLANKS = [step for step in all_steps() if step.language is PYTHON and len(blanks_of(step)) > 1]
+HAVE_FIXED = [step for step in all_steps() if load_attempts(step).fixed]
+with_several_blanks = pytest.mark.parametrize("step", SEVERAL_BLANKS, ids=lambda step: step.name)
 
 
 @pytest.fixture(scope="module")
@@ -107,9 +105,7 @@ def test_what_a_check_tells_to_write_for_a_habit_leads_to_a_pass(step: Step, pyt
 
 @pytest.mark.slow
 @pytest.mark.third
-@pytest.mark.parametrize(
-    "step", [step for step in all_steps() if load_attempts(step).fixed], ids=lambda step: step.name
-)
+@pytest.mark.parametrize("step", HAVE_FIXED, ids=lambda step: step.name)
 def test_a_number_fixed_in_the_code_is_found_by_a_second_configuration(step: Step, pytestconfig):
     """The recorded numbers are right, others are not."""
     for subject in survey(step, load_attempts(step).fixed, seed=pytestconfig.option.seed, draws=2).subjects:

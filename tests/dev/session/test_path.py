@@ -25,6 +25,7 @@ def note(frame, event, argument):
         os.write(noted, (what + " " + code.co_filename.removeprefix({root!r}) + chr(10)).encode())
 sys.setprofile(note)
 """
+ENDS = [(signal.SIGTERM, []), (signal.SIGKILL, []), (signal.SIGINT, []), (signal.SIGINT, ["--json"])]
 RIGHT = pytest.param({}, id="right", marks=pytest.mark.slow)  # it compiles
 WRONG = pytest.param({" / math.sqrt(self.head_dim)": ""}, id="wrong")
 
@@ -46,9 +47,7 @@ def test_a_check_goes_through_few_modules_and_loads_none_that_it_does_not_need(c
     assert not [file for file in loaded if file.startswith(("play", "tools", "cli/grading", "cli/problems"))]
 
 
-@pytest.mark.parametrize(
-    ("end", "options"), [(signal.SIGTERM, []), (signal.SIGKILL, []), (signal.SIGINT, []), (signal.SIGINT, ["--json"])]
-)
+@pytest.mark.parametrize(("end", "options"), ENDS)
 def test_a_check_that_is_ended_leaves_no_child_and_ctrl_c_gets_a_sentence(course, end, options):
     looping = course.root / "looping"
     loop = f"open({str(looping)!r}, 'w').close(); sum(iter(int, 1))"  # which never lets go of Python's lock

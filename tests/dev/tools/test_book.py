@@ -148,5 +148,4 @@ def test_the_notebook_prints_what_the_book_shows(course, monkeypatch):
     first, *printed, last = map("".join, ran)
     assert (first, last) == ("Your own steps that run here: s03\n", "false\n")
     shown = [output_after(block, text, fences(name, text)) for name, text, those in pages() for block in those]
-    for fence, lines in zip(shown, printed, strict=True):
-        assert agrees(fence.lines, lines.splitlines())
+    assert all(agrees(fence.lines, lines.splitlines()) for fence, lines in zip(shown, printed, strict=True))

@@ -14,13 +14,10 @@ from tools.small_model.period_texts import SOURCES, fetch_all, unwrap
 def test_all_texts_are_fetched_and_are_the_pinned_ones(tmp_path):
     """From the network; each has its checksum, whatever it took to unpack it."""
     lines = []
-    fetch_all(tmp_path / "new" / "texts", lines.append)
-    assert {path.name for path in (tmp_path / "new" / "texts").iterdir()} == {
-        "SOURCES",
-        *(f"{name}.txt" for name in SOURCES),
-    }
+    fetch_all(texts := tmp_path / "new" / "texts", lines.append)
+    assert {path.name for path in texts.iterdir()} == {"SOURCES", *(f"{name}.txt" for name in SOURCES)}
     assert "4,025,101 bytes of six novels by Jane Austen" in lines[0]
-    about = (tmp_path / "new" / "texts" / "SOURCES").read_text()
+    about = (texts / "SOURCES").read_text()
     assert all(source.license in about for source in SOURCES.values())
 
 
