@@ -16,12 +16,11 @@ NOTEBOOK = ROOT / "play.ipynb"
 ABOUT = """\
 # GPT-2 in MAX: the fast path
 
-The book's Python blocks, page by page; `./run book` shows the pages. Run the cells from the top. Where a step of yours
-has passed its check, your file runs, and the solution elsewhere; after another pass, restart the kernel.
+The book's Python blocks, page by page; `./run book` shows the pages. Run the cells from the top. Your steps run once
+they have passed their check, and the solutions in place of the others; restart the kernel after a new pass.
 
 The kernel has to be the course's own Python, `.venv/bin/python`. Where you can't choose it, as in Colab, install the
-course's packages into the kernel: `%pip install -r requirements/learn.txt`.
-"""
+course's packages into the kernel: `%pip install -r requirements/learn.txt`."""
 FIRST = """\
 import os
 import sys
@@ -30,10 +29,9 @@ COURSE = {root!r}  # change it if you move the course
 os.chdir(COURSE)  # the paths in the cells begin there
 sys.path.insert(0, COURSE)
 
-from play.reading.prompt import prepare_notebook  # before MAX
+from play.reading.prompt import prepare_notebook  # before MAX is imported
 
-prepare_notebook()
-"""
+prepare_notebook()"""
 KERNEL = {"name": "python3", "display_name": "Python 3 (.venv)", "language": "python"}
 
 
