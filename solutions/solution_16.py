@@ -59,7 +59,7 @@ def cross_entropy_backward(
     """
     targets = next_labels(labels).unsqueeze(-1)  # [batch, seq, 1]
     vocab = Tensor.arange(int(logits.shape[-1]), dtype=targets.dtype, device=targets.device)
-    # Subtract one-hot targets from the probabilities; divide by the valid targets; 0 where IGNORED. (3 lines)
+    # Subtract one-hot targets from the probabilities; divide by count_valid; put 0 where IGNORED. (3 lines)
     one_hot = (targets == vocab).cast(logits.dtype)  # [batch, seq, vocab]
     gradient = (F.softmax(logits) - one_hot) / count_valid(targets)
     return F.where(targets != IGNORED, gradient, 0.0)

@@ -38,8 +38,8 @@ def initialize(config: GPT2Config, seed: int) -> Weights:
     Gains are 1 and biases 0. Everything else is normal noise with a standard deviation of 0.02; for both ``c_proj`` of
     a block it is 0.02 / sqrt(2 n_layer), because that many of them add to the residual stream.
 
-    Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), section 2.3, and
-    ``GPT2PreTrainedModel._init_weights`` in Hugging Face's transformers.
+    Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), section 2.3, and Karpathy's
+    nanoGPT, ``GPT.__init__``.
     """
     rng = np.random.default_rng(seed)
     weights: Weights = {}

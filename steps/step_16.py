@@ -55,7 +55,7 @@ def cross_entropy_backward(
     """
     targets = next_labels(labels).unsqueeze(-1)  # [batch, seq, 1]
     vocab = Tensor.arange(int(logits.shape[-1]), dtype=targets.dtype, device=targets.device)
-    # TODO: Subtract one-hot targets from the probabilities; divide by the valid targets; 0 where IGNORED. (3 lines)
+    # TODO: Subtract one-hot targets from the probabilities; divide by count_valid; put 0 where IGNORED. (3 lines)
     raise NotImplementedError
 
 
