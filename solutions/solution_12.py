@@ -13,7 +13,7 @@ Model = Callable[[np.ndarray], np.ndarray]  # ids [batch, seq] -> logits [batch,
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a token is chosen: at temperature 0 the most likely one, else drawn from the ``top_k`` most likely, or all.
+    """How a token is chosen: at temperature 0 the likeliest, else one drawn from all, or from the ``top_k`` likeliest.
 
     Raises:
         ValueError: the temperature is negative, infinite or NaN, or ``top_k`` is below 1; the message names it.
@@ -24,7 +24,8 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature < np.inf:
-            raise ValueError(f"temperature = {self.temperature} is impossible; give 0 for the likeliest token, or more")
+            value = f"temperature = {self.temperature}"
+            raise ValueError(f"{value} is impossible; give 0 for the likeliest token, or a finite number above it")
         if self.top_k is not None and self.top_k < 1:
             raise ValueError(f"top_k = {self.top_k} leaves no token to choose from; give 1 or more, or None for all")
 
