@@ -31,7 +31,7 @@ class PagedCache(Protocol):
         """Write the new tokens' keys and values, both [tokens, head, head_dim], behind those of their requests."""
 
     def attend(self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float) -> Tensor:
-        """Attend from every new token to what is stored of its own request, itself included.
+        """Attend from every new token to what is stored of its own request, up to itself.
 
         ``query`` is [tokens, head, head_dim], and so is the result; the scores are multiplied by ``scale``.
         """
@@ -41,10 +41,11 @@ def ragged_positions(
     tokens: Tensor, row_offsets: Tensor, lengths: Tensor
 ) -> Tensor:  # [tokens], [batch + 1], [batch] -> [tokens]
     """Return every token's position in its own request, of which ``lengths`` tokens are in the cache already."""
-    rows = position_ids(tokens.shape[0], device=tokens.device)
+    rows = position_ids(tokens.shape[0], device=tokens.device)  # [tokens]
     starts, ends = row_offsets[:-1].cast(DType.int64), row_offsets[1:].cast(DType.int64)  # [batch] each
-    lengths = lengths.cast(DType.int64)
-    # TODO: request = number of ends at or before the row; position = row - start + length. (3 lines)
+    lengths = F.rebind(lengths.cast(DType.int64), starts.shape)  # MAX can't know that there are as many as starts
+    shifts = lengths - starts  # [batch]: from a row to its position
+    # TODO: request = number of ends at or before the row; position = row + shift of its request. (3 lines)
     raise NotImplementedError
 
 
