@@ -36,7 +36,7 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
     total = padding_mask.shape[-1]
     causal = causal_mask(total, 0, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
     # MAX 26.7 loses the causal mask if one sum gives it two new axes; give it one axis at a time.
-    # Cut the new tokens' rows out of causal; add padding_mask with a new axis 1; give the sum another. (3 lines)
+    # Keep the new tokens' rows of causal; add padding_mask with a new axis 1; give the sum another. (3 lines)
     mask = causal[total - sequence_length :]  # [seq, total]
     mask = mask + padding_mask.unsqueeze(1)  # [batch, seq, total]
     return mask.unsqueeze(1)
@@ -100,5 +100,5 @@ def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
     # A graph writes to a BufferType: a pair for every block. Compile with four types; on_arrays wraps. (4 lines)
     buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
     cache: Any = [(buffer, buffer)] * config.n_layer
-    compiled: Any = CachedGPT2(model).compile(ids, ids, mask, cache)
+    compiled = CachedGPT2(model).compile(ids, ids, mask, cache)
     return CachedModel(on_arrays(compiled, device), config, device)

@@ -126,7 +126,7 @@ ALTERNATIVES = {
         "x = x + block.mlp(block.ln_2(x))": "x = pre_norm_residual(x, block.ln_2, block.mlp)",
     },
     "a graph for the prompt and one for a token": {
-        "compiled: Any = CachedGPT2(model).compile(ids, ids, mask, cache)\n": (
+        "compiled = CachedGPT2(model).compile(ids, ids, mask, cache)\n": (
             "prompt: Any = CachedGPT2(model).compile(ids, ids, mask, cache)\n"
             '    one = TensorType(DType.int64, ["batch", 1], ref)\n'
             "    token: Any = CachedGPT2(model).compile(one, one, mask, cache)\n\n"
