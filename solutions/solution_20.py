@@ -105,10 +105,10 @@ class Update(Module[..., Tensor]):
         gradients, norm = clip_by_global_norm(gradients, self.max_norm)
         is_finite = F.greater(math.inf, norm)  # false for NaN too, unlike MAX's norm < math.inf
         for name, gradient in gradients.items():
-            weight, new_m, new_v = self.optimizer.updated(weights[name], m[name], v[name], gradient, lr, step)
-            weights[name][...] = F.where(is_finite, weight, weights[name])
-            m[name][...] = F.where(is_finite, new_m, m[name])
-            v[name][...] = F.where(is_finite, new_v, v[name])
+            old = weights[name], m[name], v[name]
+            new = self.optimizer.updated(*old, gradient, lr, step)
+            for tensor, value in zip(old, new, strict=True):
+                tensor[...] = F.where(is_finite, value, tensor)
         return norm
 
 
