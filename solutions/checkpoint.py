@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ COMPUTED = {
     "scale_attn_weights": (True,),
     "scale_attn_by_inverse_layer_idx": (False,),
 }
+
+#: The sizes in config.json that need not be integers: what they may be.
+OTHER_SIZES = {"n_inner": ("an integer or null", NoneType), "layer_norm_epsilon": ("a number", float)}
 
 #: NumPy's name of each dtype in a file. NumPy has no bfloat16, so it is read as the integers of the same bytes.
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "U8": "u1", "BOOL": "?"}
@@ -55,9 +59,8 @@ def read_config(folder: Path) -> GPT2Config:
     """Return the configuration of a checkpoint.
 
     Raises:
-        TypeError: ``n_embd`` or ``n_head`` is not a number.
-        ValueError: ``config.json`` is missing, is not JSON, has sizes that do not fit, or is for a model that computes
-            something else; the message names what it is.
+        ValueError: ``config.json`` is missing, is not JSON, has a size that is no integer or does not fit, or is for a
+            model that computes something else; the message names what it is.
     """
     try:
         values = json.loads((folder / "config.json").read_text())
@@ -70,8 +73,12 @@ def read_config(folder: Path) -> GPT2Config:
     for name, (default, *same) in COMPUTED.items():
         if values.get(name, default) not in (default, *same):
             raise ValueError(f"{folder} is a gpt2 with {name} = {values[name]}; this course's model has {default}")
-    names = [field.name for field in dataclasses.fields(GPT2Config)]
-    return GPT2Config(**{name: values[name] for name in names if name in values})
+    sizes = {field.name: values[field.name] for field in dataclasses.fields(GPT2Config) if field.name in values}
+    for name, size in sizes.items():
+        kind, also = OTHER_SIZES.get(name, ("an integer", int))
+        if type(size) not in (int, also):
+            raise ValueError(f"{folder} is a gpt2 with {name} = {size!r}; it must be {kind}")
+    return GPT2Config(**sizes)
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
@@ -123,7 +130,7 @@ def empty_model(config: GPT2Config) -> MaxGPT2LMHeadModel:
 
 
 def check_weights(weights: Mapping[str, Any], model: MaxGPT2LMHeadModel) -> None:
-    """Refuse weights, each with a ``shape``, that are not exactly a model's; MAX refuses them too, but names only one.
+    """Refuse weights, each with a ``shape``, that are not exactly a model's; MAX stops at the first that is missing.
 
     Raises:
         ValueError: weights are missing, unknown or of another shape; every one is named.

@@ -83,7 +83,7 @@ def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
     """Return the sizes of a model in a file, and its weights by their names in :class:`MaxGPT2LMHeadModel`.
 
     Raises:
-        ValueError: the file is missing, cut short, or no GGUF file of a GPT-2; the message names it.
+        ValueError: the file is missing, cut short, or no GPT-2 that gguf can read; the message names it.
     """
     try:
         reader = gguf.GGUFReader(file)
@@ -92,7 +92,7 @@ def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
         sizes = {size: fields[f"gpt2.{name}"] for size, name in SIZES.items()}
         config = GPT2Config(vocab_size=len(weights["token_embd.weight"]), **sizes)
     except (OSError, ValueError, IndexError, KeyError, NotImplementedError) as error:
-        raise ValueError(f"{file} is missing, cut short, or no GGUF file of a GPT-2: {error}") from error
+        raise ValueError(f"{file} is missing, cut short, or no GPT-2 that gguf can read: {error}") from error
     ours = {theirs: name for name, theirs in gguf_names(config).items()}
     weights = {ours.get(name, name): weight for name, weight in weights.items()}
     return config, {HEAD: weights[WTE], **weights}

@@ -17,7 +17,7 @@ PUBLISHED = {
 class GPT2Config:
     """The sizes of a GPT-2. The defaults are GPT-2 small, the one with 124 million parameters.
 
-    Field names and values are those in a checkpoint's ``config.json``; step 13 leaves its other fields out.
+    Field names are those of Hugging Face's ``GPT2Config``; step 13 reads them from a checkpoint's ``config.json``.
     Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), and the
     four configurations published with the weights.
     """

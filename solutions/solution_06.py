@@ -12,7 +12,7 @@ from solutions.solution_01 import GPT2Config
 
 
 def position_ids(sequence_length: DimLike, num_tokens: int = 0, *, device: Device) -> Tensor:  # -> [seq]
-    """Return the positions num_tokens, num_tokens + 1, …; ``check_length`` refuses what the table lacks."""
+    """Return the positions of tokens that come after ``num_tokens`` others: num_tokens, num_tokens + 1, …"""
     # Count with Tensor.arange, as int64, from num_tokens. (2 lines)
     end = Dim(sequence_length) + num_tokens
     return Tensor.arange(num_tokens, end, out_dim=sequence_length, dtype=DType.int64, device=device)

@@ -53,7 +53,6 @@ def load_pretrained(name_or_folder: str | Path) -> MaxGPT2LMHeadModel:
     """Load GPT-2 with the weights of a checkpoint: a folder, a published size or another name on the hub.
 
     Raises:
-        TypeError: a size in its configuration is not a number.
         ValueError: the checkpoint cannot be found or read, or is not of this model; the message says why.
     """
     folder = checkpoint_folder(name_or_folder)

@@ -1,4 +1,4 @@
-"""Step 03: layer normalization, which gives the channels of every token mean 0 and variance 1."""
+"""Step 03: layer normalization, which brings every token to mean 0 and variance 1, then scales and shifts it."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from solutions.warmup_06 import decode
 from solutions.warmup_07 import new_cache, next_positions
 
 OTHER_GPT2 = {"activation_function": "gelu", "scale_attn_by_inverse_layer_idx": True, "scale_attn_weights": False}
+OTHER_GPT2 |= {"n_embd": "768", "n_head": 12.0, "n_layer": True, "n_inner": "4", "layer_norm_epsilon": None}
 TINY = GPT2Config(vocab_size=37, n_positions=13, n_embd=4, n_head=2)
 
 IMPOSSIBLE = {
@@ -52,7 +53,7 @@ def test_a_tiny_temperature_and_no_rows_at_all():
 
 
 def test_a_folder_of_another_model_or_a_damaged_one_is_refused_by_name(tmp_path):
-    reasons = {f"{name} = {value};": {"model_type": "gpt2", name: value} for name, value in OTHER_GPT2.items()}
+    reasons = {f"{name} = '?{value}'?;": {"model_type": "gpt2", name: value} for name, value in OTHER_GPT2.items()}
     reasons |= {"a llama model": {"model_type": "llama"}, "readable config.json": None, "no settings": []}
     for reason, values in reasons.items():
         (tmp_path / "config.json").write_text("{" if values is None else json.dumps(values))
