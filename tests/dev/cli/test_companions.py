@@ -128,7 +128,7 @@ def test_reset_keeps_the_file_and_begins_anew(course):
 
 OWN_WAY = {
     "weights = F.softmax(scores)": "weights = F.softmax(scores, axis=-1)",
-    "scores = query @ key.transpose(-2, -1)  # [batch, head, seq, seq]\n": "scores = my_scores(query, key)\n",
+    "scores = query @ key.transpose(-2, -1)  # [..., seq, total]\n": "scores = my_scores(query, key)\n",
     "\n\nclass GPT2": "\n\ndef my_scores(query, key):\n    return query @ key.transpose(-2, -1)\n\n\nclass GPT2",
 }
 
