@@ -15,6 +15,7 @@ from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 BLOCK = 32  # weights that share a scale
+OUTPUTS = 32  # that MAX computes at a time, so a quantized layer is padded
 
 #: The blocks of llama.cpp, of 34 and 18 bytes: a byte of Q4_0 holds two steps. The scale's axis lets it broadcast.
 Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (BLOCK,))])
@@ -75,7 +76,7 @@ def dequantize_q4_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_0 -> [...,
 def quantize_weights(weights: Weights, format: str) -> Weights:
     """Return the weights of a model, with its matrices in blocks, ``[out, in / 32]`` of ``Q8_0`` or ``Q4_0``.
 
-    ``wpe`` keeps its numbers, since nothing multiplies by it, and so does a matrix whose rows blocks do not fit into.
+    ``wpe`` keeps its numbers, as in llama.cpp, and so does a matrix whose rows blocks do not fit into.
 
     Raises:
         KeyError: there is no such format.
@@ -90,11 +91,10 @@ def quantize_weights(weights: Weights, format: str) -> Weights:
 
 def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks -> [out, in]
     """Return the numbers of a weight, whether it is in blocks or not."""
-    if weight.dtype == Q8_0:
-        return dequantize_q8_0(weight).reshape(len(weight), -1)
-    if weight.dtype == Q4_0:
-        return dequantize_q4_0(weight).reshape(len(weight), -1)
-    return weight
+    formats = {Q8_0: dequantize_q8_0, Q4_0: dequantize_q4_0}
+    if weight.dtype not in formats:
+        return weight
+    return formats[weight.dtype](weight).reshape(len(weight), -1)
 
 
 class QuantizedLinear(Module[[Tensor], Tensor]):
@@ -109,7 +109,7 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
 
     def __init__(self, blocks: np.ndarray, bias: Tensor | Literal[0]) -> None:
         self.out_dim = len(blocks)
-        padding = -self.out_dim % 32  # MAX computes 32 outputs at a time
+        padding = -self.out_dim % OUTPUTS
         self.weight = Tensor.from_dlpack(np.pad(blocks.view(np.uint8), [(0, padding), (0, 0)]))
         self.bias = bias
 
