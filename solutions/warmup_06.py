@@ -40,7 +40,7 @@ def byte_ids(word: str) -> list[int]:
 def byte_pairs(ids: list[int]) -> dict[Pair, int]:
     """Return how often each pair of neighbors occurs. Pairs overlap: three equal ids have their pair twice."""
     # Count each id together with the next. (1 line)
-    return dict(Counter(pairwise(ids)))
+    return Counter(pairwise(ids))
 
 
 def merge(ids: list[int], pair: Pair, new_id: int) -> list[int]:

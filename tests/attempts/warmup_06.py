@@ -1,6 +1,6 @@
 """Warm-up 06, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-COUNT = "return dict(Counter(pairwise(ids)))"
+COUNT = "return Counter(pairwise(ids))"
 MERGED = "merged: list[int] = []\n    at = 0\n    while at < len(ids):"
 IS_PAIR = "is_pair = tuple(ids[at : at + 2]) == pair"
 APPEND = "merged.append(new_id if is_pair else ids[at])"
@@ -202,7 +202,7 @@ ALTERNATIVES = {
         COUNT: "counts = {}\n    for left, right in zip(ids, ids[1:]):\n"
         "        counts[left, right] = counts.get((left, right), 0) + 1\n    return counts"
     },
-    "a Counter": {COUNT: "return Counter(pairwise(ids))"},
+    "a plain dict": {COUNT: "return dict(Counter(pairwise(ids)))"},
     "looking back at what was appended": {
         f"    at = 0\n    while at < len(ids):\n        {IS_PAIR}\n        {APPEND}\n        {GO_ON}\n": """\
     for token in ids:
