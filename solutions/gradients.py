@@ -11,9 +11,9 @@ from solutions.solution_17 import layer_norm_backward, linear_backward
 Tensors = dict[str, Tensor]  # by the names of weights: weights, gradients or moving averages
 
 
-def prefixed(prefix: str, tensors: Tensors) -> Tensors:
-    """Return tensors by their names in a larger module: with ``ln_1`` in front, ``weight`` becomes ``ln_1.weight``."""
-    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
+def named(parts: dict[str, Tensors]) -> Tensors:
+    """Return the tensors of all parts by their names in the module: ``weight`` of ``ln_1`` becomes ``ln_1.weight``."""
+    return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
 
 
 def projection_backward(

@@ -7,7 +7,7 @@ import math
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from solutions.gradients import Tensors, prefixed, projection_backward
+from solutions.gradients import Tensors, named, projection_backward
 from solutions.solution_02 import causal_mask
 from solutions.solution_07 import GPT2MultiHeadAttention
 
@@ -63,4 +63,4 @@ def attention_backward(
     grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value, weights)
     grad_qkv = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)  # [batch, seq, 3 * embd]
     grad_input, c_attn = projection_backward(grad_qkv, hidden_states, attention.c_attn)
-    return grad_input, prefixed("c_attn", c_attn) | prefixed("c_proj", c_proj)
+    return grad_input, named({"c_attn": c_attn, "c_proj": c_proj})

@@ -8,7 +8,7 @@ from typing import Any
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from solutions.gradients import Tensors, norm_backward, prefixed, projection_backward
+from solutions.gradients import Tensors, named, norm_backward, projection_backward
 from solutions.solution_03 import LayerNorm
 from solutions.solution_04 import GPT2MLP
 from solutions.solution_06 import check_length, position_ids
@@ -35,7 +35,7 @@ def mlp_backward(
     grad_activated, c_proj = projection_backward(grad, activated, mlp.c_proj)
     grad_wide = gelu_backward(grad_activated, wide)
     grad_input, c_fc = projection_backward(grad_wide, hidden_states, mlp.c_fc)
-    return grad_input, prefixed("c_fc", c_fc) | prefixed("c_proj", c_proj)
+    return grad_input, named({"c_fc": c_fc, "c_proj": c_proj})
 
 
 def pre_norm_residual_backward(
@@ -57,7 +57,7 @@ def block_backward(
     # Go back through the half with mlp, whose input is middle, then the half with attn; name all four. (3 lines)
     grad, ln_2, mlp = pre_norm_residual_backward(grad, middle, block.ln_2, block.mlp, mlp_backward)
     grad, ln_1, attn = pre_norm_residual_backward(grad, hidden_states, block.ln_1, block.attn, attention_backward)
-    return grad, prefixed("ln_1", ln_1) | prefixed("attn", attn) | prefixed("ln_2", ln_2) | prefixed("mlp", mlp)
+    return grad, named({"ln_1": ln_1, "attn": attn, "ln_2": ln_2, "mlp": mlp})
 
 
 def residual_stream(
@@ -86,7 +86,7 @@ def head_backward(
     # Go back through the head, a linear layer with wte's weight and no bias, then through ln_f. (3 lines)
     grad_final, table, _ = linear_backward(grad, final, transformer.wte.weight)  # [batch, seq, embd], [vocab, embd]
     grad_input, ln_f = norm_backward(grad_final, hidden_states, transformer.ln_f)
-    return grad_input, {"wte.weight": table} | prefixed("ln_f", ln_f)
+    return grad_input, {"wte.weight": table} | named({"ln_f": ln_f})
 
 
 def blocks_backward(
@@ -97,7 +97,7 @@ def blocks_backward(
     # Go back through the blocks, from the last to the first, each with its input; name them h.0, h.1, … (4 lines)
     for layer in reversed(range(len(transformer.h))):
         grad, of_block = block_backward(grad, states[layer], transformer.h[layer])
-        gradients |= prefixed(f"h.{layer}", of_block)
+        gradients |= named({f"h.{layer}": of_block})
     return grad, gradients
 
 
@@ -127,6 +127,6 @@ def gpt2_loss_and_gradients(
     grad, of_head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)
     grad, of_blocks = blocks_backward(grad, states, transformer)
     of_embeddings = embeddings_backward(grad, input_ids, transformer)
-    wte = of_head["wte.weight"] + of_embeddings["wte.weight"]
-    gradients = of_head | of_blocks | of_embeddings | {"wte.weight": wte}
-    return cross_entropy(logits, labels), prefixed("transformer", gradients)
+    of_head["wte.weight"] += of_embeddings.pop("wte.weight")
+    gradients = of_head | of_blocks | of_embeddings
+    return cross_entropy(logits, labels), named({"transformer": gradients})

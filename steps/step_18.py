@@ -7,7 +7,7 @@ import math
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from solutions.gradients import Tensors, prefixed, projection_backward
+from solutions.gradients import Tensors, named, projection_backward
 from solutions.solution_02 import causal_mask
 from solutions.solution_07 import GPT2MultiHeadAttention
 

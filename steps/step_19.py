@@ -8,7 +8,7 @@ from typing import Any
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from solutions.gradients import Tensors, norm_backward, prefixed, projection_backward
+from solutions.gradients import Tensors, named, norm_backward, projection_backward
 from solutions.solution_03 import LayerNorm
 from solutions.solution_04 import GPT2MLP
 from solutions.solution_06 import check_length, position_ids

@@ -17,7 +17,7 @@ MERGED = "grad_merged, c_proj = projection_backward(grad, merged, attention.c_pr
 GRADS = "grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value, weights)"
 PARTS = "grad_qkv = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)"
 INPUT = "grad_input, c_attn = projection_backward(grad_qkv, hidden_states, attention.c_attn)"
-RETURN = 'return grad_input, prefixed("c_attn", c_attn) | prefixed("c_proj", c_proj)'
+RETURN = 'return grad_input, named({"c_attn": c_attn, "c_proj": c_proj})'
 
 MISTAKES = {
     "The scores are not scaled: step 07 divided them by the square root of head_dim, so divide them here too.": {
@@ -208,10 +208,10 @@ MISTAKES = {
         INPUT: f"{INPUT}\n    c_attn = {{name: part / int(grad.shape[0]) for name, part in c_attn.items()}}",
     },
     "The gradients of c_proj are missing from the dictionary: all four are returned.": {
-        RETURN: 'return grad_input, prefixed("c_attn", c_attn)'
+        RETURN: 'return grad_input, named({"c_attn": c_attn})'
     },
     "The names begin with attn, as in the block; here they are those of the attention itself, c_attn.weight.": {
-        RETURN: 'return grad_input, prefixed("attn", prefixed("c_attn", c_attn) | prefixed("c_proj", c_proj))'
+        RETURN: 'return grad_input, named({"attn": named({"c_attn": c_attn, "c_proj": c_proj})})'
     },
     "Weight and bias are swapped in the dictionary.": {
         RETURN: 'c_attn = {"weight": c_attn["bias"], "bias": c_attn["weight"]}\n    ' + RETURN

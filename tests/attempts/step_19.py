@@ -3,25 +3,25 @@
 MLP_PROJ = "grad_activated, c_proj = projection_backward(grad, activated, mlp.c_proj)"
 MLP_GELU = "grad_wide = gelu_backward(grad_activated, wide)"
 MLP_FC = "grad_input, c_fc = projection_backward(grad_wide, hidden_states, mlp.c_fc)"
-MLP_RETURN = 'return grad_input, prefixed("c_fc", c_fc) | prefixed("c_proj", c_proj)'
+MLP_RETURN = 'return grad_input, named({"c_fc": c_fc, "c_proj": c_proj})'
 SUBLAYER = "grad_normed, of_sublayer = sublayer_backward(grad, normed, sublayer)"
 NORM = "grad_branch, of_norm = norm_backward(grad_normed, x, norm)"
 RESIDUAL = "return grad + grad_branch, of_norm, of_sublayer"
 SECOND = "grad, ln_2, mlp = pre_norm_residual_backward(grad, middle, block.ln_2, block.mlp, mlp_backward)"
 FIRST = "grad, ln_1, attn = pre_norm_residual_backward(grad, hidden_states, block.ln_1, block.attn, attention_backward)"
-NAMES = 'prefixed("ln_1", ln_1) | prefixed("attn", attn) | prefixed("ln_2", ln_2) | prefixed("mlp", mlp)'
+NAMES = 'named({"ln_1": ln_1, "attn": attn, "ln_2": ln_2, "mlp": mlp})'
 TABLE = "grad_final, table, _ = linear_backward(grad, final, transformer.wte.weight)"
 FINAL = "grad_input, ln_f = norm_backward(grad_final, hidden_states, transformer.ln_f)"
-HEAD = 'return grad_input, {"wte.weight": table} | prefixed("ln_f", ln_f)'
+HEAD = 'return grad_input, {"wte.weight": table} | named({"ln_f": ln_f})'
 BACK = "for layer in reversed(range(len(transformer.h))):"
 BLOCK = "grad, of_block = block_backward(grad, states[layer], transformer.h[layer])"
-GATHER = 'gradients |= prefixed(f"h.{layer}", of_block)'
+GATHER = 'gradients |= named({f"h.{layer}": of_block})'
 BLOCKS = "    return grad, gradients\n"
 LOSS = "grad, of_head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)"
 THROUGH = "grad, of_blocks = blocks_backward(grad, states, transformer)"
-TIED = 'wte = of_head["wte.weight"] + of_embeddings["wte.weight"]'
-UNION = 'gradients = of_head | of_blocks | of_embeddings | {"wte.weight": wte}'
-RETURN = 'return cross_entropy(logits, labels), prefixed("transformer", gradients)'
+TIED = 'of_head["wte.weight"] += of_embeddings.pop("wte.weight")'
+UNION = "gradients = of_head | of_blocks | of_embeddings"
+RETURN = 'return cross_entropy(logits, labels), named({"transformer": gradients})'
 
 MISTAKES = {
     "GELU's derivative is taken at what GELU returned; it is that at what GELU took: wide.": {
@@ -32,7 +32,7 @@ MISTAKES = {
         MLP_PROJ: MLP_PROJ.replace("activated, mlp", "wide, mlp")
     },
     "The names c_fc and c_proj are swapped.": {
-        MLP_RETURN: 'return grad_input, prefixed("c_fc", c_proj) | prefixed("c_proj", c_fc)'
+        MLP_RETURN: 'return grad_input, named({"c_fc": c_proj, "c_proj": c_fc})'
     },
     "The two layers' gradients have the same names, so one hides the other: join them as c_fc and c_proj.": {
         MLP_RETURN: "return grad_input, c_fc | c_proj"
@@ -82,12 +82,12 @@ MISTAKES = {
         f"    {FIRST}\n    return": f"    {SECOND}\n    return",
     },
     "ln_1 and ln_2 are swapped among the names.": {
-        NAMES: NAMES.replace(", ln_1)", ", other)").replace(", ln_2)", ", ln_1)").replace(", other)", ", ln_2)")
+        NAMES: NAMES.replace(": ln_1", ": other").replace(": ln_2", ": ln_1").replace(": other", ": ln_2")
     },
-    "The parts' names are missing, so weight and bias of ln_2 hide those of ln_1: prefixed.": {
+    "The parts' names are missing, so weight and bias of ln_2 hide those of ln_1: use named.": {
         NAMES: "ln_1 | attn | ln_2 | mlp"
     },
-    "The gradients of the norms are left out.": {NAMES: 'prefixed("attn", attn) | prefixed("mlp", mlp)'},
+    "The gradients of the norms are left out.": {NAMES: 'named({"attn": attn, "mlp": mlp})'},
     "The head is given what went into ln_f; it took what ln_f returned: final.": {
         TABLE: TABLE.replace("final, transformer", "hidden_states, transformer")
     },
@@ -98,7 +98,7 @@ MISTAKES = {
         FINAL: FINAL.replace("grad_final, hidden_states", "grad_final, final")
     },
     "ln_f's gradients are left out.": {HEAD: 'return grad_input, {"wte.weight": table}'},
-    "The head's gradient of wte is left out.": {HEAD: 'return grad_input, prefixed("ln_f", ln_f)'},
+    "The head's gradient of wte is left out.": {HEAD: 'return grad_input, named({"ln_f": ln_f})'},
     "The head's gradient is called lm_head.weight; the head has no weights but wte's: wte.weight.": {
         HEAD: HEAD.replace("wte.weight", "lm_head.weight")
     },
@@ -118,18 +118,20 @@ MISTAKES = {
     "The first block is left out.": {BACK: "for layer in reversed(range(1, len(transformer.h))):"},
     "The last block is left out.": {BACK: "for layer in reversed(range(len(transformer.h) - 1)):"},
     "The numbers of the blocks are missing from the names, so each block hides the one after it: h.0, h.1, …": {
-        GATHER: 'gradients |= prefixed("h", of_block)'
+        GATHER: 'gradients |= named({"h": of_block})'
     },
     "The blocks' names begin with their number; they begin with h: h.0, h.1, …": {
-        GATHER: "gradients |= prefixed(str(layer), of_block)"
+        GATHER: "gradients |= named({str(layer): of_block})"
     },
     "The blocks are numbered from 1; the first one is h.0.": {GATHER: GATHER.replace("{layer}", "{layer + 1}")},
     "The blocks are numbered from the end; h.0 is the first one.": {
         GATHER: GATHER.replace("{layer}", "{len(transformer.h) - 1 - layer}")
     },
-    "The gradient of wte is the head's alone; add the embeddings'.": {TIED: 'wte = of_head["wte.weight"]'},
-    "The gradient of wte is the embeddings' alone; add the head's.": {TIED: 'wte = of_embeddings["wte.weight"]'},
-    "The gradient of wte is the mean of both; it is their sum.": {TIED: f"{TIED.replace('= ', '= (')}) * 0.5"},
+    "The gradient of wte is the head's alone; add the embeddings'.": {TIED: 'of_embeddings.pop("wte.weight")'},
+    "The gradient of wte is the embeddings' alone; add the head's.": {
+        TIED: 'of_head["wte.weight"] = of_embeddings.pop("wte.weight")'
+    },
+    "The gradient of wte is the mean of both; it is their sum.": {TIED: TIED + '\n    of_head["wte.weight"] *= 0.5'},
     "There is a gradient of lm_head.weight; that is wte's, so it is added to wte's and has no name of its own.": {
         RETURN: RETURN + ' | {"lm_head.weight": of_head["wte.weight"]}'
     },
@@ -162,9 +164,7 @@ ALTERNATIVES = {
         MLP_PROJ: "grad_activated, weight, bias = linear_backward(grad, activated, mlp.c_proj.weight)\n"
         '    c_proj = {"weight": weight, "bias": bias}'
     },
-    "the mlp in another order of names": {
-        MLP_RETURN: 'return grad_input, prefixed("c_proj", c_proj) | prefixed("c_fc", c_fc)'
-    },
+    "the mlp in another order of names": {MLP_RETURN: 'return grad_input, named({"c_proj": c_proj, "c_fc": c_fc})'},
     "names written out": {
         MLP_RETURN: 'return grad_input, {\n        "c_fc.weight": c_fc["weight"],\n        "c_fc.bias": c_fc["bias"],\n'
         '        "c_proj.weight": c_proj["weight"],\n        "c_proj.bias": c_proj["bias"],\n    }'
@@ -182,7 +182,7 @@ ALTERNATIVES = {
     "a block's gradients in a dict that grows": {
         f"return grad, {NAMES}": "gradients = {}\n"
         '    for name, part in {"ln_1": ln_1, "attn": attn, "ln_2": ln_2, "mlp": mlp}.items():\n'
-        "        gradients.update(prefixed(name, part))\n    return grad, gradients"
+        "        gradients.update(named({name: part}))\n    return grad, gradients"
     },
     "the rows of the table transposed": {
         TABLE: "grad_final = grad @ transformer.wte.weight\n"
@@ -199,6 +199,10 @@ ALTERNATIVES = {
     "the sum in place": {
         f"    {TIED}\n": "",
         UNION: 'gradients = of_head | of_blocks | of_embeddings\n    gradients["wte.weight"] += of_head["wte.weight"]',
+    },
+    "the sum by a name of its own": {
+        TIED: 'wte = of_head["wte.weight"] + of_embeddings["wte.weight"]',
+        UNION: UNION + ' | {"wte.weight": wte}',
     },
     "the sum put in last": {
         f"    {TIED}\n    {UNION}": "    gradients = of_head | of_blocks | of_embeddings\n"
@@ -230,7 +234,7 @@ HABITS = {
         "        torch.autograd.grad(cross_entropy(logits, labels), logits)[0], states[-1], transformer\n    )"
     },
     "named_parameters": {
-        RETURN: "named = {name: gradients[name] for name, _ in transformer.named_parameters()}\n"
-        '    return cross_entropy(logits, labels), prefixed("transformer", named)'
+        RETURN: "gradients = {name: gradients[name] for name, _ in transformer.named_parameters()}\n"
+        '    return cross_entropy(logits, labels), named({"transformer": gradients})'
     },
 }
