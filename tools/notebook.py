@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -19,7 +21,7 @@ ABOUT = """\
 The book's Python blocks, page by page; `./run book` shows the pages. Run the cells from the top. Your steps run once
 they have passed their check, and the solutions in place of the others; restart the kernel after a new pass.
 
-The kernel has to be the course's own Python, `.venv/bin/python`. Where you can't choose it, as in Colab, install the
+The kernel has to be the course's own Python, `{python}`. Where you can't choose it, as in Colab, install the
 course's packages into the kernel: `%pip install -r requirements/learn.txt`."""
 FIRST = """\
 import os
@@ -32,7 +34,7 @@ sys.path.insert(0, COURSE)
 from play.reading.prompt import prepare_notebook  # before MAX is imported
 
 prepare_notebook()"""
-KERNEL = {"name": "python3", "display_name": "Python 3 (.venv)", "language": "python"}
+KERNEL = {"name": "python3", "display_name": "Python 3 (the course)", "language": "python"}
 
 
 def pages() -> Iterator[tuple[str, str, list[Fence]]]:
@@ -44,7 +46,9 @@ def pages() -> Iterator[tuple[str, str, list[Fence]]]:
 
 def write_notebook() -> None:
     """Write ``play.ipynb``; keep a copy of one that is there, if it differs."""
-    cells = [new_markdown_cell(ABOUT, id="about"), new_code_cell(FIRST.format(root=str(ROOT)), id="first")]
+    python = relative_path(Path(sys.executable))  # in .venv, or in pixi's folder
+    about, first = ABOUT.format(python=python), FIRST.format(root=str(ROOT))
+    cells = [new_markdown_cell(about, id="about"), new_code_cell(first, id="first")]
     for name, text, blocks in pages():
         title = text.partition("\n")[0].removeprefix("# ")
         cells.append(new_markdown_cell(f"## [{title}](book/src/{name}.md)", id=name))
@@ -54,4 +58,4 @@ def write_notebook() -> None:
         print(f"Your {NOTEBOOK.name} is kept as {relative_path(keep(NOTEBOOK))}.")
     with replacing(NOTEBOOK) as new:
         new.write_text(written, encoding="utf-8")
-    print(f"{NOTEBOOK.name} has the blocks of {len(FAST_PAGES)} pages. Open it with .venv/bin/python as its kernel.")
+    print(f"{NOTEBOOK.name} has the blocks of {len(FAST_PAGES)} pages. Open it with {python} as its kernel.")
