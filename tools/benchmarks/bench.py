@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from checker.errors import UserError
 from checker.numeric.tolerance import TF32_TOLERANCE
 from solutions.solution_01 import GPT2Config
 from tools.benchmarks import harness
@@ -193,9 +194,11 @@ def run(parts: Sequence[str], peers: Sequence[str], quick: bool, rounds: int, ou
         out: the file of figures, by processor or GPU; what was measured before is replaced.
 
     Raises:
-        UserError: there is no checkpoint to begin from, or this course or Hugging Face's model cannot be run, or the
-            two compute something else.
+        UserError: a GPU is to be timed together with the processor, there is no checkpoint to begin from, or this
+            course or Hugging Face's model cannot be run, or the two compute something else.
     """
+    if "gpu" in parts and len(parts) > 1:
+        raise UserError("figures of a GPU are filed under its name; run `./run bench --only gpu` by itself")
     plan, models = (QUICK, "models-quick") if quick else (Plan(), "models")
     checkpoint, config = checkpoint_of(models), GPT2Config(**SIZES[models])
     ways, result = [way for way in WAYS if way.library in peers], harness.conditions(rounds) | {"parts": {}}
