@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from max.driver import CPU, Buffer, Device
 from max.dtype import DType
+from max.experimental.compilation import CompiledCallable
 from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef, TensorType
@@ -98,11 +99,11 @@ def compile_with_kernels(
     buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
     cache: Any = [(buffer, buffer)] * config.n_layer
     with loaded():
-        compiled: Any = KernelGPT2(model, wanted, bfloat16).compile(ids, ids, starts, past, cache)
+        compiled = KernelGPT2(model, wanted, bfloat16).compile(ids, ids, starts, past, cache)
     return CachedModel(as_step_14(compiled, device), config, device)
 
 
-def as_step_14(compiled: Any, device: Device) -> CachedGraph:
+def as_step_14(compiled: CompiledCallable[..., Tensor], device: Device) -> CachedGraph:
     """Make a compiled ``KernelGPT2`` a function of the arrays that step 14's ``CachedModel`` gives."""
 
     def run(input_ids: np.ndarray, position_ids: np.ndarray, padding_mask: np.ndarray, cache: KVCache) -> np.ndarray:
