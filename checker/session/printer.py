@@ -7,7 +7,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -177,9 +177,11 @@ class Printer(View):
             self.line(f"  compiled {what} in {seconds:.0f} s")
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Leave the terminal as it was, also where Ctrl-C finds the moving line half begun."""
         if self.moving_line:
-            self.moving_line.stop()
+            with suppress(IndexError):  # of what it has not put on rich's stacks
+                self.moving_line.stop()
+            self.console.show_cursor()
             self.moving_line = None
 
 

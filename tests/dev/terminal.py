@@ -44,15 +44,8 @@ class Terminal(pexpect.spawn):
         environment = os.environ | {"TERM": "xterm", "PYTHONPATH": str(course)}
         environment.pop("COLUMNS", None)
         self.held_back = ""
-        super().__init__(
-            sys.executable,
-            list(arguments),
-            cwd=str(course),
-            env=environment,
-            dimensions=(50, columns),
-            encoding="utf-8",
-            codec_errors="replace",
-        )
+        shown: Any = {"dimensions": (50, columns), "encoding": "utf-8", "codec_errors": "replace"}
+        super().__init__(sys.executable, list(arguments), cwd=str(course), env=environment, **shown)
 
     def read_nonblocking(self, size: int = 1, timeout: float | None = -1) -> str:
         """Read what the program shows, without the codes that color it and move the cursor."""

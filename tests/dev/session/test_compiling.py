@@ -5,11 +5,12 @@ import os
 import random
 import signal
 import time
+from unittest.mock import Mock
 
 import psutil
 import pytest
 
-from checker.session.printer import telling_of_compiling
+from checker.session.printer import Printer, telling_of_compiling
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -118,3 +119,13 @@ def test_it_is_said_within_two_seconds_and_how_long_it_took_but_not_what_comes_f
         listen("a thing", 2.0)
         assert capsys.readouterr().err == "  compiled a thing in 2 s\n"
     assert listeners == []
+
+
+def test_ctrl_c_as_the_moving_line_begins_leaves_a_terminal_that_prints(monkeypatch, capsys):
+    printer = Printer()
+    monkeypatch.setattr(printer.console, "show_cursor", Mock(side_effect=[KeyboardInterrupt, None]))
+    with pytest.raises(KeyboardInterrupt):
+        printer.show_compiling("a thing", since=0)
+    printer.close()
+    printer.line("kept")
+    assert capsys.readouterr().out.endswith("kept\n")
