@@ -22,9 +22,6 @@ from tools.course_copy import python
 OURS, INT8 = WAYS[0], next(way for way in WAYS if way.dtype == "int8")
 
 
-# ---------------------------------------------------------------- outputs
-
-
 def logits(*shape):
     return 3 * np.random.default_rng(5).standard_normal(shape).astype(np.float32)
 
@@ -122,9 +119,6 @@ def test_the_share_of_the_limit_is_that_of_gpt2_small_by_hand():
     assert bench.shares("generation", text, bench.Plan(), config, limits) == {half: 76.3}
 
 
-# ---------------------------------------------------------------- turns
-
-
 def test_ways_take_turns_in_an_order_that_reverses(monkeypatch):
     monkeypatch.setattr(harness, "PAUSE", 0)
     order = []
@@ -139,9 +133,6 @@ def test_the_process_that_starts_the_others_does_not_import_max():
     modules = "tools.benchmarks.bench, tools.benchmarks.kernels, tools.benchmarks.training"
     code = f"import sys, {modules}; sys.exit(not {{'max', 'torch'}}.isdisjoint(sys.modules))"
     python(ROOT, "-c", code, status=0)
-
-
-# ---------------------------------------------------------------- figures
 
 
 def test_figures_that_are_not_measured_again_stay(tmp_path):
@@ -186,9 +177,6 @@ def test_llama_cpp_is_installed_again_when_its_pins_change_or_it_failed(monkeypa
     with pytest.raises(ZeroDivisionError):
         preparing.install_llama_cpp()
     assert not preparing.is_installed()
-
-
-# ---------------------------------------------------------------- the whole, with what is installed
 
 
 def printed_and_written(path, *arguments):

@@ -24,9 +24,6 @@ def expanded(text, chapter="chapter.md"):
     return made
 
 
-# ---------------------------------------------------------------- directives
-
-
 @pytest.mark.parametrize(
     ("text", "contains"),
     [
@@ -122,9 +119,6 @@ def test_nothing_in_a_formula_is_taken_for_markdown_and_signs_stand_where_they_s
     assert "<mspace" not in formulas.to_mathml(r"\tanh(u) + \ln(x)")
 
 
-# ---------------------------------------------------------------- transcripts
-
-
 def test_times_are_not_compared_and_lines_may_be_left_out():
     assert agrees(["Pass (0.9 s).", "x"], ["Pass (12.3 s).", "x"])
     assert agrees(["a", "...", "z"], ["a", "b", "c", "z"])
@@ -211,9 +205,6 @@ def test_a_chapter_is_checked_run_again_and_rewritten(monkeypatch, tmp_path, cap
 def test_an_order_for_the_learners_files_that_cannot_be_followed_is_refused(course, order, reason):
     with pytest.raises(ValueError, match=reason):
         prepare(course, order)
-
-
-# ---------------------------------------------------------------- figures
 
 
 @pytest.fixture

@@ -45,9 +45,6 @@ def reader():  # before the browser starts: MAX cannot run beside Playwright's e
     return Reader()
 
 
-# ---------------------------------------------------------------- what is recorded
-
-
 def test_what_is_recorded_is_small_and_what_needs_no_model_is_as_it_is_now(monkeypatch, tmp_path):
     assert sum(len(gzip.compress(file_of(name).read_bytes())) for name in RECORDED) < MOST_COMPRESSED
     scripts = {name: file_of(name).read_text() for name in ("tiles", "training")}
@@ -79,9 +76,6 @@ def test_the_recorded_attention_and_logits_are_the_models(reader):
     for ask in (reader.attention, reader.sampling):
         with pytest.raises(ValueError, match="token id 5000 is not in the vocabulary"):
             ask({"ids": [5000]})
-
-
-# ---------------------------------------------------------------- in the plain book
 
 
 @pytest.fixture
@@ -239,9 +233,6 @@ def test_the_loss_of_every_evaluation_is_shown(open_widget):
     slide(widget, Evaluation=11)
     (sample,) = (text for text in training.history.samples if text["step"] == 500)
     assert widget.locator("pre").inner_text() == f"after step 500:\n{sample['text']}".rstrip()
-
-
-# ---------------------------------------------------------------- with a server
 
 
 def passed(site, *tasks):
