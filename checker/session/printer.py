@@ -210,4 +210,6 @@ def telling_of_compiling(listeners: list[Listener]) -> Iterator[None]:
         yield
     finally:
         listeners.remove(listen)
+        for timer in timers:  # of what Ctrl-C has ended
+            timer.cancel()
         printer.close()
