@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,19 @@ Batch = tuple[Tensor, Tensor]  # input_ids and labels, both [batch, seq]
 Graph = Callable[..., Any]  # Accumulate or Update, or what it compiles to
 
 
-@dataclass
+@tree.dataclass
 class TrainingState:
-    """What a step of training starts from and writes into. All of it but ``sums`` is needed to resume training."""
+    """What a step of training starts from and writes into: tensors, which a graph takes as inputs, and ``step``.
+
+    All of it but ``sums`` is needed to resume training.
+    """
 
     weights: Tensors
     sums: Tensors  # of the gradients of all losses, over the batches of a step
     m: Tensors  # AdamW's moving averages of the gradients
     v: Tensors  # and of their squares
-    step: int = 0  # the number of updates so far
+
+    step = 0  # the number of updates so far; no field, since a graph would keep the number that it was compiled with
 
 
 def initialize(config: GPT2Config, seed: int) -> Weights:

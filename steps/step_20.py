@@ -85,19 +85,24 @@ class Update(Module[..., Tensor]):
     def __init__(self, optimizer: AdamW, max_norm: float) -> None:
         self.optimizer, self.max_norm = optimizer, max_norm
 
-    def forward(
-        self, lr: Tensor, step: Tensor, count: Tensor, weights: Tensors, sums: Tensors, m: Tensors, v: Tensors
-    ) -> Tensor:  # 3 x [], and tensors by name -> []
+    def forward(self, lr: Tensor, step: Tensor, count: Tensor, state: TrainingState) -> Tensor:  # 3 x [], state -> []
         """Return the norm of the mean gradients; if it is finite, clip them, and write into weights and averages."""
-        gradients = {name: total / count for name, total in sums.items()}
+        gradients = {name: total / count for name, total in state.sums.items()}
         gradients, norm = clip_by_global_norm(gradients, self.max_norm)
         is_finite = F.greater(math.inf, norm)  # false for NaN too, unlike MAX's norm < math.inf
         for name, gradient in gradients.items():
-            old = weights[name], m[name], v[name]
+            old = state.weights[name], state.m[name], state.v[name]
             new = self.optimizer.updated(*old, gradient, lr, step)
             for tensor, value in zip(old, new, strict=True):
                 tensor[...] = F.where(is_finite, value, tensor)
         return norm
+
+
+def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulate: Graph) -> tuple[float, float]:
+    """Return the sum of the losses of all batches, and how many they are; write into ``state.sums``."""
+    total = count = 0.0
+    # TODO: Zero the sums; accumulate every batch into them, and add up the sums of losses and their counts. (6 lines)
+    raise NotImplementedError
 
 
 def train_step(
@@ -112,6 +117,10 @@ def train_step(
         FloatingPointError: the loss or the norm is not finite, or no label is valid; only ``sums`` has changed.
     """
     step = state.step + 1
-    total = count = 0.0
-    # TODO: Zero the sums, accumulate all batches, check the loss, update, check the norm, count the step. (11 lines)
-    raise NotImplementedError
+    total, count = accumulate_batches(state, batches, accumulate)
+    loss = total / count if count else math.nan
+    check_finite(step, "loss", loss)
+    norm = update(scalar(lr), scalar(step), scalar(count), state).item()
+    check_finite(step, "norm", norm)
+    state.step = step
+    return loss, norm

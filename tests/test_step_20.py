@@ -14,7 +14,7 @@ from max.dtype import DType
 from max.experimental.tensor import Tensor
 from max.graph import BufferType, TensorType
 
-from checker.claims import Refusal, about, equal, first_of, is_value, require
+from checker.claims import Refusal, about, equal, is_value, require
 from checker.claims.modules import unwanted
 from checker.max_adapter.runtime import compiling, lazily, open_device, tensor
 from checker.numeric.tolerance import TOLERANCE
@@ -252,119 +252,65 @@ def scalars(*numbers):
 
 
 class Stub:
-    """Stands for Accumulate and Update, and has a state of one weight; remembers what it was called with."""
+    """Stands for Accumulate, and has a state of one weight; remembers what it was called with."""
 
-    def __init__(self, batches=((6.0, 3), (1.0, 1)), norm=0.5, at=0):
-        self.answers, self.norm, self.calls = itertools.cycle(batches), norm, []
-        self.arrays = {kind: np.zeros((2, 2), np.float32) for kind in STATE}
-        self.arrays["sums"] += 9.0  # what a refused step left
-        self.state = TrainingState(*({"w": Tensor.from_dlpack(array)} for array in self.arrays.values()), step=at)
+    def __init__(self, *answers):
+        self.answers, self.calls, self.sums = itertools.cycle(answers), [], np.full((2, 2), 9.0, np.float32)
+        arrays = (self.sums if kind == "sums" else np.zeros((2, 2), np.float32) for kind in STATE)
+        self.state = TrainingState(*({"w": Tensor.from_dlpack(array)} for array in arrays))
 
     def accumulate(self, input_ids, labels, weights, sums):
-        self.calls.append(("accumulate", input_ids, labels, weights, sums))
-        total, count = next(self.answers)
-        self.arrays["sums"] += math.nan if math.isnan(total) else 1.0
-        return tuple(scalars(total, count))
+        self.calls.append((input_ids, labels, weights, sums))
+        self.sums += 1.0
+        return tuple(scalars(*next(self.answers)))
 
-    def update(self, lr, step, count, weights, sums, m, v):
-        numbers = [round(array(value).item(), 6) for value in (lr, step, count)]
-        self.calls.append(("update", *numbers, weights, sums, m, v))
-        self.summed = self.arrays["sums"].max()
-        norm = self.norm if numbers[2] > 0 and math.isfinite(self.summed) else math.nan
-        self.arrays["weights"] -= math.isfinite(norm)
-        return scalars(norm)[0]
-
-    def step(self, module, batches):
-        return module.train_step(self.state, batches, 0.25, self.accumulate, self.update)
+    def batches(self, module, batches=((0, 0), (1, 1))):
+        return module.accumulate_batches(self.state, iter(batches), self.accumulate)
 
 
-@about("train_step")
+@about("accumulate_batches")
 def test_what_is_called(step):
-    """Each batch goes into the sums once, in order; then one update gets lr, the step's number and the count."""
-    stub = Stub(at=4)
-    batches = [["ids 1", "labels 1"], ["ids 2", "labels 2"]]
-    stub.step(step, iter(batches))
-    is_value("what was called", [call[0] for call in stub.calls], ["accumulate", "accumulate", "update"])
-    is_value("what accumulate got", [list(call[1:3]) for call in stub.calls[:2]], batches)
-    is_value("lr, step and count for update", list(stub.calls[2][1:4]), [0.25, 5.0, 4.0])
-    is_value("state.step", stub.state.step, 5)
-    for name, *inputs in stub.calls:
-        wanted = STATE if name == "update" else STATE[:2]
-        got = [
-            next((kind for kind in STATE if getattr(stub.state, kind) is group), "?")
-            for group in inputs[-len(wanted) :]
-        ]
-        is_value(f"what {name} writes into", got, list(wanted))
+    """Each batch goes through accumulate once, in order, with the state's weights and sums."""
+    stub, batches = Stub((6.0, 3), (1.0, 1)), [("ids 1", "labels 1"), ("ids 2", "labels 2")]
+    stub.batches(step, batches)
+    is_value("what accumulate got", [call[:2] for call in stub.calls], batches)
+    for call in stub.calls:
+        got = [next((kind for kind in STATE if getattr(stub.state, kind) is group), "?") for group in call[2:]]
+        is_value("what accumulate reads and writes into", got, ["weights", "sums"])
 
 
-@about("train_step")
+@about("accumulate_batches")
 def test_sums_begin_at_0(step):
     """The sums are set to 0 once, before the first batch, so that nothing of an earlier step is in them."""
-    stub = Stub()
-    stub.step(step, iter([(0, 0), (1, 1)]))
-    sentence = "The sums held 9, and each of two batches adds 1: update gets sums of"
-    require(stub.summed == 2, f"{sentence} {stub.summed:g}, and must get 2.", f"{stub.summed:g}")
+    stub = Stub((6.0, 3), (1.0, 1))
+    stub.batches(step)
+    summed, sentence = stub.sums.max(), "The sums held 9, and each of two batches adds 1: afterward they are"
+    require(summed == 2, f"{sentence} {summed:g}, and must be 2.", f"{summed:g}")
 
 
-@about("train_step")
-def test_what_is_returned(step):
-    """It returns the mean loss over all labels, not the mean of the batches' means, and the norm: two plain numbers."""
-    result = Stub().step(step, iter([(0, 0), (1, 1)]))
-    require(isinstance(result, tuple) and len(result) == 2, f"It returns {result!r}; return the loss and the norm.")
-    number("the loss", result[0], 1.75)
-    number("the norm", result[1], 0.5)
+def totals(step, *answers):
+    """Refuse unless the learner's function adds up the answers to two batches."""
+    result = Stub(*answers).batches(step)
+    if not (isinstance(result, tuple | list) and len(result) == 2):
+        raise unwanted(step.accumulate_batches, result, "the sum of the losses and their number")
+    for what, actual, right in zip(("the sum of the losses", "their number"), result, np.sum(answers, 0), strict=True):
+        number(what, actual, right)
 
 
-@about("train_step")
+@about("accumulate_batches")
+def test_totals(step):
+    """It returns the sum of all losses of all batches, and how many they are: two plain numbers."""
+    totals(step, (6.0, 3), (1.0, 1))
+
+
+@about("accumulate_batches")
 def test_one_batch_without_labels(step):
     """A batch without a valid label, all of it padding, counts for nothing beside one that has some."""
     try:
-        loss, _ = Stub([(6.0, 3), (0.0, 0)]).step(step, iter([(0, 0), (1, 1)]))
+        totals(step, (6.0, 3), (0.0, 0))
     except ArithmeticError as error:
         sentence = "One batch without a valid label ends the step, although another has some"
         raise Refusal(f"{sentence}: {type(error).__name__}.") from error
-    number("the loss", loss, 2.0)
-
-
-@about("train_step")
-def test_no_number(step):
-    """If the loss is NaN or infinite, it raises FloatingPointError, which names the step; the weights are as before."""
-    messages: dict[str, str] = {}
-    refusals = []
-    for total in (math.nan, math.inf):
-        try:
-            refused(step, Stub([(6.0, 3), (total, 1)], at=6), f"a loss of {total}")
-        except Refusal as refusal:
-            refusals.append(refusal)
-            messages[f"{total}"] = refusal.sentence
-    first_of(refusals, observed=messages)
-
-
-@about("train_step")
-def test_no_norm(step):
-    """So it does if a gradient overflows while the loss is finite: the norm is infinite, and the weights as before."""
-    refused(step, Stub(norm=math.inf, at=6), "a norm of inf")
-
-
-@about("train_step")
-def test_nothing_to_learn(step):
-    """So it does if no batch has a valid label: the mean of nothing is not a number."""
-    refused(step, Stub([(0.0, 0)], at=6), "batches without a valid label")
-
-
-def refused(step, stub, what):
-    """Refuse unless a step ends in a FloatingPointError, with neither the weights nor the number of steps changed."""
-    try:
-        stub.step(step, iter([(0, 0), (1, 1)]))
-    except FloatingPointError as error:
-        message = f"{error}"
-        require("7" in message, f"The message of {what} is {message!r}, and must name step 7.", message)
-    except ZeroDivisionError as error:
-        require(False, f"{what}: {error}; it must be a FloatingPointError.", f"{what}: {error}")
-    else:
-        require(False, f"{what} is accepted, and must raise FloatingPointError.", f"{what} is accepted")
-    require(not stub.arrays["weights"].any(), f"With {what} the weights are changed before it is refused.")
-    is_value(f"state.step after {what}", stub.state.step, 6)
 
 
 @about("train_step")
@@ -440,7 +386,7 @@ def on_device(device, weights):
         return state
 
     accumulate = lambda module: called(module, ids, ids, named, named)  # noqa: E731
-    update = lambda module: called(module, scalar, scalar, scalar, named, named, named, named)  # noqa: E731
+    update = lambda module: called(module, *[scalar] * 3, TrainingState(*[named] * 4))  # noqa: E731
     return accumulate, update, moved
 
 
@@ -469,7 +415,7 @@ def test_compiled_update(step, reference, device, optimizer, schedule):
     graph, state = update(step.Update(optimizer, reference.config["max_norm"])), training_state(weights)
     state.sums = tensors(below(reference, "sums_1/"))
     state = moved(state)
-    norm = graph(*scalars(schedule(1), 1, reference["count"]), state.weights, state.sums, state.m, state.v)
+    norm = graph(*scalars(schedule(1), 1, reference["count"]), state)
     equal(np.float32(norm.item()), reference["norms"][0].astype(np.float32), what="the compiled norm", whose=PYTORCH)
     same(on_cpu(state.weights), below(reference, "weights_1/"), f"on {device}, after the compiled step, weights")
 

@@ -103,15 +103,16 @@ def compile_trainer(config: GPT2Config) -> Trainer:
     groups = {name: Shared(shapes) for name in ("weights", "sums", "means", "squares")}
     ids, number = TensorType(DType.int64, ["batch", "seq"], device=CPU()), TensorType(DType.float32, [], device=CPU())
     each, both = types(groups["weights"].arrays), types(groups["weights"].wholes)
+    state: Any = TrainingState(both, both, both, both)  # of types, not of tensors
     with compiling("step 20's Update (1 of 3)"):
-        update = Update(AdamW(), MAX_NORM).compile(number, number, number, both, both, both, both)
+        update = Update(AdamW(), MAX_NORM).compile(number, number, number, state)
     with compiling("the model's logits (2 of 3)"):
         logits = Logits(config).compile(ids, each)
     with compiling("step 20's Accumulate (3 of 3), which takes longest"):
         accumulate = Accumulate(config).compile(ids, ids, each, each)
-    wholes = [tensors(group.wholes) for group in groups.values()]
+    wholes = TrainingState(*(tensors(group.wholes) for group in groups.values()))
 
-    def update_wholes(lr: Tensor, step: Tensor, count: Tensor, *by_name: Tensors) -> Any:
-        return update(lr, step, count, *wholes)
+    def update_wholes(lr: Tensor, step: Tensor, count: Tensor, _: TrainingState) -> Any:
+        return update(lr, step, count, wholes)
 
     return Trainer(config, groups, accumulate, update_wholes, logits)

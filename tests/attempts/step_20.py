@@ -19,12 +19,7 @@ ADDED = "total[...] = total + n_valid * gradients[name]"
 RETURNED = "return loss_sum, n_valid"
 ZERO = "zero_grad(state.sums)"
 ADDED_UP = "total += loss_sum.item()\n        count += n_valid.item()"
-LOSS = "loss = total / count if count else math.nan"
-LOSS_CHECKED = 'check_finite(step, "loss", loss)'
-UPDATE = "norm = update(scalar(lr), scalar(step), scalar(count), state.weights, state.sums, state.m, state.v).item()"
-NORM_CHECKED = 'check_finite(step, "norm", norm)'
-COUNTED = "state.step = step"
-RESULT = "return loss, norm"
+TOTALS = "return total, count"
 
 MISTAKES = {
     "The warm-up counts from 0, so the first step has a rate of 0 and learns nothing.": {
@@ -171,12 +166,8 @@ MISTAKES = {
     },
     "The mean loss of the batch is returned; return loss_sum.": {RETURNED: "return loss, n_valid"},
     "loss_sum comes first, then n_valid.": {RETURNED: "return n_valid, loss_sum"},
-    "The mean of the batches' means is returned; divide the sum of all losses by the number of all labels.": {
-        ADDED_UP: ADDED_UP.replace(
-            "loss_sum.item()", "loss_sum.item() / max(1, n_valid.item())\n        n_batches += 1"
-        ),
-        "for input_ids": "n_batches = 0\n    for input_ids",
-        LOSS: "loss = total / n_batches if count else math.nan",
+    "The means of the batches are added up; add up their sums, which count every label the same.": {
+        ADDED_UP: ADDED_UP.replace("loss_sum.item()", "loss_sum.item() / max(1, n_valid.item())")
     },
     "Only the last batch's loss is returned: add up all.": {
         ADDED_UP: ADDED_UP.replace("total +=", "total ="),
@@ -184,9 +175,11 @@ MISTAKES = {
     "Only the last batch's labels are counted: add up all.": {
         ADDED_UP: ADDED_UP.replace("count +=", "count ="),
     },
-    "The sum of the losses is returned; divide by the number of labels.": {LOSS: "loss = total if count else math.nan"},
+    "The mean of the losses is returned; return their sum, which train_step divides.": {
+        TOTALS: "return total / count, count"
+    },
     "One batch without a valid label is refused, although another has some; refuse only if none has.": {
-        ADDED_UP: f"{ADDED_UP}\n        if not n_valid.item():\n            raise FloatingPointError(step)"
+        ADDED_UP: f"{ADDED_UP}\n        if not n_valid.item():\n            raise FloatingPointError(n_valid)"
     },
     "The batches are gone through twice; they may come from a generator, which can be read once.": {
         "for input_ids": "n_batches = len([*batches])\n    for input_ids",
@@ -198,41 +191,16 @@ MISTAKES = {
     },
     "The sums are set to 0 after the batches, so that nothing is learned; do it before the first.": {
         f"    {ZERO}\n": "",
-        LOSS: f"{ZERO}\n    {LOSS}",
+        TOTALS: f"{ZERO}\n    {TOTALS}",
     },
-    "A norm that is no number is not refused: check it after update.": {f"    {NORM_CHECKED}\n": ""},
-    "An infinite loss is not refused: check it before update.": {f"    {LOSS_CHECKED}\n": ""},
-    "An infinite loss goes on to the weights: check it before update, not after.": {
-        f"    {LOSS_CHECKED}\n": "",
-        NORM_CHECKED: f"{LOSS_CHECKED}\n    {NORM_CHECKED}",
+    "The batches are counted; count their labels: n_valid.": {
+        ADDED_UP: ADDED_UP.replace("n_valid.item()", "1"),
     },
-    "The error names the step before: state.step is the last step that was taken.": {
-        LOSS_CHECKED: LOSS_CHECKED.replace("step,", "state.step,"),
-        NORM_CHECKED: NORM_CHECKED.replace("step,", "state.step,"),
+    "weights and sums are swapped in the call of accumulate.": {
+        "state.weights, state.sums)": "state.sums, state.weights)"
     },
-    "Without a valid label there is a division by 0; make the loss NaN, and refuse it.": {LOSS: "loss = total / count"},
-    "update gets the number of the step before, which is 0 at first, and 1 - beta**0 is 0.": {
-        UPDATE: UPDATE.replace("scalar(step)", "scalar(state.step)")
-    },
-    "The step is counted before the loss is known to be a number; a refused step does not count.": {
-        f"    {COUNTED}\n": "",
-        LOSS: f"{COUNTED}\n    {LOSS}",
-    },
-    "The step is not counted: state.step = step.": {COUNTED: "pass"},
-    "update gets the number of batches; it must be the number of labels.": {
-        "for input_ids": "n_batches = 0\n    for input_ids",
-        ADDED_UP: f"n_batches += 1\n        {ADDED_UP}",
-        UPDATE: UPDATE.replace("scalar(count", "scalar(n_batches"),
-    },
-    "update is called for every batch; it comes once, after all.": {
-        ADDED_UP: f"{ADDED_UP}\n        {UPDATE.replace('scalar(count)', 'n_valid')}"
-    },
-    "m and v are swapped in the call of update.": {UPDATE: UPDATE.replace("state.m, state.v", "state.v, state.m")},
-    "The norm is a Tensor; .item() makes it a number.": {
-        UPDATE: UPDATE.removesuffix(".item()"),
-        NORM_CHECKED: 'check_finite(step, "norm", norm.item())',
-    },
-    "The learning rate is returned in the place of the norm.": {RESULT: "return loss, lr"},
+    "The sum and the count are Tensors; .item() makes them numbers.": {ADDED_UP: ADDED_UP.replace(".item()", "")},
+    "The count is returned first; the sum of the losses comes first.": {TOTALS: "return count, total"},
 }
 
 ALTERNATIVES = {
@@ -272,17 +240,16 @@ ALTERNATIVES = {
     "the gradient times n_valid first": {ADDED: "total[...] = gradients[name] * n_valid + total"},
     "F.buffer_store": {ADDED: "F.buffer_store(total, total + n_valid * gradients[name])"},
     "the sums written through the dictionary": {ADDED: "sums[name][...] = sums[name] + n_valid * gradients[name]"},
-    "the errors raised by hand": {
-        LOSS_CHECKED: 'if not math.isfinite(loss):\n        raise FloatingPointError(f"step {step}: loss {loss}")',
-        NORM_CHECKED: 'if math.isnan(norm) or math.isinf(norm):\n        raise FloatingPointError(f"step {step}")',
-    },
     "the sums set to 0 by hand": {ZERO: "for name in state.sums:\n        zero_grad({name: state.sums[name]})"},
     "the batches in a list": {"for input_ids, labels in batches:": "for input_ids, labels in [*batches]:"},
-    "the loss as a quotient at the end": {RESULT: "return total / count, norm"},
-    "the arguments of update by name": {
-        UPDATE: "norm = update(\n        lr=scalar(lr),\n        step=scalar(step),\n        count=scalar(count),\n"
-        "        weights=state.weights,\n        sums=state.sums,\n        m=state.m,\n        v=state.v,\n    )"
-        ".item()",
+    "the answers in lists, added up at the end": {
+        "total = count = 0.0": "totals, counts = [], []",
+        ADDED_UP: "totals.append(loss_sum.item())\n        counts.append(n_valid.item())",
+        TOTALS: "return sum(totals), sum(counts)",
+    },
+    "the arguments of accumulate by name": {
+        "accumulate(input_ids, labels, state.weights, state.sums)": "accumulate(\n"
+        "            input_ids=input_ids, labels=labels, weights=state.weights, sums=state.sums\n        )"
     },
 }
 
@@ -310,5 +277,6 @@ HABITS = {
     },
     "add_ to a sum": {ADDED: "total.add_(n_valid * gradients[name])"},
     "copy_ to a sum": {ADDED: "total.copy_(total + n_valid * gradients[name])"},
-    "torch.isfinite": {NORM_CHECKED: "if not torch.isfinite(norm):\n        raise FloatingPointError(step)"},
+    "zero_grad of an optimizer": {ZERO: "optimizer.zero_grad()"},
+    "zero_ of every sum": {ZERO: "for gradient in state.sums.values():\n        gradient.zero_()"},
 }

@@ -17,6 +17,8 @@ from solutions.solution_01 import GPT2Config
 from solutions.solution_06 import check_length
 from solutions.solution_12 import Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained
+from solutions.solution_20 import train_step
+from solutions.training import TrainingState, scalar
 from solutions.warmup_04 import head_dim
 from solutions.warmup_06 import decode
 from solutions.warmup_07 import new_cache, next_positions
@@ -76,3 +78,17 @@ def test_the_weights_are_float32_whatever_the_default_is_as_on_a_gpu():
     with default_dtype(DType.bfloat16):
         model = load_pretrained(SMALL_MODEL)
     assert {weight.dtype for _, weight in model.parameters} == {DType.float32}
+
+
+@pytest.mark.parametrize("case", ["7 4 0.5 -", "nan 4 0.5 loss", "inf 4 0.5 loss", "0 0 0.5 loss", "7 4 inf norm"])
+def test_a_step_of_training_counts_only_if_loss_and_norm_are_finite(case):
+    *numbers, refused = case.split()
+    loss_sum, count, norm = (scalar(float(number)) for number in numbers)
+    state, updates = TrainingState({}, {}, {}, {}), []
+    inputs = state, [(0, 0)], 0.25, lambda *_: (loss_sum, count), lambda *inputs: updates.append(inputs) or norm
+    if refused == "-":
+        assert train_step(*inputs) == (1.75, 0.5)
+    else:
+        with pytest.raises(FloatingPointError, match=f"^the {refused} of step 1 is"):
+            train_step(*inputs)
+    assert (state.step, len(updates)) == (refused == "-", refused != "loss")

@@ -323,7 +323,7 @@ def test_an_update_of_the_wholes_is_that_of_every_weight():
     """The decay of matrices alone, all averages, and the norm: one sum of so many squares would lose a thousandth."""
     from checker.max_adapter.runtime import lazily, prepare
     from solutions.solution_20 import AdamW, Update
-    from solutions.training import scalar
+    from solutions.training import TrainingState, scalar
 
     prepare()
     shapes, rng = {"a": (2304, 768), "b": (5,), "c": (5, 3), "d": (100_000,)}, np.random.default_rng(0)
@@ -334,8 +334,8 @@ def test_an_update_of_the_wholes_is_that_of_every_weight():
         for group, numbers_of in zip(groups, values, strict=True):
             group.fill(numbers_of)
         with lazily():
-            inputs = [tensors(getattr(group, part)) for group in groups]
-            length = Update(AdamW(), 1.0)(scalar(0.1), scalar(3), scalar(1), *inputs)
+            state = TrainingState(*(tensors(getattr(group, part)) for group in groups))
+            length = Update(AdamW(), 1.0)(scalar(0.1), scalar(3), scalar(1), state)
         assert length.item() == pytest.approx(norm, rel=2e-5)
         arrays[part] = [array for group in groups for array in group.arrays.values()]
     for by_name, at_once in zip(arrays["arrays"], arrays["wholes"], strict=True):
