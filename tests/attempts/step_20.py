@@ -277,6 +277,5 @@ HABITS = {
     },
     "add_ to a sum": {ADDED: "total.add_(n_valid * gradients[name])"},
     "copy_ to a sum": {ADDED: "total.copy_(total + n_valid * gradients[name])"},
-    "zero_grad of an optimizer": {ZERO: "optimizer.zero_grad()"},
     "zero_ of every sum": {ZERO: "for gradient in state.sums.values():\n        gradient.zero_()"},
 }
