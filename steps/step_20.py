@@ -101,7 +101,7 @@ class Update(Module[..., Tensor]):
 def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulate: Graph) -> tuple[float, float]:
     """Return the sum of the losses of all batches, and how many they are; write into ``state.sums``."""
     total = count = 0.0
-    # TODO: Zero the sums; accumulate every batch into them, and add up the sums of losses and their counts. (6 lines)
+    # TODO: Zero the sums; accumulate every batch into them, and add what it returns to total and count. (6 lines)
     raise NotImplementedError
 
 
