@@ -21,6 +21,7 @@ FORMATS = {
     Q8_0: gguf.GGMLQuantizationType.Q8_0,
     Q4_0: gguf.GGMLQuantizationType.Q4_0,
 }
+DTYPES = {format: dtype for dtype, format in FORMATS.items()}
 
 #: The name that each size of a model has in GGUF, after ``gpt2.``.
 SIZES = {
@@ -50,9 +51,8 @@ def save_gguf(file: Path, config: GPT2Config, weights: Weights, tokenizer: Path)
     """
     writer = gguf.GGUFWriter(file, "gpt2")
     for size, name in SIZES.items():
-        value = getattr(config, size)
-        add = writer.add_float32 if isinstance(value, float) else writer.add_uint32
-        add(f"gpt2.{name}", value)
+        add = writer.add_float32 if size == "layer_norm_epsilon" else writer.add_uint32
+        add(f"gpt2.{name}", getattr(config, size))
     add_tokenizer(writer, tokenizer)
     names = gguf_names(config)
     for name, weight in weights.items():
@@ -100,7 +100,7 @@ def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
 
 def read_tensor(tensor: gguf.ReaderTensor) -> np.ndarray:
     """Return a weight as the file has it, in float32 or in blocks; from any other format, its numbers as float32."""
-    for dtype, format in FORMATS.items():
-        if tensor.tensor_type == format:
-            return np.array(tensor.data).view(dtype)  # a copy, because the file's own memory goes when it is closed
-    return gguf.dequantize(tensor.data, tensor.tensor_type)
+    if tensor.tensor_type not in DTYPES:
+        return gguf.dequantize(tensor.data, tensor.tensor_type)
+    # A copy, because the file's own memory goes when it is closed.
+    return np.array(tensor.data).view(DTYPES[tensor.tensor_type])

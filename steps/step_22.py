@@ -27,13 +27,18 @@ def inverse(scales: np.ndarray) -> np.ndarray:  # [..., 1] -> [..., 1]
     return np.divide(1, scales, out=np.zeros_like(scales), where=scales != 0)
 
 
+def roundf(numbers: np.ndarray) -> np.ndarray:  # [...] -> [...]
+    """Round to whole numbers as C does, halves away from 0; ``np.rint`` rounds them to the even one."""
+    return np.trunc(numbers.astype(np.float64) + np.copysign(0.5, numbers))  # in float32, 0.49999997 + 0.5 is 1
+
+
 def quantize_q8_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q8_0
     """Round to 8 bits: -127 to 127 steps of the scale.
 
     A number halfway between two steps goes away from 0. Source: ``quantize_row_q8_0_ref`` of llama.cpp.
     """
     blocks = np.zeros(numbers.shape[:-1], Q8_0)
-    # TODO: scale = largest magnitude / 127. Multiply by its inverse, round halves away from 0, fill blocks. (6 lines)
+    # TODO: scale = largest magnitude / 127. Multiply by its inverse, round with roundf, fill blocks. (5 lines)
     raise NotImplementedError
 
 

@@ -2,8 +2,7 @@
 
 SCALE_8 = "scales = np.abs(numbers).max(axis=-1, keepdims=True) / 127"
 QUOTIENTS = "quotients = numbers * inverse(scales)"
-HALF_STEP = "half_step = np.copysign(0.5, quotients)"
-ROUNDED_8 = 'blocks["steps"] = np.trunc(quotients.astype(np.float64) + half_step)'
+ROUNDED_8 = 'blocks["steps"] = roundf(quotients)'
 READ_8 = 'return blocks["scale"].astype(np.float32) * blocks["steps"]'
 INDEX = "index = np.abs(numbers).argmax(axis=-1, keepdims=True)"
 SCALE_4 = "scales = np.take_along_axis(numbers, index, axis=-1) / -8"
@@ -177,12 +176,14 @@ ALTERNATIVES = {
     "halves away from 0 by the magnitude": {
         ROUNDED_8: 'blocks["steps"] = np.sign(quotients) * np.floor(np.abs(quotients) + np.float32(0.5))'
     },
+    "halves away from 0 by the sign": {
+        ROUNDED_8: 'blocks["steps"] = np.trunc(quotients.astype(np.float64) + np.copysign(0.5, quotients))'
+    },
     "halves away from 0 by np.where": {
         ROUNDED_8: 'blocks["steps"] = np.where(quotients < 0, np.ceil(quotients - 0.5), np.floor(quotients + 0.5))'
     },
     "halves away from 0 as llama.cpp's package has it": {
-        HALF_STEP: "whole = np.trunc(quotients)",
-        ROUNDED_8: 'blocks["steps"] = whole + np.trunc(2 * (quotients - whole))',
+        ROUNDED_8: 'whole = np.trunc(quotients)\n    blocks["steps"] = whole + np.trunc(2 * (quotients - whole))',
     },
     "the inverse by hand": {
         QUOTIENTS: "quotients = numbers * np.where(scales == 0, 0, 1 / np.where(scales == 0, 1, scales))"
