@@ -123,10 +123,10 @@ def gpt2_loss_and_gradients(
     transformer = model.transformer
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)  # [batch, seq, vocab]
-    # Go back through loss, head, blocks, embeddings; add wte's two gradients; name them. (6 lines)
+    # Go back through loss, head, blocks, embeddings; join all gradients, with wte's sum; name them. (6 lines)
     grad, of_head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)
     grad, of_blocks = blocks_backward(grad, states, transformer)
     of_embeddings = embeddings_backward(grad, input_ids, transformer)
-    of_head["wte.weight"] += of_embeddings.pop("wte.weight")
-    gradients = of_head | of_blocks | of_embeddings
+    gradients = of_embeddings | of_blocks | of_head
+    gradients["wte.weight"] = of_embeddings["wte.weight"] + of_head["wte.weight"]
     return cross_entropy(logits, labels), named({"transformer": gradients})

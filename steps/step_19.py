@@ -111,5 +111,5 @@ def gpt2_loss_and_gradients(
     transformer = model.transformer
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)  # [batch, seq, vocab]
-    # TODO: Go back through loss, head, blocks, embeddings; add wte's two gradients; name them. (6 lines)
+    # TODO: Go back through loss, head, blocks, embeddings; join all gradients, with wte's sum; name them. (6 lines)
     raise NotImplementedError

@@ -19,8 +19,8 @@ GATHER = 'gradients |= named({f"h.{layer}": of_block})'
 BLOCKS = "    return grad, gradients\n"
 LOSS = "grad, of_head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)"
 THROUGH = "grad, of_blocks = blocks_backward(grad, states, transformer)"
-TIED = 'of_head["wte.weight"] += of_embeddings.pop("wte.weight")'
-UNION = "gradients = of_head | of_blocks | of_embeddings"
+UNION = "gradients = of_embeddings | of_blocks | of_head"
+TIED = 'gradients["wte.weight"] = of_embeddings["wte.weight"] + of_head["wte.weight"]'
 RETURN = 'return cross_entropy(logits, labels), named({"transformer": gradients})'
 
 MISTAKES = {
@@ -127,11 +127,12 @@ MISTAKES = {
     "The blocks are numbered from the end; h.0 is the first one.": {
         GATHER: GATHER.replace("{layer}", "{len(transformer.h) - 1 - layer}")
     },
-    "The gradient of wte is the head's alone; add the embeddings'.": {TIED: 'of_embeddings.pop("wte.weight")'},
+    "The gradient of wte is the head's alone; add the embeddings'.": {f"    {TIED}\n": ""},
     "The gradient of wte is the embeddings' alone; add the head's.": {
-        TIED: 'of_head["wte.weight"] = of_embeddings.pop("wte.weight")'
+        UNION: "gradients = of_head | of_blocks | of_embeddings",
+        f"    {TIED}\n": "",
     },
-    "The gradient of wte is the mean of both; it is their sum.": {TIED: TIED + '\n    of_head["wte.weight"] *= 0.5'},
+    "The gradient of wte is the mean of both; it is their sum.": {TIED: f"{TIED} / 2"},
     "There is a gradient of lm_head.weight; that is wte's, so it is added to wte's and has no name of its own.": {
         RETURN: RETURN + ' | {"lm_head.weight": of_head["wte.weight"]}'
     },
@@ -196,17 +197,14 @@ ALTERNATIVES = {
     },
     "counting down": {BACK: "for layer in range(len(transformer.h) - 1, -1, -1):"},
     "update instead of |=": {GATHER: 'gradients.update({f"h.{layer}.{name}": of_block[name] for name in of_block})'},
-    "the sum in place": {
-        f"    {TIED}\n": "",
-        UNION: 'gradients = of_head | of_blocks | of_embeddings\n    gradients["wte.weight"] += of_head["wte.weight"]',
-    },
+    "the sum in place": {TIED: 'gradients["wte.weight"] += of_embeddings["wte.weight"]'},
     "the sum by a name of its own": {
-        TIED: 'wte = of_head["wte.weight"] + of_embeddings["wte.weight"]',
-        UNION: UNION + ' | {"wte.weight": wte}',
+        UNION: 'wte = of_head["wte.weight"] + of_embeddings["wte.weight"]',
+        TIED: 'gradients = of_head | of_blocks | of_embeddings | {"wte.weight": wte}',
     },
-    "the sum put in last": {
-        f"    {TIED}\n    {UNION}": "    gradients = of_head | of_blocks | of_embeddings\n"
-        '    gradients["wte.weight"] = of_head["wte.weight"] + of_embeddings["wte.weight"]'
+    "the sum before the union": {
+        UNION: 'of_head["wte.weight"] += of_embeddings.pop("wte.weight")',
+        TIED: "gradients = of_head | of_blocks | of_embeddings",
     },
     "the loss first": {
         LOSS: "loss = cross_entropy(logits, labels)\n    " + LOSS,
