@@ -42,7 +42,8 @@ def ragged_positions(
 ) -> Tensor:  # [tokens], [batch + 1], [batch] -> [tokens]
     """Return every token's position in its own request, of which ``lengths`` tokens are in the cache already."""
     rows = position_ids(tokens.shape[0], device=tokens.device)  # [tokens]
-    starts, ends = row_offsets[:-1].cast(DType.int64), row_offsets[1:].cast(DType.int64)  # [batch] each
+    offsets = row_offsets.cast(DType.int64)  # [batch + 1]
+    starts, ends = offsets[:-1], offsets[1:]  # 2 x [batch]
     lengths = F.rebind(lengths.cast(DType.int64), starts.shape)  # MAX can't know that there are as many as starts
     shifts = lengths - starts  # [batch]: from a row to its position
     # request = number of ends at or before the row; position = row + shift of its request. (3 lines)
