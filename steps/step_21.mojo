@@ -83,7 +83,7 @@ def attend_block(
 ):  # [d], 2 x [keys, d], 2 x number, [d]
     """Let one query look at a block of keys, and add to its output."""
     var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys))
-    # TODO: Score all keys: dot over sqrt(keys.d). Make weights; rescale output, and add every value's share. (7 lines)
+    # TODO: Score all keys: dot over sqrt(keys.d). Make weights; rescale output, and add every value's share. (8 lines)
     std.os.abort("not written yet")
 
 

@@ -5,7 +5,9 @@
 and compares.
 """
 
-SCALE = "dot(query, keys[i]) / sqrt(Float32(keys.d))"
+SCALE = "1 / sqrt(Float32(keys.d))"
+SCALED = " * scale"
+NO_SCALE = {f"    var scale = {SCALE}\n": ""}
 MODEL_SCALE = "keys @ query / np.sqrt(np.float32(len(query)))"
 END = "min(block + KEYS, position + row + 1)"
 DIVIDE = "number /= max(totals[row], 1)"
@@ -45,15 +47,15 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {"return weights, new, total": "return weights / (total * factor + weights.sum()), new, total"},
     ),
     "The scores are not scaled: divide each by the square root of d.": (
-        {SCALE: "dot(query, keys[i])"},
+        NO_SCALE | {SCALED: ""},
         {MODEL_SCALE: "keys @ query"},
     ),
     "The scores are divided by d itself; it is its square root.": (
-        {SCALE: "dot(query, keys[i]) / Float32(keys.d)"},
+        {SCALE: "1 / Float32(keys.d)"},
         {MODEL_SCALE: "keys @ query / np.float32(len(query))"},
     ),
     "The scores are multiplied by the square root of d; divide by it.": (
-        {SCALE: "dot(query, keys[i]) * sqrt(Float32(keys.d))"},
+        {SCALE: SCALE.removeprefix("1 / ")},
         {MODEL_SCALE: "keys @ query * np.sqrt(np.float32(len(query)))"},
     ),
     "The output is not rescaled: multiply what earlier blocks have added by the factor.": (
@@ -176,9 +178,7 @@ ALTERNATIVES = {
         i += 1
 """
     },
-    "the scale is folded into a factor": {
-        SCALE: "dot(query, keys[i]) * (1 / sqrt(Float32(keys.d)))",
-    },
+    "a root for every key": NO_SCALE | {SCALED: " / sqrt(Float32(keys.d))"},
     "nothing is rescaled where the maximum has not changed": {
         "    for ref number in output:\n        number *= factor\n": (
             "    if factor < 1:\n        for i in range(len(output)):\n            output[i] *= factor\n"
