@@ -82,13 +82,14 @@ def attend_to_cache(query: np.ndarray, cache: Cache) -> np.ndarray:  # [batch, h
     Raises:
         ValueError: there are more queries than tokens in the cache.
     """
-    past = cache.length - query.shape[-2]
+    sequence_length = query.shape[-2]
+    past = cache.length - sequence_length
     if past < 0:
-        raise ValueError(f"{query.shape[-2]} tokens ask and the cache holds {cache.length}; append before you attend")
+        raise ValueError(f"{sequence_length} tokens ask and the cache holds {cache.length}; append before you attend")
     # Read the filled slots alone; weights under the mask with the past; gather the values. (4 lines)
     keys = cache.keys[..., : cache.length, :]
     values = cache.values[..., : cache.length, :]
-    weights = attention_weights(query, keys, mask_with_past(query.shape[-2], past))
+    weights = attention_weights(query, keys, mask_with_past(sequence_length, past))
     return context_vectors(weights, values)
 
 

@@ -8,7 +8,7 @@ COUNTED = "cache.length += len(positions)"
 MASK = "return lookback_mask(past + sequence_length)[past:]"
 READ_KEYS = "keys = cache.keys[..., : cache.length, :]"
 READ_VALUES = "values = cache.values[..., : cache.length, :]"
-WEIGH = "weights = attention_weights(query, keys, mask_with_past(query.shape[-2], past))"
+WEIGH = "weights = attention_weights(query, keys, mask_with_past(sequence_length, past))"
 GATHER = "return context_vectors(weights, values)"
 SPLIT = "query, key, value = (split_heads(part, cache.n_head) for part in project_fused(x, W_qkv))"
 APPEND = "    append(cache, key, value)\n"
@@ -171,7 +171,7 @@ MISTAKES = {
     "The whole buffer is read as if it were full; only the first cache.length slots hold tokens.": {
         READ_KEYS: "keys = cache.keys",
         READ_VALUES: "values = cache.values",
-        WEIGH: WEIGH.replace("past))", "cache.capacity - query.shape[-2]))"),
+        WEIGH: WEIGH.replace("past))", "cache.capacity - sequence_length))"),
     },
     "The free slots are read, and nothing is masked.": {
         READ_KEYS: "keys = cache.keys",
@@ -185,7 +185,7 @@ MISTAKES = {
         WEIGH: WEIGH.replace("past))", "cache.length))")
     },
     "The arguments of mask_with_past are swapped: the new tokens come first, then the past.": {
-        WEIGH: WEIGH.replace("query.shape[-2], past", "past, query.shape[-2]")
+        WEIGH: WEIGH.replace("sequence_length, past", "past, sequence_length")
     },
     "The past is forgotten: only the new tokens are read.": {
         READ_KEYS: READ_KEYS.replace(": cache", "past : cache"),
@@ -216,21 +216,21 @@ MISTAKES = {
     "exp of a large score is infinite, and the row becomes NaN: use attention_weights, whose softmax subtracts the "
     "row's largest score.": {
         WEIGH: "scores = query @ np.swapaxes(keys, -2, -1) / query.shape[-1] ** 0.5\n"
-        "    weights = np.exp(np.where(mask_with_past(query.shape[-2], past), scores, -np.inf))\n"
+        "    weights = np.exp(np.where(mask_with_past(sequence_length, past), scores, -np.inf))\n"
         "    weights = weights / weights.sum(axis=-1, keepdims=True)"
     },
     "The row's largest score is sought among the hidden ones too, and those that count become 0 / 0: mask the scores "
     "first.": {
         WEIGH: "scores = query @ np.swapaxes(keys, -2, -1) / query.shape[-1] ** 0.5\n"
-        "    weights = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask_with_past(query.shape[-2], past)\n"
+        "    weights = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask_with_past(sequence_length, past)\n"
         "    weights = weights / weights.sum(axis=-1, keepdims=True)"
     },
     "The softmax runs over the queries; each query shares out its own weight, over the keys.": {
         WEIGH: "powers = np.exp(query @ np.swapaxes(keys, -2, -1) / query.shape[-1] ** 0.5)\n"
-        "    powers = powers * mask_with_past(query.shape[-2], past)\n"
+        "    powers = powers * mask_with_past(sequence_length, past)\n"
         "    weights = powers / np.maximum(powers.sum(axis=-2, keepdims=True), 1e-300)"
     },
-    "Attending counts the tokens again; only append counts.": {WEIGH: f"{WEIGH}\n    cache.length += query.shape[-2]"},
+    "Attending counts the tokens again; only append counts.": {WEIGH: f"{WEIGH}\n    cache.length += sequence_length"},
     "What was read is freed: the cache must keep it for the tokens to come.": {
         WEIGH: f"{WEIGH}\n    cache.length = past"
     },
@@ -347,12 +347,12 @@ ALTERNATIVES = {
     "the whole buffer under a wider mask": {
         READ_KEYS: "keys, values = cache.keys, cache.values",
         f"    {READ_VALUES}\n": "",
-        WEIGH: "seen = np.pad(mask_with_past(query.shape[-2], past), ((0, 0), (0, cache.capacity - cache.length)))\n"
+        WEIGH: "seen = np.pad(mask_with_past(sequence_length, past), ((0, 0), (0, cache.capacity - cache.length)))\n"
         "    weights = attention_weights(query, keys, seen)",
     },
     "one query after the other, without a mask": {
         f"{READ_KEYS}\n    {READ_VALUES}\n    {WEIGH}\n    {GATHER}": "found = []\n"
-        "    for at in range(query.shape[-2]):\n"
+        "    for at in range(sequence_length):\n"
         "        keys, values = (buffer[:, :, : past + at + 1] for buffer in (cache.keys, cache.values))\n"
         "        weights = attention_weights(query[:, :, at : at + 1], keys)\n"
         "        found.append(context_vectors(weights, values))\n"
@@ -415,8 +415,8 @@ HABITS = {
         )
     },
     "a softmax with a dim": {
-        "weights = attention_weights(query, keys, mask_with_past(query.shape[-2], past))": (
-            "weights = attention_weights(query, keys, mask_with_past(query.shape[-2], past), dim=-1)"
+        "weights = attention_weights(query, keys, mask_with_past(sequence_length, past))": (
+            "weights = attention_weights(query, keys, mask_with_past(sequence_length, past), dim=-1)"
         )
     },
     "matmul as a method": {"return context_vectors(weights, values)": "return weights.matmul(values)"},
