@@ -80,7 +80,7 @@ class CachedModel:
         """Count the leading columns that the cache holds, never including the last token: it has to run for logits."""
         length = min(input_ids.shape[-1] - 1, self.cached_ids.shape[-1])
         same = (input_ids[:, :length] == self.cached_ids[:, :length]).all(axis=0)
-        return length if same.all() else int(same.argmin())
+        return int(same.cumprod().sum())  # those before the first that differs
 
     def run(self, input_ids: np.ndarray, past: int) -> np.ndarray:  # [batch, total] -> [batch, 1, vocab]
         """Run the tokens after the ``past`` ones that the cache holds."""

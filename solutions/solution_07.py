@@ -38,7 +38,7 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
     def _attn(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
     ) -> Tensor:  # [..., seq, head_dim], 2 x [..., total, head_dim], [..., seq, total] -> [..., seq, head_dim]
-        """Compute scaled dot-product attention; the mask is added to the scores. Up to step 13, total is seq."""
+        """Compute scaled dot-product attention; the mask is added to the scores. Without a cache, total is seq."""
         # Compute scores, divide by sqrt(head_dim), add the mask, take the softmax, multiply by value. (5 lines)
         scores = query @ key.transpose(-2, -1)  # [..., seq, total]
         scores = scores / math.sqrt(self.head_dim)

@@ -24,8 +24,7 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature < np.inf:
-            value = f"temperature = {self.temperature}"
-            raise ValueError(f"{value} is impossible; give 0 for the likeliest token, or a finite number above it")
+            raise ValueError(f"temperature = {self.temperature} is impossible; give 0, or a finite number above it")
         if self.top_k is not None and self.top_k < 1:
             raise ValueError(f"top_k = {self.top_k} leaves no token to choose from; give 1 or more, or None for all")
 
@@ -35,7 +34,7 @@ class Sampling:
         A temperature below 1 favors the likely tokens, one above 1 evens them out. With ``top_k``, every token
         below the k-th largest logit gets probability 0; a ``top_k`` above the size of the vocabulary keeps all.
         """
-        logits = logits.astype(np.float64)  # rng.choice adds up in float64
+        logits = logits.astype(np.float64)  # in float32, a tiny temperature is 0
         # Subtract each row's maximum, divide by temperature, put -inf below the k-th, take a softmax. (6 lines)
         logits = (logits - logits.max(axis=-1, keepdims=True)) / self.temperature
         if self.top_k is not None and self.top_k < logits.shape[-1]:
@@ -92,6 +91,7 @@ def generate_tokens(
     Raises:
         ValueError: there is a token to generate, and the prompt is empty or a setting impossible.
     """
+    rng = rng or default_rng()  # one for the whole text
     # max_new_tokens times, generate the token after the visible context, and append it to every row. (5 lines)
     for _ in range(max_new_tokens):
         visible = input_ids[:, -n_positions:]

@@ -35,7 +35,7 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
     """
     total = padding_mask.shape[-1]
     causal = causal_mask(total, 0, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
-    # MAX 26.7 loses the causal mask if one sum gives it two new axes; give it one axis at a time.
+    # MAX 26.7 may lose the causal mask if one sum gives it two new axes; give it one axis at a time.
     # TODO: Keep the new tokens' rows of causal; add padding_mask with a new axis 1; give the sum another. (3 lines)
     raise NotImplementedError
 
