@@ -108,22 +108,19 @@ def difference(actual: np.ndarray, expected: np.ndarray) -> float:
 
 def forward(compare: Comparison, ways: Sequence[Peer], plan: Plan) -> Iterator[Row]:
     """Time forward passes over a prompt."""
-    for work in plan.forwards():
-        times = compare.run(work, ways)
+    for work, times in compare.run_anew(plan.forwards(), ways).items():
         milliseconds = {title: median(1000 * time for time in some) for title, some in times.items()}
         yield {"batch": work.batch, "length": work.length, "ms": milliseconds}
 
 
 def generation(compare: Comparison, ways: Sequence[Peer], plan: Plan) -> Iterator[Row]:
     """Time greedy text after a prompt: the later tokens, without the first, whose time is the prompt's."""
-    for work in plan.texts():
-        later = work.batch * (work.new_tokens - 1)
-        expected, _ = compare.output(REFERENCE, replace(work, part=SCORES))
 
-        def rate(time: Callable[[Workload], float], work: Workload = work, later: int = later) -> float:
-            return later / (time(work) - time(replace(work, new_tokens=1)))
+    def rate(time: Callable[[Workload], float], work: Workload) -> float:
+        return work.batch * (work.new_tokens - 1) / (time(work) - time(replace(work, new_tokens=1)))
 
-        rates = {title: median(some, 1) for title, some in compare.run(work, ways, rate, expected).items()}
+    for work, times in compare.run_anew(plan.texts(), ways, rate, SCORES).items():
+        rates = {title: median(some, 1) for title, some in times.items()}
         yield {"batch": work.batch, "length": work.length, "tokens/s": rates}
 
 
@@ -136,18 +133,17 @@ def memory(compare: Comparison, ways: Sequence[Peer], plan: Plan) -> Iterator[Ro
 
 def gpu(compare: Comparison, ways: Sequence[Peer], plan: Plan) -> Iterator[Row]:
     """Time greedy text on a GPU, in ways of its own: the first token and each later one; print every row at once."""
+
+    def later(time: Callable[[Workload], float], text: Workload) -> float:
+        return (time(text) - time(replace(text, new_tokens=1))) / (text.new_tokens - 1)
+
     compare.output(GPU_WAYS[0], Workload(TEXT, length=1, new_tokens=1))  # which says so if there is no GPU
     print(f"| milliseconds | {' | '.join(way.title for way in GPU_WAYS)} |\n|---{'|--:' * len(GPU_WAYS)}|", flush=True)
     for length in plan.prompts:
         first, text = (Workload(TEXT, length=length, new_tokens=count) for count in (1, plan.new_tokens))
-        expected, _ = compare.output(REFERENCE, replace(text, part=SCORES))
-
-        def later(time: Callable[[Workload], float], first: Workload = first, text: Workload = text) -> float:
-            return (time(text) - time(first)) / (text.new_tokens - 1)
-
         row: Row = {"batch": 1, "length": length}
         for what, work, measure in (("first", first, None), ("later", text, later)):
-            times = compare.run(work, GPU_WAYS, measure, expected[:, : work.new_tokens])
+            times = compare.run(work, GPU_WAYS, measure, SCORES)
             row[what] = {title: median((1000 * time for time in some), 2) for title, some in times.items()}
             cells = [format(row[what][way.title], ".2f") if way.title in row[what] else "" for way in GPU_WAYS]
             print(f"| {what} token after {length} | {' | '.join(cells)} |", flush=True)

@@ -1,6 +1,6 @@
 """Compare libraries that take turns: their outputs first, and only what computes the same is timed.
 
-Each library runs in a process of its own (``workers.py``), which stays alive and waits while another has its turn.
+Each way runs in a process of its own (``workers.py``), which stays alive and waits while another has its turn.
 """
 
 from __future__ import annotations
@@ -47,6 +47,11 @@ class Way:
     how: str = ""
     tolerance: float = TOLERANCE
 
+    @property
+    def process(self) -> tuple[str, str, str]:
+        """What ways have in common that share a process: on a GPU also those with a new and with a used cache."""
+        return self.library, self.dtype, self.how.partition(",")[0]
+
     def of(self, workload: Workload) -> Workload:
         """Return a workload as this way runs it."""
         return replace(workload, how=self.how, dtype=self.dtype)
@@ -58,7 +63,7 @@ def largest_difference(actual: np.ndarray, expected: np.ndarray) -> float:
 
 
 class Worker:
-    """One library, alive in a process of its own, idle until it is asked; its version is empty if it has not begun."""
+    """A library, alive in a process of its own, idle until it is asked; its version is empty if it has not begun."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self.log, pipe = tempfile.TemporaryFile("w+"), subprocess.PIPE  # noqa: SIM115 (closed by close)
@@ -101,10 +106,12 @@ class Worker:
 
 
 Times = dict[str, list[float]]  # by the title of a way: a figure for each round
+#: Makes a figure of a turn, of a function that times a workload in the way whose turn it is, and the workload.
+Measure = Callable[[Callable[[Workload], float], Workload], float]
 
 
 class Comparison:
-    """The libraries that are compared, each in a process from when it is first needed; they take turns in rounds.
+    """The ways that are compared, each in a process from when it is first needed; they take turns in rounds.
 
     Args:
         checkpoint: what they load.
@@ -124,18 +131,15 @@ class Comparison:
     ) -> None:
         self.checkpoint, self.reference, self.difference = checkpoint, reference, difference
         self.rounds, self.turn = rounds, turn
-        self.workers: dict[str, Worker] = {}
+        self.workers: dict[tuple[str, str, str], Worker] = {}
+        self.versions: dict[str, str] = {}  # of the libraries that were needed
+        self.right: dict[Workload, np.ndarray] = {}  # the reference's outputs
         self.failed: dict[str, str] = {}  # by the title of a way: why it is timed no more
 
-    @property
-    def versions(self) -> dict[str, str]:
-        """The versions of the libraries that were needed."""
-        return {library: worker.version for library, worker in self.workers.items() if worker.version}
-
     def close(self) -> None:
-        """End all processes."""
-        for worker in self.workers.values():
-            worker.close()
+        """End all processes; what is needed again begins anew."""
+        while self.workers:
+            self.workers.popitem()[1].close()
 
     def output(self, way: Way, workload: Workload) -> tuple[np.ndarray, float]:
         """Return what a way computes, and about how long it takes.
@@ -143,11 +147,11 @@ class Comparison:
         Raises:
             UserError: it could not run that.
         """
-        command = preparing.command(way.library, way.dtype, self.checkpoint)
-        if way.library not in self.workers:
-            self.workers[way.library] = Worker(command)
+        if way.process not in self.workers:
+            worker = self.workers[way.process] = Worker(preparing.command(way.library, way.dtype, self.checkpoint))
+            self.versions |= {way.library: worker.version} if worker.version else {}
         with tempfile.NamedTemporaryFile() as file:
-            reply = self.workers[way.library].ask("output", way.of(workload), file=file.name)
+            reply = self.workers[way.process].ask("output", way.of(workload), file=file.name)
             return np.fromfile(file.name, "<f4").reshape(reply["shape"]), reply["seconds"]
 
     def peaks(self, workload: Workload, ways: Iterable[Way]) -> dict[str, int]:
@@ -180,26 +184,27 @@ class Comparison:
         self,
         workload: Workload,
         ways: Iterable[Way],
-        measure: Callable[[Callable[[Workload], float]], float] | None = None,
-        expected: np.ndarray | None = None,
+        measure: Measure | None = None,
+        scores: str = "",
+        rounds: int = 0,
     ) -> Times:
         """Compare the outputs of some ways, then time those that are right, in turns.
 
         Args:
             workload: what they run.
             ways: the ways; one that fails, or is wrong, is left out from then on, and ``failed`` says why.
-            measure: makes a figure of a turn; it gets a function that times a workload in the way whose turn it is.
-                Without it, a figure is the time of the workload.
-            expected: what to compare with, if not the reference's output of the workload.
+            measure: makes a figure of a turn; without it, a figure is the time of the workload.
+            scores: the part of the reference to compare with, if not the workload's own.
+            rounds: how often each way is timed, if not as often as usual.
 
         Raises:
             UserError: this course, or the reference, could not run it, or this course computes something else in
                 float32, so there is nothing to time.
         """
-        if expected is None:
-            expected, _ = self.output(self.reference, workload)
-            self.workers[self.reference.library].ask("forget")  # training would go on from there
-        calls = dict[Way, int]()
+        if (work := replace(workload, part=scores or workload.part)) not in self.right:
+            self.right[work], _ = self.output(self.reference, work)
+            self.workers[self.reference.process].ask("forget")  # training would go on from there
+        calls, expected = dict[Way, int](), self.right[work]
         for way in (way for way in ways if way.title not in self.failed):
             with self.leaving_out(way, workload):
                 actual, seconds = self.output(way, workload)
@@ -211,13 +216,33 @@ class Comparison:
 
         def figure(way: Way) -> float:
             def seconds(part: Workload) -> float:
-                return self.workers[way.library].ask("time", way.of(part), calls=calls[way])["seconds"]
+                return self.workers[way.process].ask("time", way.of(part), calls=calls[way])["seconds"]
 
-            return measure(seconds) if measure else seconds(workload)
+            return measure(seconds, workload) if measure else seconds(workload)
 
-        times = {way.title: some for way, some in take_turns(calls, self.rounds, figure).items()}
+        times = {way.title: some for way, some in take_turns(calls, rounds or self.rounds, figure).items()}
         say(f"  {workload}: " + ", ".join(f"{title} {min(some):.4g}" for title, some in times.items()))
         for worker in self.workers.values():
             with suppress(UserError):
                 worker.ask("forget")
+        return times
+
+    def run_anew(
+        self,
+        workloads: Iterable[Workload],
+        ways: Sequence[Way],
+        measure: Measure | None = None,
+        scores: str = "",
+    ) -> dict[Workload, Times]:
+        """Do what ``run`` does for some workloads, with new processes in every round.
+
+        Of two processes of one way, one may be slower by some percent for as long as it lives.
+        """
+        times: dict[Workload, Times] = {workload: {} for workload in workloads}
+        for turn in range(self.rounds):
+            self.close()
+            for workload, all_rounds in times.items():
+                now = self.run(workload, ways[::-1] if turn % 2 else ways, measure, scores, rounds=1)
+                for title, some in now.items():
+                    all_rounds.setdefault(title, []).extend(some)
         return times

@@ -106,6 +106,17 @@ def test_only_what_is_right_is_timed(compare):
     assert peaks["fine"] > 1e7
 
 
+def test_every_round_has_new_processes_in_an_order_that_reverses(compare, monkeypatch):
+    begun, line = [], preparing.command("other", "float32", compare.checkpoint)
+    monkeypatch.setattr(preparing, "command", lambda library, dtype, checkpoint: begun.append(dtype) or line)
+    monkeypatch.setattr(harness, "PAUSE", 0)
+    workloads = [Workload("part", length=length) for length in (1, 2)]
+    times = compare.run_anew(workloads, [Way("one", "other", "A"), Way("two", "other", "B")])
+    assert begun == ["float32", "A", "B", "B", "A"]  # the reference's output is right in every round
+    assert list(times) == workloads
+    assert all([*map(len, some.values())] == [2, 2] for some in times.values())
+
+
 def test_the_share_of_the_limit_is_that_of_gpt2_small_by_hand():
     """144 * 768**2 + 50257 * 768 = 123,532,032 weights, two operations each; a key and its value take 36,864."""
     config, limits = GPT2Config(), {"float32": 200.0, "bfloat16": 400.0, "reading": 30.0}
