@@ -93,7 +93,7 @@ def attend_block(
     """Let one query look at a block of keys, and add to its output."""
     var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys))
     # Score all keys: dot over sqrt(keys.d). Make weights; rescale output, and add every value's share. (8 lines)
-    var scale = 1 / sqrt(Float32(keys.d))
+    var scale: Float32 = 1 / sqrt(Float32(keys.d))
     for i in range(len(keys)):
         scores[i] = dot(query, keys[i]) * scale
     var factor = online_softmax(scores, maximum, total)

@@ -7,7 +7,7 @@ and compares.
 
 SCALE = "1 / sqrt(Float32(keys.d))"
 SCALED = " * scale"
-NO_SCALE = {f"    var scale = {SCALE}\n": ""}
+NO_SCALE = {f"    var scale: Float32 = {SCALE}\n": ""}
 MODEL_SCALE = "keys @ query / np.sqrt(np.float32(len(query)))"
 END = "min(block + KEYS, position + row + 1)"
 DIVIDE = "number /= max(totals[row], 1)"
