@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -98,6 +99,8 @@ class Child:
                             heard, started = time.monotonic(), True
                         if isinstance(event, Compiling):
                             compiling = event.seconds is None
+                        if isinstance(event, Ended):  # after what was printed before it
+                            yield from output.waiting()[: max(PRINTED_LINES - printed, 0)]
                         yield event
                         if isinstance(event, Ended):
                             return
@@ -146,3 +149,7 @@ class _Lines:
         *lines, self.rest = (self.rest + data).split(b"\n")
         self.rest = self.rest[: self.longest]  # else 100 MB without an end of line would be copied again and again
         return [event for line in lines if (event := self.event_of(line[: self.longest]))]
+
+    def waiting(self) -> list[Event]:
+        """Read what has come already, if anything has."""
+        return self.read() if self.open and select.select([self.descriptor], [], [], 0)[0] else []

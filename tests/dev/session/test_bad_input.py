@@ -9,10 +9,13 @@ import jsonschema
 import pytest
 
 from checker.course.steps import ROOT
-from checker.events import PASS
+from checker.events import PASS, Job, Printed
+from checker.session.child import Child
 from checker.session.verdict import FAILED, PASSED, CheckState, decide
 
 SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
+ANSWER = "Your file opens solutions/warmup_01.py, the answer to this step."
+TIMED_OUT = "No verdict: timed out after 2 s during this claim: "
 FAKE = "Pass (0.1 s). Compare with solutions/warmup_01.py."
 IMPORT, SCORES = "import numpy as np\n", "return query @ np.swapaxes(key, -2, -1)"
 
@@ -60,26 +63,14 @@ WHAT_IT_DOES = {
     "a module that is missing": (at_import("import maths"), "ModuleNotFoundError: No module named 'maths'"),
     "exit at import": (at_import("import sys; sys.exit(0)"), "Your code ends the program"),
     "os._exit at import": (at_import("import os; os._exit(0)"), "the process ended while the file was loaded."),
-    "kills its group": (
-        at_import("import os, signal; os.killpg(0, signal.SIGKILL)"),
-        "the process ended while the file was loaded.",
-    ),
+    "kills its group": (at_import("import os, signal; os.killpg(0, signal.SIGKILL)"), "the process ended while"),
     "a fake verdict": (at_import(f"print({FAKE!r}, flush=True); import os; os._exit(0)"), "the process ended while"),
     "a loop at import": (at_import("while True: pass"), "timed out after 2 s while the file was loaded."),
-    "the answer, imported": (
-        lambda path: path.write_text("from solutions.warmup_01 import *\n\ndef attention_scores(): ...\n"),
-        "Your file opens solutions/warmup_01.py, the answer to this step.",
-    ),
-    "the answer, read": (
-        at_import("exec(open('solutions/warmup_01.py').read())"),
-        "Your file opens solutions/warmup_01.py, the answer to this step.",
-    ),
+    "the answer, imported": (written("from solutions.warmup_01 import *\n\ndef attention_scores(): ...\n"), ANSWER),
+    "the answer, read": (at_import("exec(open('solutions/warmup_01.py').read())"), ANSWER),
     "exit": (while_scoring("import sys; sys.exit(0)"), "attention_scores: Your code ends the program"),
     "os._exit": (while_scoring("import os; os._exit(0)"), "No verdict: the process ended during this claim: "),
-    "an endless loop": (
-        lambda path: path.write_text(solution(path).replace(SCORES, "while True: pass")),
-        "No verdict: timed out after 2 s during this claim: ",
-    ),
+    "an endless loop": (lambda path: path.write_text(solution(path).replace(SCORES, "while True: pass")), TIMED_OUT),
     "an interrupt": (while_scoring("raise KeyboardInterrupt"), "attention_scores: KeyboardInterrupt"),
     "the end of pytest": (while_scoring("import pytest; pytest.exit('done')"), "attention_scores: Exit"),
     "a claim that is skipped": (while_scoring("import pytest; pytest.skip('done')"), "attention_scores: Skipped"),
@@ -125,6 +116,15 @@ def test_100_mb_of_output_are_cut(course, printing):
     at_import(printing)(course.path("w01"))
     run = course.check("w01", status=0)
     assert 0 < len(run.stdout) < 3_000_000
+
+
+def test_what_it_printed_before_its_end_is_heard_after_it(course):
+    at_import("print('hello')")(course.path("w01"))
+    with Child() as child:
+        events = child.run(Job(step="warmup_01", source=course.path("w01").read_text(), path="steps/warmup_01.py"))
+        next(events)
+        child.process.wait()
+        assert "hello" in [event.text for event in events if isinstance(event, Printed)]
 
 
 @pytest.mark.parametrize("step", ["s12", "w03"])
