@@ -31,7 +31,7 @@ COMPUTED = {
 #: The sizes in config.json that need not be integers: what they may be.
 OTHER_SIZES = {"n_inner": ("an integer or null", NoneType), "layer_norm_epsilon": ("a number", float)}
 
-#: NumPy's name of each dtype in a file. NumPy has no bfloat16, so it is read as the integers of the same bytes.
+#: NumPy's name of each dtype that is read. NumPy has no bfloat16, so it is read as the integers of the same bytes.
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "U8": "u1", "BOOL": "?"}
 
 
@@ -59,8 +59,8 @@ def read_config(folder: Path) -> GPT2Config:
     """Return the configuration of a checkpoint.
 
     Raises:
-        ValueError: ``config.json`` is missing, is not JSON, has a size that is no integer or does not fit, or is for a
-            model that computes something else; the message names what it is.
+        ValueError: ``config.json`` is missing, is not JSON, has a size of the wrong kind or that does not fit, or is
+            for a model that computes something else; the message names what it is.
     """
     try:
         values = json.loads((folder / "config.json").read_text())

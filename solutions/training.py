@@ -1,4 +1,4 @@
-"""What step 20 is given: random weights to begin with, and the state that every step of a training writes into."""
+"""What step 20 is given: random weights, the state that every step writes into, and what reads and checks it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def initialize(config: GPT2Config, seed: int) -> Weights:
     a block it is 0.02 / sqrt(2 n_layer), because that many of them add to the residual stream.
 
     Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), section 2.3, and Karpathy's
-    nanoGPT, ``GPT.__init__``.
+    nanoGPT, ``GPT.__init__`` and ``GPT._init_weights``.
     """
     rng = np.random.default_rng(seed)
     weights: Weights = {}

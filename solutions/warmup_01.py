@@ -1,4 +1,4 @@
-"""Warm-up 01: attention without weights, where every word gathers most from the words that resemble it."""
+"""Warm-up 01: attention without weights, where every word gathers most from the words that fit it."""
 
 from __future__ import annotations
 
