@@ -52,9 +52,22 @@ class Sampling:
 
 
 def generate_next_token(
-    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator
+    model: Model,
+    input_ids: np.ndarray,
+    temperature: float = 1.0,
+    *,
+    top_k: int | None = None,
+    rng: Generator | None = None,
 ) -> np.ndarray:  # [batch, seq] -> [batch]
-    """Return the token that comes next in every row; the model sees the whole prompt."""
+    """Return the token that comes next in every row; the model sees the whole prompt.
+
+    Raises:
+        ValueError: the prompt is empty, or a setting is impossible.
+    """
+    if input_ids.shape[1] == 0:
+        raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
+    sampling = Sampling(temperature, top_k)
+    rng = rng or default_rng()
     # Run the model, and choose by the logits of the last position. (2 lines)
     logits = model(input_ids)[:, -1]  # [batch, vocab]
     return sampling.choose(logits, rng)
@@ -76,15 +89,12 @@ def generate_tokens(
     every one that is added.
 
     Raises:
-        ValueError: the prompt is empty, or a setting is impossible.
+        ValueError: there is a token to generate, and the prompt is empty or a setting impossible.
     """
-    if input_ids.shape[1] == 0:
-        raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
-    sampling = Sampling(temperature, top_k)
-    rng = rng or default_rng()
+    rng = rng or default_rng()  # one for the whole text
     # max_new_tokens times, generate the token after the visible context, and append it to every row. (5 lines)
     for _ in range(max_new_tokens):
         visible = input_ids[:, -n_positions:]
-        next_ids = generate_next_token(model, visible, sampling, rng)
+        next_ids = generate_next_token(model, visible, temperature, top_k=top_k, rng=rng)
         input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)
     return input_ids

@@ -197,23 +197,17 @@ def settings_hold(text_of, length=4):
 def test_one_token(step):
     """One token for every row, by the same settings, after the whole prompt: [batch, seq] to [batch]."""
     model = Stub()
-    tokens = np.asarray(step.generate_next_token(model, PROMPT, step.Sampling(0), np.random.default_rng(6)))
+    tokens = np.asarray(step.generate_next_token(model, PROMPT, 0, rng=np.random.default_rng(6)))
     equal(model.seen[0], PROMPT, ("row", "token"), what="the prompt that the model saw")
     is_value("the shape", list(tokens.shape), [2])
-
-    def text_of(rows, rng, **settings):
-        sampling, rng = step.Sampling(**settings), rng or np.random.default_rng()
-        return step.generate_next_token(Stub(), rows, sampling, rng)[:, None]
-
-    settings_hold(text_of, length=1)
+    settings_hold(lambda rows, **settings: step.generate_next_token(Stub(), rows, **settings)[:, None], length=1)
 
 
 @about("generate_next_token")
 def test_the_last_position_counts(step):
     """The last position alone counts: a model may return only its logits, [batch, 1, vocab], as in ./run generate."""
     for last_alone in (False, True):
-        model, rng = Stub(last_alone), np.random.default_rng(6)
-        tokens = np.asarray(step.generate_next_token(model, PROMPT, step.Sampling(0), rng))
+        tokens = np.asarray(step.generate_next_token(Stub(last_alone), PROMPT, 0, rng=np.random.default_rng(6)))
         equal(tokens, TABLE[PROMPT[:, -1]].argmax(-1), ("row",), what="the next token")
 
 

@@ -13,7 +13,7 @@ LAST = "logits = model(input_ids)[:, -1]"
 CHOOSE = "return sampling.choose(logits, rng)"
 LOOP = "for _ in range(max_new_tokens):"
 VISIBLE = "visible = input_ids[:, -n_positions:]"
-NEXT = "generate_next_token(model, visible, sampling, rng)"
+NEXT = "generate_next_token(model, visible, temperature, top_k=top_k, rng=rng)"
 APPEND = "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)"
 TEXT = "return input_ids"
 
@@ -148,10 +148,10 @@ MISTAKES = {
     "The token is a column, [batch, 1]; one token for every row is [batch].": {CHOOSE: f"{CHOOSE}[:, None]"},
     "This is the token of the first row; return those of all rows.": {CHOOSE: f"{CHOOSE}[0]"},
     "The logits are returned; choose a token by them: sampling.choose(logits, rng).": {CHOOSE: "return logits"},
-    "temperature is not passed on to generate_next_token.": {NEXT: NEXT.replace("sampling", "Sampling(top_k=top_k)")},
-    "top_k is not passed on to generate_next_token.": {NEXT: NEXT.replace("sampling", "Sampling(temperature)")},
+    "temperature is not passed on to generate_next_token.": {NEXT: NEXT.replace("temperature, ", "")},
+    "top_k is not passed on to generate_next_token.": {NEXT: NEXT.replace("top_k=top_k, ", "")},
     "rng is not passed on to generate_next_token, so that the same seed gives different text.": {
-        NEXT: NEXT.replace("rng", "default_rng()")
+        NEXT: NEXT.replace(", rng=rng", "")
     },
     "The new token is not appended, so that the text stays as it was.": {APPEND: "pass"},
     "The new tokens are appended as a row of the batch; they are a column: next_ids[:, None] and axis=1.": {
@@ -228,8 +228,7 @@ ALTERNATIVES = {
     },
     "the source tutorial's own softmax": {
         f"{LAST}  # [batch, vocab]": "logits = model(input_ids)[:, -1, :]",
-        CHOOSE: "temperature, top_k = sampling.temperature, sampling.top_k\n"
-        "    if temperature == 0:\n        return logits.argmax(axis=-1)\n"
+        CHOOSE: "if temperature == 0:\n        return logits.argmax(axis=-1)\n"
         "    logits = logits.astype(np.float64) / temperature\n"
         "    if top_k is not None:\n"
         "        values = np.sort(logits, axis=-1)[:, -min(top_k, logits.shape[-1]) :]\n"
