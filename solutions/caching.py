@@ -32,7 +32,9 @@ def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCac
     def buffer() -> Tensor:
         return Tensor.from_dlpack(Buffer.zeros(shape, DType.float32, device))
 
-    return [(buffer(), buffer()) for _ in range(config.n_layer)]
+    cache = [(buffer(), buffer()) for _ in range(config.n_layer)]
+    device.synchronize()  # else zeros may still be written after the first keys and values
+    return cache
 
 
 def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # [batch, total]

@@ -58,14 +58,11 @@ def test_one_version_is_stated_everywhere():
         assert os.environ["GITHUB_REF_NAME"] == f"v{version}"
 
 
-def test_the_container_is_warm_and_opens_with_the_book():
+def test_tasks_of_the_container_and_of_the_editor_are_the_courses():
     container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
     assert_is_task(container["postCreateCommand"])
     assert_is_task(container["postAttachCommand"])
     assert 3000 in container["forwardPorts"]  # where `./run book` serves
-
-
-def test_tasks_of_the_editor_are_the_courses():
     for task in json.loads((ROOT / ".vscode" / "tasks.json").read_text())["tasks"]:
         words = [word.replace("${fileBasenameNoExtension}", "step_07") for word in (task["command"], *task["args"])]
         assert_is_task(shlex.join(words))

@@ -22,12 +22,7 @@ IMPORT, SCORES = "import numpy as np\n", "return query @ np.swapaxes(key, -2, -1
 
 def put(what):
     """Put something other than a file of Python in the place of ``steps/warmup_01.py``."""
-
-    def make(path):
-        path.unlink()
-        what(path)
-
-    return make
+    return lambda path: (path.unlink(), what(path))
 
 
 def written(text):
@@ -134,9 +129,8 @@ def test_a_file_may_import_earlier_solutions_and_max_where_the_step_does_not(cou
     monkeypatch.setenv("PYTEST_PLUGINS", "no_such_plugin")
     (tmp_path / "foreign.py").write_text("import sys\nsys._getframe()\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    course.write(
-        step, edits={"import numpy as np\n": "import foreign\nimport numpy as np\nfrom max import nn, graph\n"}
-    )
+    imports = "import foreign\nimport numpy as np\nfrom max import nn, graph\n"
+    course.write(step, edits={"import numpy as np\n": imports})
     course.check(step, "--no-compile", status=0)
 
 

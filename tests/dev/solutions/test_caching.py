@@ -1,12 +1,14 @@
 """What is given in step 14: the choice of what runs, around a graph that keeps ids and positions, not keys."""
 
+import ctypes
+
 import numpy as np
 import pytest
 from max.driver import CPU
 from max.experimental.nn import Module
 
 from checker.claims.modules import compiled
-from solutions.caching import PADDING, CachedModel, pad_left
+from solutions.caching import PADDING, CachedModel, empty_cache, pad_left
 from solutions.solution_01 import GPT2Config
 from solutions.solution_14 import cache_mask
 
@@ -49,6 +51,14 @@ def test_only_new_tokens_run_and_the_answer_is_that_of_all_whatever_was_asked_be
     for ids, why in refused:
         with pytest.raises(ValueError, match=why):
             model(np.array(ids))
+
+
+def test_a_cache_stays_as_it_is_written():
+    """MAX fills memory with zeros in the background."""
+    ((_, values),) = empty_cache(GPT2Config(n_positions=50_000, n_embd=256, n_head=1, n_layer=1), 1, device=CPU())
+    ctypes.memset(values.driver_tensor._data_ptr(), 1, 4 * 50_000 * 256)
+    CPU().synchronize()
+    assert np.from_dlpack(values).all()
 
 
 class Masked(Module):
