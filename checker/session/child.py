@@ -101,9 +101,9 @@ class Child:
                             compiling = event.seconds is None
                         if isinstance(event, Ended):  # after what was printed before it
                             yield from output.waiting()[: max(PRINTED_LINES - printed, 0)]
-                        yield event
-                        if isinstance(event, Ended):
+                            yield event
                             return
+                        yield event
                     if not key.data.open:
                         selector.unregister(key.fd)
                 limit = COMPILE_SECONDS if compiling else quiet_seconds if started else START_SECONDS
