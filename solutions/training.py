@@ -1,4 +1,4 @@
-"""What step 20 is given: random weights, the state that every step writes into, and what reads and checks it."""
+"""What step 20 is given: random weights, the state that every step writes into, and small functions around it."""
 
 from __future__ import annotations
 

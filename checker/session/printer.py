@@ -212,4 +212,5 @@ def telling_of_compiling(listeners: list[Listener]) -> Iterator[None]:
         listeners.remove(listen)
         for timer in timers:  # of what Ctrl-C has ended
             timer.cancel()
+            timer.join()
         printer.close()
