@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -20,9 +21,12 @@ from play.kernels.modules import compile_with_kernels
 from play.kernels.operations import cached_attention, linear, linear_bfloat16, loaded, pairs_of
 from play.preparing import check_bfloat16
 from play.training.graphs import compile_trainer
+from solutions.caching import CachedModel, KVCache, on_arrays
 from solutions.checkpoint import read_checkpoint, read_config
 from solutions.solution_12 import generate_tokens
 from solutions.solution_13 import convert_checkpoint, load_pretrained
+from solutions.solution_14 import CachedGPT2, cache_mask
+from solutions.solution_14 import cached_attention as attention_with_cache
 from solutions.solution_20 import train_step
 from tools.benchmarks import workloads
 from tools.benchmarks.workers import FORWARD, TEXT, Call, Read, Workload, be
@@ -60,22 +64,47 @@ def with_cache(checkpoint: Path, how: str, dtype: str) -> Any:
     return Writer(checkpoint, device, kernels=how == workloads.KERNELS, **kind).model
 
 
+class EveryLogit(CachedGPT2):
+    """Step 14's graph, but for the logits of all tokens: what the kernels replace, and the same work."""
+
+    def forward(
+        self, input_ids: Tensor, position_ids: Tensor, padding_mask: Tensor, cache: KVCache
+    ) -> Tensor:  # [batch, seq], [batch, seq], [batch, total] -> [batch, seq, vocab]
+        """Return the logits after all new tokens, and leave their keys and values in the cache."""
+        transformer = self.model.transformer
+        mask = cache_mask(input_ids.shape[-1], padding_mask)
+        x = transformer.wte(input_ids) + transformer.wpe(position_ids)
+        for block, (keys, values) in zip(transformer.h, cache, strict=True):
+            x = x + attention_with_cache(block.attn, block.ln_1(x), keys, values, mask)
+            x = x + block.mlp(block.ln_2(x))
+        return self.model.lm_head(transformer.ln_f(x))
+
+
+def compile_plain(model: Any) -> CachedModel:
+    """Compile :class:`EveryLogit` as step 14 compiles its own."""
+    config = model.config
+    ids, mask = TensorType(DType.int64, ["batch", "seq"], REF), TensorType(DType.float32, ["batch", "total"], REF)
+    buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], REF)
+    cache_types: Any = [(buffer, buffer)] * config.n_layer
+    compiled = EveryLogit(model).compile(ids, ids, mask, cache_types)
+    return CachedModel(on_arrays(compiled, CPU()), config, CPU())
+
+
 @cache
-def whole(checkpoint: Path, how: str, dtype: str) -> Any:
+def whole(checkpoint: Path, how: str, dtype: str) -> Callable[[np.ndarray], np.ndarray]:
     """Return the model without what a cache holds, for the logits of all tokens."""
     if dtype == workloads.BFLOAT16:
         check_bfloat16(how == workloads.KERNELS)
     if how == workloads.KERNELS:
         model = compile_with_kernels(load_pretrained(checkpoint), CPU(), slice(None), dtype == workloads.BFLOAT16)
+    else:
+        model = compile_plain(load_pretrained(checkpoint) if dtype == "float32" else load_quantized(checkpoint, dtype))
 
-        def run(ids: np.ndarray) -> np.ndarray:
-            model.cached_ids = model.cached_ids[:, :0]  # the cache stays, and all of it is written anew
-            return model(ids)
+    def run(ids: np.ndarray) -> np.ndarray:
+        model.cached_ids = model.cached_ids[:, :0]  # the cache stays, and all of it is written anew
+        return model(ids)
 
-        return run
-    types = TensorType(DType.int64, ["batch", "seq"], REF)
-    graph = (load_pretrained(checkpoint) if dtype == "float32" else load_quantized(checkpoint, dtype)).compile(types)
-    return lambda ids: np.from_dlpack(graph(runtime.tensor(ids)))
+    return run
 
 
 def training_step(checkpoint: Path, ids: np.ndarray) -> Call:
