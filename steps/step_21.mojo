@@ -89,7 +89,7 @@ def attend_block(
 
 def attend_tile(
     queries: Rows, keys: Rows, values: Rows, position: Int, start: Int, outputs: Rows
-):  # [rows, d], 2 x [total, d] -> the first rows of [..., d]
+):  # [rows, d], 2 x [total, d] -> [rows, d]; outputs may have more rows
     """Let the queries at position, position + 1, … look at the keys from ``start`` up to their own."""
     var rows = len(queries)
     var maxima = Array[Float32, QUERIES](fill=LOWEST)
