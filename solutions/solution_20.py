@@ -98,15 +98,12 @@ class Update(Module[..., Tensor]):
         self.optimizer, self.max_norm = optimizer, max_norm
 
     def forward(self, lr: Tensor, step: Tensor, count: Tensor, state: TrainingState) -> Tensor:  # 3 x [], state -> []
-        """Return the norm of the mean gradients; if it is finite, clip them, and write into weights and averages."""
+        """Return the norm of the mean gradients; clip them, and write into weights and averages."""
         gradients = {name: total / count for name, total in state.sums.items()}
         gradients, norm = clip_by_global_norm(gradients, self.max_norm)
-        is_finite = F.greater(math.inf, norm)  # false for NaN too, unlike MAX's norm < math.inf
         for name, gradient in gradients.items():
-            old = state.weights[name], state.m[name], state.v[name]
-            new = self.optimizer.updated(*old, gradient, lr, step)
-            for tensor, value in zip(old, new, strict=True):
-                tensor[...] = F.where(is_finite, value, tensor)
+            weight, m, v = state.weights[name], state.m[name], state.v[name]
+            weight[...], m[...], v[...] = self.optimizer.updated(weight, m, v, gradient, lr, step)
         return norm
 
 
@@ -123,21 +120,20 @@ def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulat
 
 
 def train_step(
-    state: TrainingState, batches: Iterable[Batch], lr: float, accumulate: Graph, update: Graph
+    state: TrainingState, step: int, batches: Iterable[Batch], lr: float, accumulate: Graph, update: Graph
 ) -> tuple[float, float]:
-    """Learn from some batches as if they were one, in which every valid label counts the same.
+    """Learn from some batches as if they were one, in which every valid label counts the same; the first step is 1.
 
     Returns:
         The mean loss before the step, and the norm of the gradients before they were clipped.
 
     Raises:
-        FloatingPointError: the loss or the norm is not finite, or no label is valid; only ``sums`` has changed.
+        FloatingPointError: the loss is not finite, or no label is valid, and only ``sums`` has changed; or the norm is
+            not finite, and the weights are not either.
     """
-    step = state.step + 1
     total, count = accumulate_batches(state, batches, accumulate)
     loss = total / count if count else math.nan
     check_finite(step, "loss", loss)
     norm = update(scalar(lr), scalar(step), scalar(count), state).item()
     check_finite(step, "norm", norm)
-    state.step = step
     return loss, norm

@@ -22,7 +22,7 @@ Graph = Callable[..., Any]  # Accumulate or Update, or what it compiles to
 
 @tree.dataclass
 class TrainingState:
-    """What a step of training starts from and writes into: tensors, which a graph takes as inputs, and ``step``.
+    """What a step of training starts from and writes into, and a graph takes as its input.
 
     All of it but ``sums`` is needed to resume training.
     """
@@ -31,8 +31,6 @@ class TrainingState:
     sums: Tensors  # of the gradients of all losses, over the batches of a step
     m: Tensors  # AdamW's moving averages of the gradients
     v: Tensors  # and of their squares
-
-    step = 0  # the number of updates so far; no field, since a graph would keep the number that it was compiled with
 
 
 def initialize(config: GPT2Config, seed: int) -> Weights:

@@ -319,7 +319,7 @@ def test_one_step(step, reference, optimizer, schedule):
     accumulate, update = step.Accumulate(config_of(reference)), step.Update(optimizer, reference.config["max_norm"])
     state = training_state(below(reference, "weights_0/"))
     batches = [tuple(map(tensor, batch)) for batch in zip(reference["input_ids"], reference["labels"], strict=True)]
-    loss, norm = step.train_step(state, batches, schedule(1), at_once(accumulate), at_once(update))
+    loss, norm = step.train_step(state, 1, batches, schedule(1), at_once(accumulate), at_once(update))
     equal(np.float32(loss), reference["losses"][0].astype(np.float32), what="the loss", whose=PYTORCH)
     equal(np.float32(norm), reference["norms"][0].astype(np.float32), what="the norm", whose=PYTORCH)
     same(state.weights, below(reference, "weights_1/"), "after the step, the weights")
@@ -432,7 +432,7 @@ def test_compiled_training(step, reference, device, optimizer, schedule):
     )
     state = moved(training_state(weights))
     batches = [tuple(map(tensor, batch)) for batch in zip(reference["input_ids"], reference["labels"], strict=True)]
-    reports = [step.train_step(state, batches, schedule(at), *graphs) for at in range(1, 21)]
+    reports = [step.train_step(state, at, batches, schedule(at), *graphs) for at in range(1, 21)]
     for what, actual in zip(("losses", "norms"), zip(*reports, strict=True), strict=True):
         right = reference[what].astype(np.float32)
         equal(np.array(actual, np.float32), right, ("step",), what=f"the {what}", tolerance=1e-4, whose=PYTORCH)
@@ -449,6 +449,6 @@ def test_by_heart(step, reference, device, optimizer):
     graphs = accumulate(step.Accumulate(config)), update(step.Update(optimizer, reference.config["max_norm"]))
     batch = tuple(map(tensor, (reference["input_ids"][1], reference["labels"][1])))
     state = moved(training_state(weights))
-    for _ in range(60):
-        loss, _ = step.train_step(state, [batch], 0.03, *graphs)
+    for at in range(1, 61):
+        loss, _ = step.train_step(state, at, [batch], 0.03, *graphs)
     require(loss < 0.3, f"After 60 steps on one batch, its loss is {loss:.2f}.", loss)

@@ -24,8 +24,8 @@ from play.training.windows import NOT_COUNTED
 from solutions.checkpoint import Weights
 from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
-from solutions.solution_20 import Accumulate, AdamW, Update
-from solutions.training import TrainingState, initialize, model_with
+from solutions.solution_20 import Accumulate, AdamW, Update, train_step
+from solutions.training import Batch, TrainingState, initialize, model_with
 
 MAX_NORM = 1.0  # of all gradients together; a longer one is clipped
 
@@ -64,6 +64,7 @@ class Trainer:
     def __post_init__(self) -> None:
         weights, sums, means, squares = (tensors(group.arrays) for group in self.groups.values())
         self.state = TrainingState(weights, sums, means, squares)
+        self.step = 0  # the number of those taken
 
     def begin(self, seed: int) -> None:
         """Begin at step 0, with random weights."""
@@ -75,7 +76,17 @@ class Trainer:
         """Continue from a step."""
         for name, arrays in groups.items():
             self.groups[name].fill(arrays)
-        self.state.step = step
+        self.step = step
+
+    def learn(self, batches: Iterable[Batch], lr: float) -> tuple[float, float]:
+        """Take the next step; return the mean loss before it, and the norm of the gradients before clipping.
+
+        Raises:
+            FloatingPointError: the loss, or the norm of the gradients, is not finite.
+        """
+        report = train_step(self.state, self.step + 1, batches, lr, self.accumulate, self.update)
+        self.step += 1
+        return report
 
     def kept(self) -> Groups:
         """Return what a training goes on from, in the memory that the next step writes into."""

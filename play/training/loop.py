@@ -19,7 +19,7 @@ from play.training.graphs import Trainer
 from play.training.plan import EVALUATIONS, SAMPLES, History, Plan, in_words
 from play.training.windows import Material, count_bytes
 from solutions.solution_16 import bits_per_byte
-from solutions.solution_20 import learning_rate, train_step
+from solutions.solution_20 import learning_rate
 from solutions.training import Batch
 
 SAVE_EVERY = 30.0  # seconds, in addition to after each evaluation
@@ -60,7 +60,7 @@ class Session:
         self.tokenizer, self.validation = self.material.tokenizer, self.material.validation
         self.bytes = count_bytes(self.tokenizer, self.validation)
         self.tokens_per_step = self.plan.accumulate * self.plan.batch * (self.plan.positions - 1)
-        self.saved_step, self.saved_at = self.trainer.state.step, time.monotonic()
+        self.saved_step, self.saved_at = self.trainer.step, time.monotonic()
 
     def batches_of(self, step: int) -> Iterator[Batch]:
         """Yield the batches of a step; their labels are their tokens, which the loss of step 16 shifts."""
@@ -80,12 +80,11 @@ class Session:
         """
         trainer = self.trainer
         try:
-            while trainer.state.step < until:
-                step = trainer.state.step + 1
-                batches, rate = self.batches_of(step), self.rate_of(step)
-                loss, _ = train_step(trainer.state, batches, rate, trainer.accumulate, trainer.update)
+            while trainer.step < until:
+                step = trainer.step + 1
+                loss, _ = trainer.learn(self.batches_of(step), self.rate_of(step))
                 if not all(np.isfinite(whole).all() for whole in trainer.groups["weights"].wholes.values()):
-                    raise self.diverged(f"after step {trainer.state.step} some weights are not finite")
+                    raise self.diverged(f"after step {step} some weights are not finite")
                 yield loss
         except FloatingPointError as error:  # which step 20 raises itself
             raise self.diverged(str(error)) from error
@@ -117,21 +116,21 @@ class Session:
                 show(f"Before the first step the loss is {loss:.2f}; {guessing}.")
             show(HEADER)
             steps = self.steps(self.plan.steps)
-            while self.trainer.state.step < self.plan.steps:
+            while self.trainer.step < self.plan.steps:
                 with interrupts.put_off():
                     started = time.perf_counter()
                     self.history.losses.append(next(steps))
                     self.history.seconds += time.perf_counter() - started
                     self.after_step()
         except KeyboardInterrupt:
-            if self.saved_step < self.trainer.state.step:
+            if self.saved_step < self.trainer.step:
                 self.save()
         show_for_now("")
-        return self.trainer.state.step == self.plan.steps
+        return self.trainer.step == self.plan.steps
 
     def after_step(self) -> None:
         """Evaluate, write a sample, save, and print, each if it is due."""
-        step, history = self.trainer.state.step, self.history
+        step, history = self.trainer.step, self.history
         speed = f"{step * self.tokens_per_step / history.seconds:,.0f}"
         left = in_words((self.plan.steps - step) * history.seconds / step)
         if has_sample := self.plan.is_one_of(SAMPLES, step):
@@ -154,7 +153,7 @@ class Session:
         Raises:
             ValueError: the save failed.
         """
-        step = self.trainer.state.step
+        step = self.trainer.step
         loss, count = self.trainer.loss(self.validation)
         evaluation = {"step": step, "loss": loss, "bits_per_byte": bits_per_byte(loss, count, self.bytes)}
         self.history.evaluations.append(evaluation)
@@ -167,7 +166,7 @@ class Session:
         Raises:
             ValueError: the disk is full, say; the last save stays.
         """
-        step = self.trainer.state.step
+        step = self.trainer.step
         try:
             self.folder.save(self.saved(), best=best)
         except OSError as error:
@@ -179,7 +178,7 @@ class Session:
 
     def saved(self) -> Saved:
         """Return what the training can be resumed from, as it is now."""
-        return Saved(self.plan, self.history, self.trainer.state.step, self.trainer.kept())
+        return Saved(self.plan, self.history, self.trainer.step, self.trainer.kept())
 
     def sample(self, seed: int) -> str:
         """Return what the model writes now: the prompt and what follows it."""

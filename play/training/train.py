@@ -61,7 +61,7 @@ def train(
             session = begin(folder, plan, tell, minutes=minutes, mine=mine)
     is_done, plan, best = session.run(), session.plan, session.history.best
     if not is_done:
-        step = f"{session.trainer.state.step:,} of {plan.steps:,}"
+        step = f"{session.trainer.step:,} of {plan.steps:,}"
         tell(f"stopped after step {step}, which is saved; `{resuming(folder, session.history)}` continues it")
         return False
     tell(

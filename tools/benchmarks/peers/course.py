@@ -27,7 +27,6 @@ from solutions.solution_12 import generate_tokens
 from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_14 import CachedGPT2, cache_mask
 from solutions.solution_14 import cached_attention as attention_with_cache
-from solutions.solution_20 import train_step
 from tools.benchmarks import workloads
 from tools.benchmarks.workers import FORWARD, TEXT, Call, Read, Workload, be
 
@@ -113,8 +112,8 @@ def training_step(checkpoint: Path, ids: np.ndarray) -> Call:
     weights = convert_checkpoint(read_checkpoint(checkpoint))
     del weights["lm_head.weight"]
     trainer.go_on(0, {"weights": weights})
-    batch, graphs = runtime.tensor(ids), {"accumulate": trainer.accumulate, "update": trainer.update}
-    return partial(train_step, trainer.state, [(batch, batch)], workloads.LEARNING_RATE, **graphs)
+    batch = runtime.tensor(ids)
+    return partial(trainer.learn, [(batch, batch)], workloads.LEARNING_RATE)
 
 
 class Kernel(Module[..., list[Tensor]]):

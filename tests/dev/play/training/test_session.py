@@ -116,7 +116,7 @@ def test_what_a_training_prints_is_what_it_measures_and_the_best_weights_are_kep
 ):
     """Here the loss is lowest after step 14."""
     monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
-    monkeypatch.setattr(Trainer, "loss", lambda trainer, batches: (5.0 + abs(trainer.state.step - 14), 59))
+    monkeypatch.setattr(Trainer, "loss", lambda trainer, batches: (5.0 + abs(trainer.step - 14), 59))
     session, weights = begin(plan=replace(PLAN, steps=40)), {}
     save_all = session.folder.save
 
@@ -150,19 +150,19 @@ def test_what_a_training_prints_is_what_it_measures_and_the_best_weights_are_kep
 def test_what_was_interrupted_goes_on_bit_for_bit(begin, capsys, cut):
     whole = begin("whole")
     whole.seconds_per_step()  # which --minutes measures, and forgets
-    assert whole.trainer.state.step == 0
+    assert whole.trainer.step == 0
     assert whole.run() is True
     at_once = capsys.readouterr().out
     guessing = f"Before the first step the loss is {math.log(270):.2f}; guessing among 270 tokens costs"
     assert at_once.startswith(guessing)
     parts = begin("parts")
-    ctrl_c = lambda: parts.trainer.state.step == cut - 1 and os.kill(os.getpid(), signal.SIGINT)  # noqa: E731
+    ctrl_c = lambda: parts.trainer.step == cut - 1 and os.kill(os.getpid(), signal.SIGINT)  # noqa: E731
     undo = spoil(parts, "update", before=ctrl_c)
     assert parts.run() is False
     undo()
     assert parts.folder.load()[0].step == cut
     again = begin("parts")
-    assert again.trainer.state.step == cut
+    assert again.trainer.step == cut
     assert again.run() is True
     assert numbers(again.folder.load()[0]) == numbers(whole.folder.load()[0])
     assert rows(capsys.readouterr().out) == rows(at_once)
@@ -181,7 +181,7 @@ def test_what_was_interrupted_goes_on_bit_for_bit(begin, capsys, cut):
 
 
 def loss_is_nan(session):
-    late = session.trainer.state
+    late = session.trainer
     spoil(session, "accumulate", after=lambda sums: (np.float32(math.nan), sums[1]) if late.step == 3 else sums)
 
 
@@ -189,7 +189,7 @@ def weight_is_nan(session):
     table = session.trainer.kept()["weights"][WTE]
 
     def after(norm):
-        table[0, 0] = math.nan if session.trainer.state.step == 3 else table[0, 0]
+        table[0, 0] = math.nan if session.trainer.step == 3 else table[0, 0]
         return norm
 
     spoil(session, "update", after=after)
