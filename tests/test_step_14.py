@@ -240,7 +240,12 @@ def test_compiled(step, model, config, reference, device):
         for length in range(start, 14):
             logits = cached(reference["input"][:, :length])
             wanted = reference["output"][:, length - 1 : length]
-            equal(logits, wanted, LOGITS, what=f"the logits after {length} tokens, a prompt of {start}, on {device}")
+            try:
+                what = f"the logits after {length} tokens, a prompt of {start}, on {device}"
+                equal(logits, wanted, LOGITS, what=what)
+            except Refusal as refusal:
+                sentence = "MAX 26.7 may have lost the mask: cut the new tokens' rows out of causal, as the TODO says."
+                raise Refusal(f"{refusal} {sentence}", refusal.observed, compared=refusal.compared) from None
     prompts = pad_left([reference["short_input"], reference["long_input"]])
     text = np.concatenate([prompts, reference["padded_tokens"]], axis=1)
     for count in range(7):

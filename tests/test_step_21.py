@@ -94,6 +94,16 @@ def test_block_after_block(step):
     )
 
 
+@about("attend_block")
+def test_scores_far_below_0(step):
+    """Scores of about -200 share the weight as any others do: only how far they lie from the largest matters."""
+    query, keys, values = numbers(31, D), numbers(32, 9, D), numbers(33, 9, D)
+    keys -= 200 * np.sqrt(single(D)) * query / (query @ query)
+    output, _, total = step.attend_block(query, keys, values, LOWEST, 0, np.zeros(D))
+    right = single(looked_up(query, keys, values))
+    equal(single(output / total), right, ("channel",), what="output / total", tolerance=1e-3, whose=NUMPY)
+
+
 def tile(query, key, value, position, start):
     rows = [
         looked_up(vector, key[start : position + row + 1], value[start : position + row + 1])

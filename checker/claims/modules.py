@@ -86,7 +86,7 @@ def unwanted(function: Callable[..., Any], result: Any, wanted: str, returned: s
     """Return the refusal of what a function returns: in words, or else by its type."""
     name = getattr(function, "__qualname__", type(function).__name__)
     name = "It" if "<" in name else name  # the name of a claim's own lambda means nothing to a learner
-    returned = returned or article(type(result).__name__)
+    returned = returned or ("None" if result is None else article(type(result).__name__))
     missing = " Is there a `return`?" if result is None else ""
     return Refusal(f"{name} returns {returned}, and must return {wanted}.{missing}")
 

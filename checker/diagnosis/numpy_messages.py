@@ -13,7 +13,7 @@ ADVICE = ANY_ADVICE | {
         "NumPy's view gives the same bytes another type; another shape is reshape(2, 3)."
     ),
     r"no attribute 'permute'": "NumPy's transpose orders all axes: x.transpose(0, 2, 1, 3).",
-    r"axes don't match array": "NumPy's transpose takes the order of all axes; np.swapaxes(x, 1, 2) swaps two.",
+    r"axes don't match array": "NumPy's transpose takes the order of all axes; np.swapaxes(x, -2, -1) swaps two.",
     r"no attribute 'unsqueeze'": "x[:, None] adds an axis.",
     r"no attribute 'cat'": "NumPy's word for it is concatenate.",
     r"no attribute '(append|extend)'": "An array keeps its size: assign to a part of it, x[..., first:end, :] = new.",
@@ -28,7 +28,9 @@ ADVICE = ANY_ADVICE | {
     r"same number of dimensions|match exactly": "What is joined needs the same axes: x[:, None] makes a column.",
     r"must be 1-dimensional": "rng.choice takes the probabilities of one row: draw row by row.",
     r"Probabilities are not|probabilities do not": "They must be 0 or more, and add up to 1: take the softmax first.",
-    r"truth value of an": "An array has many truth values: .all() or .any() makes one of them.",
+    r"truth value of an": (
+        "An array has many truth values: .all() or .any() makes one of them, and `x is None` asks whether there is one."
+    ),
     r"of an empty sequence": "There is no element to find: ask for .all(), or for .size, before.",
     r"both or neither of x and y": "np.where takes all three: np.where(condition, there, elsewhere).",
 }

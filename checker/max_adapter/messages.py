@@ -62,7 +62,7 @@ ADVICE = ANY_ADVICE | {
     r"no attribute '(cross_entropy|nll_loss)'": "MAX has no loss. Pick log-probabilities with F.gather_nd.",
     r"no attribute 'one_hot'": "MAX has none. Compare with Tensor.arange(vocab_size), and cast the result.",
     r"two numbers for each axis": "Those of the first axis come first: F.pad(x, [0, 0, 0, 1]) appends one column.",
-    r"realize tensor before|must be a string or a real number, not 'Tensor'": (
+    r"realize tensor before|or a real number, not 'Tensor'": (
         "While the operations of a function are gathered to one graph, its tensors have no numbers yet. Return the "
         "tensor; the caller can ask for .item()."
     ),
@@ -116,6 +116,7 @@ REWRITES = {
     r"keyword argument '(?:dims?|keepdims?)'|required argument: 'axis'|'(?:tuple|list)' and 'int'": (
         "grad.sum(axis=(0, 1)) => sum_over_rows(grad)",
         "(grad * x).sum(axis=(0, 1)) => sum_over_rows(grad * x)",
+        f"x.sum(axis=(0, 1)).reshape(s) => {SUM_OVER_ROWS}",
         f"x.sum(axis=(0, 1)) => {SUM_OVER_ROWS}",
         "x.max(axis=n).values => x.max(axis=n)",
         "x.max(axis=n)[0] => x.max(axis=n)",
@@ -177,7 +178,7 @@ REWRITES = {
     ),
     r"adds up numbers and no booleans": (
         "x.sum().float() => F.sum(x.cast(DType.float32), axis=None).reshape([])",
-        "x.sum() => F.sum(x.cast(DType.float32), axis=None).reshape([])",
+        *(f"x.sum(){shaped} => F.sum(x.cast(DType.float32), axis=None).reshape([])" for shaped in (".reshape([])", "")),
         "F.sum(F.where(m, 1.0, 0.0), axis=None) => F.sum(m.cast(DType.float32), axis=None)",
         "F.sum(x, axis=None) => F.sum(x.cast(DType.float32), axis=None)",
         "F.sum(x, axis=n) => F.sum(x.cast(DType.int64), axis=n)",
@@ -199,6 +200,7 @@ REWRITES = {
     r"must be real number, not Tensor": tuple(f"math.{f}(x) => F.{f}(x)" for f in ("sqrt", "exp", "tanh")),
     r'can only concatenate list \(not "tuple"\)': ("s + (*a,) => [*s, *a]",),
     r"has no len\(\)": ("len(x) => x.shape[0]",),
+    r"tuple index out of range": ("F.qmatmul(e, x, w) => F.qmatmul(e, None, x, w)",),
     MISSING: (
         *ANYWHERE,
         "torch.autograd.grad(cross_entropy(x, t), x)[0] => cross_entropy_backward(x, t)",

@@ -23,6 +23,7 @@ HABITS = (
     (r"\b(?:np|numpy|torch)\.maximum\b|\b(?:np|numpy|torch)\.max\b", "max", "Mojo has it built in."),
     (r"\b_*(exp|sqrt|log)f\b", r"\1", ONE_NAME),
     (r"\bf(max|min)f?\b", r"\1", ONE_NAME),
+    (r"\bfloat\(", "Float32(", "Mojo's name of it is Float32."),
     (r"\bsqrt\(([a-z][\w.]*)\)", r"sqrt(Float32(\1))", f"{CONVERT}."),
     (r"([\w.\[\]]+) ?\*\* ?0\.5", r"sqrt(Float32(\1))", f"{CONVERT}, and take its root."),
     (r"^(\s*)(?:const )?(?:float|int|double|auto) (\w+ =)", r"\1var \2", VAR),
@@ -55,11 +56,13 @@ def in_words(output: str, source: str, file: str) -> tuple[str, Location | None]
     lines, line = source.splitlines(), int(own["line"])
     sentence = f"Mojo: {shortened(own['message'].rstrip('.'))}{'' if own['message'].endswith('?') else '.'}"
     for number in _looked_at(line, lines):
+        code = written = lines[number - 1].strip()
+        said = ""
         for habit, instead, advice in HABITS:
-            written = re.sub(habit, instead, lines[number - 1])
-            if written != lines[number - 1]:
-                code, written = lines[number - 1].strip(), written.strip()
-                return f"{sentence} {advice}", Location(number, code, instead=written, instead_line=number)
+            before, written = written, re.sub(habit, instead, written)
+            said = said or advice * (written != before)
+        if said:
+            return f"{sentence} {said}", Location(number, code, instead=written, instead_line=number)
     place = Location(line, lines[line - 1].strip()) if 0 < line <= len(lines) else None
     return sentence, place
 

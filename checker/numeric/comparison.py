@@ -11,6 +11,7 @@ import numpy as np
 
 from checker.numeric.tolerance import TOLERANCE, in_use
 
+OTHER_ORDER = "The numbers are right, their order is not: look at the reshapes and transposes."
 HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless a claim says otherwise
 
 
@@ -54,7 +55,7 @@ class Comparison:
                 named = ", ".join(self.axes[axis] for axis in order)
                 return f"The numbers are right but lie in the order ({named}): one transpose too few or too many."
         if np.allclose(np.sort(actual, axis=None), np.sort(expected, axis=None), rtol=0, atol=self.room):
-            return "The numbers are right, their order is not: look at the reshapes and transposes."
+            return OTHER_ORDER
         groups = (over for count in range(len(every) - 1, 0, -1) for over in combinations(every, count))
         law = next(filter(None, (self._law(actual, expected, over) for over in groups)), "")
         return f"{self._where(np.abs(actual - expected))} {law}".strip()
@@ -69,7 +70,7 @@ class Comparison:
         room = self.room * min(1, np.abs(factor).max())
         if gaps.size <= amount.size * (2 if each else 1):
             return ""  # any two numbers are off by some factor, or so it may seem
-        if np.abs(actual - factor * expected).max() <= room:
+        if np.abs(actual - factor * expected).max() <= room and _range(factor) != "1":
             return f"{subject} factor: yours is {_range(factor)} times {self.whose}."
         return f"{subject} amount: {_range(amount, '+')}." if np.abs(gaps - amount).max() <= room else ""
 
@@ -112,7 +113,7 @@ class Comparison:
         """Return where the two differ most, or first if they are ids, positions or bools; of single numbers, both."""
         actual, expected = np.nan_to_num(self.actual), np.nan_to_num(self.expected)
         if not expected.ndim:
-            times = f": {float(actual / expected):.4g} times as much" if expected else ""
+            times = f": {float(actual / expected):.4g} times as much" if actual and expected else ""
             return f"Yours is {float(actual):.5g}, {self.whose} {float(expected):.5g}{times}."
         is_exact = expected.dtype.kind in "biu"  # how far apart two of these are means nothing
         gaps = actual != expected if is_exact else np.abs(actual - expected)

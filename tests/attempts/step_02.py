@@ -31,6 +31,10 @@ MISTAKES = {
     "The earlier tokens are not counted: row i stands at position num_tokens + i, so the band is num_tokens wider.": {
         "num_upper=num_tokens": "num_upper=0"
     },
+    "The columns of the earlier tokens are on the right; earlier tokens come first, so theirs are on the left.": {
+        BAND: "F.concat([F.band_part(mask[:, :sequence_length], num_lower=None, num_upper=0, exclude=True), "
+        "F.zeros_like(mask[:, sequence_length:])], axis=-1)"
+    },
     "The mask is square: there are num_tokens columns more than rows.": {
         SHAPE: "[Dim(sequence_length), Dim(sequence_length)]"
     },
@@ -41,8 +45,7 @@ MISTAKES = {
     "or -1.": {'float("-inf")': "-1.0"},
     "Blocked tokens still get weight where their score is 100 larger: use minus infinity, or the lowest number of "
     "the dtype.": {'float("-inf")': "-100.0"},
-    "The device that was asked for is not used: the mask is then on MAX's default device, which is the GPU where there "
-    "is one. Give it device=device.": {", device=device)": ")"},
+    "The mask is not made where the scores are: give it device=device.": {", device=device)": ")"},
     "Plus infinity instead of minus: what should be blocked wins the softmax.": {'float("-inf")': 'float("inf")'},
     "The dtype that was asked for is ignored: the mask is always float32.": {"dtype=dtype": "dtype=DType.float32"},
 }

@@ -67,6 +67,11 @@ MISTAKES = {
     "c_proj is not applied: the heads are merged but never mixed.": {
         "return attention.c_proj(attn_output)": "return attn_output"
     },
+    "The positions are counted from the first column, which may be padding; look up position_ids.": {
+        EMBED: "new, total = input_ids.shape[-1], padding_mask.shape[-1]\n"
+        "        places = Tensor.arange(0, total, out_dim=total, dtype=DType.int64, device=input_ids.device)\n"
+        "        x = transformer.wte(input_ids) + transformer.wpe(places[total - new :])"
+    },
     "The positions are not embedded.": {EMBED: "x = transformer.wte(input_ids)"},
     "Positions are counted from 0 again: the new tokens' places come in as position_ids.": {
         "from solutions.solution_07": "from solutions.solution_06 import position_ids as places\n"

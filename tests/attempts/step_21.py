@@ -58,6 +58,10 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {SCALE: SCALE.removeprefix("1 / ")},
         {MODEL_SCALE: "keys @ query * np.sqrt(np.float32(len(query)))"},
     ),
+    "The maximum is raised to 0, which leaves scores far below no weight: it is the largest score, of any sign.": (
+        {"    var factor = online": "    maximum = max(maximum, 0)\n    var factor = online"},
+        {"= online_softmax(scores, maximum, total)": "= online_softmax(scores, max(maximum, 0), total)"},
+    ),
     "The output is not rescaled: multiply what earlier blocks have added by the factor.": (
         {"number *= factor": "number *= 1"},
         {"output * factor + ": "output + "},
@@ -209,6 +213,7 @@ HABITS = {
     "math.exp": {"exp(score - new)": "math.exp(score - new)"},
     "np.exp": {"var factor = exp(": "var factor = np.exp("},
     "sqrt of a whole number": {"sqrt(Float32(keys.d))": "sqrt(keys.d)"},
+    "Python's float": {"sqrt(Float32(keys.d))": "math.sqrt(float(keys.d))"},
     "a power in place of a root": {"/ sqrt(Float32(keys.d))": "/ keys.d ** 0.5"},
     "a type in front of a name": {"var factor = exp(": "float factor = exp("},
     "increment": {

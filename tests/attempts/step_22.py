@@ -38,6 +38,10 @@ MISTAKES = {
     "Each number of Q8_0 is divided by the scale; multiply by inverse(scales), or some steps are not llama.cpp's.": {
         QUOTIENTS: "quotients = np.divide(numbers, scales, out=np.zeros_like(numbers), where=scales != 0)"
     },
+    "The numbers of Q8_0 are multiplied by 127 / magnitude; llama.cpp's inverse(scales) rounds differently.": {
+        SCALE_8: "largest = np.abs(numbers).max(axis=-1, keepdims=True)\n    scales = largest / 127",
+        QUOTIENTS: "quotients = numbers * (127 / np.where(largest == 0, 1, largest))",
+    },
     "A block of zeros is divided by its scale, 0, in Q8_0: use inverse.": {
         QUOTIENTS: "quotients = numbers * (1 / scales)"
     },
@@ -72,7 +76,7 @@ MISTAKES = {
     "The smallest number makes the scale of Q4_0; take that of the largest magnitude.": {
         INDEX: "index = numbers.argmin(axis=-1, keepdims=True)"
     },
-    "If a number and its negative are largest, the positive one makes the scale of Q4_0; it is the first of the two.": {
+    "If a number and its negative are largest, the positive one makes Q4_0's scale; the first of the two must.": {
         SCALE_4: "high, low = numbers.max(axis=-1, keepdims=True), numbers.min(axis=-1, keepdims=True)\n"
         "    scales = np.where(high >= -low, high, low) / -8"
     },
@@ -92,6 +96,9 @@ MISTAKES = {
     "A number halfway between two steps goes away from 0 in Q4_0; llama.cpp rounds it up, so -2.5 becomes -2.": {
         ROUNDED_4: "quotients = numbers * inverse(scales)\n"
         "    steps = (np.trunc(quotients + np.copysign(0.5, quotients)) + 8).clip(0, 15).astype(np.uint8)"
+    },
+    "roundf takes halves away from 0, and Q4_0's go up: add 8.5, then np.floor.": {
+        ROUNDED_4: "steps = (roundf(numbers * inverse(scales)) + 8).clip(0, 15).astype(np.uint8)"
     },
     "Each number of Q4_0 is divided by the scale; multiply by inverse(scales), or some steps are not llama.cpp's.": {
         ROUNDED_4: ROUNDED_4.replace("* inverse(scales)", "/ np.where(scales == 0, 1, scales)")
@@ -137,7 +144,7 @@ MISTAKES = {
     'The blocks of Q4_0 have no scale: set blocks["scale"].': {
         f'    blocks["scale"] = scales\n    {PACKED}': f"    {PACKED}"
     },
-    "The high half comes first; the low one does.": {
+    "The high half comes first; the low one must.": {
         UNPACKED: 'steps = np.concatenate([blocks["steps"] >> 4, blocks["steps"] & 15], axis=-1)'
     },
     "The halves of a byte are neighbors; all low ones come first.": {
@@ -222,5 +229,6 @@ HABITS = {
     "clamp": {ROUNDED_4: ROUNDED_4.replace(".clip(", ".clamp(")},
     "to a dtype": {ROUNDED_4: ROUNDED_4.replace(".astype(np.uint8)", ".to(np.uint8)")},
     "torch.cat": {UNPACKED: UNPACKED.replace("np.concatenate", "torch.cat").replace("axis", "dim")},
+    "qmatmul without None": {PRODUCT: PRODUCT.replace("None, ", "")},
     "float as a method": {READ_8: READ_8.replace(".astype(np.float32)", ".float()")},
 }

@@ -32,6 +32,9 @@ MISTAKES = {
     "Blocked scores are -100, which is large beside a real score of -900; make them -inf.": {
         WHERE: "scores = np.where(mask, scores, -100.0)"
     },
+    "-100 is added to blocked scores, and one that is far larger stays the largest; make them -inf.": {
+        WHERE: "scores = scores + np.where(mask, 0.0, -100.0)"
+    },
     "exp of a large score is infinite, and the row becomes NaN: use softmax, which subtracts each row's largest.": {
         SOFTMAX: "weights = np.exp(scores)\n    return weights / weights.sum(axis=-1, keepdims=True)"
     },
