@@ -20,6 +20,7 @@ TABLE = np.random.RandomState(12).uniform(-2, 2, (VOCAB, VOCAB)).astype(np.float
 LOGITS = TABLE[:3]  # more tokens than rows: neither is taken for the other
 FAR = LOGITS - 1000  # GPT-2's own are often near -100
 PROMPT = np.array([[3, 1, 4], [0, 2, 2]])
+END = 50256  # GPT-2's last id, <|endoftext|>
 DRAWS = 1000
 BOUND = 50.0  # of chi-squared with 7 degrees of freedom: exceeded by chance once in 70 million times
 
@@ -46,6 +47,17 @@ def are_probabilities(actual, wanted, what):
     if isinstance(actual, np.ndarray) and actual.dtype == np.float32:
         wanted = wanted.astype(np.float32)
     equal(actual, wanted, ("row", "token"), what=what)
+
+
+def as_ids(tokens):
+    """The tokens in int64, whichever type of integers they have, unless GPT-2's last id does not fit into it."""
+    tokens = np.asarray(tokens)
+    if tokens.dtype.kind not in "iu" or not np.can_cast(tokens.dtype, np.int64):
+        return tokens
+    largest = np.iinfo(tokens.dtype).max
+    sentence = f"The tokens are {tokens.dtype}, which ends at {largest:,}; GPT-2's ids go up to {END:,}."
+    require(largest >= END, sentence)
+    return tokens.astype(np.int64)
 
 
 def all_of(cases):
@@ -90,12 +102,12 @@ def test_top_k(step):
         for logits in (FAR, LOGITS):
             probabilities, wanted = step.Sampling(top_k=top_k).probabilities(logits), softmax(best(logits, top_k))
             are_probabilities(probabilities, wanted, f"the softmax with top_k = {top_k}")
-            left = float(probabilities[wanted == 0].max(initial=0))
-            require(
-                left == 0,
-                f"With top_k = {top_k}, a token that is out has a probability of {left:.1g}, not 0.",
-                probabilities,
-            )
+            for temperature in (1.0, 1000.0):
+                probabilities = step.Sampling(temperature, top_k).probabilities(logits)
+                left = float(probabilities[wanted == 0].max(initial=0))
+                settings = named({"temperature": temperature, "top_k": top_k})
+                sentence = f"With {settings}, a token that is out has a probability of {left:.1g}, not 0."
+                require(left == 0, sentence, probabilities)
 
 
 @about("probabilities")
@@ -111,7 +123,7 @@ def test_greedy(step):
     """At temperature 0, every row gets its most likely token, without a draw: [batch, vocab] to [batch]."""
     rows = np.concatenate([LOGITS] * 20)  # so many that sampling them all right is no accident
     tokens = step.Sampling(0).choose(rows, np.random.default_rng(3))
-    equal(np.asarray(tokens), rows.argmax(-1), ("row",), what="the array of tokens")
+    equal(as_ids(tokens), rows.argmax(-1), ("row",), what="the array of tokens")
 
 
 def named(settings):
@@ -134,7 +146,7 @@ def test_draws_follow_the_probabilities(step):
         for _ in range(10):
             drawn = step.Sampling(**settings).choose(rows, rng)
             require(isinstance(drawn, np.ndarray), f"choose returns {type(drawn).__name__}: make an array.")
-            counts += np.stack([np.bincount(row, minlength=VOCAB) for row in drawn.reshape(2, -1)])
+            counts += np.stack([np.bincount(row, minlength=VOCAB) for row in as_ids(drawn).reshape(2, -1)])
         for count, expected in zip(counts, wanted[lasts] * DRAWS / 2, strict=True):
             possible = expected > 0
             require(not count[~possible].any(), f"With {named(settings)}, a token was drawn that is out.", counts)
@@ -207,17 +219,20 @@ def test_one_token(step):
 def test_the_last_position_counts(step):
     """The last position alone counts: a model may return only its logits, [batch, 1, vocab], as in ./run generate."""
     for last_alone in (False, True):
-        tokens = np.asarray(step.generate_next_token(Stub(last_alone), PROMPT, 0, rng=np.random.default_rng(6)))
-        equal(tokens, TABLE[PROMPT[:, -1]].argmax(-1), ("row",), what="the next token")
+        tokens = step.generate_next_token(Stub(last_alone), PROMPT, 0, rng=np.random.default_rng(6))
+        equal(as_ids(tokens), TABLE[PROMPT[:, -1]].argmax(-1), ("row",), what="the next token")
 
 
 @about("generate_tokens")
 def test_the_prompt_comes_first(step):
-    """The prompt comes back with max_new_tokens more, also for 0: [batch, seq + max_new_tokens]."""
+    """The prompt comes back with max_new_tokens more, be they 0 or <|endoftext|>: [batch, seq + max_new_tokens]."""
     for prompt, count in ((PROMPT, 4), (PROMPT, 1), (PROMPT, 0), (PROMPT[:, :1], 2), (PROMPT[:0], 2)):
         tokens = np.asarray(step.generate_tokens(Stub(), prompt, count, temperature=0))
         is_value("the shape", list(tokens.shape), [prompt.shape[0], prompt.shape[1] + count])
         equal(tokens[:, : prompt.shape[1]], prompt, ("row", "token"), what="the prompt")
+    logits = np.repeat(np.float32(np.arange(END + 1) == END)[None, None], 2, axis=0)
+    tokens = np.asarray(step.generate_tokens(lambda input_ids: logits, PROMPT, 3, temperature=0))
+    is_value(f"the shape where all new tokens are {END}, <|endoftext|>,", list(tokens.shape), [2, 6])
 
 
 @about("generate_tokens")

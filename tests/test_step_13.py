@@ -37,7 +37,7 @@ def published(reference):
     for name, array in reference.weights.items():
         if name != "lm_head.weight":
             tensors[name.removeprefix("transformer.")] = array.T.copy() if name.endswith(CONV1D) else array
-    for layer in range(reference.config["n_layer"]):
+    for layer in (*range(reference.config["n_layer"]), 11):  # GPT-2 small has 12 layers
         tensors[f"h.{layer}.attn.bias"] = np.tril(np.ones((1, 1, 13, 13), np.float32))
         tensors[f"h.{layer}.attn.masked_bias"] = np.array(-1e4, np.float32)
     return dict(sorted(tensors.items()))  # mask buffers among the weights, as in a file
@@ -165,6 +165,16 @@ def test_nothing_is_hidden_from_check_weights(step, published, reference):
     without, wanted = dict(published), dict(reference.weights)
     del without["wte.weight"], wanted["transformer.wte.weight"], wanted["lm_head.weight"]
     same(step.convert_checkpoint(without), wanted)
+
+
+@about("convert_checkpoint")
+def test_the_checkpoint_stays(step, published):
+    """The tensors that it is given belong to the caller: it returns a new dictionary, and theirs stays as it was."""
+    given = dict(published)
+    step.convert_checkpoint(given)
+    changed = [name for name in published if given.get(name) is not published[name]]
+    sentence = f"The dictionary that it was given has lost {listed(changed)}: leave it as it is, and return a new one."
+    require(not changed, sentence, changed)
 
 
 @about("load_pretrained")

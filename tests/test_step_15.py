@@ -154,7 +154,8 @@ def wanted(logits, held):
 @about("ragged_positions")
 def test_positions(step):
     """Every token knows its position in its own request, counting those that the cache holds already."""
-    for counts, held in (((3, 1, 5), (0, 0, 0)), ((1, 1, 1), (3, 1, 5)), ((2, 4, 1), (4, 0, 6)), ((7,), (2,))):
+    batches = (((3, 1, 5), (0, 0, 0)), ((1, 1, 1), (3, 1, 5)), ((2, 4, 1), (4, 0, 6)), ((7,), (2,)))
+    for counts, held in (*batches, ((1,) * 300, (0,) * 300)):  # more requests than int8 and uint8 can count
         places = np.concatenate([np.arange(at, at + count) for at, count in zip(held, counts, strict=True)])
         tokens = np.zeros(sum(counts), np.int64)
         result = run(step.ragged_positions, tokens, offsets_of(counts), np.array(held, np.uint32))

@@ -13,7 +13,7 @@ from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from checker.claims import about, equal, require
+from checker.claims import about, equal, error_of, require
 from checker.claims.modules import compiled, run
 from checker.numeric.tolerance import TOLERANCE
 
@@ -231,9 +231,10 @@ def test_gradient_of_large_logits(step):
 
 @about("perplexity")
 def test_perplexity(step):
-    """It is e to the loss: V for uniform guesses, 1 for a model that knows every token."""
+    """It is e to the loss: V for uniform guesses, 1 if every token is known; a loss of 1000 is an OverflowError."""
     for loss, right in ((math.log(50257), 50257), (math.log(2), 2), (0.0, 1), (3.25, 25.790339917193062)):
         number(f"perplexity({loss:.4g})", step.perplexity(loss), right)
+    error_of("perplexity(1000.0)", lambda: step.perplexity(1000.0), OverflowError)
 
 
 @about("bits_per_byte")

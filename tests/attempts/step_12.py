@@ -101,6 +101,12 @@ MISTAKES = {
     },
     "The tokens outside top_k get a logit only 100 below the largest, so they are still drawn now and then; give them "
     "minus infinity.": {"-np.inf, logits": "-100.0, logits"},
+    "The tokens outside top_k get -10000 before the division, and a high temperature brings them back; give them minus "
+    "infinity.": {
+        SHIFT_DIVIDE: SHIFT_DIVIDE.removesuffix(" / self.temperature"),
+        "-np.inf, logits": "-1e4, logits",
+        "np.exp(logits)": "np.exp(logits / self.temperature)",
+    },
     "The probabilities left by top_k are not shared out: they must add up to 1 again.": {
         CUT: f"whole = logits\n            {CUT}",
         TAIL: "return powers / np.exp(whole if self.top_k and self.top_k < logits.shape[-1] else logits)"
@@ -109,6 +115,10 @@ MISTAKES = {
     "The tokens are a column, [batch, 1]; one token for every row is [batch].": {
         ARGMAX: "return logits.argmax(axis=-1, keepdims=True)",
         DRAW: f"{DRAW}[:, None]",
+    },
+    "In int16, ids above 32,767 turn negative; leave the tokens' type as it is, or take int64.": {
+        ARGMAX: f"{ARGMAX}.astype(np.int16)",
+        "dtype=np.int64": "dtype=np.int16",
     },
     "Temperature 0 takes the least likely token.": {ARGMAX: "return logits.argmin(axis=-1)"},
     "Every row gets the first row's token.": {ARGMAX: "return np.repeat(logits[:1].argmax(axis=-1), len(logits))"},
@@ -179,6 +189,12 @@ MISTAKES = {
     "Generation ends where the context is full; the oldest token drops out, and it goes on.": {
         LOOP: "for _ in range(min(max_new_tokens, n_positions - input_ids.shape[1])):"
     },
+    "Generation ends at <|endoftext|>, token 50256; go on until there are max_new_tokens more.": {
+        APPEND: f"{APPEND}\n        if 50256 in next_ids:\n            break"
+    },
+    "Generation ends where every row's token is <|endoftext|>, 50256; go on until there are max_new_tokens more.": {
+        APPEND: f"{APPEND}\n        if (next_ids == 50256).all():\n            break"
+    },
     "The prompt is missing from the text.": {TEXT: "return input_ids[:, input_ids.shape[1] - max_new_tokens :]"},
     "One token too many is generated.": {LOOP: "for _ in range(max_new_tokens + 1):"},
     "max_new_tokens is not used: it says how many tokens to generate.": {LOOP: "for _ in range(10):"},
@@ -217,6 +233,7 @@ ALTERNATIVES = {
     },
     "multinomial": {DRAW: "rng.multinomial(1, self.probabilities(logits)).argmax(axis=-1)"},
     "the type of ids left to NumPy": {", dtype=np.int64)": ")"},
+    "ids in int32": {ARGMAX: f"{ARGMAX}.astype(np.int32)", "dtype=np.int64": "dtype=np.int32"},
     "np.append": {APPEND: "input_ids = np.append(input_ids, next_ids[:, None], axis=1)"},
     "np.column_stack": {APPEND: "input_ids = np.column_stack([input_ids, next_ids])"},
     "room for the whole text from the start": {

@@ -62,6 +62,13 @@ MISTAKES = {
         TIED: TIED.replace("weights[WTE]", "np.ascontiguousarray(weights[WTE].T)")
     },
     "The mask buffers are kept; they are no weights.": {f" {SKIP}": "}"},
+    "A pattern with one digit keeps the mask buffers of layers 10 and up, such as h.11; look at the end of names.": {
+        KEPT: "import re\n\n    "
+        + KEPT.replace(
+            "name.endswith(MASK_BUFFERS)",
+            r're.fullmatch(r"(transformer\.)?h\.\d\.attn\.(bias|masked_bias)", name)',
+        )
+    },
     "c_attn.bias is skipped along with the mask buffers, whose names end with .attn.bias: mind the dot.": {
         SKIP: 'if not name.endswith(("attn.bias", "attn.masked_bias"))}'
     },
@@ -79,6 +86,10 @@ MISTAKES = {
     },
     "The mask buffers are deleted from the dictionary that the loop runs over; keep the others in a new one.": {
         KEPT: "for name in tensors:\n        if name.endswith(MASK_BUFFERS):\n            del tensors[name]",
+        "in kept.items()": "in tensors.items()",
+    },
+    "The mask buffers are taken out of the caller's dictionary; put the other tensors into a new one.": {
+        KEPT: "for name in list(tensors):\n        if name.endswith(MASK_BUFFERS):\n            tensors.pop(name)",
         "in kept.items()": "in tensors.items()",
     },
     "The loop ends at the first mask buffer; skip that one and go on: continue, not break.": {

@@ -21,6 +21,10 @@ MISTAKES = {
     "The first row of a request counts to the request before: a row has passed an end that is equal to it.": {
         ">= ends": "> ends"
     },
+    "The requests are counted in int8, which ends at 127, and a server has more; count in int64.": {
+        "passed.cast(DType.int64), axis=-1).squeeze(-1)": "passed.cast(DType.int8), axis=-1)"
+        ".squeeze(-1).cast(DType.int64)"
+    },
     "Every token gets the same place, that of its request's first new token.": {
         PLACES: "F.gather(lengths, request, axis=0)"
     },

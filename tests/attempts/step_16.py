@@ -174,6 +174,9 @@ MISTAKES = {
         GRADIENT: GRADIENT + " / math.log(2)",
     },
     "2 is raised to the loss; the loss is in nats, so e is: math.exp.": {EXP: "return 2**loss"},
+    "np.exp returns inf where the loss is too large; math.exp raises the OverflowError that is asked for.": {
+        EXP: "import numpy as np\n\n    return float(np.exp(loss))"
+    },
     "The perplexity is below 1: raise e to the loss, not to minus the loss.": {EXP: "return math.exp(-loss)"},
     "The logarithm of the loss is taken; the perplexity is the exponential, which undoes the logarithm.": {
         EXP: "return math.log(loss) if loss else 0.0"
