@@ -49,7 +49,8 @@ def test_head_dim(step):
     """head_dim is the whole number n_embd / n_head."""
     for n_embd, n_head, n_layer in ((768, 12, 12), (15, 3, 4), (1600, 25, 48)):
         config = object.__new__(step.GPT2Config)  # __post_init__ may still be to write
-        config.n_embd, config.n_head, config.n_layer = n_embd, n_head, n_layer
+        for name, value in (("n_embd", n_embd), ("n_head", n_head), ("n_layer", n_layer)):
+            object.__setattr__(config, name, value)  # a frozen one is right as well
         is_value(f"head_dim for n_embd={n_embd}, n_head={n_head}", config.head_dim, n_embd // n_head)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from checker.claims import about, equal
-from checker.claims.modules import build, compiled, run
+from checker.claims.modules import build, compiled, has_only, run
 
 WIDTH, EPSILON = 15, 1e-3
 
@@ -24,6 +24,7 @@ def test_parameters(step, reference):
     norm = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON))
     build(lambda: norm, weights=dict.fromkeys(reference.weights, np.full(WIDTH, 0.5, np.float32)))
     fresh = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON))
+    has_only(fresh, reference.weights)
     equal(fresh.weight, np.ones(WIDTH, np.float32), what="the weight of a new LayerNorm", whose="the right number")
     equal(fresh.bias, np.zeros(WIDTH, np.float32), what="the bias of a new LayerNorm", whose="the right number")
 
@@ -44,6 +45,13 @@ def test_one_token_alone(norm, reference):
 def test_without_a_batch(norm, reference):
     """A single sequence, [seq, dim], is normalized over the last axis too; a server's rows have no batch axis."""
     equal(run(norm, reference["input"][0]), reference["output"][0], ("token", "channel"), what="forward of [7, 15]")
+
+
+@about("forward")
+def test_small_epsilon(step, reference):
+    """An eps of 6e-8 is used as it is given: x / 128 with eps / 128² gives what x gives with eps."""
+    norm = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON / 128**2), weights=reference.weights)
+    equal(run(norm, reference["input"] / 128), reference["output"], what="forward(x / 128)")
 
 
 @about("forward")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from checker.claims import about, equal, require
-from checker.claims.modules import build, compiled, run
+from checker.claims.modules import build, compiled, has_only, run
 from solutions.solution_01 import GPT2Config
 
 WIDTH, INNER, WIDE = 15, 22, 60
@@ -20,15 +20,22 @@ def mlp(step, config, reference):
 
 
 @about("__init__")
-def test_layers(mlp):
+def test_layers(mlp, reference):
     """c_fc goes to intermediate_size, c_proj comes back, both with biases."""
     require(mlp.c_fc is not mlp.c_proj, "c_fc and c_proj are the same layer; they are two.")
+    has_only(mlp, reference.weights)
 
 
 @about("forward")
 def test_forward(mlp, reference):
     """It returns what Hugging Face returns, with the tanh GELU."""
     equal(run(mlp, reference["input"]), reference["output"], what="forward(x)")
+
+
+@about("forward")
+def test_without_a_batch(mlp, reference):
+    """A single sequence, [seq, embd], is right too; a server's rows have no batch axis."""
+    equal(run(mlp, reference["input"][0]), reference["output"][0], ("token", "channel"), what="forward of one sequence")
 
 
 @about("forward")

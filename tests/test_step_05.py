@@ -7,7 +7,7 @@ import pytest
 from max.dtype import DType
 
 from checker.claims import Refusal, about, equal, error_of, first_of, require
-from checker.claims.modules import build, compiled, run
+from checker.claims.modules import build, compiled, has_only, run
 from solutions.solution_01 import GPT2Config
 
 
@@ -18,10 +18,11 @@ def embeddings(step, config, reference):
 
 
 @about("__init__")
-def test_table(embeddings, config):
+def test_table(embeddings, config, reference):
     """wte has vocab_size rows of n_embd numbers."""
     shape = [int(size) for size in embeddings.wte.weight.shape]
     require(shape == [config.vocab_size, config.n_embd], f"wte.weight has the shape {shape}.")
+    has_only(embeddings, reference.weights)
 
 
 @about("forward")
@@ -35,6 +36,16 @@ def test_first_and_last_row(embeddings, config, reference):
     """The first and the last token of the vocabulary get theirs too."""
     ids = np.array([[0, config.vocab_size - 1]])
     equal(run(embeddings, ids), reference.weights["wte.weight"][ids], what="forward of the first and last id")
+
+
+@about("forward")
+def test_gpt2_vocabulary(step):
+    """In a table of GPT-2's 50,257 rows, token 32768 and the last one get theirs."""
+    config = GPT2Config(n_embd=15, n_head=3)
+    table = np.arange(config.vocab_size * 15, dtype=np.float32).reshape(-1, 15)
+    ids = np.array([[32768, config.vocab_size - 1]])
+    embeddings = build(step.GPT2Embeddings, config, weights={"wte.weight": table})
+    equal(run(embeddings, ids), table[ids], what=f"forward of {ids.tolist()}", whose="the table's")
 
 
 @about("check_token_ids")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from checker.claims import about, equal, require
-from checker.claims.modules import build, compiled, run
+from checker.claims.modules import build, compiled, has_only, run
 from checker.numeric.references import seeded_weights
 from solutions.solution_01 import GPT2Config
 
@@ -51,9 +51,10 @@ def with_heads(method):
 
 
 @about("__init__")
-def test_projections(attention):
+def test_projections(attention, reference):
     """c_attn goes from the width to three times the width, c_proj from the width to the width, with biases."""
     require(attention.c_attn is not attention.c_proj, "c_attn and c_proj are the same layer; they are two.")
+    has_only(attention, reference.weights)
 
 
 @about("_split_heads")

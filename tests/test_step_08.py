@@ -50,6 +50,18 @@ def test_plain_functions(step, reference):
 
 
 @about("pre_norm_residual")
+def test_tokens_look_at_their_own_text(step, reference):
+    """Both get [batch, seq, embd]: in attention, a token looks at its own text and at no other."""
+
+    def looks(y):  # every token at the first one of its text
+        return y * y[..., :1, :]
+
+    x = reference["input"]
+    result = run(lambda x: step.pre_norm_residual(x, lambda y: y, looks), x)
+    equal(result, x + looks(x), what="x + x * the first token", whose="the right number")
+
+
+@about("pre_norm_residual")
 def test_each_is_called_once(step, reference):
     """norm and sublayer are called once each, in whatever order: they are most of the work of a model."""
     calls: list[str] = []

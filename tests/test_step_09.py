@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from checker.claims import about, equal, require
-from checker.claims.modules import build, compiled, run, shapes_of
+from checker.claims.modules import build, compiled, has_only, run, shapes_of
 from solutions.solution_01 import GPT2Config
 
 WIDTH = 15
@@ -17,7 +17,7 @@ def block(step, config, reference):
 
 
 @about("__init__")
-def test_parts(block, config):
+def test_parts(block, config, reference):
     """ln_1, attn, ln_2 and mlp are there, four different modules with the configuration's sizes."""
     parts = [block.ln_1, block.attn, block.ln_2, block.mlp]
     require(len({id(part) for part in parts}) == 4, "Two of ln_1, attn, ln_2 and mlp are the same module.")
@@ -28,6 +28,7 @@ def test_parts(block, config):
             f"{name} has eps = {eps}; the configuration says {config.layer_norm_epsilon}.",
             (name, eps),
         )
+    has_only(block, reference.weights)
 
 
 @about("forward")
@@ -38,7 +39,8 @@ def test_forward(block, reference):
 
 @about("forward")
 def test_another_batch_and_length(block, reference):
-    """Another batch and length are right too."""
+    """Another batch and length are right too, and so is one token alone."""
+    equal(run(block, reference["input"][:, :1]), reference["output"][:, :1], what="forward of one token")
     equal(run(block, reference["long_input"]), reference["long_output"], what="forward(x) of shape [3, 11, 15]")
 
 

@@ -5,7 +5,7 @@ import pytest
 from max.dtype import DType
 
 from checker.claims import about, equal, error_of, require
-from checker.claims.modules import build, compiled, run, shapes_of
+from checker.claims.modules import build, compiled, has_only, run, shapes_of
 from checker.max_adapter.runtime import tensor
 from solutions.solution_01 import GPT2Config
 
@@ -19,7 +19,7 @@ def model(step, config, reference):
 
 
 @about("__init__")
-def test_parts(model, config):
+def test_parts(model, config, reference):
     """wte, wpe, n_layer blocks in h, and ln_f, by the names of a checkpoint."""
     require(len(model.h) == config.n_layer, f"h has {len(model.h)} blocks; n_layer is {config.n_layer}.")
     require(
@@ -30,6 +30,7 @@ def test_parts(model, config):
         model.ln_f.eps == config.layer_norm_epsilon,
         f"ln_f has eps = {model.ln_f.eps}; the configuration says {config.layer_norm_epsilon}.",
     )
+    has_only(model, reference.weights)
 
 
 @about("forward")

@@ -6,7 +6,7 @@ from max.dtype import DType
 from max.experimental.tensor import Tensor
 
 from checker.claims import about, equal, require
-from checker.claims.modules import build, compiled, run, shapes_of
+from checker.claims.modules import build, compiled, has_only, run, shapes_of
 from solutions.solution_01 import GPT2Config
 
 CASES = ("", "single_", "full_")
@@ -19,10 +19,11 @@ def model(step, config, reference):
 
 
 @about("__init__")
-def test_parts(model, config):
+def test_parts(model, config, reference):
     """transformer and lm_head are there by the names of a checkpoint, and the head has no bias."""
     require(getattr(model, "config", None) is config, "self.config, which was given, is gone.")
     require(not isinstance(model.lm_head.bias, Tensor), "lm_head has a bias; a checkpoint has none for it: bias=False.")
+    has_only(model, reference.weights)
 
 
 @about("forward")

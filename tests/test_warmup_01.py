@@ -84,6 +84,13 @@ def test_blocked_scores(step):
 
 
 @about("softmax")
+def test_whole_numbers(step):
+    """Scores that are whole numbers, as of one-hot words, get weights with fractions."""
+    scores = np.eye(3, dtype=np.int64)
+    equal(step.softmax(scores), naive.softmax(scores), ("query", "key"), what="softmax of whole numbers")
+
+
+@about("softmax")
 def test_scores_are_left_alone(step):
     """The scores that it is given are the same afterwards."""
     scores = drawn("scores", BATCH, LENGTH, LENGTH)

@@ -51,12 +51,27 @@ def test_another_width(step, x):
             equal(part, naive.product(some, matrix), naive.TOKENS[-some.ndim :], what=name)
 
 
+@about("project")
+def test_one_hot(step):
+    """One-hot rows, which are whole numbers, pick the rows of the matrices, fractions and all."""
+    parts = parts_of(step.project(np.eye(WIDTH, dtype=np.int64), *matrices(HEAD_DIM)))
+    for (name, part), matrix in zip(parts, matrices(HEAD_DIM), strict=True):
+        equal(part, matrix, naive.TOKENS[1:], what=f"{name} of one-hot rows")
+
+
 @about("scaled_scores")
 def test_scaled_scores(step):
     """The scores are the dot products over the square root of d_k, the width of a key."""
     query, key = drawn("query", BATCH, 4, HEAD_DIM), drawn("key", BATCH, LENGTH, HEAD_DIM)
     expected = np.array([naive.product(query[at], key[at].T) for at in range(BATCH)]) / math.sqrt(HEAD_DIM)
     equal(step.scaled_scores(query, key), expected, WEIGHTS, what="scaled_scores(query, key)")
+
+
+@about("scaled_scores")
+def test_whole_numbers(step):
+    """Queries and keys of whole numbers have scores with fractions."""
+    rows = np.eye(3, dtype=np.int64)
+    equal(step.scaled_scores(rows, rows), rows / math.sqrt(3), ("query", "key"), what="scaled_scores of whole numbers")
 
 
 @about("scaled_scores")

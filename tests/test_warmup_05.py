@@ -134,6 +134,14 @@ def test_any_mask(step, x, W_qkv, W_o):
 
 
 @about("multi_head_attention")
+def test_one_hot(step, W_qkv, W_o):
+    """An x of whole numbers, one-hot rows here, gives fractions."""
+    x = np.eye(WIDTH, dtype=np.int64)[None]
+    expected = naive.multi_head_attention(x, W_qkv, W_o, HEADS)
+    equal(step.multi_head_attention(x, W_qkv, W_o, HEADS), expected, what="multi_head_attention of one-hot rows")
+
+
+@about("multi_head_attention")
 def test_each_head_works_alone(step, x, W_qkv):
     """What the last head sees changes its own channels and no others."""
     other = W_qkv.copy()

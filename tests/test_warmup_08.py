@@ -67,11 +67,11 @@ def test_to_both_sides(step):
 
 @about("finite_difference")
 def test_any_shape(step):
-    """The gradient has the shape of x, whatever that is."""
-    for shape in ((2, 1, 3), (6,), ()):
-        x = drawn("x", *shape)
-        gradient = step.finite_difference(lambda some: float((some**2).sum()), writable(*x.shape))
-        equal(gradient, 2 * x, what=f"finite_difference(f, x) of an x of the shape {list(shape)}")
+    """The gradient has the shape of x, whatever that is; x may be transposed, too."""
+    for x in (writable(2, 1, 3), writable(6), writable(), writable(4, 3).T):
+        right, order = 2 * x, "" if x.flags.c_contiguous else "transposed "
+        gradient = step.finite_difference(lambda some: float((some**2).sum()), x)
+        equal(gradient, right, what=f"finite_difference(f, x) of a {order}x of the shape {list(x.shape)}")
 
 
 @about("finite_difference")

@@ -6,7 +6,7 @@ forward pass is one graph, which takes a third of the time of one graph per oper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -47,6 +47,17 @@ def build(kind: Callable[..., Any], *arguments: Any, weights: Mapping[str, np.nd
 def shapes_of(module: Module[..., Any]) -> dict[str, tuple[int, ...]]:
     """Return the shapes of the weights of a module, by name."""
     return {name: tuple(int(size) for size in weight.shape) for name, weight in module.parameters}
+
+
+def has_only(module: Module[..., Any], names: Collection[str]) -> None:
+    """Refuse a weight that is not among ``names``: step 13 would call it missing, be it a known one's second name."""
+    for name, _ in module.parameters:
+        if name not in names:
+            raise Refusal(
+                f"{type(module).__name__} has {name}, which no checkpoint has. What self keeps twice, as in a list, "
+                "has a second name, and so does every weight in it.",
+                name,
+            )
 
 
 def load(module: Module[..., Any], name: str, array: np.ndarray) -> None:

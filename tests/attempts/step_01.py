@@ -50,6 +50,10 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
+    "frozen": {
+        "@dataclass\n": "@dataclass(frozen=True)\n",
+        "self.n_inner = 4 * self.n_embd": "object.__setattr__(self, 'n_inner', 4 * self.n_embd)",
+    },
     "asked the other way round": {
         UNEVEN: "if self.n_head <= 0 or self.n_embd != self.n_head * (self.n_embd // self.n_head):"
     },

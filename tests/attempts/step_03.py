@@ -22,6 +22,9 @@ MISTAKES = {
     },
     "eps is not used: without it, a token that hardly varies is blown up.": by_hand("variance + self.eps", "variance"),
     "eps is always 1e-5; use the one that was given.": {FORWARD: FORWARD.replace("self.eps", "1e-5")},
+    "An eps below 1e-5 is not used; take self.eps as it is.": {
+        FORWARD: FORWARD.replace("self.eps", "max(self.eps, 1e-5)")
+    },
     "eps is added to the standard deviation; it belongs under the root, next to the variance.": by_hand(
         "F.rsqrt(variance + self.eps)", "(1 / (F.sqrt(variance) + self.eps))"
     ),
@@ -114,5 +117,7 @@ HABITS = {
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
-    "epsilon is a number in forward": {"epsilon=self.eps": "epsilon=1e-3"},
+    "the width is a number in forward": by_hand(
+        "F.mean(centered * centered, axis=-1)", f"F.sum(centered * centered, axis=-1) / {WIDTH}"
+    ),
 }

@@ -30,6 +30,11 @@ MISTAKES = {
         )
         + ")"
     },
+    "Three axes are assumed, but [seq, embd] has two; Linear takes any number of axes in front.": {
+        FC: "        batch, seq, width = hidden_states.shape\n"
+        "        hidden_states = self.c_fc(hidden_states.reshape([batch * seq, width]))\n",
+        PROJ: "return self.c_proj(hidden_states).reshape([batch, seq, width])",
+    },
     "The activation is applied twice.": {GELU: f'F.gelu({GELU}, approximate="tanh")'},
     "The activation comes after c_proj; it belongs between the two layers.": {
         f"        hidden_states = {GELU}\n": "",

@@ -21,6 +21,9 @@ MISTAKES = {
     "The vectors of a text are added up; every token keeps its own.": {
         LOOK_UP: "from max.experimental import functional as F\n\n        return F.sum(self.wte(input_ids), axis=1)"
     },
+    "The ids are made int16, which ends at 32,767: larger ones become negative. Look up input_ids as they are.": {
+        LOOK_UP: "from max.dtype import DType\n\n        return self.wte(input_ids.cast(DType.int16))"
+    },
     "The row after each token's is looked up: ids count from 0.": {LOOK_UP: "return self.wte((input_ids + 1) % 37)"},
 }
 
@@ -51,5 +54,5 @@ HABITS = {
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
-    "both sizes are numbers in __init__": {"Embedding(config.vocab_size, dim=config.n_embd)": "Embedding(37, dim=15)"},
+    "the width is a number in __init__": {"dim=config.n_embd": "dim=15"},
 }

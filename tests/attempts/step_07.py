@@ -160,6 +160,9 @@ MISTAKES = {
         "self.c_proj = Linear(self.embed_dim, self.embed_dim)": "self.c_proj = Linear(self.embed_dim, self.embed_dim, "
         "bias=False)"
     },
+    "c_attn is kept under a second name, and so are its weights, which no checkpoint has; keep it once.": {
+        "3 * self.embed_dim)\n": "3 * self.embed_dim)\n        self.qkv = self.c_attn\n"
+    },
     "c_attn makes only one third: query, key and value need 3 * n_embd outputs.": {
         "Linear(self.embed_dim, 3 * self.embed_dim)": "Linear(self.embed_dim, self.embed_dim)"
     },

@@ -23,6 +23,9 @@ MISTAKES = {
     "The normalized input is added as well.": {SUM: "return x + norm(x) + sublayer(norm(x))"},
     "norm is applied twice.": {SUM: "return x + sublayer(norm(norm(x)))"},
     "norm is called twice for one result; keep what it returned.": {SUM: "norm(x)\n    return x + sublayer(norm(x))"},
+    "The tokens of all texts are laid in one row, where attention would mix the texts; give x in its own shape.": {
+        SUM: "flat = x.reshape([-1, x.shape[-1]])\n    return (flat + sublayer(norm(flat))).reshape(x.shape)"
+    },
     "The sum is halved, as if it were a mean.": {SUM: "return (x + sublayer(norm(x))) / 2"},
 }
 

@@ -3,6 +3,7 @@
 FIRST = "        hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
 SECOND = "        return pre_norm_residual(hidden_states, self.ln_2, self.mlp)\n"
 LN_1 = "self.ln_1 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)"
+MLP = "self.mlp = GPT2MLP(config.n_inner, config)"
 LN_2 = "self.ln_2 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)"
 
 
@@ -87,6 +88,11 @@ MISTAKES = {
         "        hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
         "        return residual + self.mlp(self.ln_2(hidden_states))\n"
     ),
+    "Attention is skipped for a single token; that one looks at itself, and its own value is added.": {
+        FIRST: f"        if hidden_states.shape[-2] != 1:\n    {FIRST}"
+    },
+    "A list of norms and sublayers in self gives every weight a second name, which no checkpoint has; make the list in "
+    "forward.": {MLP: f"{MLP}\n        self.halves = [(self.ln_1, self.attn), (self.ln_2, self.mlp)]"},
     "Attention is applied twice.": {FIRST: FIRST + FIRST},
     "The norms are left out.": both(
         "        hidden_states = hidden_states + self.attn(hidden_states)\n"

@@ -28,6 +28,9 @@ MISTAKES = {
     "The token embeddings are scaled by the square root of n_embd; GPT-2 does not.": {
         "self.wte(input_ids) +": "self.wte(input_ids) * 15**0.5 +"
     },
+    "A list of the blocks in self gives every weight a second name, which no checkpoint has; keep them in h alone.": {
+        STACK: f"{STACK}\n        self.blocks = list(self.h)"
+    },
     "ln_f is left out: normalize after the last block.": {NORM: "return hidden_states"},
     "ln_f comes before the blocks; it comes after the last one.": {
         BLOCKS: "        hidden_states = self.h(self.ln_f(hidden_states))\n",

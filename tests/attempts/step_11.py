@@ -37,6 +37,9 @@ MISTAKES = {
     "The logits come from wte's weights and not from lm_head, which may have its own: use lm_head.": {
         LOGITS: "return self.transformer(input_ids) @ self.transformer.wte.weight.transpose(0, 1)"
     },
+    "The table of the embeddings is kept under a second name, which no checkpoint has; take it from transformer.": {
+        HEAD: f"{HEAD}\n        self.wte = self.transformer.wte"
+    },
     "The head has a bias.": {HEAD: "Linear(config.n_embd, config.vocab_size)"},
     "The head goes the wrong way: from n_embd to vocab_size.": {
         HEAD: "Linear(config.vocab_size, config.n_embd, bias=False)"

@@ -50,6 +50,10 @@ MISTAKES = {
     "A score of -inf is taken for -100, which is large beside a real score of -1000; leave it -inf.": {
         SHIFTED: f"scores = np.where(scores == -np.inf, -100.0, scores)\n    {SHIFTED}",
     },
+    "Weights made like the scores have their dtype: of scores that are whole numbers, only whole numbers are kept.": {
+        QUOTIENT: "weights = np.zeros_like(scores)\n    weights[...] = powers / powers.sum(axis=-1, keepdims=True)\n"
+        "    return weights"
+    },
     "The caller's scores are changed in place; make a new array.": {
         SHIFTED: "scores -= scores.max(axis=-1, keepdims=True)",
         POWERS: "powers = np.exp(scores)",

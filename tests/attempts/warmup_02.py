@@ -26,6 +26,13 @@ MISTAKES = {
     "x is taken to have a batch, but one sequence may come alone; x @ W works for both.": {
         PROJECT: 'return [np.einsum("bti,io->bto", x, matrix) for matrix in (W_query, W_key, W_value)]'
     },
+    "The results take the dtype of x: where x holds whole numbers, they lose their fractions. Return what @ gives.": {
+        PROJECT: "return [(x @ matrix).astype(x.dtype) for matrix in (W_query, W_key, W_value)]"
+    },
+    "The scores are divided in place, which fails for whole numbers: write scores / ..., which makes a new array.": {
+        f"return {SCALE}": "scores = attention_scores(query, key)\n    scores /= math.sqrt(key.shape[-1])\n"
+        "    return scores"
+    },
     "The scores are not scaled: divide them by the square root of d_k.": {SCALE: "attention_scores(query, key)"},
     "The scores are divided by d_k itself; it is its square root.": {
         SCALE: "attention_scores(query, key) / key.shape[-1]"

@@ -107,6 +107,9 @@ MISTAKES = {
     },
     "W_o is not applied: the heads lie side by side but are never mixed.": {MIX: "return merged"},
     "W_o is transposed: it is merged @ W_o.": {MIX: "return merged @ W_o.T"},
+    "An output made like x has its dtype: where x holds whole numbers, it keeps nothing else. Return what @ gives.": {
+        MIX: "out = np.empty_like(x)\n    out[...] = merged @ W_o\n    return out"
+    },
     "The input is added to the output; the residual connection comes in step 08.": {MIX: "return x + merged @ W_o"},
     "The output projection is not counted: W_o has C² more.": {COUNT: COUNT.replace("4", "3")},
     "W_qkv is counted as one matrix of [C, C]; it is [C, 3C].": {COUNT: COUNT.replace("4", "2")},

@@ -57,6 +57,18 @@ MISTAKES = {
         FRESH + MOVE: "        x[place] += h\n",
         QUOTIENT: "f(x)\n        x[place] -= 2 * h\n        gradient[place] = (gradient[place] - f(x)) / (2 * h)",
     },
+    "np.copy keeps the order of a transposed x, whose ravel() is then another copy: nothing moves. Walk over places by "
+    "np.ndindex(x.shape).": {
+        WALK: """\
+    gradient = np.empty(x.shape)
+    for at in range(x.size):
+        up, down = np.copy(x), np.copy(x)
+        up.ravel()[at] += h
+        down.ravel()[at] -= h
+        gradient.flat[at] = (f(up) - f(down)) / (2 * h)
+    return gradient
+"""
+    },
     "An h of your own is used; take the one that is given.": {FRESH: "        moved, h = np.zeros(x.shape), 1e-4\n"},
     "It is the gradient of the sum of all losses; divide by the number of rows.": {
         LOSS: "return softmax(logits) - one_hot"

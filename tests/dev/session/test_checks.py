@@ -116,7 +116,7 @@ def test_a_number_fixed_in_the_code_is_found_by_a_second_configuration(step: Ste
 
 @pytest.mark.slow
 def test_the_command_says_what_was_drawn_and_draws_it_again(learner):
-    learner.write("s03", edits=load_attempts(Step("step_03")).fixed["epsilon is a number in forward"])
+    learner.write("s03", edits=load_attempts(Step("step_03")).fixed["the width is a number in forward"])
     first, again, other = (learner.check("s03", "--no-compile", "--seed", seed).stdout for seed in ("11", "11", "12"))
     assert first == again != other
     words = " ".join(first.split())
