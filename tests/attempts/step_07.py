@@ -35,6 +35,9 @@ MISTAKES = {
         SCALE: "scores / math.sqrt(self.embed_dim)"
     },
     "The scores are divided by head_dim itself; it is its square root.": {SCALE: "scores / self.head_dim"},
+    "The root of head_dim is cut to a whole number: it is math.sqrt, not math.isqrt.": {
+        SCALE: SCALE.replace("sqrt", "isqrt")
+    },
     "The scores are multiplied by the square root of head_dim; divide by it.": {
         SCALE: "scores * math.sqrt(self.head_dim)"
     },
@@ -49,6 +52,10 @@ MISTAKES = {
     "The mask that is given is not used: add it, instead of a mask made here.": {ADDED: f"scores + {OWN_MASK}"},
     "There is no causal mask: every token also looks at the tokens after it. Add the mask to the scores.": {MASK: ""},
     "The mask is added after the softmax; add it to the scores, before.": {MASK: "", SOFTMAX: f"{SOFTMAX} + mask"},
+    "The row's largest score is sought among the hidden ones too, and those that count become 0 / 0: mask first.": {
+        ADDED: "scores - F.max(scores, axis=-1) + mask",
+        SOFTMAX: "F.exp(scores) / F.sum(F.exp(scores), axis=-1)",
+    },
     "The mask is transposed: every token looks at itself and the tokens after it instead of before.": {
         ADDED: f"scores + {OWN_MASK}.transpose(-2, -1)"
     },
