@@ -337,6 +337,14 @@ def test_never(step):
 
 
 @about("embedding_backward")
+def test_last_id(step):
+    """GPT-2's last token, 50256, has the last row of 50,257: no id is too large for the type of the ids."""
+    table = np.from_dlpack(run(step.embedding_backward, IDS_GRAD[:1, :1], np.array([[50256]]), 50257))
+    require(table.shape == (50257, 4), f"The gradient is {list(table.shape)}, and must be [50257, 4].")
+    equal(table[-1], IDS_GRAD[0, 0], what="the row of token 50256", whose="its gradient")
+
+
+@about("embedding_backward")
 def test_embedding_slopes(step):
     """It says how fast the loss grows with each number of the table: finite differences of a look-up agree."""
     gradient = run(step.embedding_backward, IDS_GRAD, IDS, 6)

@@ -44,8 +44,9 @@ def softmax(scores):
 
 WEIGHTS = softmax(LOGITS).astype(np.float32)
 
-# Scores from -450 to 450, and every one of them exact in float32: whole numbers, and a head_dim of 4.
+# Scores in the hundreds, and every one of them exact in float32: whole numbers, and a head_dim of 4.
 LARGE_QUERY, LARGE_KEY = DRAWN.randint(-15, 16, (2, 1, 2, 6, 4)).astype(np.float32)
+LARGE_QUERY[:, :, 0] = -2 * LARGE_KEY[:, :, 0]  # the only score that the first query may see is below -100
 LARGE_SCORES = LARGE_QUERY @ LARGE_KEY.swapaxes(-2, -1) / 2
 LARGE_WEIGHTS = softmax(np.where(np.tri(6, dtype=bool), LARGE_SCORES, -np.inf)).astype(np.float32)
 

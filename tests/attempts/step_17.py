@@ -208,6 +208,10 @@ counts = F.scatter_nd_add(table, Tensor.ones_like(rows_of(grad)), input_ids.resh
     "The gradients are subtracted; the optimizer is what goes against a gradient.": {
         SCATTER: SCATTER.replace("rows_of(grad)", "-rows_of(grad)")
     },
+    "In int16, ids above 32,767 turn negative; leave the ids as they are.": {
+        SCATTER: "from max.dtype import DType\n\n    "
+        + SCATTER.replace("input_ids.", "input_ids.cast(DType.int16).cast(DType.int64).")
+    },
 }
 
 ALTERNATIVES = {

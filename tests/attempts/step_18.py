@@ -53,6 +53,9 @@ MISTAKES = {
     "The mask is -100, so a later token with a score 100 higher still gets a weight; use causal_mask's -inf.": {
         WEIGHTS: "return F.softmax(F.where(mask < 0, scores - 100.0, scores))"
     },
+    "Later tokens have the score -100, which is more than a row of lower ones has; use causal_mask's -inf.": {
+        WEIGHTS: "return F.softmax(F.where(mask < 0, -100.0, scores))"
+    },
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
         WEIGHTS: WEIGHTS.replace("mask)", "mask, axis=-2)")
     },
