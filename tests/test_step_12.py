@@ -218,9 +218,9 @@ def test_one_token(step):
 @about("generate_next_token")
 def test_the_last_position_counts(step):
     """The last position alone counts: a model may return only its logits, [batch, 1, vocab], as in ./run generate."""
-    for last_alone in (False, True):
-        tokens = step.generate_next_token(Stub(last_alone), PROMPT, 0, rng=np.random.default_rng(6))
-        equal(as_ids(tokens), TABLE[PROMPT[:, -1]].argmax(-1), ("row",), what="the next token")
+    for last_alone, prompt in ((False, PROMPT), (True, PROMPT), (True, PROMPT[:1])):
+        tokens = step.generate_next_token(Stub(last_alone), prompt, 0, rng=np.random.default_rng(6))
+        equal(as_ids(tokens), TABLE[prompt[:, -1]].argmax(-1), ("row",), what="the next token")
 
 
 @about("generate_tokens")

@@ -18,7 +18,7 @@ APPEND = "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)"
 TEXT = "return input_ids"
 
 MISTAKES = {
-    "The temperature is not used: divide the logits by it.": {
+    "The temperature changes nothing: divide the logits by it, before the softmax.": {
         SHIFT_DIVIDE: SHIFT_DIVIDE.removesuffix(" / self.temperature")
     },
     "The logits are multiplied by the temperature; divide them.": {SHIFT_DIVIDE: SHIFT_DIVIDE.replace(" / ", " * ")},
@@ -141,6 +141,9 @@ MISTAKES = {
         LAST: LAST.replace("[:, -1]", "[:, 0]")
     },
     "The last but one position is taken; the last is -1.": {LAST: LAST.replace("[:, -1]", "[:, -2]")},
+    "squeeze takes the batch axis too where there is one prompt; take the last position: [:, -1].": {
+        LAST: "logits = model(input_ids)[:, -1:].squeeze()"
+    },
     "[-1] is the last row of the batch; [:, -1] is the last position of every row.": {
         LAST: LAST.replace("[:, -1]", "[-1]")
     },

@@ -100,6 +100,9 @@ MISTAKES = {
     "The count is int64, by which MAX does not divide a float32: cast to float32.": {
         COUNT: COUNT.replace("DType.float32", "DType.int64")
     },
+    "uint8 ends at 255, and the count begins anew: cast to float32 before the sum.": {
+        COUNT: COUNT.replace("DType.float32", "DType.uint8") + ".cast(DType.float32)"
+    },
     "The mean is taken, which is the share of valid targets; count them: F.sum.": {
         COUNT: COUNT.replace("F.sum", "F.mean")
     },
