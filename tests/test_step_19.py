@@ -8,6 +8,7 @@ The modules that are gone back through are the solutions'.
 import functools
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -240,13 +241,24 @@ def test_blocks(step, model, reference):
     """Through two blocks, the gradient of the first one's input and of all 24 parameters by name are PyTorch's."""
     names = [name for name in shapes_of(model.transformer) if name.startswith("h.")]
     middle = reference["stack_middle"]
-    states = [tensor(state) for state in (reference["stack_input"], middle, middle + 1)]
+    states = tuple(tensor(state) for state in (reference["stack_input"], middle, middle + 1))
     grad_input, gradients = backward(step.blocks_backward, reference["stack_grad"], states, model.transformer, names)
     for name in reversed(names):
         with comparing(name, reference[f"stack/{name}/gradient"]) as how:
             equal(gradients[name], reference[f"stack/{name}/gradient"], **how)
     with comparing("the first state", reference["stack_input_gradient"]) as how:
         equal(grad_input, reference["stack_input_gradient"], **how)
+
+
+@about("blocks_backward")
+def test_names_of_twelve_blocks(step, model, reference):
+    """Of twelve blocks, as many as GPT-2 small has, every one has its own names: h.0 to h.11."""
+    block, count = model.transformer.h[0], 12
+    config = replace(model.transformer.config, n_layer=count)
+    transformer = SimpleNamespace(h=[block] * count, config=config)  # nothing is computed: only the names are read
+    names = [f"h.{layer}.{name}" for layer in range(count) for name in shapes_of(block)]
+    states = (tensor(reference["stack_input"]),) * (count + 1)
+    backward(step.blocks_backward, reference["stack_grad"], states, transformer, names)
 
 
 @about("gpt2_loss_and_gradients")

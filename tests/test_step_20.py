@@ -148,6 +148,17 @@ def test_short_gradients(step):
         same(gradients, short, "the gradients that are short enough", whose="the right number")
 
 
+@about("clip_by_global_norm")
+def test_a_new_dictionary(step):
+    """It returns a new dictionary: the one that it is given belongs to the caller, and stays as it is."""
+    group = tensors(GRADIENTS)
+    given = dict(group)
+    with lazily():
+        step.clip_by_global_norm(given, 1.0)
+    stays = given.keys() == group.keys() and all(given[name] is group[name] for name in group)
+    require(stays, "The dictionary that it was given has other gradients now; leave it as it is, and return a new one.")
+
+
 def gradient_of(reference, at, name):
     """The gradient that PyTorch's AdamW got at a step, clipped."""
     factor = min(1.0, reference.config["max_norm"] / reference["norms"][at - 1])

@@ -127,6 +127,13 @@ MISTAKES = {
     "The blocks are numbered from the end; h.0 is the first one.": {
         GATHER: GATHER.replace("{layer}", "{len(transformer.h) - 1 - layer}")
     },
+    "The states are taken out of the caller's list, and a tuple of them has no pop; read them: states[layer].": {
+        BACK: f"states.pop()\n    {BACK}",
+        BLOCK: BLOCK.replace("states[layer]", "states.pop()"),
+    },
+    "Of the block's number only the last digit is in the names, so block 10 hides block 0: h.10, h.11.": {
+        GATHER: GATHER.replace("{layer}", "{layer % 10}")
+    },
     "The gradient of wte is the head's alone; add the embeddings'.": {f"    {TIED}\n": ""},
     "The gradient of wte is the embeddings' alone; add the head's.": {
         UNION: "gradients = of_head | of_blocks | of_embeddings",

@@ -78,6 +78,9 @@ MISTAKES = {
     "The norm that is returned is the one after clipping; return the one before.": {
         CLIPPED: CLIPPED.replace(", norm", ", norm * factor")
     },
+    "The caller's dictionary is changed; return a new one.": {
+        CLIPPED: "for name in gradients:\n        gradients[name] *= factor\n    return gradients, norm"
+    },
     "The gradients are not clipped: multiply each by the factor.": {CLIPPED: "return gradients, norm"},
     "Biases and gains decay too; only weights with two axes do.": {DECAY: DECAY.replace("> 1", "> 0")},
     "Only biases and gains decay; it must be the others.": {DECAY: DECAY.replace("> 1", "< 2")},
