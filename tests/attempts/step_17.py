@@ -154,6 +154,11 @@ MISTAKES = {
     "The part along the token is made of centered; make it of normalized, both times.": {
         NORM_X: NORM_X.replace(ALONG, "centered * F.mean(g * centered, axis=-1)")
     },
+    "The part along normalized is divided by its own length; divide by the number of channels: F.mean.": {
+        NORM_X: NORM_X.replace(
+            ALONG, "normalized * F.sum(g * normalized, axis=-1) / F.sum(normalized * normalized, axis=-1)"
+        )
+    },
     "The sum of the product is taken, not its mean: everything along the token counts once per channel.": {
         NORM_X: NORM_X.replace(ALONG, ALONG.replace("F.mean", "F.sum"))
     },
@@ -172,6 +177,9 @@ MISTAKES = {
     },
     "The gradient of weight contains the weight; it is grad times normalized, added up.": {
         NORM: NORM.replace("grad * normalized", "g * normalized")
+    },
+    "The gradients of weight and bias both contain the weight; make them of grad, not of g.": {
+        NORM: NORM.replace("grad * normalized", "g * normalized").replace("sum_over_rows(grad)", "sum_over_rows(g)")
     },
     "The gradient of weight is not added up; all tokens share one weight: sum_over_rows.": {
         NORM: NORM.replace("sum_over_rows(grad * normalized)", "grad * normalized")
