@@ -135,6 +135,12 @@ MISTAKES = {
     "epsilon is inside the root; it is added after it.": {
         DIRECTION: DIRECTION.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat + self.epsilon)")
     },
+    "epsilon is added to the quotient; it belongs to the root: (F.sqrt(v_hat) + self.epsilon).": {
+        DIRECTION: "direction = m_hat / F.sqrt(v_hat) + self.epsilon"
+    },
+    "epsilon is added before v is corrected; add it to the root of v_hat.": {
+        DIRECTION: "direction = m_hat * F.sqrt(1 - self.beta2**step) / (F.sqrt(v) + self.epsilon)"
+    },
     "epsilon is missing: a weight whose gradients were all 0 becomes NaN.": {
         DIRECTION: DIRECTION.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat)")
     },
@@ -147,12 +153,18 @@ MISTAKES = {
         DOWN: DOWN.replace("+ decay", "- decay")
     },
     "The decay is not multiplied by lr.": {DOWN: "return weight - lr * direction - decay * weight, m, v"},
+    "The decay shrinks the step as well; it is a fraction of the old weight.": {
+        DOWN: "weight = weight - lr * direction\n        return weight - lr * decay * weight, m, v"
+    },
     "The decay is applied twice.": {DOWN: DOWN.replace("decay * weight", "2 * decay * weight")},
     "The step goes up the gradient; subtract it.": {DOWN: DOWN.replace(" - ", " + ")},
     "lr is missing: multiply the direction by it.": {DOWN: DOWN.replace("lr * ", "")},
     "What is returned is the change; return the weight less the change.": {DOWN: DOWN.replace("weight - ", "")},
     "The mean gradient is added, not the sum: multiply by n_valid, or a batch of few tokens says as much as a "
     "large one.": {ADDED: ADDED.replace("n_valid * ", "")},
+    "The gradient is multiplied by the number of positions; multiply by n_valid, the number of labels.": {
+        ADDED: ADDED.replace("n_valid", "int(labels.shape[0]) * (int(labels.shape[1]) - 1)")
+    },
     "The gradient is divided by n_valid; it is a mean, and times n_valid a sum.": {
         ADDED: ADDED.replace("n_valid * gradients[name]", "gradients[name] / n_valid")
     },
