@@ -18,7 +18,6 @@ from checker.course.steps import Step
 from checker.diagnosis import mistakes
 from checker.diagnosis.mistakes import Answers, Outcome, Outcomes
 from checker.events import FAIL, PASS, WAITS, Explanation
-from checker.numeric.comparison import OTHER_ORDER
 
 #: Runs some modules, given as code by name, and then the claims that are asked for on each.
 Try = Callable[[Mapping[str, CodeType], Mapping[str, Collection[str]] | None], Mapping[str, Outcomes]]
@@ -283,10 +282,7 @@ def _all_from(refused: Outcomes, sentence: str) -> list[Explanation]:
 
 def _explained(claim: str, about: str, mistake: str, outcome: Outcome) -> Explanation:
     """Return why a claim fails: the mistake's name, and what was measured; an error's words would say it once more."""
-    measured = outcome.sentence.removeprefix(OTHER_ORDER).strip()  # a mistake's name says more than that
-    if measured.startswith(("the ", "what ")):
-        measured = measured[0].upper() + measured[1:]
-    parts = [mistake, measured] if mistake and outcome.measured else [mistake or outcome.sentence]
+    parts = [mistake, outcome.figures] if mistake and outcome.measured else [mistake or outcome.sentence]
     parts += [outcome.compared.tendency()] if outcome.compared and not mistake else []
     sentence, numbers = " ".join(filter(None, parts)), outcome.compared is not None
     return Explanation(sentence, about, outcome.location, numbers, claim=claim, mistake=mistake)

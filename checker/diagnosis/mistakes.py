@@ -36,7 +36,7 @@ from checker.course.languages import PYTHON, Language, Location
 from checker.course.progress import digest
 from checker.course.steps import Step
 from checker.events import WAITS
-from checker.numeric.comparison import Comparison, close
+from checker.numeric.comparison import OTHER_ORDER, Comparison, close
 
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS", "FIXED", "MODELS")
 
@@ -100,6 +100,7 @@ def edited(source: str, edits: Edits) -> str:
 GROUPS = 64
 ERROR = re.compile(r"\w+(Error|Exception): ")
 SIZE = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error
+OPENING = re.compile(r"^(?:the|what)(?= )")  # of a sentence that is printed behind a colon, too
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +172,11 @@ class Outcome:
     def is_error(self) -> bool:
         """Whether the code raised an error, instead of computing something else than it should."""
         return isinstance(self.observed, str) and ERROR.match(self.observed) is not None
+
+    @property
+    def figures(self) -> str:
+        """What was measured, as a sentence behind a mistake's name, which says more than that the order is wrong."""
+        return OPENING.sub(lambda word: word[0].title(), self.sentence.removeprefix(OTHER_ORDER).strip())
 
     @property
     def alike(self) -> Sketch | str | None:
