@@ -109,14 +109,14 @@ class Update(Module[..., Tensor]):
 
 def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulate: Graph) -> tuple[float, float]:
     """Return the sum of the losses of all batches, and how many they are; write into ``state.sums``."""
-    total = count = 0.0
-    # Zero the sums; accumulate every batch into them, and add what it returns to total and count. (6 lines)
+    nats = count = 0.0
+    # Zero the sums; accumulate every batch into them, and add what it returns to nats and count. (6 lines)
     zero_grad(state.sums)
     for input_ids, labels in batches:
         loss_sum, n_valid = accumulate(input_ids, labels, state.weights, state.sums)
-        total += loss_sum.item()
+        nats += loss_sum.item()
         count += n_valid.item()
-    return total, count
+    return nats, count
 
 
 def train_step(
@@ -129,10 +129,10 @@ def train_step(
 
     Raises:
         FloatingPointError: the loss is not finite, or no label is valid, and only ``sums`` has changed; or the norm is
-            not finite, and the weights are not either.
+            not finite, and the state is of no more use.
     """
-    total, count = accumulate_batches(state, batches, accumulate)
-    loss = total / count if count else math.nan
+    nats, count = accumulate_batches(state, batches, accumulate)
+    loss = nats / count if count else math.nan
     check_finite(step, "loss", loss)
     norm = update(scalar(lr), scalar(step), scalar(count), state).item()
     check_finite(step, "norm", norm)

@@ -101,10 +101,11 @@ def cached_attention(
     Raises:
         ValueError: the new tokens do not fit into the cache. The cache is as it was.
     """
-    # Project, split all three into heads, append, attend, merge the heads, multiply by W_o. (3 lines)
+    # Project, split all three into heads, append, attend, merge the heads, multiply by W_o. (4 lines)
     query, key, value = (split_heads(part, cache.n_head) for part in project_fused(x, W_qkv))
     append(cache, key, value)
-    return merge_heads(attend_to_cache(query, cache)) @ W_o
+    merged = merge_heads(attend_to_cache(query, cache))
+    return merged @ W_o
 
 
 def multiplications(sequence_length: int, past: int, n_embd: int) -> int:

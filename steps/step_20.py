@@ -97,8 +97,8 @@ class Update(Module[..., Tensor]):
 
 def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulate: Graph) -> tuple[float, float]:
     """Return the sum of the losses of all batches, and how many they are; write into ``state.sums``."""
-    total = count = 0.0
-    # TODO: Zero the sums; accumulate every batch into them, and add what it returns to total and count. (6 lines)
+    nats = count = 0.0
+    # TODO: Zero the sums; accumulate every batch into them, and add what it returns to nats and count. (6 lines)
     raise NotImplementedError
 
 
@@ -112,10 +112,10 @@ def train_step(
 
     Raises:
         FloatingPointError: the loss is not finite, or no label is valid, and only ``sums`` has changed; or the norm is
-            not finite, and the weights are not either.
+            not finite, and the state is of no more use.
     """
-    total, count = accumulate_batches(state, batches, accumulate)
-    loss = total / count if count else math.nan
+    nats, count = accumulate_batches(state, batches, accumulate)
+    loss = nats / count if count else math.nan
     check_finite(step, "loss", loss)
     norm = update(scalar(lr), scalar(step), scalar(count), state).item()
     check_finite(step, "norm", norm)

@@ -95,7 +95,7 @@ def cached_attention(
     Raises:
         ValueError: the new tokens do not fit into the cache. The cache is as it was.
     """
-    # TODO: Project, split all three into heads, append, attend, merge the heads, multiply by W_o. (3 lines)
+    # TODO: Project, split all three into heads, append, attend, merge the heads, multiply by W_o. (4 lines)
     raise NotImplementedError
 
 

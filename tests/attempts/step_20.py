@@ -18,8 +18,8 @@ UNDECAYED = "return weight - lr * direction, m, v"
 ADDED = "total[...] = total + n_valid * gradients[name]"
 RETURNED = "return loss_sum, n_valid"
 ZERO = "zero_grad(state.sums)"
-ADDED_UP = "total += loss_sum.item()\n        count += n_valid.item()"
-TOTALS = "return total, count"
+ADDED_UP = "nats += loss_sum.item()\n        count += n_valid.item()"
+TOTALS = "return nats, count"
 
 MISTAKES = {
     "The warm-up counts from 0, so the first step has a rate of 0 and learns nothing.": {
@@ -185,13 +185,13 @@ MISTAKES = {
         ADDED_UP: ADDED_UP.replace("loss_sum.item()", "loss_sum.item() / max(1, n_valid.item())")
     },
     "Only the last batch's loss is returned: add up all.": {
-        ADDED_UP: ADDED_UP.replace("total +=", "total ="),
+        ADDED_UP: ADDED_UP.replace("nats +=", "nats ="),
     },
     "Only the last batch's labels are counted: add up all.": {
         ADDED_UP: ADDED_UP.replace("count +=", "count ="),
     },
     "The mean of the losses is returned; return their sum, which train_step divides.": {
-        TOTALS: "return total / count, count"
+        TOTALS: "return nats / count, count"
     },
     "One batch without a valid label is refused, although another has some; refuse only if none has.": {
         ADDED_UP: f"{ADDED_UP}\n        if not n_valid.item():\n            raise FloatingPointError(n_valid)"
@@ -215,7 +215,7 @@ MISTAKES = {
         "state.weights, state.sums)": "state.sums, state.weights)"
     },
     "The sum and the count are Tensors; .item() makes them numbers.": {ADDED_UP: ADDED_UP.replace(".item()", "")},
-    "The count is returned first; the sum of the losses comes first.": {TOTALS: "return count, total"},
+    "The count is returned first; the sum of the losses comes first.": {TOTALS: "return count, nats"},
 }
 
 ALTERNATIVES = {
@@ -258,7 +258,7 @@ ALTERNATIVES = {
     "the sums set to 0 by hand": {ZERO: "for name in state.sums:\n        zero_grad({name: state.sums[name]})"},
     "the batches in a list": {"for input_ids, labels in batches:": "for input_ids, labels in [*batches]:"},
     "the answers in lists, added up at the end": {
-        "total = count = 0.0": "totals, counts = [], []",
+        "nats = count = 0.0": "totals, counts = [], []",
         ADDED_UP: "totals.append(loss_sum.item())\n        counts.append(n_valid.item())",
         TOTALS: "return sum(totals), sum(counts)",
     },

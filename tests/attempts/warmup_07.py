@@ -12,7 +12,7 @@ WEIGH = "weights = attention_weights(query, keys, mask_with_past(sequence_length
 GATHER = "return context_vectors(weights, values)"
 SPLIT = "query, key, value = (split_heads(part, cache.n_head) for part in project_fused(x, W_qkv))"
 APPEND = "    append(cache, key, value)\n"
-MERGE = "return merge_heads(attend_to_cache(query, cache)) @ W_o"
+MERGE = "merged = merge_heads(attend_to_cache(query, cache))\n    return merged @ W_o"
 ALL = "    total = past + sequence_length\n"
 MULTIPLY = "return sequence_length * (4 * n_embd**2 + 2 * n_embd * total)"
 
