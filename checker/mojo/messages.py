@@ -60,7 +60,8 @@ def in_words(output: str, source: str, file: str) -> tuple[str, Location | None]
         said = ""
         for habit, instead, advice in HABITS:
             before, written = written, re.sub(habit, instead, written)
-            said = said or advice * (written != before)
+            if written != before:
+                said = said or advice
         if said:
             return f"{sentence} {said}", Location(number, code, instead=written, instead_line=number)
     place = Location(line, lines[line - 1].strip()) if 0 < line <= len(lines) else None
