@@ -42,11 +42,9 @@ def ragged_positions(
 ) -> Tensor:  # [tokens], [batch + 1], [batch] -> [tokens]
     """Return every token's position in its own request, of which ``lengths`` tokens are in the cache already."""
     rows = position_ids(tokens.shape[0], device=tokens.device)  # [tokens]
-    offsets = row_offsets.cast(DType.int64)  # [batch + 1]
-    starts, ends = offsets[:-1], offsets[1:]  # 2 x [batch]
-    lengths = F.rebind(lengths.cast(DType.int64), starts.shape)  # MAX can't know that there are as many as starts
-    shifts = lengths - starts  # [batch]: from a row to its position
-    # TODO: request = number of ends at or before the row; position = row + shift of its request. (3 lines)
+    row_offsets, lengths = row_offsets.cast(DType.int64), lengths.cast(DType.int64)
+    starts, ends = row_offsets[:-1], row_offsets[1:]  # 2 x [batch]
+    # TODO: request = number of ends at or before the row; position = row - start + length of its request. (3 lines)
     raise NotImplementedError
 
 

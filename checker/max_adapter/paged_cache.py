@@ -25,13 +25,15 @@ class MaxPagedCache:
     Args:
         params: the sizes that the pages were cut to.
         inputs: the graph's inputs that make up the cache, in MAX's order.
+        row_offsets: one more than there are requests.
     """
 
-    def __init__(self, params: KVCacheParamInterface, inputs: Sequence[Tensor]) -> None:
+    def __init__(self, params: KVCacheParamInterface, inputs: Sequence[Tensor], row_offsets: Tensor) -> None:
         self.params = params
         values = params.unflatten_kv_inputs(iter([value._graph_value for value in inputs]))
         (self.values,) = tree.leaves(values, leaf=KVCacheInputsPerDevice)
-        self.lengths = Tensor.from_graph_value(self.values.cache_lengths)
+        lengths = Tensor.from_graph_value(self.values.cache_lengths)
+        self.lengths = F.rebind(lengths, [row_offsets.shape[0] - 1])  # MAX can't know that they are as many
 
     def store(self, layer: int, key: Tensor, value: Tensor, row_offsets: Tensor) -> None:
         """Write keys and values, twice [tokens, head, head_dim], into the pages of their requests."""
@@ -65,6 +67,6 @@ def over_pages(model: type[Any], params: KVCacheParamInterface) -> type[Any]:
             self, tokens: Tensor, row_offsets: Tensor, *cache: Tensor
         ) -> Tensor:  # [tokens], [batch + 1], MAX's cache -> [batch, vocab]
             """Return the logits of the token that follows each request."""
-            return super().forward(tokens, row_offsets, MaxPagedCache(params, cache))
+            return super().forward(tokens, row_offsets, MaxPagedCache(params, cache, row_offsets))
 
     return ServedOverPages

@@ -1,7 +1,7 @@
 """Step 15, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 PASSED = "passed = rows.unsqueeze(-1) >= ends"
-PLACES = "rows + F.gather(shifts, request, axis=0)"
+PLACES = "rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)"
 LAST = "F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)"
 HEADS = "qkv = qkv.reshape([qkv.shape[0], 3 * attention.num_heads, attention.head_dim])"
 SPLIT = "query, key, value = F.split(qkv, [attention.num_heads] * 3, axis=1)"
@@ -28,8 +28,8 @@ MISTAKES = {
     "Every token gets the same place, that of its request's first new token.": {
         PLACES: "F.gather(lengths, request, axis=0)"
     },
-    "The shift has the wrong sign: rows minus the start of the request, plus what the cache holds of it.": {
-        PLACES: "rows - F.gather(shifts, request, axis=0)"
+    "The signs are swapped: a place is the row minus the start of its request, plus what the cache holds of it.": {
+        PLACES: "rows + F.gather(starts, request, axis=0) - F.gather(lengths, request, axis=0)"
     },
     "The row at a request's end is taken, which is the next request's first; the last row is one before.": {
         LAST: "F.gather(hidden_states, F.min(F.stack([row_offsets[1:].cast(DType.int64), "
@@ -110,7 +110,7 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "two gathers": {PLACES: "rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)"},
+    "one gather": {PLACES: "rows + F.gather(lengths - starts, request, axis=0)"},
     "the request by starts": {
         PASSED: "passed = rows.unsqueeze(-1) >= starts",
         "axis=-1).squeeze(-1)": "axis=-1).squeeze(-1) - 1",
@@ -159,8 +159,8 @@ HABITS = {
     },
     "long as a method": {"F.sum(passed.cast(DType.int64), axis=-1)": "F.sum(passed.long(), axis=-1)"},
     "unsqueeze with a dim": {"rows.unsqueeze(-1) >= ends": "rows.unsqueeze(dim=-1) >= ends"},
-    "a tensor as an index": {PLACES: "rows + shifts[request]"},
-    "gather by PyTorch's order": {PLACES: "rows + F.gather(shifts, 0, request)"},
+    "a tensor as an index": {PLACES: "rows - starts[request] + lengths[request]"},
+    "gather by PyTorch's order": {PLACES: PLACES.replace("request, axis=0", "0, request")},
     "gather with a dim": {PLACES: PLACES.replace("request, axis=0", "dim=0, indices=request")},
     "rows by a tensor as an index": {
         "return F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)": (

@@ -59,7 +59,7 @@ class ServedByMax(ServedGPT2):
         self, tokens: Tensor, logits_wanted: Tensor, row_offsets: Tensor, *cache: Tensor
     ) -> ModuleV3Outputs:  # [tokens], [1], [batch + 1], MAX's cache -> [batch, vocab]
         """Return the logits of the token that follows each request."""
-        logits = super().forward(tokens, row_offsets, MaxPagedCache(self.params, cache))
+        logits = super().forward(tokens, row_offsets, MaxPagedCache(self.params, cache, row_offsets))
         return ModuleV3Outputs(next_token_logits=logits, logits=None, logit_offsets=None, hidden_states=None)
 
 
