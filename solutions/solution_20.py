@@ -86,8 +86,8 @@ class Accumulate(Module[..., tuple[Tensor, Tensor]]):
         n_valid = count_valid(next_labels(labels))
         loss_sum = F.where(n_valid > 0, n_valid * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
         # For each name: the mean gradient times n_valid is a sum; add it to sums in place, with [...]. (3 lines)
-        for name, total in sums.items():
-            total[...] = total + n_valid * gradients[name]
+        for name, gradient in gradients.items():
+            sums[name][...] = sums[name] + n_valid * gradient
         return loss_sum, n_valid
 
 
@@ -129,7 +129,7 @@ def train_step(
 
     Raises:
         FloatingPointError: the loss is not finite, or no label is valid, and only ``sums`` has changed; or the norm is
-            not finite, and the state is of no more use.
+            not finite, and the state is of no further use.
     """
     nats, count = accumulate_batches(state, batches, accumulate)
     loss = nats / count if count else math.nan

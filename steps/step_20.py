@@ -112,7 +112,7 @@ def train_step(
 
     Raises:
         FloatingPointError: the loss is not finite, or no label is valid, and only ``sums`` has changed; or the norm is
-            not finite, and the state is of no more use.
+            not finite, and the state is of no further use.
     """
     nats, count = accumulate_batches(state, batches, accumulate)
     loss = nats / count if count else math.nan

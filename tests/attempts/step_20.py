@@ -15,7 +15,7 @@ DIRECTION = "direction = m_hat / (F.sqrt(v_hat) + self.epsilon)"
 DECAY = "decay = self.weight_decay if weight.rank > 1 else 0.0"
 DOWN = "return weight - lr * (direction + decay * weight), m, v"
 UNDECAYED = "return weight - lr * direction, m, v"
-ADDED = "total[...] = total + n_valid * gradients[name]"
+ADDED = "sums[name][...] = sums[name] + n_valid * gradient"
 RETURNED = "return loss_sum, n_valid"
 ZERO = "zero_grad(state.sums)"
 ADDED_UP = "nats += loss_sum.item()\n        count += n_valid.item()"
@@ -166,18 +166,17 @@ MISTAKES = {
         ADDED: ADDED.replace("n_valid", "int(labels.shape[0]) * (int(labels.shape[1]) - 1)")
     },
     "The gradient is divided by n_valid; it is a mean, and times n_valid a sum.": {
-        ADDED: ADDED.replace("n_valid * gradients[name]", "gradients[name] / n_valid")
+        ADDED: ADDED.replace("n_valid * gradient", "gradient / n_valid")
     },
-    "What other batches have added is overwritten: add to total.": {ADDED: ADDED.replace("total + ", "")},
-    "total is multiplied by n_valid too; only the new gradient is.": {
-        ADDED: "total[...] = (total + gradients[name]) * n_valid"
+    "What other batches have added is overwritten: add to sums[name].": {ADDED: ADDED.replace("= sums[name] + ", "= ")},
+    "The sum is multiplied by n_valid too; only the new gradient is.": {
+        ADDED: "sums[name][...] = (sums[name] + gradient) * n_valid"
     },
-    "`total += …` gives the name total to a new tensor, and the sum stays as it was: write total[...] = total + ….": {
-        ADDED: "total += n_valid * gradients[name]"
+    "`+=` gives a name to a new tensor, and the sum stays as it was: write into it with [...].": {
+        ADDED: "total = sums[name]\n            total += n_valid * gradient"
     },
-    "The dictionary gets another tensor; a compiled graph needs the one it was given: write into it with [...].": {
-        ADDED: "sums[name] = total + n_valid * gradients[name]",
-        "in sums.items():\n            sums": "in list(sums.items()):\n            sums",
+    "The dictionary gets another tensor; a compiled graph needs the one it was given: write sums[name][...] = ….": {
+        ADDED: "sums[name] += n_valid * gradient"
     },
     "The mean loss of the batch is returned; return loss_sum.": {RETURNED: "return loss, n_valid"},
     "loss_sum comes first, then n_valid.": {RETURNED: "return n_valid, loss_sum"},
@@ -252,9 +251,12 @@ ALTERNATIVES = {
         f"        {V_HAT}\n": "        root = F.sqrt(v) / F.sqrt(1 - self.beta2**step)\n",
         DIRECTION: "direction = m / (1 - self.beta1**step) / (root + self.epsilon)",
     },
-    "the gradient times n_valid first": {ADDED: "total[...] = gradients[name] * n_valid + total"},
-    "F.buffer_store": {ADDED: "F.buffer_store(total, total + n_valid * gradients[name])"},
-    "the sums written through the dictionary": {ADDED: "sums[name][...] = sums[name] + n_valid * gradients[name]"},
+    "the gradient times n_valid first": {ADDED: "sums[name][...] = gradient * n_valid + sums[name]"},
+    "F.buffer_store": {ADDED: "F.buffer_store(sums[name], sums[name] + n_valid * gradient)"},
+    "the names of the sums": {
+        f"for name, gradient in gradients.items():\n            {ADDED}": "for name, total in sums.items():\n"
+        "            total[...] = total + n_valid * gradients[name]"
+    },
     "the sums set to 0 by hand": {ZERO: "for name in state.sums:\n        zero_grad({name: state.sums[name]})"},
     "the batches in a list": {"for input_ids, labels in batches:": "for input_ids, labels in [*batches]:"},
     "the answers in lists, added up at the end": {
@@ -290,7 +292,7 @@ HABITS = {
             "weight - lr * (direction + decay * weight)", "weight.add(direction + decay * weight, alpha=-lr)"
         )
     },
-    "add_ to a sum": {ADDED: "total.add_(n_valid * gradients[name])"},
-    "copy_ to a sum": {ADDED: "total.copy_(total + n_valid * gradients[name])"},
+    "add_ to a sum": {ADDED: "sums[name].add_(n_valid * gradient)"},
+    "copy_ to a sum": {ADDED: "sums[name].copy_(sums[name] + n_valid * gradient)"},
     "zero_ of every sum": {ZERO: "for gradient in state.sums.values():\n        gradient.zero_()"},
 }
