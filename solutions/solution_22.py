@@ -40,9 +40,9 @@ def quantize_q8_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q
     blocks = np.zeros(numbers.shape[:-1], Q8_0)
     # scale = largest magnitude / 127. Multiply by its inverse, round with roundf, fill blocks. (5 lines)
     scales = np.abs(numbers).max(axis=-1, keepdims=True) / 127
-    quotients = numbers * inverse(scales)
+    steps = roundf(numbers * inverse(scales))
     blocks["scale"] = scales
-    blocks["steps"] = roundf(quotients)
+    blocks["steps"] = steps
     return blocks
 
 
@@ -93,7 +93,7 @@ def quantize_weights(weights: Weights, format: str) -> Weights:
     return quantized
 
 
-def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks -> [out, in]
+def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks -> [out, in]; others as they are
     """Return the numbers of a weight, whether it is in blocks or not."""
     formats = {Q8_0: dequantize_q8_0, Q4_0: dequantize_q4_0}
     if weight.dtype not in formats:

@@ -83,7 +83,7 @@ def quantize_weights(weights: Weights, format: str) -> Weights:
     return quantized
 
 
-def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks -> [out, in]
+def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks -> [out, in]; others as they are
     """Return the numbers of a weight, whether it is in blocks or not."""
     formats = {Q8_0: dequantize_q8_0, Q4_0: dequantize_q4_0}
     if weight.dtype not in formats:

@@ -1,8 +1,7 @@
 """Step 22, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 SCALE_8 = "scales = np.abs(numbers).max(axis=-1, keepdims=True) / 127"
-QUOTIENTS = "quotients = numbers * inverse(scales)"
-ROUNDED_8 = 'blocks["steps"] = roundf(quotients)'
+ROUNDED_8 = "steps = roundf(numbers * inverse(scales))"
 READ_8 = 'return blocks["scale"].astype(np.float32) * blocks["steps"]'
 INDEX = "index = np.abs(numbers).argmax(axis=-1, keepdims=True)"
 SCALE_4 = "scales = np.take_along_axis(numbers, index, axis=-1) / -8"
@@ -30,33 +29,32 @@ MISTAKES = {
         ROUNDED_8: f"{ROUNDED_8}.clip(-127, 127)",
     },
     "A number halfway between two steps goes to the even one in Q8_0; llama.cpp rounds it away from 0.": {
-        ROUNDED_8: 'blocks["steps"] = np.rint(quotients)'
+        ROUNDED_8: ROUNDED_8.replace("roundf", "np.rint")
     },
     "A number halfway between two steps goes up in Q8_0; llama.cpp rounds it away from 0, so -2.5 becomes -3.": {
-        ROUNDED_8: 'blocks["steps"] = np.floor(quotients + 0.5)'
+        ROUNDED_8: "steps = np.floor(numbers * inverse(scales) + 0.5)"
     },
     "Each number of Q8_0 is divided by the scale; multiply by inverse(scales), or some steps are not llama.cpp's.": {
-        QUOTIENTS: "quotients = np.divide(numbers, scales, out=np.zeros_like(numbers), where=scales != 0)"
+        ROUNDED_8: "steps = roundf(np.divide(numbers, scales, out=np.zeros_like(numbers), where=scales != 0))"
     },
     "The numbers of Q8_0 are multiplied by 127 / magnitude; llama.cpp's inverse(scales) rounds differently.": {
         SCALE_8: "largest = np.abs(numbers).max(axis=-1, keepdims=True)\n    scales = largest / 127",
-        QUOTIENTS: "quotients = numbers * (127 / np.where(largest == 0, 1, largest))",
+        ROUNDED_8: "steps = roundf(numbers * (127 / np.where(largest == 0, 1, largest)))",
     },
     "A block of zeros is divided by its scale, 0, in Q8_0: use inverse.": {
-        QUOTIENTS: "quotients = numbers * (1 / scales)"
+        ROUNDED_8: "steps = roundf(numbers * (1 / scales))"
     },
-    "The numbers of Q8_0 are multiplied by the scale; divide by it.": {QUOTIENTS: "quotients = numbers * scales"},
+    "The numbers of Q8_0 are multiplied by the scale; divide by it.": {ROUNDED_8: "steps = roundf(numbers * scales)"},
     "The steps of Q8_0 are counted in scales that are rounded already; llama.cpp counts in those of float32.": {
-        QUOTIENTS: "quotients = numbers * inverse(scales.astype(np.float16).astype(np.float32))",
-        ROUNDED_8: f"{ROUNDED_8}.clip(-127, 127)",
+        ROUNDED_8: "steps = roundf(numbers * inverse(scales.astype(np.float16).astype(np.float32))).clip(-127, 127)"
     },
-    "Q8_0 is cut off toward 0; round to the nearest step.": {ROUNDED_8: 'blocks["steps"] = np.trunc(quotients)'},
-    "Q8_0 is rounded down; round to the nearest step.": {ROUNDED_8: 'blocks["steps"] = np.floor(quotients)'},
+    "Q8_0 is cut off toward 0; round to the nearest step.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.trunc")},
+    "Q8_0 is rounded down; round to the nearest step.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.floor")},
     "128 is added to the steps of Q8_0, which are kept as int8.": {
         ROUNDED_8: ROUNDED_8.replace("= ", "= (128 + ") + ").astype(np.uint8).view(np.int8)"
     },
     'The blocks of Q8_0 have no scale: set blocks["scale"].': {
-        f'    blocks["scale"] = scales\n    {ROUNDED_8}': f"    {ROUNDED_8}"
+        '    blocks["scale"] = scales\n    blocks["steps"] = steps\n': '    blocks["steps"] = steps\n'
     },
     "The steps of Q8_0 are viewed as uint8, without a sign; they are int8.": {
         READ_8: READ_8.replace('blocks["steps"]', 'blocks["steps"].view(np.uint8)')
@@ -181,19 +179,24 @@ MISTAKES = {
 ALTERNATIVES = {
     "the place by itself": {INDEX: "index = np.argmax(np.abs(numbers), axis=-1)[..., None]"},
     "halves away from 0 by the magnitude": {
-        ROUNDED_8: 'blocks["steps"] = np.sign(quotients) * np.floor(np.abs(quotients) + np.float32(0.5))'
+        ROUNDED_8: "quotients = numbers * inverse(scales)\n"
+        "    steps = np.sign(quotients) * np.floor(np.abs(quotients) + np.float32(0.5))"
     },
     "halves away from 0 by the sign": {
-        ROUNDED_8: 'blocks["steps"] = np.trunc(quotients.astype(np.float64) + np.copysign(0.5, quotients))'
+        ROUNDED_8: "quotients = numbers * inverse(scales)\n"
+        "    steps = np.trunc(quotients.astype(np.float64) + np.copysign(0.5, quotients))"
     },
     "halves away from 0 by np.where": {
-        ROUNDED_8: 'blocks["steps"] = np.where(quotients < 0, np.ceil(quotients - 0.5), np.floor(quotients + 0.5))'
+        ROUNDED_8: "quotients = numbers * inverse(scales)\n"
+        "    steps = np.where(quotients < 0, np.ceil(quotients - 0.5), np.floor(quotients + 0.5))"
     },
     "halves away from 0 as llama.cpp's package has it": {
-        ROUNDED_8: 'whole = np.trunc(quotients)\n    blocks["steps"] = whole + np.trunc(2 * (quotients - whole))',
+        ROUNDED_8: "quotients = numbers * inverse(scales)\n"
+        "    whole = np.trunc(quotients)\n"
+        "    steps = whole + np.trunc(2 * (quotients - whole))",
     },
     "the inverse by hand": {
-        QUOTIENTS: "quotients = numbers * np.where(scales == 0, 0, 1 / np.where(scales == 0, 1, scales))"
+        ROUNDED_8: "steps = roundf(numbers * np.where(scales == 0, 0, 1 / np.where(scales == 0, 1, scales)))"
     },
     "as whole numbers first": {ROUNDED_8: ROUNDED_8.replace("= ", "= (") + ").astype(np.int8)"},
     "truncated, since nothing is negative": {
