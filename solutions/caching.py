@@ -41,7 +41,7 @@ def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # [batch, to
     """Refuse too many tokens, ids that are not in the vocabulary, and padding after a token.
 
     Raises:
-        ValueError: there are more tokens than ``n_positions``, an id is not in the vocabulary, or a row has
+        ValueError: there are more columns than ``n_positions``, an id is not in the vocabulary, or a row has
             padding behind a token, or no token.
     """
     check_length(input_ids.shape[-1], config)

@@ -20,7 +20,7 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 def store(
     cache: Tensor, new: Tensor, past: DimLike
 ) -> None:  # [batch, head, n_positions, head_dim], [batch, head, seq, head_dim]
-    """Write the keys or values of ``seq`` tokens into the slots after those of the ``past`` tokens before, in place."""
+    """Write the keys or values of new tokens into the cache, in place, behind those of ``past`` earlier tokens."""
     sequence_length = new.shape[-2]
     first = TensorValue(Dim(past))  # a symbol, as a number that the graph computes
     end = TensorValue(Dim(past) + sequence_length)
@@ -31,11 +31,11 @@ def store(
 def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [batch, total] -> [batch, 1, seq, total]
     """Return the mask of the last ``sequence_length`` of ``total`` tokens, which may look at those before them too.
 
-    ``padding_mask`` is 0 for a token and a large negative number for padding, which no token looks at.
+    ``padding_mask`` is 0 for a token and a large negative number for padding, which no token looks at. The sum gets its
+    two new axes one at a time: given both at once, MAX 26.7 may lose the causal mask.
     """
     total = padding_mask.shape[-1]
     causal = causal_mask(total, 0, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
-    # MAX 26.7 may lose the causal mask if one sum gives it two new axes; give it one axis at a time.
     # Keep the new tokens' rows of causal; add padding_mask with a new axis 1; give the sum another. (3 lines)
     mask = causal[total - sequence_length :]  # [seq, total]
     mask = mask + padding_mask.unsqueeze(1)  # [batch, seq, total]
@@ -97,7 +97,7 @@ def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
     ref = DeviceRef.from_device(device)
     ids = TensorType(DType.int64, ["batch", "seq"], ref)
     mask = TensorType(DType.float32, ["batch", "total"], ref)
-    # A graph writes to a BufferType: a pair for every block. Compile with four types; on_arrays wraps. (4 lines)
+    # A graph may write to a BufferType; make two for each block. Compile for four inputs; on_arrays wraps. (4 lines)
     buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
     cache: Any = [(buffer, buffer)] * config.n_layer
     compiled = CachedGPT2(model).compile(ids, ids, mask, cache)
