@@ -49,5 +49,5 @@ def parameter_count(n_embd: int, *, bias: bool = False) -> int:
     """
     # W_qkv and W_o, and where there are biases one for each of their columns. (3 lines)
     weights = 4 * n_embd**2  # W_qkv and W_o
-    biases = 4 * n_embd
-    return weights + biases if bias else weights
+    biases = 4 * n_embd if bias else 0
+    return weights + biases

@@ -30,9 +30,9 @@ def finite_difference(f: Callable[[np.ndarray], float], x: np.ndarray, h: float 
     # At every place: f of x with h more there, minus f of x with h less there, over 2 h. (6 lines)
     gradient = np.empty(x.shape)
     for place in np.ndindex(x.shape):
-        moved = np.zeros(x.shape)
-        moved[place] = h
-        gradient[place] = (f(x + moved) - f(x - moved)) / (2 * h)
+        shift = np.zeros(x.shape)
+        shift[place] = h
+        gradient[place] = (f(x + shift) - f(x - shift)) / (2 * h)
     return gradient
 
 

@@ -9,8 +9,8 @@ WEIGH = "weights = attention_weights(query, key, mask)"
 MERGE = "merged = merge_heads(context_vectors(weights, value))"
 MIX = "return merged @ W_o"
 COUNT = "weights = 4 * n_embd**2"
-BIASES = "biases = 4 * n_embd"
-RETURN = "return weights + biases if bias else weights"
+BIASES = "biases = 4 * n_embd if bias else 0"
+RETURN = "return weights + biases"
 
 MISTAKES = {
     "The matrices lie one under the other; lay them side by side, along the last axis.": {
@@ -113,13 +113,13 @@ MISTAKES = {
     "The input is added to the output; the residual connection comes in step 08.": {MIX: "return x + merged @ W_o"},
     "The output projection is not counted: W_o has C² more.": {COUNT: COUNT.replace("4", "3")},
     "W_qkv is counted as one matrix of [C, C]; it is [C, 3C].": {COUNT: COUNT.replace("4", "2")},
-    "The biases are counted where there are none.": {RETURN: "return weights + biases"},
+    "The biases are counted where there are none.": {BIASES: "biases = 4 * n_embd"},
     "The biases are left out: there is one for each column of W_qkv and of W_o.": {RETURN: "return weights"},
-    "The bias of the output projection is not counted: it has C.": {BIASES: "biases = 3 * n_embd"},
+    "The bias of the output projection is not counted: it has C.": {BIASES: BIASES.replace("4", "3")},
     "There is one bias for each number of W_qkv and W_o; there is one for each of their columns.": {
         RETURN: "return weights + weights if bias else weights"
     },
-    "The count is a float; make it a whole number.": {RETURN: "return float(weights + biases if bias else weights)"},
+    "The count is a float; make it a whole number.": {RETURN: "return float(weights + biases)"},
 }
 
 ALTERNATIVES = {
@@ -160,7 +160,7 @@ ALTERNATIVES = {
     "einsum": {MIX: 'return np.einsum("btc,co->bto", merged, W_o)'},
     "counted matrix by matrix": {
         COUNT: "weights = n_embd * 3 * n_embd + n_embd * n_embd",
-        BIASES: "biases = 3 * n_embd + n_embd",
+        BIASES: "biases = 3 * n_embd + n_embd if bias else 0",
     },
 }
 

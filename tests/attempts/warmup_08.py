@@ -1,14 +1,14 @@
 """Warm-up 08, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-FRESH = "        moved = np.zeros(x.shape)\n"
-MOVE = "        moved[place] = h\n"
-QUOTIENT = "(f(x + moved) - f(x - moved)) / (2 * h)"
+FRESH = "        shift = np.zeros(x.shape)\n"
+MOVE = "        shift[place] = h\n"
+QUOTIENT = "(f(x + shift) - f(x - shift)) / (2 * h)"
 WALK = """\
     gradient = np.empty(x.shape)
     for place in np.ndindex(x.shape):
-        moved = np.zeros(x.shape)
-        moved[place] = h
-        gradient[place] = (f(x + moved) - f(x - moved)) / (2 * h)
+        shift = np.zeros(x.shape)
+        shift[place] = h
+        gradient[place] = (f(x + shift) - f(x - shift)) / (2 * h)
     return gradient
 """
 ONE_HOT = "one_hot = labels[..., None] == np.arange(logits.shape[-1])"
@@ -23,23 +23,23 @@ PRODUCT = "grad_query, grad_key_t = matmul_backward(grad_scores, query, np.swapa
 RETURN = "return grad_query, np.swapaxes(grad_key_t, -2, -1), grad_value"
 
 MISTAKES = {
-    "The difference is taken to one side only, which is far less exact: it is f(x + moved) - f(x - moved).": {
-        QUOTIENT: "(f(x + moved) - f(x)) / h"
+    "The difference is taken to one side only, which is far less exact: it is f(x + shift) - f(x - shift).": {
+        QUOTIENT: "(f(x + shift) - f(x)) / h"
     },
-    "The difference is divided by h; its two ends lie 2 h apart.": {QUOTIENT: "(f(x + moved) - f(x - moved)) / h"},
+    "The difference is divided by h; its two ends lie 2 h apart.": {QUOTIENT: "(f(x + shift) - f(x - shift)) / h"},
     "/ 2 * h divides by 2 and then multiplies by h; write / (2 * h).": {
-        QUOTIENT: "(f(x + moved) - f(x - moved)) / 2 * h"
+        QUOTIENT: "(f(x + shift) - f(x - shift)) / 2 * h"
     },
-    "The difference is not divided by 2 h.": {QUOTIENT: "f(x + moved) - f(x - moved)"},
-    "The difference has the wrong sign: f(x - moved) is what is subtracted.": {
-        QUOTIENT: "(f(x - moved) - f(x + moved)) / (2 * h)"
+    "The difference is not divided by 2 h.": {QUOTIENT: "f(x + shift) - f(x - shift)"},
+    "The difference has the wrong sign: f(x - shift) is what is subtracted.": {
+        QUOTIENT: "(f(x - shift) - f(x + shift)) / (2 * h)"
     },
     "All numbers of x are moved at once; move one, and leave the others where they are.": {
-        FRESH + MOVE: "        moved = np.full(x.shape, h)\n"
+        FRESH + MOVE: "        shift = np.full(x.shape, h)\n"
     },
     "Numbers that were moved stay moved; begin every place with zeros.": {
         "    for place in np.ndindex(x.shape):\n" + FRESH: (
-            "    moved = np.zeros(x.shape)\n    for place in np.ndindex(x.shape):\n"
+            "    shift = np.zeros(x.shape)\n    for place in np.ndindex(x.shape):\n"
         )
     },
     "Whole rows of x are moved at once; np.ndindex(x.shape) walks over every single number.": {
@@ -69,7 +69,7 @@ MISTAKES = {
     return gradient
 """
     },
-    "An h of your own is used; take the one that is given.": {FRESH: "        moved, h = np.zeros(x.shape), 1e-4\n"},
+    "An h of your own is used; take the one that is given.": {FRESH: "        shift, h = np.zeros(x.shape), 1e-4\n"},
     "It is the gradient of the sum of all losses; divide by the number of rows.": {
         LOSS: "return softmax(logits) - one_hot"
     },
@@ -277,10 +277,10 @@ ALTERNATIVES = {
         WALK: """\
     gradient = np.zeros(x.size)
     for place in range(x.size):
-        moved = np.zeros(x.size)
-        moved[place] = h
-        moved = moved.reshape(x.shape)
-        gradient[place] = (f(x + moved) - f(x - moved)) / 2 / h
+        shift = np.zeros(x.size)
+        shift[place] = h
+        shift = shift.reshape(x.shape)
+        gradient[place] = (f(x + shift) - f(x - shift)) / 2 / h
     return gradient.reshape(x.shape)
 """
     },
@@ -338,8 +338,8 @@ ALTERNATIVES = {
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
-    "zeros_like of torch": {"moved = np.zeros(x.shape)": "moved = torch.zeros_like(x)"},
-    "zeros of several arguments": {"moved = np.zeros(x.shape)": "moved = np.zeros(*x.shape)"},
+    "zeros_like of torch": {"shift = np.zeros(x.shape)": "shift = torch.zeros_like(x)"},
+    "zeros of several arguments": {"shift = np.zeros(x.shape)": "shift = np.zeros(*x.shape)"},
     "F.one_hot": {ONE_HOT: "one_hot = F.one_hot(labels, logits.shape[-1])"},
     "F.one_hot with num_classes": {ONE_HOT: "one_hot = F.one_hot(labels, num_classes=logits.shape[-1])"},
     "a comparison with torch.arange": {ONE_HOT: "one_hot = labels.unsqueeze(-1) == torch.arange(logits.shape[-1])"},
