@@ -97,7 +97,7 @@ def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
     ref = DeviceRef.from_device(device)
     ids = TensorType(DType.int64, ["batch", "seq"], ref)
     mask = TensorType(DType.float32, ["batch", "total"], ref)
-    # A graph may write to a BufferType; make two for each block. Compile for four inputs; on_arrays wraps. (4 lines)
+    # A graph writes to a BufferType: two for each block. Compile for four inputs; wrap with on_arrays. (4 lines)
     buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
     cache: Any = [(buffer, buffer)] * config.n_layer
     compiled = CachedGPT2(model).compile(ids, ids, mask, cache)

@@ -87,5 +87,5 @@ def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
     ref = DeviceRef.from_device(device)
     ids = TensorType(DType.int64, ["batch", "seq"], ref)
     mask = TensorType(DType.float32, ["batch", "total"], ref)
-    # TODO: A graph may write to a BufferType; make two for each block. Compile for four inputs; on_arrays wraps. (4 lines)
+    # TODO: A graph writes to a BufferType: two for each block. Compile for four inputs; wrap with on_arrays. (4 lines)
     raise NotImplementedError
