@@ -13,7 +13,7 @@ class GPT2MLP(Module[[Tensor], Tensor]):
     """Widen every token, bend it with GELU, and bring it back to its width.
 
     GPT-2 uses the tanh approximation of GELU, which differs from the exact one by up to 5e-4:
-    enough to change the text. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016).
+    enough to change the text. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016).
     """
 
     def __init__(self, intermediate_size: int, config: GPT2Config) -> None:

@@ -11,11 +11,10 @@ from max.graph import Dim, DimLike, StaticDim
 from solutions.solution_01 import GPT2Config
 
 
-def position_ids(sequence_length: DimLike, num_tokens: int = 0, *, device: Device) -> Tensor:  # -> [seq]
-    """Return the positions of tokens that come after ``num_tokens`` others: num_tokens, num_tokens + 1, …"""
-    # Count with Tensor.arange, as int64, from num_tokens. (2 lines)
-    end = Dim(sequence_length) + num_tokens
-    return Tensor.arange(num_tokens, end, out_dim=sequence_length, dtype=DType.int64, device=device)
+def position_ids(sequence_length: DimLike, *, device: Device) -> Tensor:  # -> [seq]
+    """Return the position of every token: 0, 1, 2, …"""
+    # Count with Tensor.arange, as int64; out_dim says how many there are. (1 line)
+    return Tensor.arange(Dim(sequence_length), out_dim=sequence_length, dtype=DType.int64, device=device)
 
 
 class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):

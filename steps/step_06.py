@@ -11,9 +11,9 @@ from max.graph import Dim, DimLike, StaticDim
 from solutions.solution_01 import GPT2Config
 
 
-def position_ids(sequence_length: DimLike, num_tokens: int = 0, *, device: Device) -> Tensor:  # -> [seq]
-    """Return the positions of tokens that come after ``num_tokens`` others: num_tokens, num_tokens + 1, …"""
-    # TODO: Count with Tensor.arange, as int64, from num_tokens. (2 lines)
+def position_ids(sequence_length: DimLike, *, device: Device) -> Tensor:  # -> [seq]
+    """Return the position of every token: 0, 1, 2, …"""
+    # TODO: Count with Tensor.arange, as int64; out_dim says how many there are. (1 line)
     raise NotImplementedError
 
 

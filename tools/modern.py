@@ -66,7 +66,7 @@ SWIGLU: dict[str, Edits] = {
         "self.n_inner = 4 * self.n_embd": "self.n_inner = 8 * self.n_embd // 3",
     },
     "04": {
-        '    """Widen every token, bend it…Linear Units" (2016).\n': '''\
+        '    """Widen every token, bend it…Units (GELUs)" (2016).\n': '''\
     """Widen every token twice, let one half open or close the other, and bring it back to its width.
 
     ``silu(x) = x * sigmoid(x)``. Source: Shazeer, "GLU Variants Improve Transformer" (2020).
@@ -117,7 +117,7 @@ def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [se
         "from solutions.solution_07": """from solutions.solution_06 import position_ids, rotate
 from solutions.solution_07""",
         "    store(keys, key, past)\n": """\
-    positions = position_ids(hidden_states.shape[-2], past, device=hidden_states.device)
+    positions = position_ids(total, device=hidden_states.device)[past:]
     query = rotate(query, positions)
     store(keys, rotate(key, positions), past)
 """,

@@ -1,23 +1,17 @@
 """Step 06, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-COUNT = "return Tensor.arange(num_tokens, end, out_dim=sequence_length, dtype=DType.int64, device=device)"
+COUNT = "return Tensor.arange(Dim(sequence_length), out_dim=sequence_length, dtype=DType.int64, device=device)"
 TABLE = "Embedding(config.n_positions, dim=config.n_embd)"
 
 MISTAKES = {
-    "Positions count from 1; they count from 0.": {COUNT: COUNT.replace("num_tokens, end", "num_tokens + 1, end + 1")},
-    "The earlier tokens are forgotten: positions start at num_tokens.": {
-        COUNT: COUNT.replace("num_tokens, end", "0, Dim(sequence_length)")
-    },
-    "Positions are counted backward.": {
-        COUNT: "return (num_tokens + sequence_length - 1) - Tensor.arange(0, Dim(sequence_length), "
-        "out_dim=sequence_length, dtype=DType.int64, device=device)"
-    },
+    "Positions count from 1; they count from 0.": {COUNT: f"{COUNT} + 1"},
+    "Positions are counted backward.": {COUNT: COUNT.replace("return", "return (sequence_length - 1) -")},
     "Positions are int32; token ids and positions are int64 here.": {"dtype=DType.int64": "dtype=DType.int32"},
     "The device that is asked for is not used; give it to Tensor.arange.": {
         COUNT: COUNT.replace(", device=device", "")
     },
     "Every position is the same: count with arange.": {
-        COUNT: "return Tensor.full([sequence_length], num_tokens, dtype=DType.int64, device=device)"
+        COUNT: "return Tensor.full([sequence_length], 0, dtype=DType.int64, device=device)"
     },
     "The table has vocab_size rows; positions need n_positions.": {
         TABLE: "Embedding(config.vocab_size, dim=config.n_embd)"
@@ -31,13 +25,14 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "from 0, then shifted": {
-        COUNT: "return Tensor.arange(0, Dim(sequence_length), out_dim=sequence_length, dtype=DType.int64, "
-        "device=device) + num_tokens"
+    "a start and an end": {COUNT: COUNT.replace("(Dim", "(0, Dim")},
+    "after earlier tokens, too, as step 02 counts": {
+        "sequence_length: DimLike, *": "sequence_length: DimLike, num_tokens: int = 0, *",
+        COUNT: f"{COUNT} + num_tokens",
     },
     "F.arange": {
         COUNT: "from max.experimental import functional as F\n\n"
-        "    return F.arange(num_tokens, end, 1, sequence_length, dtype=DType.int64, device=device)"
+        "    return F.arange(0, sequence_length, 1, sequence_length, dtype=DType.int64, device=device)"
     },
     "F.gather": {
         "return self.wpe(positions)": "from max.experimental import functional as F\n\n"
@@ -53,16 +48,12 @@ HABITS = {
     "nn.Embedding": {
         "Embedding(config.n_positions, dim=config.n_embd)": "nn.Embedding(config.n_positions, config.n_embd)",
     },
-    "torch.arange": {"Tensor.arange(num_tokens": "torch.arange(num_tokens"},
+    "torch.arange": {"return Tensor.arange": "return torch.arange"},
     "long as a method": {
-        "Tensor.arange(num_tokens, end, out_dim=sequence_length, dtype=DType.int64, device=device)": (
-            "Tensor.arange(num_tokens, end, out_dim=sequence_length, dtype=DType.int32, device=device).long()"
-        )
+        COUNT: COUNT.replace("int64", "int32") + ".long()",
     },
     "to a dtype": {
-        "Tensor.arange(num_tokens, end, out_dim=sequence_length, dtype=DType.int64, device=device)": (
-            "Tensor.arange(num_tokens, end, out_dim=sequence_length, dtype=DType.int32, device=device).to(DType.int64)"
-        )
+        COUNT: COUNT.replace("int64", "int32") + ".to(DType.int64)",
     },
 }
 

@@ -89,7 +89,7 @@ ALTERNATIVES = {
     },
     "the rows of the table": {
         POSITIONS: "",
-        "self.wpe(positions)": "self.wpe(position_ids(input_ids.shape[1], 0, device=input_ids.device)).unsqueeze(0)",
+        "self.wpe(positions)": "self.wpe(position_ids(input_ids.shape[1], device=input_ids.device)).unsqueeze(0)",
     },
 }
 
