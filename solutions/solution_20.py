@@ -83,12 +83,12 @@ class Accumulate(Module[..., tuple[Tensor, Tensor]]):
     ) -> tuple[Tensor, Tensor]:  # 2 x [batch, seq], and tensors by name -> 2 x []
         """Return the sum of all losses of the batch, and how many they are; write into ``sums``."""
         loss, gradients = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
-        n_valid = count_valid(next_labels(labels))
-        loss_sum = F.where(n_valid > 0, n_valid * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
-        # For each name: the mean gradient times n_valid is a sum; add it to sums in place, with [...]. (3 lines)
+        count = count_valid(next_labels(labels))
+        nats = F.where(count > 0, count * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
+        # For each name: the mean gradient times count is a sum; add it to sums in place, with [...]. (3 lines)
         for name, gradient in gradients.items():
-            sums[name][...] = sums[name] + n_valid * gradient
-        return loss_sum, n_valid
+            sums[name][...] = sums[name] + count * gradient
+        return nats, count
 
 
 class Update(Module[..., Tensor]):
@@ -113,9 +113,9 @@ def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulat
     # Zero the sums; accumulate every batch into them, and add what it returns to nats and count. (6 lines)
     zero_grad(state.sums)
     for input_ids, labels in batches:
-        loss_sum, n_valid = accumulate(input_ids, labels, state.weights, state.sums)
-        nats += loss_sum.item()
-        count += n_valid.item()
+        batch_nats, batch_count = accumulate(input_ids, labels, state.weights, state.sums)
+        nats += batch_nats.item()
+        count += batch_count.item()
     return nats, count
 
 

@@ -73,9 +73,9 @@ class Accumulate(Module[..., tuple[Tensor, Tensor]]):
     ) -> tuple[Tensor, Tensor]:  # 2 x [batch, seq], and tensors by name -> 2 x []
         """Return the sum of all losses of the batch, and how many they are; write into ``sums``."""
         loss, gradients = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
-        n_valid = count_valid(next_labels(labels))
-        loss_sum = F.where(n_valid > 0, n_valid * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
-        # TODO: For each name: the mean gradient times n_valid is a sum; add it to sums in place, with [...]. (3 lines)
+        count = count_valid(next_labels(labels))
+        nats = F.where(count > 0, count * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
+        # TODO: For each name: the mean gradient times count is a sum; add it to sums in place, with [...]. (3 lines)
         raise NotImplementedError
 
 

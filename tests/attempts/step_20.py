@@ -15,11 +15,11 @@ DIRECTION = "direction = m_hat / (F.sqrt(v_hat) + self.epsilon)"
 DECAY = "decay = self.weight_decay if weight.rank > 1 else 0.0"
 DOWN = "return weight - lr * (direction + decay * weight), m, v"
 UNDECAYED = "return weight - lr * direction, m, v"
-ADDED = "sums[name][...] = sums[name] + n_valid * gradient"
-RETURNED = "return loss_sum, n_valid"
+ADDED = "sums[name][...] = sums[name] + count * gradient"
+RETURNED = "        return nats, count"
 ZERO = "zero_grad(state.sums)"
-ADDED_UP = "nats += loss_sum.item()\n        count += n_valid.item()"
-TOTALS = "return nats, count"
+ADDED_UP = "nats += batch_nats.item()\n        count += batch_count.item()"
+TOTALS = "\n    return nats, count"
 
 MISTAKES = {
     "The warm-up counts from 0, so the first step has a rate of 0 and learns nothing.": {
@@ -160,28 +160,28 @@ MISTAKES = {
     "The step goes up the gradient; subtract it.": {DOWN: DOWN.replace(" - ", " + ")},
     "lr is missing: multiply the direction by it.": {DOWN: DOWN.replace("lr * ", "")},
     "What is returned is the change; return the weight less the change.": {DOWN: DOWN.replace("weight - ", "")},
-    "The mean gradient is added, not the sum: multiply by n_valid, or a batch of few tokens says as much as a "
-    "large one.": {ADDED: ADDED.replace("n_valid * ", "")},
-    "The gradient is multiplied by the number of positions; multiply by n_valid, the number of labels.": {
-        ADDED: ADDED.replace("n_valid", "int(labels.shape[0]) * (int(labels.shape[1]) - 1)")
+    "The mean gradient is added, not the sum: multiply by count, or a batch of few tokens says as much as a "
+    "large one.": {ADDED: ADDED.replace("count * ", "")},
+    "The gradient is multiplied by the number of positions; multiply by count, the number of labels.": {
+        ADDED: ADDED.replace("count", "int(labels.shape[0]) * (int(labels.shape[1]) - 1)")
     },
-    "The gradient is divided by n_valid; it is a mean, and times n_valid a sum.": {
-        ADDED: ADDED.replace("n_valid * gradient", "gradient / n_valid")
+    "The gradient is divided by count; it is a mean, and times count a sum.": {
+        ADDED: ADDED.replace("count * gradient", "gradient / count")
     },
     "What other batches have added is overwritten: add to sums[name].": {ADDED: ADDED.replace("= sums[name] + ", "= ")},
-    "The sum is multiplied by n_valid too; only the new gradient is.": {
-        ADDED: "sums[name][...] = (sums[name] + gradient) * n_valid"
+    "The sum is multiplied by count too; only the new gradient is.": {
+        ADDED: "sums[name][...] = (sums[name] + gradient) * count"
     },
     "`+=` gives a name to a new tensor, and the sum stays as it was: write into it with [...].": {
-        ADDED: "total = sums[name]\n            total += n_valid * gradient"
+        ADDED: "total = sums[name]\n            total += count * gradient"
     },
     "The dictionary gets another tensor; a compiled graph needs the one it was given: write sums[name][...] = ….": {
-        ADDED: "sums[name] += n_valid * gradient"
+        ADDED: "sums[name] += count * gradient"
     },
-    "The mean loss of the batch is returned; return loss_sum.": {RETURNED: "return loss, n_valid"},
-    "loss_sum comes first, then n_valid.": {RETURNED: "return n_valid, loss_sum"},
+    "The mean loss of the batch is returned; return the sum, nats.": {RETURNED: "        return loss, count"},
+    "nats comes first, then count.": {RETURNED: "        return count, nats"},
     "The means of the batches are added up; add up their sums, which count every label the same.": {
-        ADDED_UP: ADDED_UP.replace("loss_sum.item()", "loss_sum.item() / max(1, n_valid.item())")
+        ADDED_UP: ADDED_UP.replace("batch_nats.item()", "batch_nats.item() / max(1, batch_count.item())")
     },
     "Only the last batch's loss is returned: add up all.": {
         ADDED_UP: ADDED_UP.replace("nats +=", "nats ="),
@@ -190,10 +190,10 @@ MISTAKES = {
         ADDED_UP: ADDED_UP.replace("count +=", "count ="),
     },
     "The mean of the losses is returned; return their sum, which train_step divides.": {
-        TOTALS: "return nats / count, count"
+        TOTALS: "\n    return nats / count, count"
     },
     "One batch without a valid label is refused, although another has some; refuse only if none has.": {
-        ADDED_UP: f"{ADDED_UP}\n        if not n_valid.item():\n            raise FloatingPointError(n_valid)"
+        ADDED_UP: f"{ADDED_UP}\n        if not batch_count.item():\n            raise FloatingPointError(batch_count)"
     },
     "The batches are gone through twice; they may come from a generator, which can be read once.": {
         "for input_ids": "n_batches = len([*batches])\n    for input_ids",
@@ -201,20 +201,20 @@ MISTAKES = {
     "The sums still hold the gradients of the step before: zero_grad(state.sums) comes first.": {f"    {ZERO}\n": ""},
     "The sums are set to 0 for every batch, so that only the last one is learned; do it once, before the loop.": {
         f"    {ZERO}\n": "",
-        "loss_sum, n_valid = ": f"{ZERO}\n        loss_sum, n_valid = ",
+        "batch_nats, batch_count = ": f"{ZERO}\n        batch_nats, batch_count = ",
     },
     "The sums are set to 0 after the batches, so that nothing is learned; do it before the first.": {
         f"    {ZERO}\n": "",
-        TOTALS: f"{ZERO}\n    {TOTALS}",
+        TOTALS: f"\n    {ZERO}{TOTALS}",
     },
-    "The batches are counted; count their labels: n_valid.": {
-        ADDED_UP: ADDED_UP.replace("n_valid.item()", "1"),
+    "The batches are counted; add up their labels, which accumulate counts.": {
+        ADDED_UP: ADDED_UP.replace("batch_count.item()", "1"),
     },
     "weights and sums are swapped in the call of accumulate.": {
         "state.weights, state.sums)": "state.sums, state.weights)"
     },
     "The sum and the count are Tensors; .item() makes them numbers.": {ADDED_UP: ADDED_UP.replace(".item()", "")},
-    "The count is returned first; the sum of the losses comes first.": {TOTALS: "return count, nats"},
+    "The count is returned first; the sum of the losses comes first.": {TOTALS: "\n    return count, nats"},
 }
 
 ALTERNATIVES = {
@@ -251,18 +251,18 @@ ALTERNATIVES = {
         f"        {V_HAT}\n": "        root = F.sqrt(v) / F.sqrt(1 - self.beta2**step)\n",
         DIRECTION: "direction = m / (1 - self.beta1**step) / (root + self.epsilon)",
     },
-    "the gradient times n_valid first": {ADDED: "sums[name][...] = gradient * n_valid + sums[name]"},
-    "F.buffer_store": {ADDED: "F.buffer_store(sums[name], sums[name] + n_valid * gradient)"},
+    "the gradient times count first": {ADDED: "sums[name][...] = gradient * count + sums[name]"},
+    "F.buffer_store": {ADDED: "F.buffer_store(sums[name], sums[name] + count * gradient)"},
     "the names of the sums": {
         f"for name, gradient in gradients.items():\n            {ADDED}": "for name, total in sums.items():\n"
-        "            total[...] = total + n_valid * gradients[name]"
+        "            total[...] = total + count * gradients[name]"
     },
     "the sums set to 0 by hand": {ZERO: "for name in state.sums:\n        zero_grad({name: state.sums[name]})"},
     "the batches in a list": {"for input_ids, labels in batches:": "for input_ids, labels in [*batches]:"},
     "the answers in lists, added up at the end": {
         "nats = count = 0.0": "totals, counts = [], []",
-        ADDED_UP: "totals.append(loss_sum.item())\n        counts.append(n_valid.item())",
-        TOTALS: "return sum(totals), sum(counts)",
+        ADDED_UP: "totals.append(batch_nats.item())\n        counts.append(batch_count.item())",
+        TOTALS: "\n    return sum(totals), sum(counts)",
     },
     "the arguments of accumulate by name": {
         "accumulate(input_ids, labels, state.weights, state.sums)": "accumulate(\n"
@@ -292,7 +292,7 @@ HABITS = {
             "weight - lr * (direction + decay * weight)", "weight.add(direction + decay * weight, alpha=-lr)"
         )
     },
-    "add_ to a sum": {ADDED: "sums[name].add_(n_valid * gradient)"},
-    "copy_ to a sum": {ADDED: "sums[name].copy_(sums[name] + n_valid * gradient)"},
+    "add_ to a sum": {ADDED: "sums[name].add_(count * gradient)"},
+    "copy_ to a sum": {ADDED: "sums[name].copy_(sums[name] + count * gradient)"},
     "zero_ of every sum": {ZERO: "for gradient in state.sums.values():\n        gradient.zero_()"},
 }
