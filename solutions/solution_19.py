@@ -119,12 +119,16 @@ def gpt2_loss_and_gradients(
 
     ``wte`` is used twice, by the embeddings and by the head, which is taken to be tied to it, so its gradient is the
     sum of two; there is no ``lm_head.weight``.
+
+    Raises:
+        ValueError: the length is a number above ``n_positions``.
     """
     transformer = model.transformer
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)  # [batch, seq, vocab]
-    # Go back through loss, head, blocks, embeddings; join all gradients, with wte's sum; name them. (6 lines)
-    grad, of_head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)
+    # Go back through loss, head, blocks, embeddings; join all gradients, with wte's sum; name them. (7 lines)
+    grad = cross_entropy_backward(logits, labels)  # [batch, seq, vocab]
+    grad, of_head = head_backward(grad, states[-1], transformer)
     grad, of_blocks = blocks_backward(grad, states, transformer)
     of_embeddings = embeddings_backward(grad, input_ids, transformer)
     gradients = of_embeddings | of_blocks | of_head

@@ -107,9 +107,12 @@ def gpt2_loss_and_gradients(
 
     ``wte`` is used twice, by the embeddings and by the head, which is taken to be tied to it, so its gradient is the
     sum of two; there is no ``lm_head.weight``.
+
+    Raises:
+        ValueError: the length is a number above ``n_positions``.
     """
     transformer = model.transformer
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)  # [batch, seq, vocab]
-    # TODO: Go back through loss, head, blocks, embeddings; join all gradients, with wte's sum; name them. (6 lines)
+    # TODO: Go back through loss, head, blocks, embeddings; join all gradients, with wte's sum; name them. (7 lines)
     raise NotImplementedError

@@ -17,7 +17,7 @@ BACK = "for layer in reversed(range(len(transformer.h))):"
 BLOCK = "grad, of_block = block_backward(grad, states[layer], transformer.h[layer])"
 GATHER = 'gradients |= named({f"h.{layer}": of_block})'
 BLOCKS = "    return grad, gradients\n"
-LOSS = "grad, of_head = head_backward(cross_entropy_backward(logits, labels), states[-1], transformer)"
+LOSS = "grad = cross_entropy_backward(logits, labels)"
 THROUGH = "grad, of_blocks = blocks_backward(grad, states, transformer)"
 UNION = "gradients = of_embeddings | of_blocks | of_head"
 TIED = 'gradients["wte.weight"] = of_embeddings["wte.weight"] + of_head["wte.weight"]'
@@ -155,7 +155,9 @@ MISTAKES = {
     "The labels are shifted twice: cross_entropy and cross_entropy_backward do it.": {
         LOSS: "labels = F.pad(labels, [0, 0, 0, 1], value=-100)[:, 1:]\n    " + LOSS
     },
-    "The head is given the first state; it took the last one.": {LOSS: LOSS.replace("states[-1]", "states[0]")},
+    "The head is given the first state; it took the last one.": {
+        "head_backward(grad, states[-1], transformer)": "head_backward(grad, states[0], transformer)"
+    },
     "The gradient and the loss are those of the input ids; they are those of the labels.": {
         LOSS: "labels = input_ids\n    " + LOSS
     },
@@ -232,11 +234,10 @@ HABITS = {
     "zero_grad": {LOSS: "model.zero_grad()\n    " + LOSS},
     "loss.backward": {LOSS: "loss = cross_entropy(logits, labels)\n    loss.backward()\n    " + LOSS},
     "backward of the loss for the logits": {
-        LOSS: "grad, of_head = head_backward(cross_entropy(logits, labels).backward(), states[-1], transformer)"
+        LOSS: "grad = cross_entropy(logits, labels).backward()",
     },
     "torch.autograd.grad": {
-        LOSS: "grad, of_head = head_backward(\n"
-        "        torch.autograd.grad(cross_entropy(logits, labels), logits)[0], states[-1], transformer\n    )"
+        LOSS: "grad = torch.autograd.grad(cross_entropy(logits, labels), logits)[0]",
     },
     "named_parameters": {
         RETURN: "gradients = {name: gradients[name] for name, _ in transformer.named_parameters()}\n"
