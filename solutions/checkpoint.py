@@ -23,7 +23,7 @@ Weights = dict[str, np.ndarray]
 
 #: What config.json says of the computation: for each setting Hugging Face's default, and other names for the same.
 COMPUTED = {
-    "activation_function": ("gelu_new", "gelu_pytorch_tanh", "gelu_fast"),
+    "activation_function": ("gelu_new", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_fast", "gelu_accurate"),
     "scale_attn_weights": (True,),
     "scale_attn_by_inverse_layer_idx": (False,),
 }

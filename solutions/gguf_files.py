@@ -102,5 +102,5 @@ def read_tensor(tensor: gguf.ReaderTensor) -> np.ndarray:
     """Return a weight as the file has it, in float32 or in blocks; from any other format, its numbers as float32."""
     if tensor.tensor_type not in DTYPES:
         return gguf.dequantize(tensor.data, tensor.tensor_type)
-    # A copy, because the file's own memory goes when it is closed.
+    # A copy: the reader only maps the file, which may be written again while the weights are in use.
     return np.array(tensor.data).view(DTYPES[tensor.tensor_type])

@@ -13,7 +13,7 @@ Model = Callable[[np.ndarray], np.ndarray]  # ids [batch, seq] -> logits [batch,
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a token is chosen: at temperature 0 the likeliest, else one drawn from all, or from the ``top_k`` likeliest.
+    """How a token is chosen: at temperature 0 the likeliest, else one drawn, from all tokens or from the likely ones.
 
     Raises:
         ValueError: the temperature is negative, infinite or NaN, or ``top_k`` is below 1; the message names it.

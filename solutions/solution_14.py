@@ -31,8 +31,8 @@ def store(
 def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [batch, total] -> [batch, 1, seq, total]
     """Return the mask of the last ``sequence_length`` of ``total`` tokens, which may look at those before them too.
 
-    ``padding_mask`` is 0 for a token and a large negative number for padding, which no token looks at. The sum gets its
-    two new axes one at a time: given both at once, MAX 26.7 may lose the causal mask.
+    ``padding_mask`` is 0 for a token and a large negative number for padding, which no token looks at. The causal
+    mask gets its two new axes one at a time: with both in one sum, MAX 26.7 may lose it.
     """
     total = padding_mask.shape[-1]
     causal = causal_mask(total, 0, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]

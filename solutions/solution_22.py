@@ -15,7 +15,7 @@ from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 BLOCK = 32  # weights that share a scale
-OUTPUTS = 32  # that MAX computes at a time, so a quantized layer is padded
+OUTPUTS = 32  # MAX computes so many at a time, so a quantized layer is padded to a multiple
 
 #: The blocks of llama.cpp, of 34 and 18 bytes: a byte of Q4_0 holds two steps. The scale's axis lets it broadcast.
 Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (BLOCK,))])
@@ -39,8 +39,8 @@ def quantize_q8_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q
     """
     blocks = np.zeros(numbers.shape[:-1], Q8_0)
     # scale = largest magnitude / 127. Multiply by its inverse, round with roundf, fill blocks. (5 lines)
-    scales = np.abs(numbers).max(axis=-1, keepdims=True) / 127
-    steps = roundf(numbers * inverse(scales))
+    scales = np.abs(numbers).max(axis=-1, keepdims=True) / 127  # [..., 1]
+    steps = roundf(numbers * inverse(scales))  # [..., 32]
     blocks["scale"] = scales
     blocks["steps"] = steps
     return blocks
@@ -62,9 +62,9 @@ def quantize_q4_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q
     blocks = np.zeros(numbers.shape[:-1], Q4_0)
     half = BLOCK // 2
     # scale = number of largest magnitude / -8. Times its inverse, plus 8, halves up, clip to 15, pack. (6 lines)
-    index = np.abs(numbers).argmax(axis=-1, keepdims=True)
-    scales = np.take_along_axis(numbers, index, axis=-1) / -8
-    steps = np.floor(numbers * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)
+    index = np.abs(numbers).argmax(axis=-1, keepdims=True)  # [..., 1]
+    scales = np.take_along_axis(numbers, index, axis=-1) / -8  # [..., 1]
+    steps = np.floor(numbers * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)  # [..., 32]
     blocks["scale"] = scales
     blocks["steps"] = steps[..., :half] | steps[..., half:] << 4
     return blocks

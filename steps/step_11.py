@@ -10,7 +10,7 @@ from solutions.solution_10 import GPT2Model
 
 
 class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
-    """GPT-2 with its head. A logit scores a token as the next one; softmax makes probabilities of them.
+    """GPT-2 with its head. A logit scores one token as the next; softmax makes probabilities of all logits.
 
     Source: ``GPT2LMHeadModel`` in Hugging Face's transformers; the names are those of its checkpoint.
     The published checkpoints have no weights for the head: step 13 gives it those of the token embeddings.

@@ -42,8 +42,9 @@ def ragged_positions(
 ) -> Tensor:  # [tokens], [batch + 1], [batch] -> [tokens]
     """Return every token's position in its own request, of which ``lengths`` tokens are in the cache already."""
     rows = position_ids(tokens.shape[0], device=tokens.device)  # [tokens]
-    row_offsets, lengths = row_offsets.cast(DType.int64), lengths.cast(DType.int64)
-    starts, ends = row_offsets[:-1], row_offsets[1:]  # 2 x [batch]
+    starts = row_offsets[:-1].cast(DType.int64)  # [batch]
+    ends = row_offsets[1:].cast(DType.int64)  # [batch]
+    lengths = lengths.cast(DType.int64)  # [batch]
     # TODO: request = number of ends at or before the row; position = row - start + length of its request. (3 lines)
     raise NotImplementedError
 

@@ -15,7 +15,7 @@ from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 BLOCK = 32  # weights that share a scale
-OUTPUTS = 32  # that MAX computes at a time, so a quantized layer is padded
+OUTPUTS = 32  # MAX computes so many at a time, so a quantized layer is padded to a multiple
 
 #: The blocks of llama.cpp, of 34 and 18 bytes: a byte of Q4_0 holds two steps. The scale's axis lets it broadcast.
 Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (BLOCK,))])
