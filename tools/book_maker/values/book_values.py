@@ -113,9 +113,10 @@ training, modern = _later("book_maker.values.training"), _later("book_maker.valu
 environment_gb = float(re.findall(r"([\d.]+) GB", (ROOT / "run").read_text())[0])
 
 
-def blanks(step: str) -> int:
-    """Return how many blanks a step has."""
-    return len(blanks_of(find_step(step)))
+def blanks(step: str) -> str:
+    """Return how many blanks a step has, and how many lines they take together."""
+    lengths = [blank.length for blank in blanks_of(find_step(step))]
+    return f"{len(lengths)} blank{'s' * (len(lengths) > 1)}, {sum(lengths)} line{'s' * (sum(lengths) > 1)}"
 
 
 @cache
