@@ -61,8 +61,7 @@ def add_weighted(output: Numbers, weight: Float32, value: Numbers):  # [d], numb
     """Add ``weight`` times a value to the output."""
     var whole = len(output) // LANES * LANES
     for i in range(0, whole, LANES):
-        var sums = lanes(output, i) + weight * lanes(value, i)
-        output.unsafe_ptr().unsafe_store(i, sums)
+        output.unsafe_ptr().unsafe_store(i, lanes(output, i) + weight * lanes(value, i))
     for i in range(whole, len(output)):
         output[i] += weight * value[i]
 
@@ -130,7 +129,7 @@ def causal_attention(
     var total = len(k) // max(len(starts) * heads, 1)
     var tiles = ceildiv(seq, QUERIES)
 
-    # A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (12 lines)
+    # A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (14 lines)
     def task(i: Int) {imm}:
         var at = i // tiles  # counts the heads of all sequences
         var sequence = at // heads
@@ -140,7 +139,9 @@ def causal_attention(
         var queries = q[at * seq + first : at * seq + last]
         var keys = k[at * total : (at + 1) * total]
         var values = v[at * total : (at + 1) * total]
-        var outputs = Rows(output[((sequence * seq + first) * heads + head) * q.d :], q.d, heads * q.d)
-        attend_tile(queries, keys, values, total - seq + first, Int(starts[sequence]), outputs)
+        var position = total - seq + first
+        var row = (sequence * seq + first) * heads + head  # of [batch * seq * head, d]
+        var outputs = Rows(output[row * q.d :], q.d, heads * q.d)
+        attend_tile(queries, keys, values, position, Int(starts[sequence]), outputs)
 
     sync_parallelize(task, len(starts) * heads * tiles)

@@ -61,8 +61,7 @@ def add_weighted(output: Numbers, weight: Float32, value: Numbers):  # [d], numb
     """Add ``weight`` times a value to the output."""
     var whole = len(output) // LANES * LANES
     for i in range(0, whole, LANES):
-        var sums = lanes(output, i) + weight * lanes(value, i)
-        output.unsafe_ptr().unsafe_store(i, sums)
+        output.unsafe_ptr().unsafe_store(i, lanes(output, i) + weight * lanes(value, i))
     for i in range(whole, len(output)):
         output[i] += weight * value[i]
 
@@ -107,5 +106,5 @@ def causal_attention(
     var total = len(k) // max(len(starts) * heads, 1)
     var tiles = ceildiv(seq, QUERIES)
 
-    # TODO: A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (12 lines)
+    # TODO: A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (14 lines)
     std.os.abort("not written yet")

@@ -13,7 +13,7 @@ END = "min(block + KEYS, position + row + 1)"
 DIVIDE = "number /= max(totals[row], 1)"
 MODEL_DIVIDE = "return outputs / np.maximum(totals, 1)[:, None]"
 BLOCKS = "range(start, position + rows, KEYS)"
-OUTPUT = "Rows(output[((sequence * seq + first) * heads + head) * q.d :], q.d, heads * q.d)"
+OUTPUT = "Rows(output[row * q.d :], q.d, heads * q.d)"
 TURNED = "output.reshape(batch, seq, heads * d)"
 
 TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
@@ -103,7 +103,7 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {MODEL_DIVIDE: "return outputs / totals[:, None]"},
     ),
     "The tokens of the past are left out: the first row of a tile stands at position total - seq + first.": (
-        {"total - seq + first, Int": "first, Int"},
+        {"var position = total - seq + first": "var position = first"},
         {"total - seq + first,": "first,"},
     ),
     "Every sequence begins where the first one does: it is starts[sequence].": (
