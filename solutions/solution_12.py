@@ -35,12 +35,11 @@ class Sampling:
         below the k-th largest logit gets probability 0; a ``top_k`` above the size of the vocabulary keeps all.
         """
         logits = logits.astype(np.float64)  # in float32, a tiny temperature is 0
-        # Subtract each row's maximum, divide by temperature, put -inf below the k-th, take a softmax. (6 lines)
-        logits = (logits - logits.max(axis=-1, keepdims=True)) / self.temperature
+        # Put -inf below the k-th largest. Softmax: subtract each row's maximum, divide, exp, normalize. (5 lines)
         if self.top_k is not None and self.top_k < logits.shape[-1]:
             kth_largest = np.partition(logits, -self.top_k, axis=-1)[:, -self.top_k, None]  # [batch, 1]
             logits = np.where(logits < kth_largest, -np.inf, logits)
-        powers = np.exp(logits)
+        powers = np.exp((logits - logits.max(axis=-1, keepdims=True)) / self.temperature)
         return powers / powers.sum(axis=-1, keepdims=True)
 
     def choose(self, logits: np.ndarray, rng: Generator) -> np.ndarray:  # [batch, vocab] -> [batch]

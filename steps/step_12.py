@@ -35,7 +35,7 @@ class Sampling:
         below the k-th largest logit gets probability 0; a ``top_k`` above the size of the vocabulary keeps all.
         """
         logits = logits.astype(np.float64)  # in float32, a tiny temperature is 0
-        # TODO: Subtract each row's maximum, divide by temperature, put -inf below the k-th, take a softmax. (6 lines)
+        # TODO: Put -inf below the k-th largest. Softmax: subtract each row's maximum, divide, exp, normalize. (5 lines)
         raise NotImplementedError
 
     def choose(self, logits: np.ndarray, rng: Generator) -> np.ndarray:  # [batch, vocab] -> [batch]

@@ -1,6 +1,7 @@
 """Step 12, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-SHIFT_DIVIDE = "logits = (logits - logits.max(axis=-1, keepdims=True)) / self.temperature"
+EXPONENT = "(logits - logits.max(axis=-1, keepdims=True)) / self.temperature"
+POWERS = f"powers = np.exp({EXPONENT})"
 LARGEST = "logits.max(axis=-1, keepdims=True)"
 SIZE = "if self.top_k is not None and self.top_k < logits.shape[-1]:"
 KTH = "kth_largest = np.partition(logits, -self.top_k, axis=-1)[:, -self.top_k, None]"
@@ -19,15 +20,15 @@ TEXT = "return input_ids"
 
 MISTAKES = {
     "The temperature changes nothing: divide the logits by it, before the softmax.": {
-        SHIFT_DIVIDE: SHIFT_DIVIDE.removesuffix(" / self.temperature")
+        EXPONENT: EXPONENT.removesuffix(" / self.temperature")
     },
-    "The logits are multiplied by the temperature; divide them.": {SHIFT_DIVIDE: SHIFT_DIVIDE.replace(" / ", " * ")},
+    "The logits are multiplied by the temperature; divide them.": {EXPONENT: EXPONENT.replace(" / ", " * ")},
     "The temperature is applied after the softmax; divide the logits by it, before.": {
-        SHIFT_DIVIDE: SHIFT_DIVIDE.removesuffix(" / self.temperature"),
+        EXPONENT: EXPONENT.removesuffix(" / self.temperature"),
         TAIL: f"{TAIL} / self.temperature",
     },
     "The softmax overflows: subtract each row's largest logit before taking the exponential.": {
-        SHIFT_DIVIDE: "logits = logits / self.temperature"
+        EXPONENT: "logits / self.temperature"
     },
     "The softmax divides 0 by 0 where all logits lie far below 0: subtract each row's largest logit, not 0 at least.": {
         LARGEST: "np.maximum(logits.max(axis=-1, keepdims=True), 0)"
@@ -47,7 +48,7 @@ MISTAKES = {
     "The smallest logit of every row is subtracted, so that exp overflows; subtract the largest.": {
         LARGEST: "logits.min(axis=-1, keepdims=True)"
     },
-    "A softmax takes powers of e, by np.exp; these are powers of 2.": {"np.exp(logits)": "2.0**logits"},
+    "A softmax takes powers of e, by np.exp; these are powers of 2.": {POWERS: f"powers = 2.0 ** ({EXPONENT})"},
     "The softmax runs over the rows; it runs over the tokens, the last axis.": {
         TAIL: "return powers / powers.sum(axis=0, keepdims=True)"
     },
@@ -94,23 +95,15 @@ MISTAKES = {
         "-np.inf, logits": "0.0, logits"
     },
     "The tokens outside top_k get the logit -100, which is no small one: GPT-2's own are often below it. Give them "
-    "minus infinity.": {
-        SHIFT_DIVIDE: "logits = logits / self.temperature",
-        "-np.inf, logits": "-100.0, logits",
-        "np.exp(logits)": f"np.exp(logits - {LARGEST})",
-    },
-    "The tokens outside top_k get a logit only 100 below the largest, so they are still drawn now and then; give them "
     "minus infinity.": {"-np.inf, logits": "-100.0, logits"},
+    "The tokens outside top_k get a logit only 100 below the largest, so they are still drawn now and then; give them "
+    "minus infinity.": {"-np.inf, logits": f"{LARGEST} - 100.0, logits"},
     "The tokens outside top_k get -10000 before the division, and a high temperature brings them back; give them minus "
-    "infinity.": {
-        SHIFT_DIVIDE: SHIFT_DIVIDE.removesuffix(" / self.temperature"),
-        "-np.inf, logits": "-1e4, logits",
-        "np.exp(logits)": "np.exp(logits / self.temperature)",
-    },
+    "infinity.": {"-np.inf, logits": "-1e4, logits"},
     "The probabilities left by top_k are not shared out: they must add up to 1 again.": {
         CUT: f"whole = logits\n            {CUT}",
-        TAIL: "return powers / np.exp(whole if self.top_k and self.top_k < logits.shape[-1] else logits)"
-        ".sum(axis=-1, keepdims=True)",
+        TAIL: "whole = whole if self.top_k and self.top_k < logits.shape[-1] else logits\n"
+        f"        return powers / np.exp({EXPONENT.replace('(logits', '(whole')}).sum(axis=-1, keepdims=True)",
     },
     "The tokens are a column, [batch, 1]; one token for every row is [batch].": {
         ARGMAX: "return logits.argmax(axis=-1, keepdims=True)",
@@ -213,8 +206,11 @@ ALTERNATIVES = {
     },
     "np.sort": {KTH: SORTED},
     "the largest subtracted in the exponential": {
-        SHIFT_DIVIDE: "logits = logits / self.temperature",
-        "np.exp(logits)": f"np.exp(logits - {LARGEST})",
+        POWERS: f"logits = logits / self.temperature\n        powers = np.exp(logits - {LARGEST})"
+    },
+    "the cut last": {
+        "logits = logits.astype(np.float64)": f"logits = logits.astype(np.float64)\n        logits = {EXPONENT}",
+        POWERS: "powers = np.exp(logits)",
     },
     "float32 probabilities": {TAIL: "return (powers / powers.sum(axis=-1, keepdims=True)).astype(np.float32)"},
     "float32 throughout": {"logits = logits.astype(np.float64)": "pass"},
@@ -224,7 +220,8 @@ ALTERNATIVES = {
         "            np.put_along_axis(logits, order[:, : -self.top_k], -np.inf, axis=-1)"
     },
     "a log-softmax": {
-        f"powers = np.exp(logits)\n        {TAIL}": "log_sum = np.log(np.exp(logits).sum(axis=-1, keepdims=True))\n"
+        f"{POWERS}\n        {TAIL}": f"logits = {EXPONENT}\n        "
+        "log_sum = np.log(np.exp(logits).sum(axis=-1, keepdims=True))\n"
         "        return np.exp(logits - log_sum)"
     },
     "the k-th largest as a column by [:, -top_k][:, None]": {
@@ -263,7 +260,7 @@ ALTERNATIVES = {
 HABITS = {
     "max with a dim": {LARGEST: "logits.max(dim=-1, keepdim=True)"},
     "sum with a dim": {"powers.sum(axis=-1, keepdims=True)": "powers.sum(dim=-1, keepdim=True)"},
-    "exp as a method": {"powers = np.exp(logits)": "powers = logits.exp()"},
+    "exp as a method": {POWERS: f"powers = ({EXPONENT}).exp()"},
     "torch.exp": {"powers = np.exp(": "powers = torch.exp("},
     "masked_fill": {
         "np.where(logits < kth_largest, -np.inf, logits)": "logits.masked_fill(logits < kth_largest, -np.inf)",
@@ -275,6 +272,6 @@ HABITS = {
     "np.cat": {APPEND: "input_ids = np.cat([input_ids, next_ids[:, None]], dim=1)"},
     "unsqueeze": {APPEND: "input_ids = np.concatenate([input_ids, next_ids.unsqueeze(1)], axis=1)"},
     "dividing in place": {
-        SHIFT_DIVIDE: f"logits = logits - {LARGEST}\n        logits.div_(self.temperature)",
+        POWERS: f"logits = logits - {LARGEST}\n        logits.div_(self.temperature)\n        powers = np.exp(logits)",
     },
 }
