@@ -48,7 +48,9 @@ def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # [batch, to
     is_token = input_ids != PADDING
     check_token_ids(input_ids[is_token], config)
     if not (is_token.any(axis=-1).all() and (is_token == np.sort(is_token, axis=-1)).all()):
-        raise ValueError("a row has padding where a token should be; pad_left puts it in front of at least one token")
+        raise ValueError(
+            "a row has padding where a token should be; every row needs a token, and padding only before it"
+        )
 
 
 class CachedModel:
@@ -88,7 +90,7 @@ class CachedModel:
         """Run the tokens after the ``past`` ones that the cache holds."""
         is_token = input_ids != PADDING
         position_ids = np.maximum(is_token.cumsum(axis=-1) - 1, 0)  # a row's first token is at position 0
-        # Finite, since a padding token sees padding alone, and a softmax of nothing but -inf is NaN.
+        # Finite, since a row of padding sees padding alone, and a softmax of nothing but -inf is NaN.
         padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)
         ids = np.where(is_token, input_ids, 0)  # padding is looked up too, and no token looks at it
         return self.graph(ids[:, past:], position_ids[:, past:], padding_mask, self.cache)

@@ -33,7 +33,7 @@ def heads_backward(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [..., seq, head_dim], [..., seq, seq] -> 3 x [..., seq, head_dim]
     """Return the gradients of query, key and value, where grad is that of ``weights @ value``."""
-    # Go back through weights @ value, the softmax, the division, and query @ key. (7 lines)
+    # Go back through weights @ value, the softmax, the division, and query @ key^T. (7 lines)
     grad_value = weights.transpose(-2, -1) @ grad  # [..., seq, head_dim]
     grad_weights = grad @ value.transpose(-2, -1)  # [..., seq, seq]
     grad_scores = softmax_backward(grad_weights, weights)

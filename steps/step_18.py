@@ -30,7 +30,7 @@ def heads_backward(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [..., seq, head_dim], [..., seq, seq] -> 3 x [..., seq, head_dim]
     """Return the gradients of query, key and value, where grad is that of ``weights @ value``."""
-    # TODO: Go back through weights @ value, the softmax, the division, and query @ key. (7 lines)
+    # TODO: Go back through weights @ value, the softmax, the division, and query @ key^T. (7 lines)
     raise NotImplementedError
 
 

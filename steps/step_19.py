@@ -58,7 +58,7 @@ def residual_stream(
 ) -> list[Tensor]:  # [batch, seq] -> (n_layer + 1) x [batch, seq, embd]
     """Return the input of each block, in order, and last the output of the last block.
 
-    Only these are kept for the backward pass, which computes whatever is inside a block again.
+    Of the blocks, only these are kept for the backward pass, which computes whatever is inside a block again.
 
     Raises:
         ValueError: the length is a number above ``n_positions``.

@@ -92,7 +92,7 @@ def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks ->
 
 
 class QuantizedLinear(Module[[Tensor], Tensor]):
-    """A linear layer that multiplies by 4-bit blocks as they are, so that a fraction of the bytes is read.
+    """A linear layer that multiplies by 4-bit blocks without making float32 of them: a fraction of the bytes is read.
 
     Compiled, MAX also rounds the inputs to 8 bits, in blocks of their own: then the products are of whole numbers.
 
