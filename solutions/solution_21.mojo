@@ -135,8 +135,8 @@ def causal_attention(
         var sequence = at // heads
         var head = at % heads
         var first = i % tiles * QUERIES
-        var last = min(first + QUERIES, seq)
-        var queries = q[at * seq + first : at * seq + last]
+        var end = min(first + QUERIES, seq)
+        var queries = q[at * seq : (at + 1) * seq][first:end]
         var keys = k[at * total : (at + 1) * total]
         var values = v[at * total : (at + 1) * total]
         var position = total - seq + first

@@ -223,5 +223,5 @@ HABITS = {
     },
     "a decorated closure": {"    def task(i: Int) {imm}:": "    @parameter\n    def task(i: Int):"},
     "sync_parallelize with brackets": {"sync_parallelize(task, ": "sync_parallelize[task]("},
-    "let": {"var end = min": "let end = min"},
+    "let": {"var end = min(block": "let end = min(block"},
 }
