@@ -71,7 +71,7 @@ class Accumulate(Module[..., tuple[Tensor, Tensor]]):
     def forward(
         self, input_ids: Tensor, labels: Tensor, weights: Tensors, sums: Tensors
     ) -> tuple[Tensor, Tensor]:  # 2 x [batch, seq], and tensors by name -> 2 x []
-        """Return the sum of all losses of the batch, and how many they are; write into ``sums``."""
+        """Return the sum of all losses of the batch, and how many losses they are; write into ``sums``."""
         loss, gradients = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
         count = count_valid(next_labels(labels))
         nats = F.where(count > 0, count * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
@@ -96,7 +96,7 @@ class Update(Module[..., Tensor]):
 
 
 def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulate: Graph) -> tuple[float, float]:
-    """Return the sum of the losses of all batches, and how many they are; write into ``state.sums``."""
+    """Return the sum of the losses of all batches, and how many losses they are; write into ``state.sums``."""
     nats = count = 0.0
     # TODO: Zero the sums; accumulate every batch into them, and add what it returns to nats and count. (6 lines)
     raise NotImplementedError
