@@ -131,6 +131,6 @@ def gpt2_loss_and_gradients(
     grad, of_head = head_backward(grad, states[-1], transformer)
     grad, of_blocks = blocks_backward(grad, states, transformer)
     of_embeddings = embeddings_backward(grad, input_ids, transformer)
-    gradients = of_embeddings | of_blocks | of_head
-    gradients["wte.weight"] = of_embeddings["wte.weight"] + of_head["wte.weight"]
+    wte = of_embeddings["wte.weight"] + of_head["wte.weight"]  # [vocab, embd]
+    gradients = of_embeddings | of_blocks | of_head | {"wte.weight": wte}
     return cross_entropy(logits, labels), named({"transformer": gradients})

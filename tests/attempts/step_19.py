@@ -19,8 +19,8 @@ GATHER = 'gradients |= named({f"h.{layer}": of_block})'
 BLOCKS = "    return grad, gradients\n"
 LOSS = "grad = cross_entropy_backward(logits, labels)"
 THROUGH = "grad, of_blocks = blocks_backward(grad, states, transformer)"
-UNION = "gradients = of_embeddings | of_blocks | of_head"
-TIED = 'gradients["wte.weight"] = of_embeddings["wte.weight"] + of_head["wte.weight"]'
+TIED = 'wte = of_embeddings["wte.weight"] + of_head["wte.weight"]'
+UNION = 'gradients = of_embeddings | of_blocks | of_head | {"wte.weight": wte}'
 RETURN = 'return cross_entropy(logits, labels), named({"transformer": gradients})'
 
 MISTAKES = {
@@ -134,12 +134,15 @@ MISTAKES = {
     "Of the block's number only the last digit is in the names, so block 10 hides block 0: h.10, h.11.": {
         GATHER: GATHER.replace("{layer}", "{layer % 10}")
     },
-    "The gradient of wte is the head's alone; add the embeddings'.": {f"    {TIED}\n": ""},
-    "The gradient of wte is the embeddings' alone; add the head's.": {
-        UNION: "gradients = of_head | of_blocks | of_embeddings",
-        f"    {TIED}\n": "",
+    "The gradient of wte is the head's alone; add the embeddings'.": {
+        UNION: UNION.removesuffix(' | {"wte.weight": wte}')
     },
-    "The gradient of wte is the mean of both; it is their sum.": {TIED: f"{TIED} / 2"},
+    "The gradient of wte is the embeddings' alone; add the head's.": {
+        UNION: "gradients = of_head | of_blocks | of_embeddings"
+    },
+    "The gradient of wte is the mean of both; it is their sum.": {
+        TIED: 'wte = (of_embeddings["wte.weight"] + of_head["wte.weight"]) / 2'
+    },
     "There is a gradient of lm_head.weight; that is wte's, so it is added to wte's and has no name of its own.": {
         RETURN: RETURN + ' | {"lm_head.weight": of_head["wte.weight"]}'
     },
@@ -206,14 +209,17 @@ ALTERNATIVES = {
     },
     "counting down": {BACK: "for layer in range(len(transformer.h) - 1, -1, -1):"},
     "update instead of |=": {GATHER: 'gradients.update({f"h.{layer}.{name}": of_block[name] for name in of_block})'},
-    "the sum in place": {TIED: 'gradients["wte.weight"] += of_embeddings["wte.weight"]'},
+    "the sum in place": {
+        TIED: "gradients = of_embeddings | of_blocks | of_head",
+        UNION: 'gradients["wte.weight"] += of_embeddings["wte.weight"]',
+    },
     "the sum by a name of its own": {
-        UNION: 'wte = of_head["wte.weight"] + of_embeddings["wte.weight"]',
-        TIED: 'gradients = of_head | of_blocks | of_embeddings | {"wte.weight": wte}',
+        TIED: 'wte = of_head["wte.weight"] + of_embeddings["wte.weight"]',
+        UNION: 'gradients = of_head | of_blocks | of_embeddings | {"wte.weight": wte}',
     },
     "the sum before the union": {
-        UNION: 'of_head["wte.weight"] += of_embeddings.pop("wte.weight")',
-        TIED: "gradients = of_head | of_blocks | of_embeddings",
+        TIED: 'of_head["wte.weight"] += of_embeddings.pop("wte.weight")',
+        UNION: "gradients = of_head | of_blocks | of_embeddings",
     },
     "the loss first": {
         LOSS: "loss = cross_entropy(logits, labels)\n    " + LOSS,
