@@ -15,7 +15,7 @@ comptime Starts = Span[Int32, MutUntrackedOrigin]
 comptime LANES = simd_width_of[DType.float32]()  # numbers that one instruction takes: 8 with AVX2, 16 with AVX-512
 comptime QUERIES = 16  # rows of a tile, which share the keys and values that were read
 comptime KEYS = 32  # columns of a tile, whose keys and values stay in the cache
-comptime LOWEST = Float32.MIN_FINITE  # below every finite score
+comptime LOWEST = Float32.MIN_FINITE  # the lowest finite score
 
 
 @fieldwise_init

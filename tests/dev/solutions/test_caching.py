@@ -45,7 +45,7 @@ def test_only_new_tokens_run_and_the_answer_is_that_of_all_whatever_was_asked_be
         model(OTHER)
     is_broken = False
     ask(TEXT)
-    padding, outside = "in front of at least one token", "token id -2 is not"
+    padding, outside = "padding only before it", "token id -2 is not"
     refused = ([[0] * 9], "9 tokens is longer"), ([[3, -1]], padding), ([[5, -1, 7]], padding), ([[-1]], padding)
     refused += ([[]], padding), ([[-2, 7]], outside)
     for ids, why in refused:
