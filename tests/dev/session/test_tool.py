@@ -27,7 +27,7 @@ MESSAGES = {
     ),
     "a blank that others fail in": (
         "s12",
-        {"powers = np.exp(logits)": "powers = np.exp(logit)"},
+        {"powers = np.exp((logits - ": "powers = np.exp((logit - "},
         {"probabilities"},
         ["probabilities: NameError: name 'logit' is not defined", "generate_tokens waits until probabilities"],
     ),
@@ -104,9 +104,9 @@ MESSAGES = {
     ),
     "an index out of bounds in Mojo": (
         "s21",
-        {"var keys = k[at * total : (at + 1) * total]": "var keys = k[at * total : (at + 2) * total]"},
+        {"var keys = k[matrix * total : (matrix + 1) * total]": "var keys = k[matrix * total : (matrix + 2) * total]"},
         set(),
-        ["Mojo stopped (there is no row", "line {line}: var keys = k[at * total : (at + 2) * total]"],
+        ["Mojo stopped (there is no row", "line {line}: var keys = k[matrix * total : (matrix + 2) * total]"],
     ),
 }
 
