@@ -131,14 +131,14 @@ def causal_attention(
 
     # A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (14 lines)
     def task(i: Int) {imm}:
-        var at = i // tiles  # counts the heads of all sequences
-        var sequence = at // heads
-        var head = at % heads
+        var matrix = i // tiles  # of [batch * head]
+        var sequence = matrix // heads
+        var head = matrix % heads
         var first = i % tiles * QUERIES
         var end = min(first + QUERIES, seq)
-        var queries = q[at * seq : (at + 1) * seq][first:end]
-        var keys = k[at * total : (at + 1) * total]
-        var values = v[at * total : (at + 1) * total]
+        var queries = q[matrix * seq + first : matrix * seq + end]
+        var keys = k[matrix * total : (matrix + 1) * total]
+        var values = v[matrix * total : (matrix + 1) * total]
         var position = total - seq + first
         var row = (sequence * seq + first) * heads + head  # of [batch * seq * head, d]
         var outputs = Rows(output[row * q.d :], q.d, heads * q.d)

@@ -112,21 +112,21 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
     ),
     "The output is laid out as [batch, head, seq, d]; the heads of a token must lie side by side, [batch, seq, "
     "head, d].": (
-        {OUTPUT: "Rows(output[(at * seq + first) * q.d :], q.d, q.d)"},
+        {OUTPUT: "Rows(output[(matrix * seq + first) * q.d :], q.d, q.d)"},
         {TURNED: "np.ascontiguousarray(output.transpose(0, 2, 1, 3)).reshape(batch, seq, heads * d)"},
     ),
     "The keys and values of a head are looked for every seq rows; with a past they are total rows apart.": (
         {
-            "k[at * total : (at + 1) * total]": "k[at * seq : at * seq + total]",
-            "v[at * total : (at + 1) * total]": "v[at * seq : at * seq + total]",
+            "k[matrix * total : (matrix + 1) * total]": "k[matrix * seq : matrix * seq + total]",
+            "v[matrix * total : (matrix + 1) * total]": "v[matrix * seq : matrix * seq + total]",
         },
         {
             "key[sequence, head],": "key.reshape(-1, d)[(sequence * heads + head) * seq :],",
             "value[sequence, head],": "value.reshape(-1, d)[(sequence * heads + head) * seq :],",
         },
     ),
-    "Every head looks at the keys of the first: at is sequence * heads + head.": (
-        {"k[at * total : (at + 1) * total]": "k[sequence * heads * total : (at + 1) * total]"},
+    "Every head looks at the keys of the first: matrix is sequence * heads + head.": (
+        {"k[matrix * total : (matrix + 1) * total]": "k[sequence * heads * total : (matrix + 1) * total]"},
         {"key[sequence, head],": "key[sequence, 0],"},
     ),
     "The first row of a tile is its number: multiply it by QUERIES.": (
@@ -197,9 +197,9 @@ ALTERNATIVES = {
 """
     },
     "heads are the slow part of a task's number, sequences the fast one": {
-        "var at = i // tiles": "var number = i // tiles",
-        "var sequence = at // heads": "var sequence = number % len(starts)",
-        "var head = at % heads": "var head = number // len(starts)\n        var at = sequence * heads + head",
+        "var matrix = i // tiles": "var number = i // tiles",
+        "var sequence = matrix // heads": "var sequence = number % len(starts)",
+        "var head = matrix % heads": "var head = number // len(starts)\n        var matrix = sequence * heads + head",
     },
     "one task after the other": {
         "    sync_parallelize(task, len(starts) * heads * tiles)": "    for i in range(len(starts) * heads * tiles):\n"
