@@ -12,7 +12,7 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, get_args
 
@@ -48,14 +48,14 @@ class Options:
 class Job(Options):
     """The work of a child: to grade ``source``, the file ``path``, as the step of that name, such as ``step_07``.
 
-    ``gone`` are the functions with a blank that the source does not have; what needs one of them waits for it.
+    ``to_write`` are the functions whose blank is still to write; what needs one of them waits for it.
     """
 
     step: str
     source: str
     path: str
     seed: int = 0
-    gone: Sequence[str] = ()
+    to_write: Sequence[str] = ()
 
 
 # ---------------------------------------------------------------- what a child says
@@ -148,14 +148,29 @@ class Busy:
 
 
 @dataclass(frozen=True)
-class Late:
-    """Nothing was heard of the child for this many ``seconds``; asked, it says where the learner's code is."""
+class Missing:
+    """The learner's file has run, and does not have these functions with a blank, by their qualified names.
 
-    seconds: float
-    location: Location | None = None
+    With each comes the name of a function of the file that may be meant, or nothing.
+    """
+
+    functions: Mapping[str, str]
 
 
 # ---------------------------------------------------------------- what the parent adds
+
+
+@dataclass(frozen=True)
+class Late:
+    """The child has reached a ``limit`` (see ``checker.session.verdict``): nothing was heard for so many ``seconds``.
+
+    ``location`` is the line that the learner's file was running, if it was; ``crowd`` says that the machine is busy.
+    """
+
+    limit: str
+    seconds: float
+    location: Location | None = None
+    crowd: str = ""
 
 
 @dataclass(frozen=True)
@@ -175,8 +190,8 @@ class Died:
     """The child has ended before it had said everything."""
 
 
-FromChild = Started | Claimed | StageEnded | Explanation | Shown | Unloadable | Ended | Compiling | Busy | Late
-Event = FromChild | Printed | Tick | Died
+FromChild = Started | Claimed | StageEnded | Explanation | Shown | Unloadable | Missing | Ended | Compiling | Busy
+Event = FromChild | Late | Printed | Tick | Died
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(FromChild)}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from checker.course.steps import Step
 from checker.events import DRAWN, Job, StageEnded
-from checker.session.child import Child
+from checker.session.child import Child, limits_of
 from checker.session.session import Session
 
 
@@ -58,11 +58,15 @@ class Check(threading.Thread):
         ready: its child, and then the next one's.
         tell: called in the thread, with this check: when the step has passed and only compiling is left, and when it
             is over, so that ``session`` can decide unless somebody has ended it.
+        compiling: how many seconds MAX may compile one thing, if nobody may be there to end it.
     """
 
-    def __init__(self, session: Session, ready: ReadyChild, tell: Callable[[Check], None]) -> None:
+    def __init__(
+        self, session: Session, ready: ReadyChild, tell: Callable[[Check], None], compiling: float | None = None
+    ) -> None:
         super().__init__(daemon=True)
         self.session, self.ready, self.tell = session, ready, tell
+        self.limits = limits_of(compiling=compiling)
         self.may_go_on = False  # the step has passed, and only compiling is left
         self.is_ended = False  # by somebody
         self.is_over = False
@@ -82,7 +86,7 @@ class Check(threading.Thread):
 
     def _hear(self, child: Child, job: Job) -> None:
         with child:
-            for event in child.run(job):
+            for event in child.run(job, self.limits):
                 if self.is_ended:
                     return  # a pass was kept when it was heard
                 self.session.hear(event)

@@ -28,8 +28,6 @@ from checker.session.printer import Printer
 from cli.processes import last_line, run_module
 from play.serving.options import check_version
 
-PATIENT = {"COURSE_QUIET_SECONDS": "120"}  # for one claim on a solution, while the machine compiles
-
 
 @dataclass(frozen=True)
 class Work:
@@ -82,7 +80,6 @@ async def carry_out(*stages: Sequence[Work]) -> list[Work]:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", *work.command),
                 cwd=ROOT,
-                env=PATIENT | os.environ,
                 stdin=DEVNULL,
                 stdout=PIPE,
                 stderr=STDOUT,

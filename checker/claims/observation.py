@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +19,20 @@ from checker.claims.vocabulary import Refusal
 from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.locating import place_in
 from checker.diagnosis.mistakes import Outcome, sketch
-from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, WAITS, Claimed, FromChild, Started
+from checker.events import (
+    COMPILED,
+    DRAWN,
+    FAIL,
+    NUMBERS,
+    PASS,
+    TRACED,
+    TRACING,
+    WAITS,
+    Claimed,
+    FromChild,
+    Started,
+    Unloadable,
+)
 
 Tell = Callable[[FromChild], None]
 
@@ -26,6 +41,7 @@ UNUSED_PLUGINS = (
     "setuponly setupplan stepwise unittest"
 )
 
+FIXTURES = str(Path(__file__).with_name("plugin.py"))
 SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
 
 
@@ -42,7 +58,7 @@ class Observation:
         claims: the only claims to run, by subject; None is all.
         device: compile for this device alone.
         show: with arrays that were not equal, keep what the learner's code was given.
-        gone: the functions with a blank that the subjects do not have; what needs one of them waits for it.
+        to_write: the labels of the functions that the subjects have yet to write; what needs one waits for it.
         tell: called with an event when a claim starts and when it ends.
         outcomes: for every subject, those of the claims so far, in the order of the check.
     """
@@ -55,7 +71,7 @@ class Observation:
     claims: Mapping[str, Collection[str]] | None = None
     device: str | None = None
     show: bool = False
-    gone: Collection[str] = ()
+    to_write: Collection[str] = ()
     tell: Tell = lambda event: None
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict, init=False)
 
@@ -126,7 +142,9 @@ class Observation:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """Keep the outcome; pytest's own report would format the traceback, which takes longer than the claim."""
-        if call.when == "call" or (call.when == "setup" and call.excinfo is not None):
+        if call.when == "setup" and call.excinfo and (fault := fault_of_the_check(call.excinfo.value)):
+            self.tell(Unloadable(fault, of_file=False))
+        elif call.when == "call" or (call.when == "setup" and call.excinfo is not None):
             self.keep(item, call.excinfo)
         assert call.when != "collect"
         return pytest.TestReport(
@@ -158,7 +176,7 @@ class Observation:
                 return Outcome(TRACED, about=about)
         path = self.subjects[subject].__file__ or ""
         found_again = self.from_its_line(item, failure, path)
-        outcome = outcome_of(found_again.value, path, about, self.gone)
+        outcome = outcome_of(found_again.value, path, about, self.to_write)
         if found_again is not failure:  # naming compares what either way of running says
             outcome = replace(outcome, observed=f"{failure.typename}: {failure.value}")
         if outcome.verdict != FAIL:
@@ -191,6 +209,14 @@ class Observation:
         return again if again and place_in(again.value, path)[1] else failure
 
 
+def fault_of_the_check(error: BaseException) -> str:
+    """Return why there is no verdict if a fixture of ours has raised an error, not the learner's code; else nothing."""
+    if not place_in(error, FIXTURES)[1]:
+        return ""
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"No verdict: the check itself failed ({words}). It isn't your file; please report it."
+
+
 def subject_of(item: pytest.Function) -> str:
     """Return the name of the subject that a claim runs on."""
     return str(item.callspec.params["step"])
@@ -217,14 +243,14 @@ def sentence_of(item: pytest.Function) -> str:
     return f"{sentence.rstrip('.')}, on this GPU{' to the share that TF32 allows' * uses_tf32('gpu')}."
 
 
-def outcome_of(error: BaseException, path: str, about: str, gone: Collection[str] = ()) -> Outcome:
+def outcome_of(error: BaseException, path: str, about: str, to_write: Collection[str] = ()) -> Outcome:
     """Return the outcome of a claim that has raised an error.
 
     Args:
         error: what it raised.
         path: the graded file, whose lines are shown.
         about: the function that the claim is about.
-        gone: the functions with a blank that this file does not have.
+        to_write: the labels of the functions that this file has yet to write.
     """
     if isinstance(error, Refusal):
         observed = error.observed
@@ -238,13 +264,25 @@ def outcome_of(error: BaseException, path: str, about: str, gone: Collection[str
 
             location = location_of(error.__cause__, path, error.wanted)
         return Outcome(FAIL, error.sentence, location, observed, about, error.compared, measured=not error.wanted)
-    function, _ = place_in(error, path)
-    if isinstance(error, NotImplementedError) and function:
-        return Outcome(WAITS, f"waits until {function} is written", about=about)
-    if isinstance(error, NameError | AttributeError) and error.name in gone:
-        return Outcome(WAITS, f"waits until {error.name} is written", about=about)
+    if waited_for := _waited_for(error, path, to_write):
+        return Outcome(WAITS, f"waits until {waited_for} is written", about=about)
     from checker.diagnosis.exceptions import error_in_words, location_of  # most claims raise none
 
     return Outcome(
         FAIL, error_in_words(error), location_of(error, path), observed=f"{type(error).__name__}: {error}", about=about
     )
+
+
+def _waited_for(error: BaseException, path: str, to_write: Collection[str]) -> str:
+    """Return the function to write that an error comes from, or nothing.
+
+    It stops at its own blank, it is not there, or, if it is ``forward``, MAX stops in its place.
+    """
+    if isinstance(error, NotImplementedError):
+        innermost = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)][-1:]
+        for name in (place_in(error, path)[0], *innermost):
+            if name in to_write:
+                return name
+    if isinstance(error, NameError | AttributeError) and error.name in to_write:
+        return str(error.name)
+    return ""

@@ -21,7 +21,7 @@ import pytest
 from checker.claims.observation import SUBJECTS
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import PYTHON
-from checker.course.steps import SOLUTIONS, Step, relative_path
+from checker.course.steps import SOLUTIONS, STEPS, Step, relative_path
 from checker.numeric.references import Draw, Reference
 from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE, in_use
 
@@ -59,9 +59,13 @@ def load_source(name: str, source: str, path: str) -> ModuleType:
 
 
 def load_code(name: str, code: CodeType) -> ModuleType:
-    """Run ``code`` as the module ``name``."""
-    module = ModuleType(name)
+    """Run ``code`` as the module ``name``; what lies beside its file can be imported, plainly or relatively."""
+    module, folder = ModuleType(name), Path(code.co_filename).parent
     module.__file__ = code.co_filename
+    if folder in (STEPS, SOLUTIONS):
+        module.__package__ = folder.name
+    if folder == STEPS and str(folder) not in sys.path:
+        sys.path.append(str(folder))
     sys.modules[name] = module
     exec(code, module.__dict__)
     return module

@@ -9,23 +9,25 @@ step's check needs, so that a later job need not wait for it.
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import faulthandler
 import gc
 import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
 from checker import events
 from checker.claims.observation import Observation, Tell
 from checker.claims.plugin import Compiles, answer_closed, load_answer, load_code, load_step, read_reference
 from checker.claims.vocabulary import Refusal
-from checker.course.languages import Location, Unreadable
+from checker.course.blanks import blanks_of
+from checker.course.languages import Unreadable, functions
 from checker.course.steps import Step, claims_of, uses_max
-from checker.diagnosis.locating import code_in
 from checker.diagnosis.mistakes import Outcomes
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, FromChild, Job, encode
 
@@ -39,8 +41,10 @@ class Graded:
     def __init__(self, step: Step, job: Job, tell: Tell, compiling: Compiles) -> None:
         self.step, self.job, self.tell, self.compiling = step, job, tell, compiling
         self.modules: dict[str, ModuleType] = {}
+        self.to_write = [*job.to_write]
+        self.blanks = [blank.function for blank in blanks_of(step)]
         if step.reference_file.is_file():
-            read_reference(step.reference_file)  # while the learner's file runs, nothing may
+            read_reference(step.reference_file)  # while the learner's file runs, none of this may be read
 
     def grade(self) -> None:
         """Report what every claim says of the file, and then why some fail, or the result of compiling."""
@@ -75,18 +79,21 @@ class Graded:
                 return self.modules
 
             only = None if claims is None else {"subject": claims}
-            show, gone, tell = bool(self.job.show), self.job.gone, self.tell
-            outcomes = Observation(self.step, ["subject"], load, stage, seeds, only, device, show, gone, tell).run()
+            show, tell = bool(self.job.show), self.tell
+            to_write = self.to_write  # to which loading may add
+            outcomes = Observation(self.step, ["subject"], load, stage, seeds, only, device, show, to_write, tell).run()
         if self.modules:
             self.tell(events.StageEnded(stage))
         return outcomes.get("subject", {})
 
     def load(self) -> None:
-        """Run the learner's file; if that fails, report why."""
+        """Run the learner's file; report why if that fails, and else which functions it does not have."""
         job = self.job
         try:
             name = f"steps.{self.step.name}"
-            self.modules["subject"] = load_step(self.step, name, job.source, job.path, self.compiling)
+            module = self.modules["subject"] = load_step(self.step, name, job.source, job.path, self.compiling)
+            if self.step.language.is_run and not {*self.blanks} <= functions(ast.parse(job.source)).keys():
+                self.find_missing(module)
         except Unreadable as error:
             self.tell(events.Unloadable(str(error), error.location))
         except BaseException as error:
@@ -95,11 +102,19 @@ class Graded:
             sentence = error.sentence if isinstance(error, Refusal) else error_in_words(error)
             self.tell(events.Unloadable(sentence, location_of(error, job.path)))
 
+    def find_missing(self, module: ModuleType) -> None:
+        """Report the functions with a blank that a file lacks, although it has run."""
+        from checker.claims.missing import missing_from  # most files define all of them by def
+
+        if missing := missing_from(module, self.job.source, self.blanks):
+            self.to_write += [function.rpartition(".")[2] for function in missing]
+            self.tell(events.Missing(missing))
+
     def explain(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
         """Report why claims fail, and the numbers that were asked for."""
         silence()
         diagnosis = diagnosis_of(self.step, lambda: self.tell(events.Busy()), seeds, show=bool(self.job.show))
-        for explained in diagnosis.explain(outcomes, self.job.source, self.job.path):
+        for explained in diagnosis.explain(outcomes, self.job.source, self.job.path, self.to_write):
             self.tell(explained)
         if self.job.show:
             from checker.numeric.showing import shown
@@ -140,20 +155,6 @@ def silence() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-
-
-def tell_where_when_asked(path: str, tell: Tell) -> None:
-    """On SIGVTALRM, report which line of the file ``path`` is running, such as the line of an endless loop.
-
-    LLVM, inside MAX, takes SIGUSR1 and SIGUSR2 for itself.
-    """
-
-    def answer(signum: int, frame: FrameType | None) -> None:
-        while frame and frame.f_code.co_filename != path:
-            frame = frame.f_back
-        tell(events.Late(0, Location(frame.f_lineno, code_in(path, frame.f_lineno)) if frame else None))
-
-    signal.signal(signal.SIGVTALRM, answer)
 
 
 def import_max(step: Step, compiling: Compiles) -> ModuleType | None:
@@ -212,7 +213,7 @@ def main() -> None:
         tell(events.Unloadable(f"No verdict: {in_words(error)}", of_file=False))
         tell(events.Ended())
         return
-    tell_where_when_asked(job.path, tell)
+    faulthandler.register(signal.SIGVTALRM, int(pipe), all_threads=True)  # LLVM, in MAX, takes SIGUSR1 and SIGUSR2
     tell(events.Busy())
     Graded(step, job, tell, compiling).grade()
     tell(events.Ended())

@@ -45,7 +45,7 @@ class Unwritten:
     """A blank that the learner's file still has, and why we think so."""
 
     blank: Blank
-    line: int | None  # at which the learner's file stops; None if the function is gone
+    line: int | None  # at which the learner's file stops; None if a language that is not run has no such function
     started: bool = False  # there is code besides that statement
 
 
@@ -94,8 +94,8 @@ def skeleton(solution: str, language: Language = PYTHON, written: Collection[str
 def unwritten(learner: str, solution: str, language: Language = PYTHON) -> list[Unwritten]:
     """Return the blanks that a learner's file has yet to fill, judged without running it.
 
-    A statement at which the skeleton stops counts if it can be reached, so one left behind below a
-    ``return`` does not. A function that is gone altogether is missing.
+    The statement at which the skeleton stops counts where it stood, unless something before it returns. Whether a
+    function is missing altogether, only running the file can tell, if it is Python.
 
     Raises:
         Unreadable: the learner's file is none of the language.
@@ -106,7 +106,8 @@ def unwritten(learner: str, solution: str, language: Language = PYTHON) -> list[
     for blank in find_blanks(solution, language):
         function = present.get(blank.function)
         if function is None:
-            missing.append(Unwritten(blank, None))
+            if not language.is_run:
+                missing.append(Unwritten(blank, None))
         elif function.stop:
             missing.append(Unwritten(blank, function.stop, function.size > untouched[blank.function].size))
     return missing
@@ -180,7 +181,14 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Sta
 def what_to_do(missing: Unwritten, stop: str) -> str:
     """Return what to do about a blank that is still to write, if a skeleton stops at the statement ``stop``."""
     if missing.line is None:
-        return f"there is no {missing.blank.function} in the file any more; ./run skeletons shows what belongs there"
+        return what_to_do_about_missing(missing.blank.function)
     if missing.started:
         return f"line {missing.line} still says {stop}: delete that line"
     return f"line {missing.line}: {missing.blank.words}"
+
+
+def what_to_do_about_missing(function: str, meant: str = "") -> str:
+    """Return what to do about a function that the file does not have, if ``meant`` may be meant to be it."""
+    gone = f"there is no {function} in the file any more"
+    name = function.rpartition(".")[2]
+    return f"{gone}; it has {meant}: call it {name}" if meant else f"{gone}; write it, under this name"

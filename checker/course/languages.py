@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -89,15 +90,17 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def functions(tree: ast.Module) -> dict[str, FunctionNode]:
-    """Return every function of a module by qualified name, outermost first."""
+    """Return every function of a module by qualified name, outermost first; one under an ``if``, say, is among them."""
     nodes: dict[str, FunctionNode] = {}
 
     def visit(node: ast.AST, prefix: str) -> None:
         for child in ast.iter_child_nodes(node):
+            if isinstance(child, FunctionNode):
+                nodes[prefix + child.name] = child
             if isinstance(child, FunctionNode | ast.ClassDef):
-                if isinstance(child, FunctionNode):
-                    nodes[prefix + child.name] = child
                 visit(child, f"{prefix}{child.name}.")
+            elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                visit(child, prefix)
 
     visit(tree, "")
     return nodes
@@ -131,22 +134,43 @@ def _mentioned(caller: str, node: FunctionNode, nodes: Iterable[str]) -> set[str
     return mentioned - {caller}
 
 
+def _of_this_function(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all below it, but for what is inside of an inner function."""
+    yield node
+    if not isinstance(node, FunctionNode | ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from _of_this_function(child)
+
+
+#: What an older Python cannot read, as a pattern in the line, and the Python that can.
+NEWER = (
+    (r"^\s*type \w+ *[=\[]|^\s*(?:def|class) \w+\[", (3, 12)),
+    (r"\bf(['\"]).*\{[^}]*\1", (3, 12)),
+    (r"^\s*except \w[\w.]*,", (3, 14)),
+    (r"\bt['\"]", (3, 14)),
+)
+
+
 class Python:
     """Reads Python.
 
     Attributes:
         name: as it is written.
+        is_run: whether its file has to run to say which names it has.
         suffix: of its files.
         stop: the statement that marks a blank.
         loads: the claim that the file can be loaded, which a verdict refutes where it cannot.
-        look_for: what to look for in a file that hangs, and in one that ends its process.
+        look_for_loop: what to look for in a file that never ends.
+        look_for_end: what to look for in a file that ends its process.
     """
 
     name = "Python"
+    is_run = True
     suffix = ".py"
     stop = "raise NotImplementedError"
     loads = "The file can be imported."
-    look_for = ("Look for a loop that never ends.", "Look for os._exit, a kill, or a crash.")
+    look_for_loop = "Look for a loop that never ends."
+    look_for_end = "Look for os._exit, a kill, or a crash."
 
     def refuse(self, source: str, path: str) -> None:
         """Raise Unreadable if the text is not Python."""
@@ -154,7 +178,8 @@ class Python:
             ast.parse(source, path)
         except SyntaxError as error:
             where = f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}."
-            raise Unreadable(where, "not Python", location=_location_of(error), refuted="The file is Python.") from None
+            words = f"{where} {_newer_than_this(error.text or '')}".strip()
+            raise Unreadable(words, "not Python", location=_location_of(error), refuted="The file is Python.") from None
         except ValueError as error:  # a null byte
             raise Unreadable(f"The file is not Python: {error}.", "not Python") from None
         except (RecursionError, MemoryError):
@@ -163,16 +188,22 @@ class Python:
             ) from None
 
     def functions(self, source: str) -> dict[str, Function]:
-        """Return every function by qualified name, outermost first; one stops if it raises NotImplementedError."""
+        """Return every function by qualified name, outermost first; one stops at the skeleton's own statement."""
         read = {}
         for name, node in functions(ast.parse(source)).items():
             first = min(each.lineno for each in (node, *node.decorator_list))
-            reached = takewhile(lambda statement: not isinstance(statement, ast.Return), node.body)
-            raised = (statement for statement in reached if isinstance(statement, ast.Raise))
-            stop = next((each.lineno for each in raised if "NotImplementedError" in ast.dump(each)), None)
             last = node.end_lineno or node.lineno
-            read[name] = Function(first, node.lineno, last, len(node.body), stop, ast.dump(node))
+            read[name] = Function(first, node.lineno, last, len(node.body), self._stop_of(node), ast.dump(node))
         return read
+
+    def _stop_of(self, node: FunctionNode) -> int | None:
+        """Return the line of the skeleton's statement, unless something before it returns: then it guards the end."""
+        for statement in node.body:
+            if ast.dump(statement) == ast.dump(ast.parse(self.stop).body[0]):
+                return statement.lineno
+            if any(isinstance(each, ast.Return) for each in _of_this_function(statement)):
+                return None
+        return None
 
     def docstring(self, source: str) -> str:
         """Return what the file says of itself."""
@@ -188,6 +219,15 @@ class Python:
     def meaning(self, source: str) -> str:
         """Return a text that is equal for two files that differ in comments and layout alone: the syntax tree."""
         return ast.dump(ast.parse(source))
+
+
+def _newer_than_this(code: str) -> str:
+    """Return that a line is written for a newer Python than the one that runs, if it seems to be; else nothing."""
+    needed = max((version for pattern, version in NEWER if re.search(pattern, code)), default=(3, 0))
+    if needed <= sys.version_info[:2]:
+        return ""
+    here, there = (".".join(map(str, version)) for version in (sys.version_info[:2], needed))
+    return f"Python {here} runs here, and this is syntax of Python {there}."
 
 
 def _location_of(error: SyntaxError) -> Location | None:
@@ -212,13 +252,14 @@ class Mojo:
     """Reads Mojo; ``Python`` beside it says what each attribute and method means."""
 
     name = "Mojo"
+    is_run = False
     suffix = ".mojo"
     stop = 'std.os.abort("not written yet")'  # by its whole name, it needs no import
     loads = "The file compiles."
-    look_for = (
-        "Look for a loop that never ends: a `while` whose condition stays true, a block that does not advance.",
-        "Look for an index outside of its array: a pointer does not know where its numbers end.",
+    look_for_loop = (
+        "Look for a loop that never ends: a `while` whose condition stays true, a block that does not advance."
     )
+    look_for_end = "Look for an index outside of its array: a pointer does not know where its numbers end."
 
     def refuse(self, source: str, path: str) -> None:
         """Raise Unreadable if the text cannot be a source file at all."""
@@ -270,8 +311,9 @@ def _written(body: list[str], first: int) -> tuple[int, int | None]:
     code = [(number, line) for number, line in enumerate(body, first) if line.strip(' "')]
     indent = min((_indent(line) for _, line in code), default=0)
     own = [(number, line.strip()) for number, line in code if _indent(line) == indent]
-    reached = takewhile(lambda numbered: not re.match(r"return\b", numbered[1]), own)
-    return len(code), next((number for number, line in reached if re.match(r"(std\.os\.)?abort\(", line)), None)
+    returns = next((number for number, line in code if re.match(r" *return\b", line)), first + len(body))
+    stops = (number for number, line in own if re.match(r"(std\.os\.)?abort\(", line))
+    return len(code), next((number for number in stops if number < returns), None)
 
 
 def _without_text(source: str) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import sys
@@ -12,7 +13,19 @@ from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")  # Linux's
 GLIBC, MACOS = (2, 34), (15, 0)  # the oldest that MAX runs with
+BUSY = 2.0  # programs that want each core, from which on a machine is busy; a check alone is one or two
 X86_64_V3 = {"avx2", "bmi2", "f16c", "fma", "movbe"}  # instructions in MAX's own code; without them, it is killed
+
+
+def load() -> float:
+    """Return how many programs have wanted each core of late, this one included."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
+
+
+def crowd() -> str:
+    """Return in words that other programs want the processor, or nothing: ``load 18 on 2 cores``."""
+    cores = os.cpu_count() or 1
+    return f"load {load() * cores:.0f} on {cores} cores" if load() >= BUSY else ""
 
 
 def instructions() -> str:

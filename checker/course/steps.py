@@ -16,6 +16,7 @@ from checker.course.languages import MOJO, PYTHON, Language
 UNFINISHED = ".unfinished"  # ends the name of what is being written
 
 ROOT = Path(__file__).resolve().parents[2]
+STEPS = ROOT / "steps"
 SOLUTIONS = ROOT / "solutions"
 TESTS = ROOT / "tests"
 REFERENCES = TESTS / "references"
@@ -83,7 +84,7 @@ class Step:
     @property
     def learner_file(self) -> Path:
         """The only file of this step that a learner edits."""
-        return ROOT / "steps" / f"{self.name}{self.language.suffix}"
+        return STEPS / f"{self.name}{self.language.suffix}"
 
     @property
     def solution_file(self) -> Path:

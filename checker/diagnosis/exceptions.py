@@ -9,10 +9,13 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
 from types import FrameType, ModuleType
 from typing import cast
 
 from checker.course.languages import Location
+from checker.course.steps import STEPS, relative_path
 from checker.diagnosis import numpy_messages
 from checker.diagnosis.locating import code_in, passed
 from checker.diagnosis.rewriting import Place, rewritten
@@ -40,6 +43,8 @@ def error_in_words(error: BaseException) -> str:
     """Put an exception into words: its kind, its message without MAX's internals, and advice."""
     if isinstance(error, SystemExit):
         return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
+    if isinstance(error, NotImplementedError) and (words := _not_written(error)):
+        return words
     message = shortened(what_was_said(error)) or "without a message"
     sentence, signature = f"{type(error).__name__}: {message}", ""
     if called := _called(error):
@@ -49,6 +54,24 @@ def error_in_words(error: BaseException) -> str:
     if signature and "axis" not in signature and "unexpected keyword" in message:
         advice = signature  # one of the learner's own functions would refuse the library's word as well
     return f"{sentence.rstrip('.')}. {advice}" if advice else sentence
+
+
+def _not_written(error: NotImplementedError) -> str:
+    """Return in words what is not written yet: a method that MAX calls, or a function of a step that was imported."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    innermost = frames[-1]
+    name, file = innermost.f_code.co_name, Path(innermost.f_code.co_filename)
+    if name == "forward" and innermost.f_globals.get("__name__", "").startswith("max."):
+        kind = type(innermost.f_locals["self"])
+        alike = get_close_matches(name, [own for own in vars(kind) if own != name], 1)
+        meant = f" You have {alike[0]}; call it forward." if alike else ""
+        return f"{kind.__name__} has no forward, the method that MAX calls.{meant}"
+    if str(error) or file.parent != STEPS:
+        return ""
+    words = f"{relative_path(file)}: {name} is not written yet."
+    graded = next(path for frame in frames if (path := Path(frame.f_code.co_filename)).parent == STEPS)
+    solution = f"solutions.{file.stem.replace('step', 'solution')}"
+    return words if graded == file else f"{words} Write it first, or import from {solution} here."
 
 
 def _rules_from_signature(error: BaseException, message: str) -> Iterator[str]:

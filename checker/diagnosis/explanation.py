@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import CodeType
 
-from checker.course.blanks import blanks_of, unwritten
+from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON, FunctionNode, calls
 from checker.course.steps import Step
 from checker.diagnosis import mistakes
@@ -59,18 +59,19 @@ class Diagnosis:
             for name, edits in attempts.items()
         }
 
-    def explain(self, outcomes: Outcomes, source: str, path: str) -> list[Explanation]:
+    def explain(self, outcomes: Outcomes, source: str, path: str, to_write: Collection[str] = ()) -> list[Explanation]:
         """Return the cause of each failure of a file, with the function to fix first at the front.
 
         Args:
             outcomes: what the claims said of it.
             source: the file.
             path: where it is.
+            to_write: the labels of the functions that are still to write.
         """
         if self.step.language is not PYTHON:
             return self._explain_in_order(outcomes)
         refused = _failed(outcomes)
-        alone = Alone(self, source, path)
+        alone = Alone(self, source, path, to_write)
         wrong: dict[str, dict[str, Outcome]] = {}
         for claim, outcome in outcomes.items():
             if outcome.verdict != PASS and outcome.about not in alone.missing:
@@ -175,7 +176,7 @@ class Alone:
         unfit: the labels of those that call others in another way than the solution, so they cannot be judged alone.
     """
 
-    def __init__(self, diagnosis: Diagnosis, source: str, path: str) -> None:
+    def __init__(self, diagnosis: Diagnosis, source: str, path: str, missing: Collection[str]) -> None:
         self.diagnosis, self.source, self.path = diagnosis, source, path
         tree = ast.parse(source)
         attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
@@ -186,7 +187,7 @@ class Alone:
         self.changed = {label for label, name in names if name not in mine or mine[name].means != theirs[name].means}
         self.calls = calls(tree)
         self.only_functions_differ = ast.dump(self._grafted(diagnosis.functions)) == PYTHON.meaning(diagnosis.solution)
-        self.missing = {each.blank.label for each in unwritten(source, diagnosis.solution)}
+        self.missing = {*missing}
         self.doubtful: dict[str, Outcome] = {}
         self.unfit: set[str] = set()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import selectors
 import signal
@@ -17,18 +18,40 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 
+from checker.course.languages import Location
+from checker.course.machine import crowd, load
 from checker.course.steps import ROOT, Step
 from checker.events import Compiling, Died, Ended, Event, Job, Late, Printed, Tick, decode
+from checker.session.verdict import COMPILING, COMPUTING, STARTING, WAITING, Limits, Spent, reached
 
-#: Seconds without an event of a learner's file, while nothing is being compiled; tests shorten it.
-QUIET_SECONDS = float(os.environ.get("COURSE_QUIET_SECONDS", "10"))
-COMPILE_SECONDS = 900.0  # for one thing that MAX compiles
+COMPUTE_SECONDS = 10.0  # without an event, of the thread that runs the file
+WAIT_SECONDS = 60.0  # without an event, while that thread computes less
 START_SECONDS = 120.0  # for importing MAX from a cold disk
 TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
 PRINTED_LINES = 200  # of the learner's own output
 PRINTED_BYTES = 10_000  # of one such line
-ANSWER_SECONDS = 1  # for the child to say where it hangs
+MOST_READS = 16  # of what it has printed when it ends: more than a pipe holds
+ANSWER_SECONDS = 2  # for the child to say where it is
+LOOK_SECONDS = 2  # without an event until it is measured what a child computes; few checks are that quiet
 LOW_PRIORITY = 10  # as `nice` has it
+FOR_A_SOLUTION = 12  # times the limits of a learner's file: a slow machine is all that can be wrong
+
+
+def limits_of(*, solution: bool = False, compiling: float | None = None) -> Limits:
+    """Return the limits of a check; ``COURSE_QUIET_SECONDS``, which tests set, changes all in proportion.
+
+    Args:
+        solution: whether the reference solution is graded.
+        compiling: the limit on compiling one thing; else ``COURSE_COMPILE_SECONDS``, or none.
+    """
+    quiet, compiles = os.environ.get("COURSE_QUIET_SECONDS"), os.environ.get("COURSE_COMPILE_SECONDS")
+    patience = (float(quiet) / COMPUTE_SECONDS if quiet else 1.0) * (FOR_A_SOLUTION if solution else 1)
+    return Limits(
+        patience * COMPUTE_SECONDS,
+        patience * WAIT_SECONDS,
+        patience * START_SECONDS,
+        float(compiles) if compiles else compiling,
+    )
 
 
 class Child:
@@ -59,59 +82,63 @@ class Child:
     def __exit__(self, *error: object) -> None:
         self.stop()
 
-    def run(self, job: Job, quiet_seconds: float = QUIET_SECONDS) -> Generator[Event]:
-        """Carry out ``job`` and yield its events; after ``quiet_seconds`` without one, the child is late."""
+    def run(self, job: Job, limits: Limits | None = None) -> Generator[Event]:
+        """Carry out ``job`` and yield its events; the last is ``Ended``, ``Died``, or ``Late`` at one of the limits."""
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # the events report a dead child
             self.process.stdin.write(json.dumps(asdict(job)).encode() + b"\n")
             self.process.stdin.flush()  # it stays open for as long as this process lives
-        for event in self._listen(quiet_seconds):
-            if isinstance(event, Late):
-                self.process.send_signal(signal.SIGVTALRM)
-                answers = self._listen(ANSWER_SECONDS, started=True)
-                event = replace(
-                    event, location=next((each.location for each in answers if isinstance(each, Late)), None)
-                )
+        for event in self._listen(limits or limits_of(solution=job.solution)):
+            if isinstance(event, Late) and event.limit in (COMPUTING, WAITING):
+                event = replace(event, location=self._running(job))
             yield event
 
-    def _listen(self, quiet_seconds: float, *, started: bool = False) -> Iterator[Event]:
-        """Yield what the child says and prints, and a ``Tick`` several times per second.
-
-        Args:
-            quiet_seconds: seconds without an event until it is late, while nothing is being compiled.
-            started: whether it has been heard before; at its start it may take longer.
-        """
+    def _listen(self, limits: Limits) -> Iterator[Event]:
+        """Yield what the child says and prints, and a ``Tick`` several times per second."""
         assert self.process.stdout is not None
-        descriptor, pipe = self.process.stdout.fileno(), _Lines(self.reader, decode)
-        output = _Lines(descriptor, lambda line: Printed(line.decode(errors="replace")), PRINTED_BYTES)
-        heard, printed, compiling = time.monotonic(), 0, False
+        pipe = _Lines(self.reader, decode)
+        output = _Output(self.process.stdout.fileno())
+        pace, doing, compiles = _Pace(self.process.pid), STARTING, 0
         with selectors.DefaultSelector() as selector:
             for lines in (pipe, output):
                 selector.register(lines.descriptor, selectors.EVENT_READ, lines)
             while pipe.open:
                 for key, _ in selector.select(timeout=TICK_SECONDS):
                     for event in key.data.read():
-                        if isinstance(event, Printed):
-                            printed += 1
-                            if printed > PRINTED_LINES:
-                                continue
-                        else:
-                            heard, started = time.monotonic(), True
                         if isinstance(event, Compiling):
-                            compiling = event.seconds is None
-                        if isinstance(event, Ended):  # after what was printed before it
-                            yield from output.waiting()[: max(PRINTED_LINES - printed, 0)]
+                            compiles += 1 if event.seconds is None else -1
+                        if not isinstance(event, Printed):
+                            doing = COMPILING if compiles else COMPUTING
+                            pace.start_over()
+                        if isinstance(event, Ended):
+                            yield from output.rest_of_it()  # what was printed before it
                             yield event
                             return
                         yield event
                     if not key.data.open:
                         selector.unregister(key.fd)
-                limit = COMPILE_SECONDS if compiling else quiet_seconds if started else START_SECONDS
-                if time.monotonic() - heard > limit:
-                    yield Late(limit)
+                if pace.is_quiet and (over := reached(limits, doing, pace.spent())):
+                    yield from output.rest_of_it()
+                    yield Late(*over, crowd=crowd())
                     return
                 yield Tick()
+        yield from output.rest_of_it()
         yield Died()
+
+    def _running(self, job: Job) -> Location | None:
+        """Return the line of the learner's file that is running, if one is.
+
+        Asked by a signal, Python writes the lines of its stack, the innermost first, even while C code runs.
+        """
+        path = job.path.encode("ascii", "backslashreplace")
+        self.process.send_signal(signal.SIGVTALRM)
+        said = b""
+        while select.select([self.reader], [], [], ANSWER_SECONDS)[0] and (data := os.read(self.reader, 1 << 16)):
+            said += data
+            if line := re.search(rb'File "%s", line (\d+)' % re.escape(path), said):
+                lines, number = job.source.splitlines(), int(line[1])
+                return Location(number, lines[number - 1].strip() if number <= len(lines) else "")
+        return None
 
     def lower_priority(self) -> None:
         """Let everything else that runs on this machine go first."""
@@ -133,23 +160,100 @@ class Child:
             os.close(self.reader)
 
 
-class _Lines:
-    """The complete lines that come out of a pipe, as events; of each, no more than ``longest`` bytes."""
+class _Pace:
+    """Measures what a child spends between two events."""
 
-    def __init__(self, descriptor: int, event_of: Callable[[bytes], Event | None], longest: int | None = None) -> None:
-        self.descriptor, self.event_of, self.longest = descriptor, event_of, longest
-        self.rest = b""
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Begin anew: an event was heard."""
+        self.heard = time.monotonic()
+        self.computed_before: float | None = None
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing was heard for a moment."""
+        return time.monotonic() - self.heard > LOOK_SECONDS
+
+    def spent(self) -> Spent:
+        """Return what the child has spent since the last event; of processor time, what was seen of it."""
+        computed = thread_seconds(self.pid)
+        if self.computed_before is None:
+            self.computed_before = computed
+        return Spent(time.monotonic() - self.heard, computed - self.computed_before, load())
+
+
+def thread_seconds(pid: int) -> float:
+    """Return the seconds of processor time that the first thread of a process has used, which runs a learner's file.
+
+    Of another user's process, and on macOS, the system tells only what all threads have used.
+    """
+    import psutil  # which most checks do without
+
+    try:
+        process = psutil.Process(pid)
+        try:
+            by_thread = {thread.id: thread.user_time + thread.system_time for thread in process.threads()}
+        except psutil.AccessDenied:
+            by_thread = {}
+        times = process.cpu_times()
+        return by_thread.get(pid, times.user + times.system)
+    except psutil.Error:  # it has just ended
+        return 0.0
+
+
+class _Lines:
+    """The complete lines that come out of a pipe, as events."""
+
+    longest: int | None = None  # bytes of a line that are kept
+
+    def __init__(self, descriptor: int, event_of: Callable[[bytes], Event | None]) -> None:
+        self.descriptor, self.event_of = descriptor, event_of
+        self.line = b""  # that is not complete yet
         self.open = True
 
     def read(self) -> list[Event]:
         data = os.read(self.descriptor, 1 << 16)
-        if not data:
-            self.open = False
-            data = b"\n" if self.rest else b""
-        *lines, self.rest = (self.rest + data).split(b"\n")
-        self.rest = self.rest[: self.longest]  # else 100 MB without an end of line would be copied again and again
-        return [event for line in lines if (event := self.event_of(line[: self.longest]))]
+        self.open = bool(data)
+        *lines, self.line = (self.line + data).split(b"\n")
+        if not self.open and self.line:
+            lines, self.line = [*lines, self.line], b""
+        return [event for line in lines if (event := self.event_of(line))]
 
-    def waiting(self) -> list[Event]:
-        """Read what has come already, if anything has."""
-        return self.read() if self.open and select.select([self.descriptor], [], [], 0)[0] else []
+
+class _Output(_Lines):
+    """What the learner's file prints: so many lines, each no longer than so many bytes, and what was cut."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(descriptor, self._printed)
+        self.lines, self.cut = 0, 0  # lines that were read, and bytes of the line that is not complete
+
+    def read(self) -> list[Event]:
+        events = super().read()
+        if over := self.line[PRINTED_BYTES:]:  # else 100 MB without an end of line would be copied again and again
+            self.cut += len(over)
+            self.line = self.line[:PRINTED_BYTES]
+        return events
+
+    def _printed(self, line: bytes) -> Event | None:
+        cut, self.cut = self.cut + len(line[PRINTED_BYTES:]), 0
+        self.lines += 1
+        if self.lines > PRINTED_LINES:
+            return None
+        text = line[:PRINTED_BYTES].decode(errors="replace")
+        return Printed(f"{text} … ({cut:,} more bytes)" if cut else text)
+
+    def rest_of_it(self) -> list[Event]:
+        """Return what has come already, also without an end of line, and how many lines were left out."""
+        events = list[Event]()
+        for _ in range(MOST_READS):
+            if self.open and select.select([self.descriptor], [], [], 0)[0]:
+                events += self.read()
+        if self.line and (event := self._printed(self.line)):
+            events.append(event)
+        self.line = b""
+        if (more := self.lines - PRINTED_LINES) > 0:
+            events.append(Printed(f"… and {more:,} more lines"))
+        return events

@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from checker.course.machine import crowd
 from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Compiling, Explanation, Tick
 from checker.session.verdict import Row, Words
 
@@ -163,7 +164,8 @@ class Printer(View):
             self.line("  MAX compiles what it has not run on this machine before, once, and keeps the result.")
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        columns = SpinnerColumn("line"), TextColumn(f"compiling {what},"), TimeElapsedColumn()
+        busy = f" ({crowd()})" if crowd() else ""
+        columns = SpinnerColumn("line"), TextColumn(f"compiling {what}{busy},"), TimeElapsedColumn()
         progress = Progress(*columns, console=self.console, transient=True)
         progress.add_task("", total=None)
         progress.tasks[0].start_time = since

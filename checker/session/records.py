@@ -84,6 +84,6 @@ def verdict_record(session: Session) -> Record:
         "seconds": round(session.seconds(), 3),
         "seed": session.seed,
         "rows": [as_record(item) for item in session.items if isinstance(item, Row)],
-        "explanations": [as_record(item) for item in session.items if isinstance(item, Explanation)],
+        "explanations": [as_record(explanation) for explanation in session.verdict.explanations],
         **texts,
     }

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 
 from checker import events
 from checker.course import progress
-from checker.course.blanks import read_statically, what_to_do
+from checker.course.blanks import read_statically, what_to_do, what_to_do_about_missing
 from checker.course.languages import Location, Unreadable
 from checker.course.steps import Step, claims_of, relative_path, uses_max
 from checker.events import (
@@ -30,9 +30,11 @@ from checker.events import (
 from checker.interrupts import INTERRUPTED
 from checker.session.child import Child
 from checker.session.printer import Item, View
-from checker.session.verdict import FAILED, PASSED, CheckState, Row, Verdict, Words, decide
+from checker.session.verdict import FAILED, PASSED, CheckState, Row, Verdict, Words, decide, why_late
 
 MOST_SEEDS = 10_000
+MOST_PASSES = 5  # of one function that get a row each
+MOST_FAILURES = 2  # of one function, for one reason
 
 
 class Session:
@@ -62,6 +64,8 @@ class Session:
         self.to_write: list[str] = []
         self.held: list[str] = []  # claims whose rows are not shown yet
         self.waiting: set[str] = set()  # functions whose row says that they wait
+        self.alike: list[Row] = []  # rows of one function and one verdict, the last ones of which are not shown yet
+        self.cause = ""  # of those that fail
         self.shown: events.Shown | None = None
         self.crash: tuple[int, str] | None = None  # the line, and what the language said of it
         self.may_go_on = False  # the learner was told that only compiling is left
@@ -111,13 +115,14 @@ class Session:
         try:
             static = read_statically(self.step, self.file, is_solution=self.options.solution)
         except Unreadable as error:
-            self.verdict = Verdict(FAILED)
+            line = self._line_of("", error.location)
+            explanation = Explanation(str(error), location=error.location, line=line)
+            self.verdict = Verdict(FAILED, (explanation,) if error.refuted else ())
             if not error.refuted:
                 self._say(str(error))
                 return None
-            line = self._line_of("", error.location)
             self._show(Row(FAIL, "", error.refuted, line))
-            self._show(Explanation(str(error), location=error.location, line=line))
+            self._show(explanation)
             return None
         self.source, self.to_write = static.source, [blank.blank.label for blank in static.to_write]
         stop = self.step.language.stop
@@ -130,9 +135,8 @@ class Session:
             return None
         options = self.options
         self.seed = random.randrange(MOST_SEEDS) if options.seed is None else options.seed
-        gone = [blank.blank.label for blank in static.to_write if blank.line is None]
         how = asdict(replace(options, compile=self.compiles, seed=self.seed))
-        return Job(step=self.step.name, source=static.source, path=str(self.file), gone=gone, **how)
+        return Job(step=self.step.name, source=static.source, path=str(self.file), to_write=self.to_write, **how)
 
     # ------------------------------------------------------------ what the child says
 
@@ -149,7 +153,13 @@ class Session:
                     self._take(event)
             case events.StageEnded():
                 state.stages.add(event.stage)
+                self._unfold()
                 self._end_stage(event.stage)
+            case events.Missing():
+                for function, meant in event.functions.items():
+                    label = function.rpartition(".")[2]
+                    self.to_write.append(label)
+                    self._show(Row(TODO, label, what_to_do_about_missing(function, meant)))
             case Explanation():
                 claim = replace(state.claims[event.claim], verdict=event.verdict, reason=event.sentence)
                 state.claims[event.claim] = replace(claim, location=event.location)
@@ -177,10 +187,11 @@ class Session:
                 state.stopped = self._stopped(event)
 
     def _stopped(self, event: events.Late | events.Died) -> Explanation:
-        """Return why there is no verdict, when the child hangs or has ended too early."""
-        hangs, ends = self.step.language.look_for
+        """Return why there is no verdict, when the child takes too long or has ended too early."""
+        ends = self.step.language.look_for_end
         if isinstance(event, events.Late):
-            return self.state.no_verdict(f"timed out after {event.seconds:g} s", hangs, event.location)
+            compiled = self.view.compiling[0] if self.view.compiling else ""
+            return why_late(self.state, event, self.step.language, compiled, is_solution=self.options.solution)
         if self.crash:
             line, reason = self.crash
             lines = self.source.splitlines()
@@ -221,6 +232,7 @@ class Session:
         for claim in self.held:
             self._show_claim(self.state.claims[claim])
         self.held.clear()
+        self._unfold()
 
     def _show_claim(self, event: Claimed) -> None:
         about = event.about
@@ -229,10 +241,36 @@ class Session:
         if event.verdict == PASS and event.claim.partition("[")[0] in self.drawn:
             return  # it is of interest only if it does not hold
         if event.verdict != WAITS:
-            self._show(Row(event.verdict, about, event.sentence, self._line_of(about, event.location)))
+            cause = self.state.cause_of(event) if event.verdict == FAIL else ""
+            self._fold(Row(event.verdict, about, event.sentence, self._line_of(about, event.location)), cause)
         elif about not in self.waiting:
             self.waiting.add(about)
             self._show(Row(WAITS, about, event.reason, self._line_of(about, None)))
+
+    def _fold(self, row: Row, cause: str) -> None:
+        """Show a row, or hold it until it is known how many there are like it: of many, the last ones are a count."""
+        before = self.alike[-1] if self.alike else None
+        if before and (before.verdict, before.about, self.cause) != (row.verdict, row.about, cause):
+            self._unfold()
+        self.alike.append(row)
+        self.cause = cause
+        if row.verdict == PASS and len(self.alike) < MOST_PASSES:
+            self._put(row)
+
+    def _unfold(self) -> None:
+        """Show what was held of rows that are alike."""
+        rows, self.alike = self.alike, []
+        if rows and rows[0].verdict == PASS:
+            held = rows[MOST_PASSES - 1 :]
+            more = f"{len(held)} more claims about it hold."
+            for row in held if len(held) == 1 else [replace(held[0], sentence=more)] if held else []:
+                self._put(row)
+        elif len(rows) > MOST_FAILURES:
+            more = f"({len(rows) - 1} more claims fail for the same reason.)"
+            self._put(replace(rows[0], sentence=f"{rows[0].sentence} {more}"))
+        else:
+            for row in rows:
+                self._put(row)
 
     def _line_of(self, about: str, location: Location | None) -> int | None:
         """Return the line that something is about: a place in the file, or else where the function is defined."""
@@ -249,18 +287,19 @@ class Session:
             return self.verdict
         self._show_held()
         verdict = self.verdict = self._decide()
-        wrong = list(dict.fromkeys(explanation.about for explanation in verdict.explanations))
-        if len(wrong) > 1:
-            self._say(f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}.")
-        for explanation in verdict.explanations:
-            self._show(explanation)
+        for words in verdict.words:
+            self._say(words)
         if self.drawn_failed:
             self._say(f"Every check draws new numbers; `./run {self.step.task} --seed {self.seed}` draws these again.")
         self._show_numbers(verdict)
-        for words in verdict.words:
-            self._say(words)
+        wrong = list(dict.fromkeys(explanation.about for explanation in verdict.explanations))
+        for explanation in reversed(verdict.explanations):  # the one to begin with is read last, and acted on
+            if len(wrong) > 1 and explanation is verdict.explanations[0]:
+                self._say(f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:")
+            self._show(explanation)
         if verdict.status == PASSED:
-            partly = "" if self.is_complete else ", not compiled: --no-compile left that verdict out"
+            left_out_by = "--show" if self.options.show else "--no-compile"
+            partly = "" if self.is_complete else f", not compiled: {left_out_by} left that verdict out"
             self._say(f"Pass ({self.seconds():.1f} s){partly}. Compare with {relative_path(self.step.solution_file)}.")
             self._keep(lambda: progress.note_pass(self.step, self.source, compiled=self.is_complete))
         elif self.state.has_failed:
@@ -322,5 +361,9 @@ class Session:
         self._show(Words("said", text, aside))
 
     def _show(self, item: Item) -> None:
+        self._unfold()
+        self._put(item)
+
+    def _put(self, item: Item) -> None:
         self.items.append(item)
         self.view.show(item)

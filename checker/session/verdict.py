@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from checker.course.languages import Location
-from checker.events import DRAWN, FAIL, PASS, TRACED, TRACING, WAITS, Claimed, Explanation
+from checker.course.languages import Language, Location
+from checker.events import DRAWN, FAIL, PASS, TRACED, TRACING, WAITS, Claimed, Explanation, Late
 
 PASSED, FAILED = 0, 1  # exit statuses
 
@@ -81,6 +81,10 @@ class CheckState:
         """Whether it has passed already: the numbers are right, and MAX has traced the module; compiling may go on."""
         return TRACING in self.stages and TRACED in self.outcomes.values() and self.numbers_are_right
 
+    def cause_of(self, failed: Claimed) -> str:
+        """Return what is behind a failure: a known mistake, or else the reason of the claim."""
+        return next((each.mistake for each in self.explained if each.claim == failed.claim), "") or failed.reason
+
     def no_verdict(self, happened: str, advice: str, location: Location | None = None) -> Explanation:
         """Return the explanation of a check that did not finish."""
         during = f"during this claim: {self.running}" if self.running else "while the file was loaded."
@@ -108,7 +112,7 @@ def decide(state: CheckState, required: Collection[str], to_write: Collection[st
         to_write: the names of the blanks that are still to write.
     """
     if state.stopped:
-        note = ("The pass without the compiler is kept.",) if state.only_compiling_is_left else ()
+        note = ("The pass is kept, as `pass, not compiled`.",) if state.only_compiling_is_left else ()
         return Verdict(FAILED, (state.stopped,), note)
     explanations = tuple(explain(state))
     if state.has_failed:
@@ -124,3 +128,90 @@ def decide(state: CheckState, required: Collection[str], to_write: Collection[st
     if not state.ended:
         return Verdict(FAILED, (Explanation("No verdict: the check did not end. Does the file stop it?"),))
     return Verdict(PASSED)
+
+
+# ---------------------------------------------------------------- how long it may take
+
+# A busy machine must not refuse a right file. So a limit on computing is reached only when the thread that runs the
+# learner's file has itself computed for so long: MAX's threads compute while they wait, so the time of the whole
+# process says nothing. Waiting has a limit of its own, which grows with the number of programs that want the processor.
+
+#: What a child is at, and what its limit is called.
+STARTING, COMPUTING, WAITING, COMPILING = "starting", "computing", "waiting", "compiling"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many seconds may pass between two events of a child.
+
+    Attributes:
+        computing: of processor time, used by the thread that runs the file.
+        waiting: while that thread computes less.
+        starting: of processor time, until the first event; MAX may be imported from a cold disk.
+        compiling: while one thing is compiled; None is without a limit, for a person who can press Ctrl-C.
+    """
+
+    computing: float
+    waiting: float
+    starting: float
+    compiling: float | None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What has passed since the last event.
+
+    Attributes:
+        seconds: by the clock.
+        computed: seconds of processor time of the thread that runs the file.
+        load: how many programs want the processor, for each core.
+    """
+
+    seconds: float
+    computed: float
+    load: float
+
+
+def reached(limits: Limits, doing: str, spent: Spent) -> tuple[str, float] | None:
+    """Return the limit that a child has reached and its seconds, or None.
+
+    Args:
+        limits: the limits.
+        doing: ``starting``, ``compiling`` or ``computing``.
+        spent: what has passed since the child was last heard.
+    """
+    if doing == COMPILING:
+        is_over = limits.compiling is not None and spent.seconds > limits.compiling
+        return (COMPILING, limits.compiling or 0.0) if is_over else None
+    computing = limits.starting if doing == STARTING else limits.computing
+    if min(spent.computed, spent.seconds) > computing:
+        return doing, computing
+    waiting = max(limits.waiting, computing) * max(1.0, spent.load)
+    return (WAITING, waiting) if spent.seconds > waiting else None
+
+
+def why_late(state: CheckState, late: Late, language: Language, compiled: str, *, is_solution: bool) -> Explanation:
+    """Return why there is no verdict, when a child has reached a limit.
+
+    Args:
+        state: what is known of the check.
+        late: the limit.
+        language: that of the file.
+        compiled: what is being compiled, if anything.
+        is_solution: whether the file is the reference solution, which has no endless loop.
+    """
+    seconds, crowd = f"{late.seconds:.0f} s", f"Other programs have the processor ({late.crowd})." if late.crowd else ""
+    if late.limit == STARTING:
+        words = f"No verdict: it could not begin within {seconds}. {crowd} `./run doctor` says more."
+        return Explanation(" ".join(words.split()))
+    if late.limit == COMPILING:
+        later = "Check it again when the machine has less to do; `./run warm` has no limit."
+        words = f"No verdict: MAX was still compiling {compiled} after {seconds}. {crowd} {later}"
+        return Explanation(" ".join(words.split()))
+    if late.limit == WAITING:
+        happened, advice = f"after {seconds}, it still waits for something", "Look for input(), sleep, or a lock."
+    else:
+        happened, advice = f"timed out after {seconds}", language.look_for_loop if late.location else ""
+    if is_solution:
+        advice = "Run it again when the machine has less to do; if that does not help, please report it."
+    return state.no_verdict(happened, f"{advice} {crowd}".strip(), late.location)

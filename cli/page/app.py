@@ -41,6 +41,7 @@ from cli.checking import Check, ReadyChild
 from cli.page import files
 from cli.page.model import Model
 
+COMPILE_SECONDS = 900.0  # for one thing: a page may be closed, and nobody wait for it any more
 ASSETS = Path(__file__).with_name("assets")
 ADDED = '<link rel="stylesheet" href="/page/panel.css">\n<script type="module" src="/page/main.js"></script>\n</head>'
 #: Of a page: its own scripts run, by a word that is new each time, and no other. A style can fetch nothing elsewhere.
@@ -176,7 +177,7 @@ class Book:
             self.newest.end()
         view = Records(tell)
         view.again, view.stopping = "check again", "another check"
-        check = self.newest = Check(Session(step, view, Options(show=show)), self.ready, hear)
+        check = self.newest = Check(Session(step, view, Options(show=show)), self.ready, hear, COMPILE_SECONDS)
 
         async def lines() -> AsyncIterator[bytes]:
             try:

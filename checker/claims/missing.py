@@ -1,0 +1,61 @@
+"""Which functions with a blank a module lacks once its file has run, and which of its own may be meant instead.
+
+Whatever a module or class has counts, however it came by it: an alias, a lambda, an inherited or a decorated method.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from difflib import get_close_matches
+from types import ModuleType
+
+from checker.course.languages import functions
+
+CALLED_INSTEAD = "__call__"  # what people write for ``forward``, since it is what Python calls
+
+
+def missing_from(module: ModuleType, source: str, blanks: Iterable[str]) -> dict[str, str]:
+    """Return the functions with a blank that a module lacks, and for each the name that may be meant, or nothing.
+
+    Args:
+        module: what the file has made.
+        source: the text of the file.
+        blanks: the qualified names of the functions, such as ``GPT2Block.forward``.
+    """
+    tree = ast.parse(source)
+    given = {
+        node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    given |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    own = functions(tree)
+    missing = {}
+    for blank in blanks:
+        name = blank.rpartition(".")[2]
+        if name not in given and not _has(module, blank):
+            missing[blank] = _meant(blank, own)
+    return missing
+
+
+def _has(module: ModuleType, blank: str) -> bool:
+    """Return whether a module has a function, or its class a method; MAX's own, which only raises an error, is none."""
+    *path, name = blank.split(".")
+    owner: object = module
+    for part in path:
+        if not hasattr(owner, part):
+            return False
+        owner = getattr(owner, part)
+    if not isinstance(owner, type):
+        return hasattr(owner, name) or owner is not module  # what was put in the place of a class may do without
+    if name.startswith("__"):
+        return True  # a decorator has made it, or it is inherited; what it lacks, the claims will tell
+    return any(name in vars(kind) for kind in owner.__mro__ if not kind.__module__.startswith("max."))
+
+
+def _meant(blank: str, own: Iterable[str]) -> str:
+    """Return the function of a file that is most alike a missing one, in the same class or outside of any."""
+    owner, _, name = blank.rpartition(".")
+    beside = [other.rpartition(".")[2] for other in own if other.rpartition(".")[0] == owner]
+    if name == "forward" and CALLED_INSTEAD in beside:
+        return CALLED_INSTEAD
+    return next(iter(get_close_matches(name, beside, 1)), "")

@@ -1,0 +1,150 @@
+"""A check judges what a file has once it has run, not how that is written, and says what it lacks."""
+
+import sys
+
+import pytest
+
+from checker.course.blanks import unwritten
+from checker.course.languages import PYTHON, Unreadable
+from checker.course.steps import find_step
+
+SCORES = "def attention_scores("
+IMPORT = "import numpy as np\n"
+PRODUCT = "query @ np.swapaxes(key, -2, -1)"
+SCALED = "return attention_scores(query, key) / math.sqrt(key.shape[-1])"
+RESIDUAL = "return x + sublayer(norm(x))"
+HELPER = "import numpy as np\n\n\ndef exponentials(x):\n    return np.exp(x - x.max(axis=-1, keepdims=True))\n"
+WITH_HELPER = "exponentials(scores)"
+
+
+TENSOR = "from max.experimental.tensor import Tensor\n"
+RESIDUAL_BY_A_CLASS = """from max.experimental.nn import Module
+from max.experimental.tensor import Tensor
+
+
+class Residual(Module):
+    def froward(self, x, norm, sublayer):
+        return x + sublayer(norm(x))
+
+
+"""
+SCORES_BY_A_CLASS = """class Scores:
+    def __call__(self, query, key):
+        return _scores(query, key)
+
+
+attention_scores = Scores()"""
+
+
+def by(statement):
+    """Warm-up 01 with its first function under another name, and a statement that makes attention_scores of it."""
+    return {
+        IMPORT: f"from functools import partial\n\n{IMPORT}",
+        SCORES: "def _scores(",
+        "def softmax(": f"{statement}\n\n\ndef softmax(",
+    }
+
+
+#: A step and how its solution is written instead.
+RIGHT = {
+    "an alias": ("w01", by("attention_scores = _scores")),
+    "a lambda": ("w01", by("attention_scores = lambda query, key: _scores(query, key)")),
+    "a partial": ("w01", by("attention_scores = partial(_scores)")),
+    "an object that is called": ("w01", by(SCORES_BY_A_CLASS)),
+    "a decorator": (
+        "w01",
+        {SCORES: f"def same(function):\n    return lambda *arrays: function(*arrays)\n\n\n@same\n{SCORES}"},
+    ),
+    "a guard behind branches that return": (
+        "w02",
+        {SCALED: f"if key.ndim:\n        {SCALED}\n    raise NotImplementedError"},
+    ),
+    "an inherited method, and one that is set": (
+        "s07",
+        {
+            "class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):": "class Projected(Module[[Tensor], Tensor]):",
+            "    def _split_heads(": "\nclass GPT2MultiHeadAttention(Projected):\n    def _split_heads(",
+            "    def _merge_heads(": "    def merged(",
+            "    def _attn(": "    _merge_heads = merged\n\n    def _attn(",
+        },
+    ),
+}
+
+#: A step, how its solution is written instead, and what the check says.
+LACKING = {
+    "another name": ("w01", {SCORES: "def attention_score("}, ["it has attention_score: call it attention_scores"]),
+    "no such name": ("w01", {SCORES: "def f("}, ["there is no attention_scores in the file any more; write it"]),
+    "a forward with a slip": (
+        "s03",
+        {"    def forward(": "    def foward("},
+        [
+            "there is no LayerNorm.forward in the file any more; it has foward: call it forward",
+            "Still to write: forward.",
+        ],
+    ),
+    "__call__ for forward": ("s03", {"    def forward(": "    def __call__("}, ["it has __call__: call it forward"]),
+    "a class of one's own without forward": (
+        "s08",
+        {TENSOR: RESIDUAL_BY_A_CLASS, RESIDUAL: "return Residual()(x, norm, sublayer)"},
+        ["pre_norm_residual: Residual has no forward, the method that MAX calls. You have froward; call it forward."],
+    ),
+    "an import from a step that is not written": (
+        "w02",
+        {"from solutions.warmup_01 import": "from steps.warmup_01 import"},
+        [
+            "scaled_scores: steps/warmup_01.py: attention_scores is not written yet. "
+            "Write it first, or import from solutions.warmup_01 here."
+        ],
+    ),
+    "a guard that is reached": (
+        "w02",
+        {SCALED: f'if key.ndim > 9:\n        {SCALED}\n    raise NotImplementedError("only nine axes")'},
+        ["scaled_scores: NotImplementedError: only nine axes"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("step", "edits"), RIGHT.values(), ids=RIGHT)
+def test_a_right_file_passes_however_it_is_written(course, step, edits):
+    course.write(step, edits=edits)
+    course.check(step, "--no-compile", status=0)
+
+
+@pytest.mark.parametrize("line", ["from helper import exponentials", "from .helper import exponentials"])
+def test_what_lies_beside_a_step_can_be_imported_also_where_a_function_is_judged_alone(course, line):
+    (course.root / "steps" / "helper.py").write_text(HELPER)
+    edits = {IMPORT: f"{IMPORT}\n{line}\n", "np.exp(shifted)": WITH_HELPER}
+    course.write("w01", edits=edits)
+    course.check("w01", status=0)
+    course.write(
+        "w01", edits={**edits, "return query @ np.swapaxes(key, -2, -1)": "return key @ np.swapaxes(query, -2, -1)"}
+    )
+    assert "\nattention_scores: " in course.check("w01", status=1).stdout
+
+
+@pytest.mark.parametrize(("step", "edits", "messages"), LACKING.values(), ids=LACKING)
+def test_what_a_file_lacks_is_said_with_what_it_has_instead(course, step, edits, messages):
+    course.write(step, edits=edits)
+    shown = " ".join(course.check(step, "--no-compile", status=1).stdout.split())
+    for message in messages:
+        assert message in shown
+    assert "Still to write: ." not in shown
+
+
+@pytest.mark.parametrize("under", ["if True:", "try:"])
+def test_a_function_under_a_condition_is_read_like_another(under):
+    step = find_step("w01")
+    source = step.solution_file.read_text()
+    body = source[source.index(SCORES) : source.index("def softmax(")].rstrip()
+    rest = "\nfinally:\n    pass\n" if under == "try:" else "\n"
+    moved = source.replace(body, "\n    ".join([under, *body.splitlines()]) + rest)
+    assert "attention_scores" in PYTHON.functions(moved)
+    stopped = moved.replace(f"return {PRODUCT}", "raise NotImplementedError")
+    assert [each.blank.label for each in unwritten(stopped, source)] == ["attention_scores"]
+
+
+@pytest.mark.parametrize("line", ["type Pair = tuple[int, int]", "def first[T](x: T) -> T: ...", "print(f'{d['a']}')"])
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python reads it")
+def test_syntax_of_a_newer_python_is_said_to_be_that(line):
+    with pytest.raises(Unreadable, match=r"Python 3\.11 runs here, and this is syntax of Python 3\.12\."):
+        PYTHON.refuse(f"x = 1\n{line}\n", "a file")

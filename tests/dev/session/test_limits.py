@@ -1,0 +1,107 @@
+"""When a check takes too long: decided from what was spent, so that a busy machine refuses no right file."""
+
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from checker.course.languages import PYTHON, Location
+from checker.events import Late
+from checker.session.child import FOR_A_SOLUTION, limits_of, thread_seconds
+from checker.session.verdict import (
+    COMPILING,
+    COMPUTING,
+    STARTING,
+    WAITING,
+    CheckState,
+    Limits,
+    Spent,
+    reached,
+    why_late,
+)
+
+LIMITS = Limits(computing=10, waiting=60, starting=120, compiling=900)
+NO_COMPILER_LIMIT = Limits(10, 60, 120, compiling=None)
+
+#: What the child is doing and what it has spent (seconds, seconds computed, load of each core), and the limit reached.
+CASES = {
+    "an endless loop": (COMPUTING, Spent(11, 10.5, 1), (COMPUTING, 10)),
+    "a right file that eight programs hold up": (COMPUTING, Spent(59, 7, 8), None),
+    "an endless loop that eight programs hold up": (COMPUTING, Spent(90, 10.5, 8), (COMPUTING, 10)),
+    "a file that sleeps": (COMPUTING, Spent(61, 0.1, 1), (WAITING, 60)),
+    "a file that waits for what MAX computes on a busy machine": (COMPUTING, Spent(61, 0.1, 8), None),
+    "a file that sleeps on a busy machine": (COMPUTING, Spent(481, 0.1, 8), (WAITING, 480)),
+    "more computed than passed, as of several threads": (COMPUTING, Spent(6, 12, 1), None),
+    "MAX, imported from a cold disk": (STARTING, Spent(119, 5, 1), None),
+    "MAX, which cannot be imported": (STARTING, Spent(121, 5, 1), (WAITING, 120)),
+    "MAX, whose import never ends": (STARTING, Spent(130, 125, 1), (STARTING, 120)),
+    "MAX compiles": (COMPILING, Spent(899, 899, 1), None),
+    "MAX compiles for too long": (COMPILING, Spent(901, 1, 1), (COMPILING, 900)),
+}
+
+
+@pytest.mark.parametrize(("doing", "spent", "limit"), CASES.values(), ids=CASES)
+def test_a_limit_is_reached_by_what_was_spent(doing, spent, limit):
+    assert reached(LIMITS, doing, spent) == limit
+
+
+def test_without_a_limit_max_may_compile_for_hours():
+    assert reached(NO_COMPILER_LIMIT, COMPILING, Spent(36_000, 36_000, 1)) is None
+
+
+def test_a_solution_has_more_time_and_a_terminal_no_limit_on_compiling(monkeypatch):
+    monkeypatch.delenv("COURSE_QUIET_SECONDS", raising=False)
+    assert limits_of() == NO_COMPILER_LIMIT
+    assert limits_of(solution=True).computing == FOR_A_SOLUTION * 10
+    assert limits_of(compiling=900).compiling == 900
+    monkeypatch.setenv("COURSE_COMPILE_SECONDS", "5")
+    assert limits_of(solution=True).compiling == 5
+    monkeypatch.setenv("COURSE_QUIET_SECONDS", "2")
+    assert (limits_of().computing, limits_of().waiting) == (2, 12)
+
+
+COMPUTES_IN_ANOTHER_THREAD = """
+import hashlib, threading
+threading.Thread(target=lambda: hashlib.pbkdf2_hmac("sha256", b"", b"", 10**9)).start()
+"""
+
+
+def test_only_the_thread_that_runs_the_file_counts():
+    """MAX's threads compute while they wait; this one has another thread compute, which lets go of Python's lock."""
+    with subprocess.Popen([sys.executable, "-c", COMPUTES_IN_ANOTHER_THREAD]) as process:
+        deadline = time.monotonic() + 30
+        while _of_the_process(process.pid) < 1 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        own, of_all = thread_seconds(process.pid), _of_the_process(process.pid)
+        process.kill()
+    assert of_all >= 1
+    assert own < of_all / 2 or sys.platform == "darwin"
+    assert thread_seconds(process.pid) == 0.0  # it has ended
+
+
+def _of_the_process(pid):
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system
+
+
+#: The limit that was reached, the place, the load -> how the sentence goes on and ends.
+WORDS = {
+    "a loop": (Late(COMPUTING, 10, Location(3, "while True: pass")), "timed out after 10 s", "a loop that never ends."),
+    "no line of the file": (Late(COMPUTING, 10), "timed out after 10 s", "while the file was loaded."),
+    "a wait": (Late(WAITING, 60, Location(3, "input()")), "after 60 s, it still waits for something", "or a lock."),
+    "a busy machine": (Late(COMPUTING, 10, crowd="load 18 on 2 cores"), "timed out", "processor (load 18 on 2 cores)."),
+    "the compiler": (Late(COMPILING, 900), "MAX was still compiling your module after 900 s.", "has no limit."),
+    "the start": (Late(STARTING, 120), "it could not begin within 120 s.", "`./run doctor` says more."),
+}
+
+
+@pytest.mark.parametrize(("late", "begins", "ends"), WORDS.values(), ids=WORDS)
+def test_a_limit_in_words(late, begins, ends):
+    sentence = why_late(CheckState(), late, PYTHON, "your module", is_solution=False).sentence
+    assert sentence.startswith(f"No verdict: {begins}")
+    assert sentence.endswith(ends)
+    assert "  " not in sentence
+    of_the_solution = why_late(CheckState(), late, PYTHON, "your module", is_solution=True)
+    assert "loop" not in of_the_solution.sentence
