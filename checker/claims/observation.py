@@ -41,7 +41,7 @@ UNUSED_PLUGINS = (
     "setuponly setupplan stepwise unittest"
 )
 
-FIXTURES = str(Path(__file__).with_name("plugin.py"))
+FIXTURES = str(Path(__file__).with_name("plugin.py"))  # whose errors are none of the learner's
 SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
 
 
@@ -142,8 +142,8 @@ class Observation:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """Keep the outcome; pytest's own report would format the traceback, which takes longer than the claim."""
-        if call.when == "setup" and call.excinfo and (fault := fault_of_the_check(call.excinfo.value)):
-            self.tell(Unloadable(fault, of_file=False))
+        if call.when == "setup" and call.excinfo and place_in(call.excinfo.value, FIXTURES)[1]:
+            self.tell(Unloadable(own_fault(call.excinfo.value), of_file=False))
         elif call.when == "call" or (call.when == "setup" and call.excinfo is not None):
             self.keep(item, call.excinfo)
         assert call.when != "collect"
@@ -209,10 +209,8 @@ class Observation:
         return again if again and place_in(again.value, path)[1] else failure
 
 
-def fault_of_the_check(error: BaseException) -> str:
-    """Return why there is no verdict if a fixture of ours has raised an error, not the learner's code; else nothing."""
-    if not place_in(error, FIXTURES)[1]:
-        return ""
+def own_fault(error: BaseException) -> str:
+    """Return why there is no verdict, if the check itself has raised an error."""
     words = " ".join(f"{type(error).__name__}: {error}".split())
     return f"No verdict: the check itself failed ({words}). It isn't your file; please report it."
 

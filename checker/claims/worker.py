@@ -22,7 +22,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
 from checker import events
-from checker.claims.observation import Observation, Tell
+from checker.claims.observation import Observation, Tell, own_fault
 from checker.claims.plugin import Compiles, answer_closed, load_answer, load_code, load_step, read_reference
 from checker.claims.vocabulary import Refusal
 from checker.course.blanks import blanks_of
@@ -215,7 +215,10 @@ def main() -> None:
         return
     faulthandler.register(signal.SIGVTALRM, int(pipe), all_threads=True)  # LLVM, in MAX, takes SIGUSR1 and SIGUSR2
     tell(events.Busy())
-    Graded(step, job, tell, compiling).grade()
+    try:
+        Graded(step, job, tell, compiling).grade()
+    except Exception as error:  # a learner's code raises none this far up
+        tell(events.Unloadable(own_fault(error), of_file=False))
     tell(events.Ended())
 
 

@@ -106,11 +106,32 @@ def test_a_pass_needs_every_required_claim_and_the_childs_own_end():
     assert decide(replace(state, ended=False), ["test_one"], []).status == FAILED
 
 
-@pytest.mark.parametrize("printing", ["print('x' * 100_000_000)", "print(('x' * 100 + '\\n') * 1_000_000)"])
-def test_100_mb_of_output_are_cut(course, printing):
+#: What is printed -> the last line that is shown of it.
+OUTPUT = {
+    "100 MB in a line": ("print('x' * 100_000_000)", f"  | {'x' * 10_000} … (99,990,000 more bytes)"),
+    "100 MB in lines": ("print(('x' * 99 + '\\n') * 1_000_000)", "  | … and 999,801 more lines"),
+    "no end of line": ("print('hello', end='')", "  | hello"),
+    "200 lines": ("print('hello\\n' * 199)", "  | hello"),
+}
+
+
+@pytest.mark.parametrize(("printing", "last"), OUTPUT.values(), ids=OUTPUT)
+def test_output_of_any_length_is_shown_or_said_to_be_cut(course, printing, last):
     at_import(printing)(course.path("w01"))
     run = course.check("w01", status=0)
-    assert 0 < len(run.stdout) < 3_000_000
+    assert last in run.stdout.splitlines()
+    assert len(run.stdout) < 3_000_000
+    assert ("…" in run.stdout) == ("…" in last)
+
+
+def test_an_error_of_the_check_itself_is_no_failure_of_the_file(course):
+    course.write("w03")
+    recorded = course.root / "tests" / "references" / "warmup_03.npz"
+    recorded.write_bytes(b"damaged")
+    run = course.check("w03", status=1)
+    assert "No verdict: the check itself failed (ValueError: " in run.stdout
+    assert "It isn't your file; please report it." in run.stdout
+    assert "Look for" not in run.stdout
 
 
 def test_what_it_printed_before_its_end_is_heard_after_it(course):
