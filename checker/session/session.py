@@ -169,7 +169,7 @@ class Session:
                 if not self.step.language.crash(event.text):  # which the verdict tells
                     self._show(Words("printed", event.text))
             case events.Compiling() | events.Tick():
-                if self.view.is_long():
+                if isinstance(event, events.Tick) and self.view.is_long():
                     self._show_held()
                     self._say_that_it_passed()
                 self.view.progress(event)

@@ -1,5 +1,6 @@
 """When a check takes too long: decided from what was spent, so that a busy machine refuses no right file."""
 
+import os
 import subprocess
 import sys
 import time
@@ -105,3 +106,18 @@ def test_a_limit_in_words(late, begins, ends):
     assert "  " not in sentence
     of_the_solution = why_late(CheckState(), late, PYTHON, "your module", is_solution=True)
     assert "loop" not in of_the_solution.sentence
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("step", ["w08", "s07", "s14", "s19"])
+def test_a_busy_machine_refuses_no_right_file(course, monkeypatch, step):
+    """Eight other programs want each core; the limits are those that a learner's file has."""
+    monkeypatch.setenv("COURSE_QUIET_SECONDS", "10")
+    course.write(step)
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8 * (os.cpu_count() or 1))]
+    try:
+        course.check(step, "--no-compile", status=0)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
