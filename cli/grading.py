@@ -14,7 +14,7 @@ import tempfile
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,13 +72,14 @@ def grade(checkout: Path, steps: Sequence[Step], options: Sequence[str], limit: 
         UserError: there is nothing to grade.
     """
     exit_on_termination()
-    texts, grades, printer = take(checkout), list[Grade](), Printer(quiet=form == "json")
+    texts, helpers, grades = take(checkout), take_helpers(checkout), list[Grade]()
+    printer = Printer(quiet=form == "json")
     with not_obeyed() if form == "github" else contextlib.nullcontext():
         by = "" if checkout == ROOT else f", graded by the course in {ROOT} ({commit()})"
         printer.styled(f"The steps of {'this clone' if checkout == ROOT else checkout}{by}.")
         printer.line()
         for step in steps or all_steps():
-            grades.append(grade_step(step, texts.get(step), options, limit))
+            grades.append(grade_step(step, texts, helpers, options, limit))
             print_grade(printer, grades[-1])
         counts = counted(grades)
         printer.line(f"\n{counts[PASS]} of {len(grades)} {PASS}, {counts[FAIL]} {FAIL}, {counts[NOT_BEGUN]} not begun.")
@@ -110,6 +111,17 @@ def take(checkout: Path) -> dict[Step, str | Unreadable]:
     return texts
 
 
+def take_helpers(checkout: Path) -> dict[str, str]:
+    """Return the texts of the other files of Python beside the steps of a checkout, which these may import, by name."""
+    names = {step.learner_file.name for step in all_steps()}
+    texts = {}
+    for path in sorted((checkout / STEPS).glob("*.py")):
+        with contextlib.suppress(Unreadable):
+            if path.stem.isidentifier() and path.name not in names:
+                texts[path.name] = read_text(path)
+    return texts
+
+
 def copy_course(place: Path, parts: Iterable[str] = PARTS) -> None:
     """Copy parts of the course, with their bytecode, so that no copy compiles them again."""
     left_out = shutil.ignore_patterns("dev", "*.kept-*", "*.pyc.*")  # the last: another process is writing them
@@ -120,8 +132,15 @@ def copy_course(place: Path, parts: Iterable[str] = PARTS) -> None:
             shutil.copy2(ROOT / part, place / part)
 
 
-def grade_step(step: Step, text: str | Unreadable | None, options: Sequence[str], limit: float) -> Grade:
-    """Return the grade of a step, whose check runs in a copy of the course."""
+def grade_step(
+    step: Step,
+    texts: Mapping[Step, str | Unreadable],
+    helpers: Mapping[str, str],
+    options: Sequence[str],
+    limit: float,
+) -> Grade:
+    """Return the grade of a step; its check runs in a copy of the course, beside the other steps and the helpers."""
+    text = texts.get(step)
     if text is None:
         return Grade(step, NOT_BEGUN, "The file is missing.")
     if isinstance(text, Unreadable):
@@ -129,7 +148,9 @@ def grade_step(step: Step, text: str | Unreadable | None, options: Sequence[str]
     with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as name:
         file = Path(name, STEPS, step.learner_file.name)
         file.parent.mkdir()
-        file.write_text(text, encoding="utf-8", newline="")
+        others = {each.learner_file.name: other for each, other in texts.items() if isinstance(other, str)}
+        for own, words in {**helpers, **others}.items():
+            file.with_name(own).write_text(words, encoding="utf-8", newline="")
         if not is_begun(step, file):
             return Grade(step, NOT_BEGUN)
         copy_course(Path(name))

@@ -175,7 +175,7 @@ class Python:
     def refuse(self, source: str, path: str) -> None:
         """Raise Unreadable if the text is not Python."""
         try:
-            ast.parse(source, path)
+            compile(source, path, "exec", dont_inherit=True)
         except SyntaxError as error:
             where = f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}."
             words = f"{where} {_newer_than_this(error.text or '')}".strip()

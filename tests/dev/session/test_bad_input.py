@@ -51,6 +51,10 @@ IN_PLACE_OF_THE_FILE = {
     "a null byte": (written("x = 1\0"), "null"),
     "nested deeply": (written("(" * 3000 + ")" * 3000), "too "),
     "a syntax error": (written("x = 1\ny = (\n"), "Line 2: '(' was never closed."),
+    "an import that comes too late": (
+        written("x = 1\nfrom __future__ import annotations\n"),
+        "Line 2: from __future__ imports must occur at the beginning of the file.",
+    ),
     "an empty file": (written(""), "there is no attention_scores in the file any more"),
 }
 
