@@ -5,15 +5,20 @@ They are apart from the other commands because a check loads nothing of ``play``
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from checker.course.steps import SMALL_MODEL
-from checker.interrupts import INTERRUPTED
+from checker.course.steps import SMALL_MODEL, Step, relative_path
+from checker.errors import UserError
+from checker.interrupts import ending_soon
 from cli.main import DEVICE, each, main, refusing, teller
-from play.serving.options import Options
+from play import own_steps
+from play.preparing import tell_stopped
+from play.serving.options import Options, Tell
 from play.training import plan
 
 FILE = click.Path(path_type=Path)
@@ -73,6 +78,35 @@ writing_options = each(
 )
 
 
+@contextlib.contextmanager
+def running(*refused: type[Exception]) -> Iterator[Tell]:
+    """Run a command, which Ctrl-C ends soon; refuse what it cannot do, and name the learner's step that is wrong.
+
+    Args:
+        refused: errors, besides a ValueError, whose message says what cannot be done.
+
+    Yields:
+        What tells the user something.
+    """
+    tell = teller()
+    with ending_soon(lambda: tell_stopped(tell, "stopped")), refusing(ValueError, *refused):
+        try:
+            yield tell
+        except Exception as error:
+            if step := own_steps.failing_step(error):
+                raise UserError(in_step(step, error)) from error
+            raise
+
+
+def in_step(step: Step, error: Exception) -> str:
+    """Return what is wrong in a learner's step: the place, the error in words, and what to do."""
+    from checker.diagnosis.exceptions import error_in_words, location_of
+
+    location = location_of(error, str(step.learner_file))
+    shown = "".join(f"\n    {line}" for line in location.as_lines()) if location else ""
+    return f"{relative_path(step.learner_file)}: {error_in_words(error)}{shown}\n`./run {step.task}` checks this step"
+
+
 @main.command("try")
 @click.argument("chapter", help="07, s07, w01 or the name of a page, such as heads")
 @click.option("--solution", is_flag=True, help="Run it on the solution instead of your step.")
@@ -98,8 +132,8 @@ def generate(prompt: str, **options: Any) -> None:
     """Write text: ./run generate "Call me"; --mine runs your own steps."""
     from play.generate import generate
 
-    with refusing(ValueError):
-        generate(prompt, teller(), **options)
+    with running() as tell:
+        generate(prompt, tell, **options)
 
 
 @main.command()
@@ -108,8 +142,8 @@ def chat(**options: Any) -> None:
     """Continue one prompt after another."""
     from play.generate import generate
 
-    with refusing(ValueError):
-        generate(None, teller(), **options)
+    with running() as tell:
+        generate(None, tell, **options)
 
 
 @main.command()
@@ -152,8 +186,8 @@ def attention(**options: Any) -> None:
     """See what every head looks at: ./run attention "The cat sat on the mat"."""
     from play.attention import show_attention
 
-    with refusing(ValueError, OSError):
-        show_attention(teller(), **options)
+    with running(OSError) as tell:
+        show_attention(tell, **options)
 
 
 @main.command()
@@ -164,8 +198,8 @@ def ablate(**options: Any) -> None:
     """Leave out each part of the model in turn, and say what that costs; --mine uses your own steps."""
     from play.ablation.ablate import ablate
 
-    with refusing(ValueError, OSError):
-        ablate(teller(), **options)
+    with running(OSError) as tell:
+        ablate(tell, **options)
 
 
 @main.command()
@@ -177,9 +211,9 @@ def ablate(**options: Any) -> None:
 @click.option("--resume", type=FILE, metavar="FOLDER", help="Continue the training in a folder.")
 @plan_options
 @own_steps_options
-def train(**options: Any) -> int:
+def train(**options: Any) -> None:
     """Train a GPT-2 on Moby Dick, or on --text FILE; --mine trains with your own steps."""
     from play.training.train import train
 
-    with refusing(ValueError, OSError):
-        return 0 if train(teller(), **options) else INTERRUPTED
+    with running(OSError) as tell:
+        train(tell, **options)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from checker.course.steps import MODEL
+from play.files import write
 from play.preparing import prepared
 
 
@@ -28,7 +30,7 @@ def show_attention(
         ValueError: the checkpoint cannot be read, the text is too long, or there is no such head or device; or the
             learner's steps cannot run: see :func:`play.preparing.prepared`, which ``own_steps`` are for.
     """
-    with prepared(tell, **own_steps):
+    with prepared(tell, [MODEL], **own_steps):
         from play import pictures
         from play.attention_weights import read_attention
         from play.widgets.packing import attention_on
@@ -43,9 +45,9 @@ def show_attention(
         pictures.in_terminal(attention, layer, head)
     if png:
         pictures.as_png(attention, png)
-        tell(f"{png} written")
+        tell(f"{png.absolute()} written")
     if out or not (text or png):
         out = out or Path("attention.html")
         data = {"texts": [attention_on(attention)], "layer": layer, "head": head}
-        out.write_text(as_html("attention", "What the heads look at", data), encoding="utf-8")
-        tell(f"{out} written; open it in a browser")
+        write(out, as_html("attention", "What the heads look at", data).encode())
+        tell(f"{out.absolute()} written; open it in a browser")

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checker.course.steps import CACHED_MODEL, QUANTIZATION, SERVER, find_step
-from play.own_steps import is_complete
+from checker.course.steps import CACHED_MODEL, MODEL, QUANTIZATION, SAMPLING, find_step
+from play.own_steps import failing_step, is_complete
 from play.preparing import prepared, usable_kernels
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
@@ -43,14 +43,16 @@ def generate(
             learner's steps cannot run: see :func:`play.preparing.prepared`, which ``own_steps`` are for.
     """
     started = time.perf_counter()
-    with prepared(tell, SERVER, [QUANTIZATION] if quantize else [], **own_steps):
-        mine, plain = own_steps["mine"], device != "cpu" or no_cache or quantize is not None
-        kernels = usable_kernels(kernels, tell, mine=mine, plain=plain)
+    mine, plain = own_steps["mine"], device != "cpu" or no_cache or quantize is not None
+    with_cache = not no_cache and (plain or not kernels)
+    if mine and with_cache and not is_complete(find_step(CACHED_MODEL)):
+        no_cache, with_cache = True, False  # the solution's cache would run more than what is missing
+        tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
+    needed = [MODEL, SAMPLING, *[CACHED_MODEL] * with_cache, *[QUANTIZATION] * bool(quantize)]
+    with prepared(tell, needed, **own_steps):
+        kernels = usable_kernels(kernels, tell, mine=mine, plain=plain or no_cache)
         if mine and kernels:
             tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
-        elif mine and not no_cache and not is_complete(find_step(CACHED_MODEL)):
-            no_cache = True  # the solution's cache would stand in for more of the learner's attention than is missing
-            tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
         from play.engine import Settings, Writer
 
         seed = secrets.randbelow(2**31) if seed is None else seed
@@ -87,5 +89,7 @@ def converse(writer: Writer, settings: Settings, tell: Callable[[str], None]) ->
         try:
             write(writer, prompt, settings)
         except ValueError as error:
+            if failing_step(error):
+                raise
             tell(str(error))
         settings.seed += 1

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import dis
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import inspect
+import re
 import runpy
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +20,12 @@ from typing import Any
 from checker.course.blanks import read_statically
 from checker.course.languages import Unreadable, functions
 from checker.course.progress import standing
-from checker.course.steps import CACHED_MODEL, SERVER, Step, find_step, relative_path, steps_up_to
+from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
+
+IMPORTED = re.compile(r"^from solutions\.(\w+) import", re.MULTILINE)
+
+#: The learner's steps that stand in for solutions, by the path of their file.
+in_use: dict[str, Step] = {}
 
 
 def is_complete(step: Step) -> bool:
@@ -78,6 +86,7 @@ class _Mine(importlib.abc.MetaPathFinder):
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.files = {f"solutions.{step.solution_file.stem}": step.learner_file for step in steps}
+        in_use.update({str(step.learner_file): step for step in steps})
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -87,6 +96,17 @@ class _Mine(importlib.abc.MetaPathFinder):
         if file is None:
             return None
         return importlib.util.spec_from_loader(fullname, _Loader(fullname, str(file)))
+
+
+def needed_by(*names: str) -> list[Step]:
+    """Return the steps of these names, and those whose solutions theirs import, directly or not."""
+    found, to_read = set[str](), [find_step(name).solution_file.stem for name in names]
+    while to_read:
+        module = to_read.pop()
+        if module not in found:
+            found.add(module)
+            to_read += IMPORTED.findall((SOLUTIONS / f"{module}.py").read_text())
+    return [step for step in all_steps() if step.solution_file.stem in found]
 
 
 def done() -> list[Step]:
@@ -109,22 +129,21 @@ def use_step(step: Step) -> str:
     return f"on {relative_path(step.learner_file)}; --solution runs it on the solution"
 
 
-def use_mine(*, fill_in: bool, anyway: bool, last: str = SERVER, more: Sequence[str] = ()) -> list[str]:
+def use_mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> list[str]:
     """Let the import of a solution import the learner's step. Call it before any solution is imported.
 
     Args:
+        needed: the names of the steps that are needed, with all that :func:`needed_by` finds.
         fill_in: let the reference stand in for steps that are not complete.
         anyway: also run steps whose last check failed.
-        last: the last of the steps that are needed, from the first on.
-        more: further steps that are needed.
 
     Returns:
-        What to say first: for which steps the reference stands in, and which no check has passed.
+        What to say first: for which steps the reference stands in, and which have not passed as they are.
 
     Raises:
         ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
-    steps = [*steps_up_to(last), *map(find_step, more)]
+    steps = needed_by(*needed)
     missing = [step for step in steps if not is_complete(step)]
     if missing and not fill_in:
         names = ", ".join(step.task for step in missing)
@@ -140,11 +159,32 @@ def use_mine(*, fill_in: bool, anyway: bool, last: str = SERVER, more: Sequence[
         )
     use_steps([its.step for its in standings])
     sentences = [f"the reference stands in for {step.task}" for step in missing]
-    if unchecked := [its.step.task for its in standings if its.state != "done"]:
-        sentences.append(f"no check has passed yet: {', '.join(unchecked)}")
+    unproven = defaultdict[str, list[str]](list)
+    for its in standings:
+        if its.state != "done":
+            unproven[its.words.partition(" (")[0]].append(its.step.task)
+    for words, tasks in unproven.items():
+        sentences.append(f"{'no check has passed yet' if words == 'in progress' else words}: {', '.join(tasks)}")
     attention = find_step("07")
-    if attention not in missing and not takes_mask(attention.learner_file):
+    if attention not in missing and CACHED_MODEL in needed and not takes_mask(attention.learner_file):
         sentences.append(
             "_attn of s07 takes no mask: where there is a cache, the reference's runs; generate --no-cache runs yours"
         )
     return sentences
+
+
+def failing_step(error: BaseException) -> Step | None:
+    """Return the learner's step that an error comes from, the innermost that it passed through, if any.
+
+    A ValueError that code of the course raises comes from none: it says why something cannot be done.
+    """
+    traces = [error.__traceback__] if error.__traceback__ else []
+    while traces and (inner := traces[-1].tb_next):
+        traces.append(inner)
+    if isinstance(error, ValueError) and traces:
+        code, module = traces[-1].tb_frame.f_code.co_code, traces[-1].tb_frame.f_globals.get("__name__", "")
+        is_raised = dis.opname[code[traces[-1].tb_lasti]] == "RAISE_VARARGS"
+        if is_raised and module.startswith(("solutions.", "play.", "checker.")):
+            return None
+    files = [trace.tb_frame.f_code.co_filename for trace in reversed(traces)]
+    return next((in_use[file] for file in files if file in in_use), None)

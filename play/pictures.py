@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 from rich.console import Console
@@ -9,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from play.attention_weights import Attention, pattern, shares
+from play.files import write
 
 SHADES = " .:-=+*#%@"
 
@@ -55,7 +57,9 @@ def as_png(attention: Attention, path: Path) -> None:
                 axes.set_title(f"head {head}", fontsize=6)
             if head == 0:
                 axes.set_ylabel(f"layer {layer}", fontsize=6)
-    figure.savefig(path)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=path.suffix.removeprefix(".") or None)
+    write(path, drawn.getvalue())
 
 
 def in_terminal(attention: Attention, layer: int, head: int) -> None:

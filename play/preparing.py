@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from checker.course.steps import SERVER
 from play.own_steps import use_mine
 from play.processor import instruction_sets
+
+CLEAR_LINE = "\r\x1b[K\x1b[?25h"  # and show the cursor, which a moving line has hidden
+
+#: What MAX compiles at this moment.
+compiled_now: list[str] = []
+
+
+def note(what: str, seconds: float | None) -> None:
+    """Note that MAX begins to compile something, or that this took so long."""
+    if seconds is None:
+        compiled_now.append(what)
+    else:
+        compiled_now.remove(what)
+
+
+def tell_stopped(tell: Callable[[str], None], sentence: str) -> None:
+    """Tell that Ctrl-C has stopped a command, and what MAX was compiling, on a line of its own in a terminal."""
+    if sys.stderr.isatty():
+        print(end=CLEAR_LINE if compiled_now else "\n", file=sys.stderr)
+    tell(f"{sentence} while MAX compiled {compiled_now[-1]}" if compiled_now else sentence)
 
 
 @contextmanager
 def prepared(
     tell: Callable[[str], None],
-    last: str = SERVER,
-    more: Sequence[str] = (),
+    needed: Sequence[str] = (),
     /,
     *,
     mine: bool = False,
@@ -23,20 +42,24 @@ def prepared(
 ) -> Iterator[None]:
     """Choose whose steps run, and prepare MAX; while this is open, say what MAX compiles, and then any notice of it.
 
-    Import no solution before. ``mine`` runs the learner's steps; for the others see
+    Import no solution before. ``mine`` runs the learner's steps, as far as they are ``needed``; for the others see
     :func:`play.own_steps.use_mine`.
 
     Raises:
         ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
-    for sentence in use_mine(fill_in=fill_in, anyway=anyway, last=last, more=more) if mine else []:
+    for sentence in use_mine(needed, fill_in=fill_in, anyway=anyway) if mine else []:
         tell(sentence)
     from checker.max_adapter.runtime import listeners, notices, prepare
     from checker.session.printer import telling_of_compiling
 
     prepare()
-    with telling_of_compiling(listeners):
-        yield
+    listeners.append(note)
+    try:
+        with telling_of_compiling(listeners):
+            yield
+    finally:
+        listeners.remove(note)
     for notice in notices:
         tell(notice)
 

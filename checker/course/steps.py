@@ -41,6 +41,7 @@ CACHED_MODEL = "step_14"
 SERVER = "step_15"
 TRAINING = "step_20"
 QUANTIZATION = "step_22"  # which the model needs as well, to round its weights
+SAMPLING = "step_12"  # and to choose tokens
 
 #: The steps that compute gradients: PyTorch's are recorded for them, and MAX needs many kernels for their graphs.
 WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)

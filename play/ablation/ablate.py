@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from checker.course.steps import MODEL
+from play.files import write
 from play.preparing import prepared
 
 DIGITS = 6  # of the figures in the file
@@ -19,7 +21,7 @@ def ablate(tell: Callable[[str], None], *, stride: int, out: Path | None, model:
         ValueError: the checkpoint cannot be read, or the stride is impossible; or the learner's steps cannot run: see
             :func:`play.preparing.prepared`, which ``own_steps`` are for.
     """
-    with prepared(tell, **own_steps):
+    with prepared(tell, [MODEL], **own_steps):
         from play.ablation.measuring import Measure
         from play.ablation.switches import ATTENTION, FEED_FORWARD, left_out, without_head, without_layer
 
@@ -49,8 +51,8 @@ def ablate(tell: Callable[[str], None], *, stride: int, out: Path | None, model:
     if out:
         text = {"bytes": measure.text.bytes, "tokens": measure.text.tokens, "stride": stride}
         measured = {"nothing": round(nothing, DIGITS), "parts": parts, "layers": layers, "heads": heads}
-        out.write_text(json.dumps(text | measured, indent=2) + "\n")
-        tell(f"{out} written")
+        write(out, json.dumps(text | measured, indent=2).encode() + b"\n")
+        tell(f"{out.absolute()} written")
 
 
 def print_rows(rows: Iterable[list[float]], columns: Sequence[object], nothing: float) -> list[list[float]]:

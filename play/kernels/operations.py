@@ -17,6 +17,7 @@ from max.experimental.tensor import Tensor, TensorType
 from max.graph import DeviceRef, default_custom_extensions_scope
 
 from checker.max_adapter.compiled import cache_path
+from checker.max_adapter.runtime import compiling
 
 FOLDER = Path(__file__).parent
 CPU = DeviceRef.CPU()
@@ -51,7 +52,8 @@ def package() -> Path:
         with TemporaryDirectory(dir=folder) as scratch:  # another process may look for the file at any time
             unfinished = Path(scratch) / file.name
             try:
-                made = subprocess_run_mojo(["precompile", str(FOLDER), "-o", str(unfinished)], capture_output=True)
+                with compiling("the kernels of play/kernels, 1 of 2"):
+                    made = subprocess_run_mojo(["precompile", str(FOLDER), "-o", str(unfinished)], capture_output=True)
             except (OSError, RuntimeError) as error:
                 raise ValueError(f"Mojo's compiler cannot be started ({error})") from error
             if made.returncode:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.course.installed import why_not_usable
-from checker.course.steps import QUANTIZATION
+from checker.course.steps import MODEL, QUANTIZATION, SERVER
 from checker.errors import UserError
 from play.own_steps import use_mine
 
@@ -83,5 +83,5 @@ def choose_modules() -> list[str]:
         ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
     options = of_the_model()
-    more = [QUANTIZATION] if options.get("quantize") else []
-    return use_mine(fill_in=options["fill_in"], anyway=options["anyway"], more=more) if options.get("mine") else []
+    needed = [MODEL, SERVER, *([QUANTIZATION] if options.get("quantize") else [])]
+    return use_mine(needed, fill_in=options["fill_in"], anyway=options["anyway"]) if options.get("mine") else []

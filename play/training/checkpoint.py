@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from tokenizers import Tokenizer
 
-from checker.course.steps import replacing
+from play.files import write
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
 from play.training.curve import as_page
 from play.training.plan import CURVE, FIGURES, History, Plan
@@ -39,18 +39,6 @@ class Saved:
     history: History
     step: int
     groups: dict[str, Weights]  # weights, and the moving averages: means and squares
-
-
-def write(file: Path, data: bytes) -> None:
-    """Write a file so that whatever ends the program leaves the whole old one or the whole new one.
-
-    Raises:
-        OSError: the disk is full, say; the old file is as it was.
-    """
-    with replacing(file) as unfinished, unfinished.open("wb") as opened:
-        opened.write(data)
-        opened.flush()
-        os.fsync(opened.fileno())
 
 
 class Folder:

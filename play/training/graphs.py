@@ -115,11 +115,11 @@ def compile_trainer(config: GPT2Config) -> Trainer:
     ids, number = TensorType(DType.int64, ["batch", "seq"], device=CPU()), TensorType(DType.float32, [], device=CPU())
     each, both = types(groups["weights"].arrays), types(groups["weights"].wholes)
     state: Any = TrainingState(both, both, both, both)  # of types, not of tensors
-    with compiling("step 20's Update (1 of 3)"):
+    with compiling("step 20's Update, 1 of 3"):
         update = Update(AdamW(), MAX_NORM).compile(number, number, number, state)
-    with compiling("the model's logits (2 of 3)"):
+    with compiling("the model's logits, 2 of 3"):
         logits = Logits(config).compile(ids, each)
-    with compiling("step 20's Accumulate (3 of 3), which takes longest"):
+    with compiling("step 20's Accumulate, 3 of 3, which takes longest"):
         accumulate = Accumulate(config).compile(ids, ids, each, each)
     wholes = TrainingState(*(tensors(group.wholes) for group in groups.values()))
 

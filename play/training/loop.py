@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checker.interrupts import put_off
 from checker.max_adapter.runtime import tensor
 from play.engine import Settings, stream_text
 from play.tokens import encode
-from play.training import interrupts
 from play.training.checkpoint import Folder, Saved
 from play.training.graphs import Trainer
 from play.training.plan import EVALUATIONS, SAMPLES, History, Plan, in_words
@@ -117,7 +117,7 @@ class Session:
             show(HEADER)
             steps = self.steps(self.plan.steps)
             while self.trainer.step < self.plan.steps:
-                with interrupts.put_off():
+                with put_off():
                     started = time.perf_counter()
                     self.history.losses.append(next(steps))
                     self.history.seconds += time.perf_counter() - started
@@ -179,6 +179,12 @@ class Session:
     def saved(self) -> Saved:
         """Return what the training can be resumed from, as it is now."""
         return Saved(self.plan, self.history, self.trainer.step, self.trainer.kept())
+
+    def stopped(self) -> str:
+        """Return what Ctrl-C leaves: the last step, or if that took too long, the last save before it."""
+        last = f"stopped after step {self.trainer.step:,} of {self.plan.steps:,}"
+        kept = "which is saved" if self.saved_step == self.trainer.step else f"and step {self.saved_step:,} is saved"
+        return f"{last}, {kept}; `{resuming(self.folder, self.history)}` continues it"
 
     def sample(self, seed: int) -> str:
         """Return what the model writes now: the prompt and what follows it."""

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.course.steps import TRAINING
-from play.preparing import prepared
+from checker.course.steps import SAMPLING, TRAINING
+from checker.interrupts import ending_soon, put_off
+from play.preparing import prepared, tell_stopped
 from play.processor import processor_name
-from play.training import interrupts
 from play.training.plan import CURVE, OUT, History, Plan, in_words
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules these import
@@ -33,8 +33,8 @@ def train(
     fill_in: bool = False,
     anyway: bool = False,
     **numbers: Any,
-) -> bool:
-    """Train, and say how it goes; return whether the last step was reached, or False after Ctrl-C.
+) -> None:
+    """Train, and say how it goes. After Ctrl-C it can be resumed, and the program ends, saying so.
 
     Args:
         numbers: the plan's numbers by name, ``steps`` among them; None stands for the plan's default.
@@ -45,12 +45,8 @@ def train(
     """
     numbers = {name: number for name, number in numbers.items() if number is not None}
     require_consistent(numbers, resume, minutes, text=text, also=also, out=out)
-    with (
-        prepared(tell, TRAINING, mine=mine, fill_in=fill_in, anyway=anyway),
-        interrupts.at_once(lambda: tell("stopped while MAX compiled, before any step")),
-    ):
+    with prepared(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
         from play.training.checkpoint import Folder
-        from play.training.loop import resuming
 
         folder = Folder(resume or out or OUT)
         if resume:
@@ -59,17 +55,15 @@ def train(
             texts, others = (tuple(str(file.absolute()) for file in files) for files in (text, also))
             plan = Plan(**numbers, texts=texts, also=others)
             session = begin(folder, plan, tell, minutes=minutes, mine=mine)
-    is_done, plan, best = session.run(), session.plan, session.history.best
-    if not is_done:
-        step = f"{session.trainer.step:,} of {plan.steps:,}"
-        tell(f"stopped after step {step}, which is saved; `{resuming(folder, session.history)}` continues it")
-        return False
+    with ending_soon(lambda: tell_stopped(tell, session.stopped())):
+        if not session.run():
+            raise KeyboardInterrupt  # which has waited until the step was saved
+    plan, best = session.plan, session.history.best
     tell(
         f"{plan.steps:,} steps took {in_words(session.history.seconds)}; the validation loss is lowest after step "
         f"{best['step']:,}: {best['loss']:.3f}, {best['bits_per_byte']:.3f} bits per byte"
     )
     tell(f"{folder.path / CURVE} shows the loss in a browser. {advice(folder, plan)}")
-    return True
 
 
 def require_consistent(numbers: dict[str, Any], resume: Path | None, minutes: float | None, **files: Any) -> None:
@@ -131,7 +125,8 @@ def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine
     if plan.also:
         times = (1 - plan.share) * read / tokens["also"]
         tell(f"and {times:.1f} times the other texts: {sizes['also']:,} bytes, {tokens['also']:,} tokens")
-    folder.begin(config, material.tokenizer, session.saved())
+    with put_off():
+        folder.begin(config, material.tokenizer, session.saved())
     return session
 
 
