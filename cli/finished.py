@@ -6,6 +6,7 @@ They are apart from the other commands because a check loads nothing of ``play``
 from __future__ import annotations
 
 import contextlib
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -89,22 +90,31 @@ def running(*refused: type[Exception]) -> Iterator[Tell]:
         What tells the user something.
     """
     tell = teller()
-    with ending_soon(lambda: tell_stopped(tell, "stopped")), refusing(ValueError, *refused):
+    with ending_soon(lambda: tell_stopped(tell, "stopped by Ctrl-C")), refusing(ValueError, *refused):
         try:
             yield tell
         except Exception as error:
-            if step := own_steps.failing_step(error):
-                raise UserError(in_step(step, error)) from error
+            if own_steps.in_use and not own_steps.is_refusal(error):
+                raise UserError(blaming(own_steps.failing_step(error), error)) from error
             raise
 
 
-def in_step(step: Step, error: Exception) -> str:
-    """Return what is wrong in a learner's step: the place, the error in words, and what to do."""
+def blaming(step: Step | None, error: Exception) -> str:
+    """Return what is wrong in a learner's step, or in all of them together, and what to do."""
     from checker.diagnosis.exceptions import error_in_words, location_of
+    from checker.diagnosis.locating import code_in
 
+    words = error_in_words(error)
+    if step is None:
+        return f"your steps do not run together. {words}\n`./run status` shows which have not passed as they are"
     location = location_of(error, str(step.learner_file))
-    shown = "".join(f"\n    {line}" for line in location.as_lines()) if location else ""
-    return f"{relative_path(step.learner_file)}: {error_in_words(error)}{shown}\n`./run {step.task}` checks this step"
+    shown = location.as_lines() if location else []
+    calls = ((frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__))
+    callers = [call for call in calls if own_steps.in_use.get(call[0], step) != step]
+    for file, line in callers[-1:]:  # which may have given it something wrong
+        shown.append(f"called from {relative_path(Path(file))}, line {line}: {code_in(file, line)}")
+    place = "".join(f"\n    {line}" for line in shown)
+    return f"{relative_path(step.learner_file)}: {words}{place}\n`./run {step.task}` checks this step"
 
 
 @main.command("try")

@@ -101,7 +101,7 @@ class Writer:
             model.to(target)
         with_kernels = partial(compile_with_kernels, bfloat16=dtype == "bfloat16")
         compile_model = with_kernels if kernels else compile_cached if cache else compile_whole
-        with compiling("the model with these kernels, 2 of 2" if kernels else f"the model for {device}"):
+        with compiling(f"the model for {device}" + (" with the kernels of play/kernels, 2 of 2" if kernels else "")):
             self.model: Model = compile_model(model, target)
 
     def encode(self, text: str) -> np.ndarray:  # -> [1, seq]

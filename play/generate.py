@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CACHED_MODEL, MODEL, QUANTIZATION, SAMPLING, find_step
-from play.own_steps import failing_step, is_complete
+from play.own_steps import is_complete, is_refusal
 from play.preparing import prepared, usable_kernels
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
@@ -73,7 +73,7 @@ def write(writer: Writer, prompt: str, settings: Settings) -> None:
         ValueError: the model cannot continue the prompt; if that shows at once, nothing is printed.
     """
     pieces = writer.write(prompt, settings)
-    print(prompt, end="", flush=True)
+    print(prompt + next(pieces, ""), end="", flush=True)
     for piece in pieces:
         print(piece, end="", flush=True)
     print(flush=True)
@@ -89,7 +89,7 @@ def converse(writer: Writer, settings: Settings, tell: Callable[[str], None]) ->
         try:
             write(writer, prompt, settings)
         except ValueError as error:
-            if failing_step(error):
+            if not is_refusal(error):
                 raise
             tell(str(error))
         settings.seed += 1

@@ -11,6 +11,7 @@ import inspect
 import re
 import runpy
 import sys
+import traceback
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,8 +22,11 @@ from checker.course.blanks import read_statically
 from checker.course.languages import Unreadable, functions
 from checker.course.progress import standing
 from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
+from checker.errors import UserError
 
 IMPORTED = re.compile(r"^from solutions\.(\w+) import", re.MULTILINE)
+
+COMPILING = {"max.engine.api", "checker.max_adapter.compiled"}
 
 #: The learner's steps that stand in for solutions, by the path of their file.
 in_use: dict[str, Step] = {}
@@ -173,18 +177,29 @@ def use_mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> list[str]
     return sentences
 
 
-def failing_step(error: BaseException) -> Step | None:
+def failing_step(error: Exception) -> Step | None:
     """Return the learner's step that an error comes from, the innermost that it passed through, if any.
 
-    A ValueError that code of the course raises comes from none: it says why something cannot be done.
+    What MAX's compiler refuses comes from the graph of all steps, though one of them called the compiler.
     """
-    traces = [error.__traceback__] if error.__traceback__ else []
-    while traces and (inner := traces[-1].tb_next):
-        traces.append(inner)
-    if isinstance(error, ValueError) and traces:
-        code, module = traces[-1].tb_frame.f_code.co_code, traces[-1].tb_frame.f_globals.get("__name__", "")
-        is_raised = dis.opname[code[traces[-1].tb_lasti]] == "RAISE_VARARGS"
-        if is_raised and module.startswith(("solutions.", "play.", "checker.")):
-            return None
-    files = [trace.tb_frame.f_code.co_filename for trace in reversed(traces)]
-    return next((in_use[file] for file in files if file in in_use), None)
+    files, modules = [], set[str]()
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        files.append(frame.f_code.co_filename)
+        modules.add(frame.f_globals.get("__name__", ""))
+    if modules & COMPILING:
+        return None
+    return next((in_use[file] for file in reversed(files) if file in in_use), None)
+
+
+def is_refusal(error: Exception) -> bool:
+    """Return whether code of the course raised an error to say what cannot be done, which blames no step."""
+    if not isinstance(error, ValueError):
+        return isinstance(error, UserError | OSError)
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    if trace is None:
+        return True
+    frame = trace.tb_frame
+    is_raised = dis.opname[frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"  # not by a call into NumPy, say
+    return is_raised and frame.f_globals.get("__name__", "").startswith(("solutions.", "play.", "checker."))

@@ -25,9 +25,12 @@ def note(what: str, seconds: float | None) -> None:
 
 def tell_stopped(tell: Callable[[str], None], sentence: str) -> None:
     """Tell that Ctrl-C has stopped a command, and what MAX was compiling, on a line of its own in a terminal."""
-    if sys.stderr.isatty():
-        print(end=CLEAR_LINE if compiled_now else "\n", file=sys.stderr)
-    tell(f"{sentence} while MAX compiled {compiled_now[-1]}" if compiled_now else sentence)
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__  # rich would show the moving line below the sentence
+    if sys.stderr and sys.stderr.isatty():
+        print(end=CLEAR_LINE if compiled_now else "\n", file=sys.stderr, flush=True)
+    if compiled_now:
+        sentence += f" while MAX compiled {compiled_now[-1]}; the next run starts that over"
+    tell(sentence)
 
 
 @contextmanager

@@ -140,10 +140,10 @@ def install_graphs() -> None:
         for of in SETS:
             if (index := _read_index(of)) and name in index["graphs"]:
                 return Part(name, of, index, cache(lambda: compile_any(session, model, **options)))
+        if refused := refused_by_the_compiler(model):  # it would say so itself after minutes, and in no words
+            raise TypeError(refused)
         if not _only_traced.get():
             return compile_any(session, model, **options)
-        if refused := refused_by_the_compiler(model):
-            raise TypeError(refused)
         raise StagedError
 
     def init_part(

@@ -205,7 +205,10 @@ def telling_of_compiling(listeners: list[Listener]) -> Iterator[None]:
             timer = timers.pop()
             timer.cancel()
             timer.join()
-            printer.compiled(what, seconds)
+            if sys.exc_info()[0]:  # it has failed
+                printer.close()
+            else:
+                printer.compiled(what, seconds)
 
     listeners.append(listen)
     try:
