@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from checker.course.steps import SMALL_MODEL, Step, relative_path
+from checker.course.steps import SMALL_MODEL, relative_path
 from checker.errors import UserError
 from checker.interrupts import ending_soon
 from cli.main import DEVICE, each, main, refusing, teller
@@ -95,26 +95,26 @@ def running(*refused: type[Exception]) -> Iterator[Tell]:
             yield tell
         except Exception as error:
             if own_steps.in_use and not own_steps.is_refusal(error):
-                raise UserError(blaming(own_steps.failing_step(error), error)) from error
+                raise UserError(blaming(own_steps.failing_file(error), error)) from error
             raise
 
 
-def blaming(step: Step | None, error: Exception) -> str:
-    """Return what is wrong in a learner's step, or in all of them together, and what to do."""
+def blaming(file: str | None, error: Exception) -> str:
+    """Return what is wrong in a learner's file, or in all of them together, and what to do."""
     from checker.diagnosis.exceptions import error_in_words, location_of
     from checker.diagnosis.locating import code_in
 
     words = error_in_words(error)
-    if step is None:
+    if file is None:
         return f"your steps do not run together. {words}\n`./run status` shows which have not passed as they are"
-    location = location_of(error, str(step.learner_file))
+    location = location_of(error, file)
     shown = location.as_lines() if location else []
     calls = ((frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__))
-    callers = [call for call in calls if own_steps.in_use.get(call[0], step) != step]
-    for file, line in callers[-1:]:  # which may have given it something wrong
-        shown.append(f"called from {relative_path(Path(file))}, line {line}: {code_in(file, line)}")
+    callers = [call for call in calls if call[0] in own_steps.in_use and call[0] != file]
+    for caller, line in callers[-1:]:  # which may have given it something wrong
+        shown.append(f"called from {relative_path(Path(caller))}, line {line}: {code_in(caller, line)}")
     place = "".join(f"\n    {line}" for line in shown)
-    return f"{relative_path(step.learner_file)}: {words}{place}\n`./run {step.task}` checks this step"
+    return f"{relative_path(Path(file))}: {words}{place}\n`./run {own_steps.in_use[file].task}` checks this step"
 
 
 @main.command("try")

@@ -147,7 +147,7 @@ def use_mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> list[str]
     Raises:
         ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
-    steps = needed_by(*needed)
+    steps = needed_by("05", *needed)  # step 05 checks the tokens of every text
     missing = [step for step in steps if not is_complete(step)]
     if missing and not fill_in:
         names = ", ".join(step.task for step in missing)
@@ -177,8 +177,8 @@ def use_mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> list[str]
     return sentences
 
 
-def failing_step(error: Exception) -> Step | None:
-    """Return the learner's step that an error comes from, the innermost that it passed through, if any.
+def failing_file(error: Exception) -> str | None:
+    """Return the learner's file in use that an error comes from, the innermost that it passed through, if any.
 
     What MAX's compiler refuses comes from the graph of all steps, though one of them called the compiler.
     """
@@ -188,7 +188,7 @@ def failing_step(error: Exception) -> Step | None:
         modules.add(frame.f_globals.get("__name__", ""))
     if modules & COMPILING:
         return None
-    return next((in_use[file] for file in reversed(files) if file in in_use), None)
+    return next((file for file in reversed(files) if file in in_use), None)
 
 
 def is_refusal(error: Exception) -> bool:

@@ -196,9 +196,14 @@ def telling_of_compiling(listeners: list[Listener]) -> Iterator[None]:
     """
     printer, timers = Printer(stderr=True), list[threading.Timer]()
 
+    def show(what: str, since: float) -> None:
+        printer.show_compiling(what, since)
+        if not printer.console.is_terminal:  # where no line moves
+            printer.line(f"  compiling {what}")
+
     def listen(what: str, seconds: float | None) -> None:
         if seconds is None:
-            timer = threading.Timer(SHOW_COMPILING_AFTER, printer.show_compiling, [what, time.monotonic()])
+            timer = threading.Timer(SHOW_COMPILING_AFTER, show, [what, time.monotonic()])
             timers.append(timer)
             timer.start()
         else:

@@ -1,5 +1,6 @@
 """Nobody waits for a compiler: a module that can be traced passes. What a command says while MAX compiles for it."""
 
+import contextlib
 import json
 import os
 import random
@@ -118,6 +119,14 @@ def test_it_is_said_within_two_seconds_and_how_long_it_took_but_not_what_comes_f
         assert "MAX compiles what it has not run on this machine before" in capsys.readouterr().err
         listen("a thing", 2.0)
         assert capsys.readouterr().err == "  compiled a thing in 2 s\n"
+        listen("another, 2 of 2", None)
+        time.sleep(2)
+        with contextlib.suppress(KeyboardInterrupt):
+            try:
+                raise KeyboardInterrupt
+            finally:
+                listen("another, 2 of 2", 2.0)
+        assert capsys.readouterr().err == "  compiling another, 2 of 2\n", "it is not compiled"
     assert listeners == []
 
 

@@ -9,8 +9,6 @@ import time
 import psutil
 import pytest
 
-from checker.course.steps import ROOT
-from checker.interrupts import INTERRUPTED
 from tests.dev.terminal import started
 
 MOST_LOADED, MOST_RUN, LONGEST = 50, 25, 350
@@ -68,15 +66,6 @@ def test_a_check_that_is_ended_leaves_no_child_and_ctrl_c_gets_a_sentence(course
         assert not options or json.loads(shown)["verdict"] == "interrupted"
 
 
-IN_C = """
-import hashlib
-from play.training import interrupts
-with interrupts.at_once(lambda: print("stopped")):
-    print("begun", flush=True)
-    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # which no signal interrupts
-"""
-
-
 @pytest.mark.slow
 def test_ctrl_c_ends_what_run_was_told_to_do(course):
     """The program that starts it ignores Ctrl-C: ``nohup … &``, a job of a script, some runners of CI."""
@@ -89,12 +78,3 @@ def test_ctrl_c_ends_what_run_was_told_to_do(course):
         shown = "".join(runner.communicate(timeout=60))
     assert runner.returncode == 130
     assert shown.strip().endswith("`./run watch` goes on with the next step to do.")
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_a_call_of_c_at_once_where_that_is_asked_for():
-    with started(ROOT, "-c", IN_C) as process:
-        assert process.stdout.readline() == "begun\n"
-        process.send_signal(signal.SIGINT)
-        assert process.stdout.read() == "stopped\n"
-    assert process.returncode == INTERRUPTED

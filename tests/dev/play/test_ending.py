@@ -1,0 +1,138 @@
+"""Ctrl-C ends whatever the program does, also in a call of C; and an error in a learner's step names it."""
+
+import io
+import time
+from types import ModuleType
+
+import pytest
+
+from checker.course.progress import Standing
+from checker.course.steps import MODEL, ROOT, SAMPLING, TRAINING, find_step
+from checker.interrupts import INTERRUPTED
+from cli.finished import blaming
+from play import own_steps
+from tests.dev.terminal import Terminal, started
+
+DOING = {
+    "a call of C": ('hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)', ""),  # which no signal interrupts
+    "Python": ("sum(iter(int, 1))", "closed\n"),
+    "waiting": ("sys.stdin.readline()", "closed\n"),
+    "what is put off": ("with interrupts.put_off(): time.sleep(99)", ""),
+    "closing": ("try: time.sleep(99)\n        finally: time.sleep(99)", ""),
+}
+PROGRAM = """
+import hashlib, sys, time
+from checker import interrupts
+with interrupts.ending_soon(lambda: print("stopped")):
+    print("begun", flush=True)
+    try:
+        {doing}
+    finally:
+        print("closed")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", DOING)
+def test_ctrl_c_ends_it_soon_and_what_can_be_closed_in_time_is_closed(what):
+    doing, closed = DOING[what]
+    with started(ROOT, "-c", PROGRAM.format(doing=doing)) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(2)
+        shown, errors = process.communicate(timeout=60)
+    assert (shown, errors, process.returncode) == (f"{closed}stopped\n", "", INTERRUPTED)
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_max_compiles_leaves_a_terminal_that_prints_and_no_file(course, monkeypatch, tmp_path):
+    monkeypatch.setenv("MODULAR_CACHE_DIR", str(tmp_path / "empty"))
+    with Terminal(course.root, "-m", "cli", "attention", "Call me") as terminal:
+        terminal.logfile_read = raw = io.StringIO()
+        terminal.expect("compiling 45 kernels")
+        pressed = time.monotonic()
+        terminal.send("\x03")
+        terminal.expect("attention: stopped by Ctrl-C while MAX compiled 45 kernels", seconds=30)
+        rest = terminal.rest()
+    assert rest.endswith("; the next run starts that over\n")
+    assert "compiling" not in rest
+    assert time.monotonic() - pressed < 10  # MAX compiles for a minute
+    assert terminal.exitstatus == INTERRUPTED
+    assert raw.getvalue().rfind("\x1b[?25h") > raw.getvalue().rfind("\x1b[?25l")
+    assert not (course.root / "attention.html").exists()
+
+
+#: What a step of the learner's does when it is called → which step is blamed, or None where the error says it all.
+CALLS = {
+    "np.ones(2) + np.ones(3)": "07",  # a ValueError of NumPy's
+    "raise TypeError('no')": "07",
+    "raise ValueError('give another')": None,
+    "later.call()": "08",
+    "later.refuse()": None,
+}
+
+
+@pytest.fixture
+def in_use(tmp_path, monkeypatch):
+    """Import a module that stands in for a solution from a file that is in use as a step."""
+    monkeypatch.setattr(own_steps, "in_use", {})
+
+    def load(number, source):
+        file = tmp_path / f"step_{number}.py"
+        file.write_text(source)
+        own_steps.in_use[str(file)] = find_step(number)
+        module = ModuleType(f"solutions.solution_{number}")
+        exec(compile(source, str(file), "exec"), module.__dict__)
+        return module
+
+    return load
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_error_is_blamed_on_the_innermost_step_and_a_refusal_on_none(in_use, call):
+    later = in_use("08", "def call(): len(None)\ndef refuse(): raise ValueError('no token')")
+    first = in_use("07", f"import numpy as np\ndef call(later):\n    {call}")
+    with pytest.raises((TypeError, ValueError)) as caught:
+        first.call(later)
+    assert own_steps.is_refusal(caught.value) == (CALLS[call] is None)
+    if number := CALLS[call]:
+        words = blaming(own_steps.failing_file(caught.value), caught.value)
+        assert f"step_{number}.py: {type(caught.value).__name__}: " in words
+        line = f"line 3: {call}"
+        assert f"\n    {line}\n" in words if number == "07" else "line 1: def call(): len(None)\n" in words
+        assert (f"step_07.py, {line}" in words) == (number == "08"), "who called it"
+        assert words.endswith(f"\n`./run s{number}` checks this step")
+
+
+def test_what_the_compiler_refuses_blames_all_steps_together(in_use, monkeypatch):
+    monkeypatch.setattr(own_steps, "COMPILING", {"solutions.solution_08"})
+    compiler = in_use("08", "def compile(): raise TypeError('MAX compiles no such softmax.')")
+    caller = in_use("14", "def call(compiler): compiler.compile()")
+    with pytest.raises(TypeError) as caught:
+        caller.call(compiler)
+    assert own_steps.failing_file(caught.value) is None
+    assert blaming(None, caught.value).startswith("your steps do not run together. TypeError: MAX compiles no such")
+
+
+def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_no_pass(monkeypatch):
+    words = {"s03": "in progress (not checked)", "s07": "changed since its pass (not checked)"}
+    words |= {"s09": "done, but its check has changed since"}
+    states = {"s03": "in progress", "s07": "changed", "s09": "changed"}
+
+    def standing(step):
+        return Standing(step, states.get(step.task, "done"), words.get(step.task, "done"))
+
+    used = []
+    monkeypatch.setattr(own_steps, "standing", standing)
+    monkeypatch.setattr(own_steps, "is_complete", lambda step: step.task != "s13")
+    monkeypatch.setattr(own_steps, "takes_mask", lambda file: True)
+    monkeypatch.setattr(own_steps, "use_steps", used.extend)
+    sentences = own_steps.use_mine([MODEL], fill_in=True, anyway=False)
+    assert [step.task for step in used] == ["s01", "s03", "s04", "s05", "s06", "s02", "s07", "s08", "s09", "s10", "s11"]
+    assert sentences == [
+        "the reference stands in for s13",
+        "no check has passed yet: s03",
+        "changed since its pass: s07",
+        "done, but its check has changed since: s09",
+    ]
+    training = {step.task for step in own_steps.needed_by(TRAINING, SAMPLING)}
+    assert training & {f"s{number}" for number in range(12, 21)} == {"s12", "s16", "s17", "s18", "s19", "s20"}
