@@ -16,10 +16,10 @@ compiled_now: list[str] = []
 
 
 def note(what: str, seconds: float | None) -> None:
-    """Note that MAX begins to compile something, or that this took so long."""
+    """Note that MAX begins to compile something, or that this took so long; not if Ctrl-C has ended it."""
     if seconds is None:
         compiled_now.append(what)
-    else:
+    elif sys.exc_info()[0] is not KeyboardInterrupt:
         compiled_now.remove(what)
 
 

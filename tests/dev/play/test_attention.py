@@ -75,6 +75,7 @@ def test_terminal_picture_and_odd_texts(read, course):
     for line in re.findall(r"^\d .*%.*", done.stdout, re.MULTILINE):
         assert ("mostly" in line) == any(int(share) > 50 for share in re.findall(r"(\d+)%", line)), line
     assert (course.root / "heads.png").read_bytes().startswith(b"\x89PNG")
+    assert f"{course.root / 'heads.png'} written" in done.stderr
     assert not (course.root / "attention.html").exists()
     for text in ("", "<b>\n\té☃"):
         attention(course, text)
@@ -87,7 +88,7 @@ def test_terminal_picture_and_odd_texts(read, course):
     ("arguments", "message"),
     [
         (("The cat", "--layer", "9"), "there is no layer 9, head 0: there are layers 0 to 4, with heads 0 to 3"),
-        (("The cat", "--out", "no/such/folder/page.html"), "No such file or directory"),
+        (("The cat", "--out", "no/such/folder/page.html"), "No such file or directory: 'no/such/folder/page.html'"),
         (("word " * 600,), "512"),
     ],
 )

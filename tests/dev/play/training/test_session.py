@@ -7,7 +7,8 @@ import math
 import os
 import re
 import signal
-from contextlib import suppress
+import sys
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -178,6 +179,27 @@ def test_what_was_interrupted_goes_on_bit_for_bit(begin, capsys, cut):
     mine = begin("mine", code="steps").folder.path
     with pytest.raises(ValueError, match=re.escape(f"own steps; continue with `./run train --resume {mine} --mine`")):
         train(lambda sentence: None, resume=mine)
+
+
+def test_ctrl_c_before_the_first_step_is_done_says_what_is_saved(begin, monkeypatch):
+    session, said = begin(), []
+    spoil(session, "compiled_logits", before=lambda: os.kill(os.getpid(), signal.SIGINT))  # in the first evaluation
+    module = sys.modules["play.training.train"]
+    for name, replaced in (("prepared", nullcontext()), ("begin", session)):
+        monkeypatch.setattr(module, name, lambda *_, replaced=replaced, **options: replaced)
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, getattr(sys, name))  # which the end leaves aside
+    monkeypatch.setattr(os, "_exit", sys.exit)
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit, match="130"):
+            train(said.append)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    resume = f"`./run train --resume {session.folder.path}` continues it"
+    assert said == [f"stopped after step 0 of 6, which is saved; {resume}"]
+    session.trainer.step = 3  # the step took longer than Ctrl-C waits
+    assert session.stopped() == f"stopped after step 3 of 6, and step 0 is saved; {resume}"
 
 
 def loss_is_nan(session):
