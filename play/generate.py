@@ -45,11 +45,12 @@ def generate(
     started = time.perf_counter()
     mine, plain = own_steps["mine"], device != "cpu" or no_cache or quantize is not None
     with_cache = not no_cache and (plain or not kernels)
-    if mine and with_cache and not is_complete(find_step(CACHED_MODEL)):
-        no_cache, with_cache = True, False  # the solution's cache would run more than what is missing
-        tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
-    needed = [MODEL, SAMPLING, *[CACHED_MODEL] * with_cache, *[QUANTIZATION] * bool(quantize)]
+    if has_no_cache := mine and with_cache and not is_complete(find_step(CACHED_MODEL)):
+        no_cache = True  # the solution's cache would stand in for more of the learner's attention than is missing
+    needed = [MODEL, SAMPLING, *[QUANTIZATION] * bool(quantize), *[CACHED_MODEL] * (with_cache and not has_no_cache)]
     with prepared(tell, needed, **own_steps):
+        if has_no_cache:
+            tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
         kernels = usable_kernels(kernels, tell, mine=mine, plain=plain or no_cache)
         if mine and kernels:
             tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
