@@ -44,12 +44,17 @@ def generate(
     """
     started = time.perf_counter()
     mine, plain = own_steps["mine"], device != "cpu" or no_cache or quantize is not None
-    with_cache = not no_cache and (plain or not kernels)
-    if has_no_cache := mine and with_cache and not is_complete(find_step(CACHED_MODEL)):
+    needed, lacks_cache = [MODEL, SAMPLING], mine and not is_complete(find_step(CACHED_MODEL))
+    if quantize:
+        needed.append(QUANTIZATION)
+    if no_cache or (kernels and not plain):
+        lacks_cache = False  # which is not asked for
+    elif lacks_cache:
         no_cache = True  # the solution's cache would stand in for more of the learner's attention than is missing
-    needed = [MODEL, SAMPLING, *[QUANTIZATION] * bool(quantize), *[CACHED_MODEL] * (with_cache and not has_no_cache)]
+    else:
+        needed.append(CACHED_MODEL)
     with prepared(tell, needed, **own_steps):
-        if has_no_cache:
+        if lacks_cache:
             tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
         kernels = usable_kernels(kernels, tell, mine=mine, plain=plain or no_cache)
         if mine and kernels:
