@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 INTERRUPTED = 130  # the exit status of a program that Ctrl-C ended
-PATIENCE = 1.2  # seconds in which a program may close what is open
+PATIENCE = 1.2  # seconds that the exception of Ctrl-C has to close what is open
 
 
 def exit_on_termination() -> None:
@@ -20,7 +20,7 @@ def exit_on_termination() -> None:
 
 
 @contextmanager
-def ending_soon(say: Callable[[], None], patience: float = PATIENCE) -> Iterator[None]:
+def ending_soon(say: Callable[[], None]) -> Iterator[None]:
     """While this is open, let Ctrl-C end the program with its exit status, whatever the program does.
 
     Python raises KeyboardInterrupt once a call into C++ has returned, which takes minutes while MAX compiles. So a
@@ -30,7 +30,6 @@ def ending_soon(say: Callable[[], None], patience: float = PATIENCE) -> Iterator
 
     Args:
         say: called before the program ends.
-        patience: how many seconds the exception may take until it arrives here.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -48,7 +47,7 @@ def ending_soon(say: Callable[[], None], patience: float = PATIENCE) -> Iterator
 
     def wait() -> None:
         while came := os.read(reading, 1):
-            if came[0] == signal.SIGINT and not closed.wait(patience):
+            if came[0] == signal.SIGINT and not closed.wait(PATIENCE):
                 end()
 
     thread = threading.Thread(target=wait, daemon=True)
