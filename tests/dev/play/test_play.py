@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -87,6 +88,27 @@ def test_kernels_run_unless_the_steps_are_ones_own_and_where_mojo_fails_that_is_
     assert [decide(way) for way in ways] == [False] * 4
     assert len(said) == 2
     assert all(line.startswith("without the kernels") and "Mojo" in line for line in said)
+
+
+def test_it_is_said_how_much_compiles_and_what_mojo_has_compiled_is_kept(engine, monkeypatch, tmp_path):
+    from play.kernels import operations
+
+    def mojo(command, **options):
+        Path(command[-1]).touch()
+        return Mock(returncode=0)
+
+    heard, package = [], operations.package.__wrapped__
+    for module in (engine, operations):
+        monkeypatch.setattr(module, "compiling", lambda what: contextlib.nullcontext(heard.append(what)))
+    monkeypatch.setattr(operations, "cache_path", lambda *made_for, suffix: tmp_path)
+    monkeypatch.setattr("mojo.run.subprocess_run_mojo", mojo)
+    monkeypatch.setattr(engine, "compile_with_kernels", lambda *model, **options: None)
+    for _ in range(2):
+        package()
+        engine.Writer(kernels=True)
+    first, *others = heard
+    assert first == "the kernels of play/kernels, 1 of 2"
+    assert others == 2 * ["the model for cpu with the kernels of play/kernels, 2 of 2"]
 
 
 @pytest.mark.nightly
