@@ -23,7 +23,7 @@ from max.experimental.tensor import Tensor
 
 
 class Residual(Module):
-    def froward(self, x, norm, sublayer):
+    def forwards(self, x, norm, sublayer):
         return x + sublayer(norm(x))
 
 
@@ -76,9 +76,9 @@ LACKING = {
     "no such name": ("w01", {SCORES: "def f("}, ["there is no attention_scores in the file any more; write it"]),
     "a forward with a slip": (
         "s03",
-        {"    def forward(": "    def foward("},
+        {"    def forward(": "    def forwards("},
         [
-            "there is no LayerNorm.forward in the file any more; it has foward: call it forward",
+            "there is no LayerNorm.forward in the file any more; it has forwards: call it forward",
             "Still to write: forward.",
         ],
     ),
@@ -86,7 +86,7 @@ LACKING = {
     "a class of one's own without forward": (
         "s08",
         {TENSOR: RESIDUAL_BY_A_CLASS, RESIDUAL: "return Residual()(x, norm, sublayer)"},
-        ["pre_norm_residual: Residual has no forward, the method that MAX calls. You have froward; call it forward."],
+        ["pre_norm_residual: Residual has no forward, the method that MAX calls. You have forwards; call it forward."],
     ),
     "an import from a step that is not written": (
         "w02",
