@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import Any
@@ -11,15 +12,22 @@ import numpy as np
 
 from checker.numeric.tolerance import TOLERANCE, in_use
 
-OTHER_ORDER = "The numbers are right, their order is not: look at the reshapes and transposes."
+OTHER_ORDER = (
+    "The numbers are right, their order is not: look at the reshapes and transposes, and at the order of what is split "
+    "or joined."
+)
 HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless a claim says otherwise
 
 
 def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> bool:
     """Return whether two arrays of one shape are equal within ``tolerance``; NaN equals NaN, infinity itself."""
+    return bool(np.allclose(actual, expected, rtol=0, atol=room_of(expected, tolerance), equal_nan=True))
+
+
+def room_of(expected: np.ndarray, tolerance: float = TOLERANCE) -> float:
+    """Return how far from ``expected`` numbers may be: in proportion to the largest finite one, if it is above 1."""
     size = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
-    room = tolerance * in_use.get() / TOLERANCE * float(size)
-    return bool(np.allclose(actual, expected, rtol=0, atol=room, equal_nan=True))
+    return tolerance * in_use.get() / TOLERANCE * float(size)
 
 
 @dataclass(frozen=True)
@@ -37,15 +45,22 @@ class Comparison:
     @property
     def room(self) -> float:
         """How far from each other two of the numbers may be."""
-        return self.tolerance * max(1.0, float(np.abs(self.expected).max(initial=0)))
+        return room_of(self.expected, self.tolerance)
+
+    def copied(self) -> str:
+        """Return the name of the input that the result equals, or nothing."""
+        arrays = arrays_among(self.inputs).items()
+        same = (name for name, each in arrays if each.shape == self.actual.shape and close(each, self.actual))
+        return next(same, "")
 
     def pattern(self) -> str:
-        """Return a sentence or two on where or how finite arrays differ; empty when nothing stands out."""
-        actual, expected = self.actual.astype(np.float64), self.expected.astype(np.float64)
+        """Return a sentence or two on where or how arrays differ, NaN and infinity aside; or nothing."""
+        finite = np.isfinite(self.expected) & np.isfinite(self.actual)
+        actual, expected = (np.where(finite, array, 0).astype(np.float64) for array in (self.actual, self.expected))
         every = tuple(range(expected.ndim))
         if not every:
             return ""
-        if not actual.any():
+        if not self.actual.any():
             return "Everything is zero."
         if law := self._law(actual, expected, every):
             return law
@@ -70,8 +85,14 @@ class Comparison:
         room = self.room * min(1, np.abs(factor).max())
         if gaps.size <= amount.size * (2 if each else 1):
             return ""  # any two numbers are off by some factor, or so it may seem
+        if each and np.median(np.ptp(expected, axis=over)) <= self.room:
+            return ""  # and so are any two rows of equal numbers
         if np.abs(actual - factor * expected).max() <= room and _range(factor) != "1":
-            return f"{subject} factor: yours is {_range(factor)} times {self.whose}."
+            if np.all(np.isclose(factor, 1) | np.isclose(factor, 0)):
+                return "Where it is wrong, yours is 0."
+            if each and factor.min() < 0 < factor.max() and np.ptp(np.abs(factor)) > room:
+                return ""  # nobody multiplies like that
+            return f"{subject} factor: yours is {_range(factor)} times {self.whose.removesuffix(':')}."
         return f"{subject} amount: {_range(amount, '+')}." if np.abs(gaps - amount).max() <= room else ""
 
     def _where(self, gaps: np.ndarray) -> str:
@@ -85,10 +106,12 @@ class Comparison:
             grows = is_float and len(bad) > 1 and np.corrcoef(worst, range(len(worst)))[0, 1] > 0.8
             more = ", and later ones are further off" if grows else ""
             ends = {0: f"the first {name}", len(worst) - 1: f"the last {name}"}
+            one = "the token at position" if name == "token" else name  # a token's id is a number, too
             for several, word in ((indices, "right"), (bad, "wrong")):
                 if len(several) == 1:
-                    return f"Only {ends.get(int(several[0]), f'{name} {several[0]}')} is {word}{more}."
-            return f"The values are right for {name} {_listed(indices)}, wrong for {_listed(bad)}{more}."
+                    return f"Only {ends.get(int(several[0]), f'{one} {several[0]}')} is {word}{more}."
+            where = ("at position", "at") if name == "token" else (f"for {name}", "for")
+            return f"The values are right {where[0]} {_listed(indices)}, wrong {where[1]} {_listed(bad)}{more}."
         return ""
 
     def tendency(self) -> str:
@@ -125,6 +148,17 @@ class Comparison:
             f"The largest difference is {gaps[index]:.3g}, at {place(index, self.axes)}: "
             f"yours {actual[index]:.5g}, {self.whose} {expected[index]:.5g}."
         )
+
+
+def arrays_among(inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return the inputs that are arrays, or tensors with numbers."""
+    arrays: dict[str, np.ndarray] = {}
+    for name, value in inputs.items():
+        with suppress(Exception):  # a tensor may stand for numbers that only a whole graph can give
+            array = np.from_dlpack(value) if hasattr(value, "__dlpack__") else None
+            if array is not None and array.size:
+                arrays[name] = array
+    return arrays
 
 
 def _range(numbers: np.ndarray, sign: str = "") -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from checker.course.steps import ROOT
-from checker.numeric.comparison import Comparison
+from checker.numeric.comparison import Comparison, arrays_among
 
 ROWS, COLUMNS = 5, 3  # of an array that are shown, three times side by side
 INPUT_COLUMNS = 9
@@ -29,7 +29,7 @@ def shown(comparison: Comparison) -> list[str]:
     difference = np.where(np.isnan(difference), np.inf, difference)
     worst = tuple(int(index) for index in np.unravel_index(int(difference.argmax()), difference.shape))
     lines: list[str] = []
-    for name, array in _arrays_among(comparison.inputs).items():
+    for name, array in [*arrays_among(comparison.inputs).items()][:MOST_INPUTS]:
         lead = _lead(array, worst)
         lines += [f"{name} {list(array.shape)}{f', at {list(lead)}' if lead else ''}", *_table(array, lead), ""]
     axes = [f"{axis} {size}" for axis, size in zip(comparison.axes, actual.shape, strict=True)]
@@ -102,14 +102,3 @@ def noting_inputs(function: str, inputs: dict[str, Any]) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(None)
-
-
-def _arrays_among(inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the first few inputs that are arrays, or tensors with numbers."""
-    arrays: dict[str, np.ndarray] = {}
-    for name, value in inputs.items():
-        with suppress(Exception):  # a tensor may stand for numbers that only a whole graph can give
-            array = np.from_dlpack(value) if hasattr(value, "__dlpack__") else None
-            if array is not None and array.size and len(arrays) < MOST_INPUTS:
-                arrays[name] = array
-    return arrays

@@ -8,6 +8,7 @@ import pytest
 from checker.claims import Refusal, equal
 from checker.numeric.comparison import HUGGING_FACE, Comparison
 from checker.numeric.showing import COLUMNS, ROWS, shown
+from checker.numeric.tolerance import TF32_TOLERANCE, in_use
 
 RIGHT = np.random.RandomState(0).standard_normal((2, 3, 5)).astype(np.float32)
 
@@ -71,6 +72,52 @@ def test_what_is_said_of_numbers_without_a_pattern_or_a_name(wrong, right, words
     said = Comparison("it", wrong, right, ("batch", "token", "channel"), HUGGING_FACE).tendency()
     assert words in said
     assert bool(said) == bool(words)
+
+
+HIDDEN = np.array([[1, -np.inf, 2], [-np.inf, 3, 4]])
+SAME_TOKENS = np.broadcast_to(RIGHT[:, :1], RIGHT.shape)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "words", "not_said"),
+    [
+        (np.array([[7, -np.inf, -5], [-np.inf, 9, 0.5]]), HIDDEN, "", "order"),
+        (SAME_TOKENS * [1, 2, 4, 3, 5], SAME_TOKENS, "Each channel is off by its own factor: yours is 1 to 5", "batch"),
+        (SAME_TOKENS * changed(np.s_[:]), SAME_TOKENS, "", "its own"),
+        (
+            RIGHT * (np.arange(3) != 1)[:, None],
+            RIGHT,
+            "Only the token at position 1 is wrong. Where it is wrong",
+            "own",
+        ),
+        (changed(np.s_[:, 1:, 2:]), RIGHT, "Only the first token is right", "id"),
+    ],
+)
+def test_a_pattern_is_no_coincidence(wrong, right, words, not_said):
+    axes = ("batch", "token", "channel")[-right.ndim :]
+    pattern = Comparison("it", wrong, right, axes, HUGGING_FACE).pattern()
+    assert words in pattern
+    assert not_said not in pattern
+
+
+def test_on_a_gpu_a_pattern_has_the_room_that_equality_has():
+    def pattern():
+        return Comparison("it", noise - RIGHT, RIGHT, ("batch", "token", "channel"), HUGGING_FACE).pattern()
+
+    noise = np.where(np.arange(RIGHT.size).reshape(RIGHT.shape) % 2, 1e-3, -1e-3)
+    assert "one factor" not in pattern()
+    token = in_use.set(TF32_TOLERANCE)
+    try:
+        assert "Everything is off by one factor" in pattern()
+    finally:
+        in_use.reset(token)
+
+
+def test_an_output_that_is_an_input_is_found():
+    other = RIGHT + 1
+    compared = Comparison("it", RIGHT, other, ("batch", "token", "channel"), HUGGING_FACE, {"n": 3, "x": RIGHT})
+    assert compared.copied() == "x"
+    assert Comparison("it", other, RIGHT, ("batch", "token", "channel"), HUGGING_FACE, {"x": RIGHT}).copied() == ""
 
 
 THREE, MASK = np.array(3, np.float32), np.ones((2, 2), bool)
