@@ -15,16 +15,22 @@ BY_ITS_NAME = "In Mojo it is imported by its own name."
 ONE_NAME = "Mojo's functions take every type of number, under one name."
 CONVERT = "A whole number does not become a Float32 by itself: convert it"
 VAR = "A name is introduced by var."
+LOWEST = "The lowest finite number does for minus infinity, and inf - inf, which is NaN, cannot come of it."
+MINUS_INFINITY = (
+    r"-\s*(?:Float32|float)\([\"'](?:inf|infinity)[\"']\)|(?:Float32|float)\([\"']-(?:inf|infinity)[\"']\)"
+    r"|-\s*(?:math|np|numpy|torch)\.inf\b"
+)
 
 #: How a line is written by people who are used to another language, as a regular expression, what Mojo has for it, and
 #: why, in a sentence.
 HABITS = (
+    (MINUS_INFINITY, "Float32.MIN_FINITE", LOWEST),
     (r"\b(?:math|np|numpy|torch)\.(exp|sqrt|log)\b", r"\1", BY_ITS_NAME),
     (r"\b(?:np|numpy|torch)\.maximum\b|\b(?:np|numpy|torch)\.max\b", "max", "Mojo has it built in."),
     (r"\b_*(exp|sqrt|log)f\b", r"\1", ONE_NAME),
     (r"\bf(max|min)f?\b", r"\1", ONE_NAME),
     (r"\bfloat\(", "Float32(", "Mojo's name of it is Float32."),
-    (r"\bsqrt\(([a-z][\w.]*)\)", r"sqrt(Float32(\1))", f"{CONVERT}."),
+    (r"\bsqrt\((len\(\w+\)|[a-z][\w.]*)\)", r"sqrt(Float32(\1))", f"{CONVERT}."),
     (r"([\w.\[\]]+) ?\*\* ?0\.5", r"sqrt(Float32(\1))", f"{CONVERT}, and take its root."),
     (r"^(\s*)(?:const )?(?:float|int|double|auto) (\w+ =)", r"\1var \2", VAR),
     (r"^(\s*)let (\w+)", r"\1var \2", VAR),
@@ -38,6 +44,20 @@ HABITS = (
     ),
     (r"^(\s*)@parameter\s*$", r"\1# no decorator", "An inner function needs no decorator: take the line away."),
 )
+
+#: The same of a line to which the compiler objects in certain words, a regular expression before the others.
+HABITS_BY_MESSAGE = (
+    (
+        "must be mutable",
+        r"^(\s*)([a-z]\w*) ([*/])= (\w+)$",
+        r"\1for ref number in \2: number \3= \4",
+        "Numbers that lie side by side are changed one by one.",
+    ),
+    ("implicit declaration", r"^(\s*)(\w+(?:: \w+)? =)", r"\1var \2", VAR),
+)
+
+#: What helps with a line that is none of these: what the compiler says of it, and a sentence.
+ADVICE = ((r"convert(ed from)? 'Int'", f"{CONVERT}, as in Float32(n)."),)
 
 
 def in_words(output: str, source: str, file: str) -> tuple[str, Location | None]:
@@ -58,12 +78,14 @@ def in_words(output: str, source: str, file: str) -> tuple[str, Location | None]
     for number in _looked_at(line, lines):
         code = written = lines[number - 1].strip()
         said = ""
-        for habit, instead, advice in HABITS:
+        of_message = [row for message, *row in HABITS_BY_MESSAGE if message in own["message"]]
+        for habit, instead, advice in (*of_message, *HABITS):
             before, written = written, re.sub(habit, instead, written)
             if written != before:
                 said = said or advice
         if said:
             return f"{sentence} {said}", Location(number, code, instead=written, instead_line=number)
+    sentence = " ".join([sentence, *(advice for said, advice in ADVICE if re.search(said, own["message"]))])
     place = Location(line, lines[line - 1].strip()) if 0 < line <= len(lines) else None
     return sentence, place
 

@@ -1,4 +1,6 @@
-"""What Mojo's compiler says becomes a sentence, the learner's line, and the line to write; nothing is compiled here."""
+"""What Mojo's compiler says becomes a sentence, the learner's line, and the line to write, which it takes."""
+
+import re
 
 import pytest
 
@@ -23,13 +25,29 @@ Imported from /tmp/x/library.mojo:3:
 /tmp/x/bin/mojo: error: failed to parse the provided Mojo source module
 """
 
-#: Those of no recorded habit; ``test_checks.py`` tries the others.
-REWRITTEN = {
-    "y = __expf(y)": "y = exp(y)",
-    "y = np.maximum(y, x[1])": "y = max(y, x[1])",
-    "y /= d ** 0.5": "y /= sqrt(Float32(d))",
-    "let z = y": "var z = y",
-}
+#: Those of no recorded habit; ``test_checks.py`` tries the others. A line, what the compiler says of it, and what to
+#: write.
+REWRITTEN = [
+    ("y = __expf(y)", "no", "y = exp(y)"),
+    ("y = np.maximum(y, x[1])", "no", "y = max(y, x[1])"),
+    ("y /= d ** 0.5", "no", "y /= sqrt(Float32(d))"),
+    ("y /= sqrt(len(x))", "no", "y /= sqrt(Float32(len(x)))"),
+    ("let z = y", "no", "var z = y"),
+    ("y = -Float32('inf')", "no matching function in initialization", "y = Float32.MIN_FINITE"),
+    ('y = float("-inf")', "use of unknown declaration 'float'", "y = Float32.MIN_FINITE"),
+    ("y = -math.inf", "use of unknown declaration 'math'; did you mean 'max'?", "y = Float32.MIN_FINITE"),
+    (
+        "x *= y",
+        "expression must be mutable for in-place operator destination",
+        "for ref number in x: number *= y",
+    ),
+    ("z: Float32 = y", "implicit declaration of 'z' is not allowed; add 'var'", "var z: Float32 = y"),
+]
+HEAD = """\
+from std.math import exp, sqrt
+comptime Numbers = Span[Float32, MutUntrackedOrigin]
+"""
+WRONG = "\n\ndef last() -> Float32:\n    return nothing\n"  # so that the compiler stops before it makes code
 
 
 @pytest.mark.parametrize(
@@ -49,11 +67,28 @@ def test_the_first_error_in_the_learners_file_is_told(printed, line, sentence, s
     assert (location and location.as_lines()) == shown
 
 
-@pytest.mark.parametrize(("line", "instead"), REWRITTEN.items())
-def test_a_habit_gets_the_line_to_write(line, instead):
-    sentence, location = in_words(f"/tmp/x/{FILE}:3:9: error: no", SOURCE.format(line=line), FILE)
+@pytest.mark.parametrize(("line", "said", "instead"), REWRITTEN)
+def test_a_habit_gets_the_line_to_write(line, said, instead):
+    sentence, location = in_words(f"/tmp/x/{FILE}:3:9: error: {said}", SOURCE.format(line=line), FILE)
     assert location.as_lines() == [f"line 3: {line}", f" write: {instead}"]
-    assert len(sentence) > len("Mojo: no.")
+    assert len(sentence) > len(f"Mojo: {said}.")
+
+
+def test_a_whole_number_is_to_be_converted_where_no_habit_is_known():
+    said = "cannot implicitly convert 'Int' value to 'Float32'"
+    sentence, location = in_words(f"/tmp/x/{FILE}:3:9: error: {said}", SOURCE.format(line="y = y * d"), FILE)
+    assert sentence.endswith("convert it, as in Float32(n).")
+    assert location.as_lines() == ["line 3: y = y * d"]
+
+
+@pytest.mark.slow
+def test_the_compiler_takes_every_line_to_write():
+    from checker.mojo.library import CompilationError, shared_library
+
+    functions = [SOURCE.format(line=instead).replace("f(", f"f{at}(") for at, (*_, instead) in enumerate(REWRITTEN)]
+    with pytest.raises(CompilationError) as refused:
+        shared_library({FILE: HEAD + "\n\n".join(functions) + WRONG}, FILE, "the lines to write")
+    assert re.findall(r"error: (.*)", str(refused.value))[:-1] == ["use of unknown declaration 'nothing'"]
 
 
 def test_a_task_is_mended_where_it_is_defined():
