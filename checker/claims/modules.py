@@ -40,7 +40,7 @@ def build(kind: Callable[..., Any], *arguments: Any, weights: Mapping[str, np.nd
     with F.lazy():
         instance = kind(*arguments)
     for name, array in (weights or {}).items():
-        load(instance, name, array)
+        load(instance, name, array, weights or ())
     return instance
 
 
@@ -60,24 +60,42 @@ def has_only(module: Module[..., Any], names: Collection[str]) -> None:
             )
 
 
-def load(module: Module[..., Any], name: str, array: np.ndarray) -> None:
-    """Put one weight where its dotted name says."""
-    owner: Any = module
+def load(module: Module[..., Any], name: str, array: np.ndarray, known: Collection[str] = ()) -> None:
+    """Put one weight where its dotted name says; ``known`` are the names of all that the module is to have."""
     *path, leaf = name.split(".")
+    owner: Any = module
     for part in path:
-        owner = owner[int(part)] if part.isdigit() and not hasattr(owner, part) else getattr(owner, part, None)
+        owner = _part(owner, part)
     old = getattr(owner, leaf, None)
     if not isinstance(old, Tensor):
+        there = [name for name, _ in module.parameters]
         if leaf == "bias" and owner is not None:
             hint = " Was it made with bias=False?"
+        elif other := next((each for each in there if each not in known and _renamed(each, name)), ""):
+            hint = " It has {}: rename {} to {}.".format(other, *_renamed(other, name))
         else:
-            there = ", ".join(name for name, _ in module.parameters)
-            hint = f" It has {there}." if there and len(there) < LONGEST_LIST else ""
+            listed = ", ".join(there)
+            hint = f" It has {listed}." if listed and len(listed) < LONGEST_LIST else ""
         raise Refusal(f"{type(module).__name__} has no {name}, which Hugging Face's checkpoint does have.{hint}")
     shape = tuple(int(size) for size in old.shape)
     if shape != array.shape:
         raise Refusal(f"{name} has the shape {list(shape)}, and must have {list(array.shape)}.")
     setattr(owner, leaf, tensor(array))
+
+
+def _part(owner: Any, name: str) -> Any:
+    """Return the part of a module, or the element of a list, that one word of a weight's name says, or None."""
+    if name.isdigit() and not hasattr(owner, name):
+        with suppress(TypeError, IndexError):
+            return owner[int(name)]
+    return getattr(owner, name, None)
+
+
+def _renamed(name: str, wanted: str) -> tuple[str, ...]:
+    """Return the one word of a weight's name that is another in the ``wanted`` one, and that; or nothing."""
+    words = name.split("."), wanted.split(".")
+    others = [pair for pair in zip(*words, strict=False) if pair[0] != pair[1]]
+    return others[0] if len(others) == 1 and len(words[0]) == len(words[1]) else ()
 
 
 def run(function: Callable[..., Any], *arguments: np.ndarray | float) -> Any:
@@ -96,7 +114,8 @@ def run(function: Callable[..., Any], *arguments: np.ndarray | float) -> Any:
 def unwanted(function: Callable[..., Any], result: Any, wanted: str, returned: str = "") -> Refusal:
     """Return the refusal of what a function returns: in words, or else by its type."""
     name = getattr(function, "__qualname__", type(function).__name__)
-    name = "It" if "<" in name else name  # the name of a claim's own lambda means nothing to a learner
+    is_claims = "<" in name or getattr(function, "__module__", "").startswith("test_")
+    name = "It" if is_claims else name  # the name of a claim's own lambda or class means nothing to a learner
     returned = returned or ("None" if result is None else article(type(result).__name__))
     missing = " Is there a `return`?" if result is None else ""
     return Refusal(f"{name} returns {returned}, and must return {wanted}.{missing}")

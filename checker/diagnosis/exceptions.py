@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import linecache
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType, ModuleType, TracebackType
 from typing import cast
 
 from checker.course.languages import Location
 from checker.course.steps import STEPS, relative_path
 from checker.diagnosis import numpy_messages
 from checker.diagnosis.locating import code_in, passed
-from checker.diagnosis.rewriting import Place, rewritten
+from checker.diagnosis.rewriting import Place, rewritten, statement_at
 from checker.max_adapter import messages
 from checker.max_adapter.messages import shortened, what_was_said
 
 MOST_CALLS = 2  # that are shown
 LONGEST_VALUE = 20  # characters of a value that is shown
+MUCH_ALIKE = 0.75  # of two names, as difflib compares them
 LETTERS = "abcdefgh"  # for the arguments in a rule
 NUMPYS = re.compile(
     r"numpy|array|data type|robabilit|'p' must|read-only|view\(\) takes|is not callable|cumsum|\b_(?!_)\w+\(\) got"
@@ -39,21 +41,102 @@ RAISING = (
 )
 
 
-def error_in_words(error: BaseException) -> str:
-    """Put an exception into words: its kind, its message without MAX's internals, and advice."""
+def error_in_words(error: BaseException, path: str = "") -> str:
+    """Put an exception into words: its kind, its message without MAX's internals, and advice.
+
+    Args:
+        error: what was raised.
+        path: the learner's file; what is advised depends on the statement that failed there.
+    """
     if isinstance(error, SystemExit):
         return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
     if isinstance(error, NotImplementedError) and (words := _not_written(error)):
         return words
     message = shortened(what_was_said(error)) or "without a message"
-    sentence, signature = f"{type(error).__name__}: {message}", ""
-    if called := _called(error):
-        bare = [parameter.replace(annotation=parameter.empty) for parameter in called[1].parameters.values()]
-        signature = f"The signature is {called[0]}{inspect.Signature(bare)}."
-    advice = messages.advice_on(message, _library_of(error, message).ADVICE) or signature
+    sentence, library = f"{type(error).__name__}: {message}", _library_of(error, message)
+    signature, code = _signature_in_words(error), _failed_statement(error, path)
+    advice = _other_order(error, path, code) or _of_the_course(error, path, code)
+    advice = advice or messages.advice_on(message, library.ADVICE, code) or signature or _meant(error, library.IMPORTS)
     if signature and "axis" not in signature and "unexpected keyword" in message:
         advice = signature  # one of the learner's own functions would refuse the library's word as well
     return f"{sentence.rstrip('.')}. {advice}" if advice else sentence
+
+
+def _failed_statement(error: BaseException, path: str) -> str:
+    """Return the statement of the file ``path`` that failed, in one line; nothing if it did not fail there."""
+    traces = [*passed(error, path)]
+    if not traces:
+        return ""
+    place = _place_of(traces[-1])
+    return statement_at("".join(linecache.getlines(path)), place) if place else ""
+
+
+def _place_of(trace: TracebackType) -> Place | None:
+    """Return the place of the expression that failed, if Python knows it."""
+    positions = [*trace.tb_frame.f_code.co_positions()][trace.tb_lasti // 2]
+    return None if None in positions else cast(Place, positions)
+
+
+def _other_order(error: BaseException, path: str, code: str) -> str:
+    """Return which order of the two sides of an ``@`` fits, if that is what is wrong with it."""
+    sides = re.search(r"\b([a-z]\w*) @ ([a-z]\w*)(?![\w.(\[])", code)
+    traces = [*passed(error, path)]
+    if not sides or not traces or not re.search("core dimension|Matrix multiplication", str(error)):
+        return ""
+    values = [traces[-1].tb_frame.f_locals.get(name) for name in sides.groups()]
+    left, right = ([str(size) for size in getattr(value, "shape", ())] for value in values)
+    fits = len(left) > 1 and len(right) > 1 and left[-1] != right[-2] and right[-1] == left[-2]
+    return f"The other order fits: {sides[2]} @ {sides[1]}." if fits else ""
+
+
+def _of_the_course(error: BaseException, path: str, code: str) -> str:
+    """Return the signature of a function of an earlier step that did not get along with what it was given."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    own = max((at for at, frame in enumerate(frames) if frame.f_code.co_filename == path), default=len(frames))
+    if not isinstance(error, TypeError | AttributeError) or own + 1 != len(frames) - 1:
+        return ""
+    called = frames[own + 1]
+    name = called.f_code.co_qualname.removesuffix(".__init__")
+    if not called.f_globals.get("__name__", "").startswith("solutions.") or f"{name}(" not in code:
+        return ""
+    function = called.f_globals.get(name)
+    return f"The signature is {name}{_bare(inspect.signature(function))}." if callable(function) else ""
+
+
+def _signature_in_words(error: BaseException) -> str:
+    """Return the signature of what was called with wrong arguments, if the error is of that kind."""
+    called = _called(error)
+    return f"The signature is {called[0]}{_bare(called[1])}." if called else ""
+
+
+def _bare(signature: inspect.Signature) -> inspect.Signature:
+    """Return a signature without annotations."""
+    bare = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
+    return inspect.Signature(bare)
+
+
+def _meant(error: BaseException, imports: Mapping[str, str]) -> str:
+    """Return what a name that is not there may have been meant to be: an import, or a name much like it."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    name = getattr(error, "name", None)
+    if not name or not frames:
+        return ""
+    if isinstance(error, AttributeError):
+        names = [each for each in dir(error.obj) if not each.startswith("_")]
+    elif isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
+        around, own = frames[-1].f_globals, frames[-1].f_locals
+        if hasattr(own.get("self"), name):
+            return f"Did you mean self.{name}?"
+        words = {other: getattr(value, "__name__", "") for other, value in around.items()}
+        if alias := next((other for other, word in words.items() if word == name), ""):
+            return f"The file imports it as {alias}."
+        if name in imports:
+            return f"The file does not import it: write `{imports[name]}` at the top."
+        names = [*own, *(each for each in around if not each.startswith("__")), *dir(builtins)]
+    else:
+        return ""
+    alike = get_close_matches(name, names, n=1, cutoff=MUCH_ALIKE)
+    return f"Did you mean {alike[0]}?" if alike else ""
 
 
 def _not_written(error: NotImplementedError) -> str:
@@ -143,10 +226,7 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
     rules = [rule.format(wanted) for rule in RAISING] if wanted else []
     rules += _rules_from_signature(error, message)
     rules += messages.rewrites_for(message, _library_of(error, message).REWRITES)
-    place = None
-    if innermost:
-        positions = [*innermost.tb_frame.f_code.co_positions()][innermost.tb_lasti // 2]
-        place = None if None in positions else cast(Place, positions)
+    place = _place_of(innermost) if innermost else None
     line, instead = rewritten("".join(linecache.getlines(path)), place, rules) if rules else (0, "")
     if innermost is None:
         return Location(line, instead=instead, instead_line=line) if instead else None
@@ -165,6 +245,6 @@ def _values(frame: FrameType, code: str) -> str:
         value = frame.f_locals.get(name, frame)
         if isinstance(value, int | float | str | None) and len(repr(value)) <= LONGEST_VALUE:
             shown[name] = repr(value)
-        elif hasattr(value, "shape"):
+        elif hasattr(value, "shape") and not isinstance(value, type):
             shown[name] = f"[{', '.join(map(str, value.shape))}]"
     return ", ".join(f"{name} is {value}" for name, value in shown.items())

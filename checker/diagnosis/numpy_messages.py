@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from checker.max_adapter.messages import ANY_ADVICE, ANYWHERE, MISSING
+from checker.max_adapter import messages
+from checker.max_adapter.messages import ANY_ADVICE, ANYWHERE, MISSING, Advice
 
-ADVICE = ANY_ADVICE | {
+IMPORTS = messages.IMPORTS | {"np": "import numpy as np"}
+
+ADVICE: dict[str, Advice] = ANY_ADVICE | {
     r"unexpected keyword argument '(dim|dims)'": "NumPy's word for it is axis.",
     r"unexpected keyword argument 'keepdim'": "NumPy's word for it is keepdims.",
     r"no attribute 'masked_fill_?'": "NumPy has np.where(condition, there, elsewhere).",

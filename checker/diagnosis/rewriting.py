@@ -13,6 +13,7 @@ import builtins
 import copy
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeGuard
 
@@ -46,16 +47,27 @@ def rewritten(source: str, place: Place | None, rules: Iterable[str]) -> tuple[i
     tree = ast.parse(source)
     known = {*_defined(tree), *dir(builtins)}
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    failed = [node for node in statements if place and _holds(node, place)]
-    innermost = sorted(failed, key=lambda node: ((node.end_lineno or 0) - node.lineno, -node.lineno))[:1]
+    innermost = _innermost(statements, place)
     for text in rules:
         (before, after), anywhere = rule(text), text.startswith("~")
         for header in map(_header, statements if anywhere else innermost):
             if _names(after) <= known | _names(header):
                 instead = _rewritten(header, None if anywhere else place, before, after)
-                if instead and (line := _unparsed(instead)) != _unparsed(header):
+                if instead and (line := _unparsed(instead)) != _unparsed(header) and _is_python(line):
                     return header.lineno, line
     return 0, ""
+
+
+def statement_at(source: str, place: Place) -> str:
+    """Return the innermost statement that holds a place, in one line, without its body; or nothing."""
+    statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
+    return next((_unparsed(_header(node)) for node in _innermost(statements, place)), "")
+
+
+def _innermost(statements: Iterable[ast.stmt], place: Place | None) -> list[ast.stmt]:
+    """Return the innermost statement that holds a place; none if there is none, or no place."""
+    holding = [node for node in statements if place and _holds(node, place)]
+    return sorted(holding, key=lambda node: ((node.end_lineno or 0) - node.lineno, -node.lineno))[:1]
 
 
 def _rewritten(statement: ast.stmt, place: Place | None, before: ast.AST, after: ast.AST) -> ast.stmt | None:
@@ -192,6 +204,14 @@ def _header(statement: ast.stmt) -> ast.stmt:
         if isinstance(getattr(header, name, None), list):
             setattr(header, name, [ast.Pass()] if name == "body" else [])
     return header
+
+
+def _is_python(line: str) -> bool:
+    """Return whether a statement can be compiled: a call, say, cannot be assigned to."""
+    with suppress(SyntaxError):
+        ast.parse(line if not line.endswith(":") else f"{line} pass")
+        return True
+    return False
 
 
 def _unparsed(statement: ast.stmt) -> str:

@@ -16,16 +16,28 @@ OF_BOOLEANS = " of booleans"  # what MAX's message about an index leaves out
 MISSING = r"(?:attribute|name) '(\w+)'"  # the message about a name that is not there
 LIBRARIES = ("F", "np", "nn", "torch")
 INDEX_ADD = ("index_add", "index_add_")
+A_SYMBOL = (
+    "While MAX compiles, this size is a symbol. It stands for any length, so int(...) cannot make a number of it, and "
+    "it cannot be compared."
+)
+PRODUCT = r"core dimension|Matrix multiplication"
+FOR_PRODUCTS = "x @ y needs [..., n, k] and [..., k, m]: swap the last two axes of one."
+OUTSIDE = r"^(?!.*(gather index|num_)).*(out of bounds|out of range for)"
+PLACES = "An axis of size n, or a table of n rows, has the places 0 to n - 1."
 SEVERAL = ("[*a]", "(*a,)", "*a")
 SIGNS = ("<", ">", "<=", ">=", "==", "!=")
 
+#: What to do, or a choice of it: a pattern in the statement that failed → what to do there. The first that fits is
+#: said, and the very first if the statement is not known.
+Advice = str | Mapping[str, str]
+
 #: A pattern in a message of MAX's or NumPy's → what to do.
-ANY_ADVICE = {
+ANY_ADVICE: dict[str, Advice] = {
     r"name 'torch' is not defined": "There is no PyTorch here.",
     r"could not be broadcast|neither equivalent nor": "From the last axis on, sizes must be equal, or one of them 1.",
-    r"core dimension|Matrix multiplication": "x @ y needs [..., n, k] and [..., k, m]: swap the last two axes of one.",
+    PRODUCT: FOR_PRODUCTS,
     r"number of elements must match|cannot reshape": "A reshape keeps the number of elements. Which size is wrong?",
-    r"out of bounds|out of range for": "An axis of size n, or a table of n rows, has the places 0 to n - 1.",
+    OUTSIDE: PLACES,
     r"object is not callable": "Give a function, not its result; partial(f, x) is f with its first argument.",
     r"no attribute '(backward|grad|requires_grad_?)'": (
         "No array remembers how its numbers were made, so there is no way back. The gradient is a formula: write it."
@@ -33,7 +45,12 @@ ANY_ADVICE = {
 }
 
 #: A pattern in a message → what people who know PyTorch or NumPy meant, and what to write instead.
-ADVICE = ANY_ADVICE | {
+ADVICE: dict[str, Advice] = ANY_ADVICE | {
+    PRODUCT: {r"@|matmul|dot": FOR_PRODUCTS, r"": "The last axis must be as long as the layer's input."},
+    OUTSIDE: {
+        r"[\[(]": PLACES,
+        r"": "What is unpacked falls apart along its first axis; F.split(x, [n, n], axis=-1) cuts the last one.",
+    },
     r"unexpected keyword argument '(dim|dims)'": "MAX's word for it is axis.",
     r"no attribute 'tri[ul]'": "MAX has F.band_part; with exclude=True it keeps what is outside a band.",
     r"no attribute 'masked_fill_?'": "Add the mask to the scores, or use F.where.",
@@ -44,12 +61,26 @@ ADVICE = ANY_ADVICE | {
     r"transpose\(\) takes \d+ positional arguments": "transpose swaps two axes; permute([0, 2, 1, 3]) orders all.",
     r"reshape\(\) takes \d+ positional arguments": "reshape takes one list: reshape([2, 3]).",
     r"permute\(\) takes \d+ positional arguments": "permute takes one list: permute([0, 2, 1]).",
-    r"StaticDim": "A size taken from a shape is not a plain number: math.sqrt(int(query.shape[-1])) makes it one.",
-    r"(Symbol|Algebra)icDim|only supported for static dims": (
-        "While MAX compiles, this size is a symbol. It stands for any length, so int(...) cannot make a number of it, "
-        "and it cannot be compared. Give it to MAX's functions as it is and cut what they return, as in "
-        "causal_mask(total, 0)[total - sequence_length:]."
-    ),
+    r"StaticDim": {
+        r"sqrt|\*\* ?-?0?\.5": (
+            "A size taken from a shape is not a plain number: math.sqrt(int(query.shape[-1])) makes it one."
+        ),
+        r"\bnp\.": (
+            "NumPy wants a number, and a length has none while MAX compiles: it is a symbol. Tensor.arange and "
+            "F.broadcast_to take it as it is."
+        ),
+        r"": (
+            "A size taken from a shape is not a plain number. int(...) makes one of a size that is always the same, "
+            "as the head width is; a length is a symbol while MAX compiles."
+        ),
+    },
+    r"(Symbol|Algebra)icDim|only supported for static dims": {
+        r"causal_mask|total|past": (
+            f"{A_SYMBOL} Give it to MAX's functions as it is and cut what they return, as in "
+            "causal_mask(total, 0)[total - sequence_length:]."
+        ),
+        r"": f"{A_SYMBOL} Give it to MAX's functions as it is.",
+    },
     r"dims to index into a list": (
         "A size that is always the same, as the head width is, becomes a number by int(...). A length is a symbol "
         "while MAX compiles, and has no number: pass it to MAX's functions as it is."
@@ -77,10 +108,25 @@ ADVICE = ANY_ADVICE | {
     ),
     r"no attribute '(index|scatter)_add_?'": "F.scatter_nd_add(table, rows, indices) adds to the rows of a table.",
     r"no attribute 'einsum'": "MAX has none: a sum of products is a product of matrices, @.",
-    r"values to unpack": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
+    r"values to unpack": {
+        r"split|chunk": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
+        r"": "There must be as many parts as names.",
+    },
     r"Tensor(Value)?' object is not iterable": "F.concat and F.stack take one list: F.concat([x, y], axis=-1).",
     r"Unsupported slice": "A slice between symbols is a pair in parentheses: x[:, :, (slice(i, j), length)].",
-    r"expected source to have shape": "What is assigned needs the shape of its slots: is it split into heads?",
+    r"expected source to have shape": {
+        r"(?i)key|value|cache|\b[kv]\b|:\s*,": (
+            "What is assigned needs the shape of its slots: is it split into heads?"
+        ),
+        r"": "What is assigned needs the shape of its slots.",
+    },
+    r"must be tensor with integer": "Ids are whole numbers: make them with dtype=DType.int64.",
+    r"num_(lower|upper)=": "num_lower counts the diagonals kept below the main one, num_upper those above it.",
+    r"gather index": {
+        r"wpe\(\w*(ids|tokens)": "wpe has a row for each position, and is given token ids.",
+        r"": PLACES,
+    },
+    r"(Unary|Binary) ops": "F's functions take tensors. Of plain numbers, take math.sqrt(n), math.exp(n), min(m, n).",
 }
 
 FUNCTIONS = (
@@ -118,6 +164,7 @@ REWRITES = {
         "(grad * x).sum(axis=(0, 1)) => sum_over_rows(grad * x)",
         f"x.sum(axis=(0, 1)).reshape(s) => {SUM_OVER_ROWS}",
         f"x.sum(axis=(0, 1)) => {SUM_OVER_ROWS}",
+        *(f"F.{f}(x, axis=(n, m)) => F.{f}(F.{f}(x, axis=n), axis=m)" for f in ("mean", "sum", "max", "min")),
         "x.max(axis=n).values => x.max(axis=n)",
         "x.max(axis=n)[0] => x.max(axis=n)",
         "F.gather(x, n, i) => F.gather(x, i, axis=n)",
@@ -142,7 +189,10 @@ REWRITES = {
     r"must be a string or a real number, not 'Tensor'": ("float(x) => x",),
     r"clamp\(\) got an unexpected keyword": ("F.clamp(x, min=n) => F.max(x, n)", "F.clamp(x, max=n) => F.min(x, n)"),
     r"'float' object has no attribute 'exp'": ("x.exp() => math.exp(x)",),
-    r"Unary ops do not support non-max objects": tuple(f"F.{f}(x) => math.{f}(x)" for f in ("exp", "log", "cos")),
+    r"Unary ops do not support non-max objects": tuple(
+        f"F.{f}(x) => math.{f}(x)" for f in ("exp", "log", "cos", "sqrt")
+    ),
+    r"Binary ops require": tuple(f"F.{f}(x, y) => {f}(x, y)" for f in ("min", "max")),
     r"name 'np' is not defined": tuple(f"np.{f}(x) => math.{f}(x)" for f in ("exp", "log", "log2")),
     r"name 'torch' is not defined": (
         "torch.isfinite(x) => math.isfinite(x)",
@@ -258,6 +308,8 @@ REWRITES = {
         f"t.scatter_add_(0, i, g) => t = {ADDED.format('g', 'i')}",
         *(f"t.{name}(0, i, g) => {ADDED.format('g', 'i')}" for name in ("scatter_add", "scatter_add_")),
         "x.gather(n, i).squeeze(axis=n) => F.gather_nd(x, i, batch_dims=2)",
+        *(f"F.{f}imum({a}) => {f}({a})" for f in ("min", "max") for a in ("1.0, x", "x, 1.0", "1, x", "x, 1")),
+        *(f"F.{f}imum(x, y) => F.{f}(x, y)" for f in ("min", "max")),
         "x.amax(axis=n) => x.max(axis=n)",
         "x - x.logsumexp(axis=n) => F.logsoftmax(x, axis=n)",
         "x.log_softmax(axis=n) => F.logsoftmax(x, axis=n)",
@@ -286,9 +338,37 @@ REWRITES = {
 }
 
 
-def advice_on(message: str, advice: Mapping[str, str] = ADVICE) -> str:
-    """Return what to write instead, or nothing if the message is not one of these."""
-    return " ".join(words for pattern, words in advice.items() if re.search(pattern, message))
+#: What a file of a step imports, where the skeleton or people do: a name → how.
+IMPORTS = {
+    "math": "import math",
+    "F": "from max.experimental import functional as F",
+    "Tensor": "from max.experimental.tensor import Tensor",
+    "DType": "from max.dtype import DType",
+    **{name: f"from max.graph import {name}" for name in ("Dim", "DimLike", "TensorValue")},
+    **{name: f"from max.experimental.nn import {name}" for name in ("Embedding", "Linear", "Module", "Sequential")},
+    **{name: f"from dataclasses import {name}" for name in ("dataclass", "field")},
+    **{name: f"from functools import {name}" for name in ("partial", "reduce")},
+    **{name: f"from itertools import {name}" for name in ("chain", "pairwise")},
+    **{name: f"from collections import {name}" for name in ("Counter", "defaultdict")},
+}
+
+
+def advice_on(message: str, advice: Mapping[str, Advice] = ADVICE, code: str = "") -> str:
+    """Return what to write instead, or nothing if the message is not one of these.
+
+    Args:
+        message: what was said of the failure.
+        advice: that of a library.
+        code: the statement that failed, if it is known.
+    """
+    fitting = [words for pattern, words in advice.items() if re.search(pattern, message)]
+    return " ".join(_chosen(words, code) for words in fitting)
+
+
+def _chosen(words: Advice, code: str) -> str:
+    if isinstance(words, str):
+        return words
+    return next(said for pattern, said in words.items() if not code or re.search(pattern, code))
 
 
 def rewrites_for(message: str, rewrites: Mapping[str, Sequence[str]] = REWRITES) -> list[str]:
@@ -325,6 +405,11 @@ def without_internals(message: str) -> str:
     if made:
         diagnosis = re.sub(r"#mosh<ape(\[.*?\])> : !mosh\.ape", r"\1", made[2]).partition(". Insert an explicit")[0]
         message = f"{made[1]}: {diagnosis}."
+    elif without_diagnosis := re.match(
+        r"Failed to create op '(\w+?)(?:Op)?':.*\n\s*\n(?:'\S+' op )?(.+)$", message, re.DOTALL
+    ):
+        message = f"{without_diagnosis[1]}: " + re.sub(r"'!mo\.tensor<(.*?)>'", r"\1", without_diagnosis[2])
     elif ran := re.search(r'kernel named "\w+":\s*([^"]*?)\s*Fusion info', message):
         message = ran[1]
+    message = re.sub(r"for axis \d+ with size", "for an axis of size", message)  # a table's rows are called axis 1
     return " ".join(message.split())

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from checker.course.languages import Language, Location
 from checker.events import DRAWN, FAIL, PASS, TRACED, TRACING, WAITS, Claimed, Explanation, Late
 
 PASSED, FAILED = 0, 1  # exit statuses
+ERROR = re.compile(r"\b\w+(Error|Exception): ")
+SIZES = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error
 
 
 @dataclass(frozen=True)
@@ -92,15 +95,30 @@ class CheckState:
 
 
 def explain(state: CheckState) -> list[Explanation]:
-    """Return the explanations of the claims that failed: one per function that makes a known mistake, else all."""
+    """Return the explanations of the claims that failed: one per function that makes a known mistake, else all.
+
+    An error that several inputs cause at one line is told of the first.
+    """
     failed = [each for each in state.explained if each.verdict == FAIL]
     if not failed:  # compiled claims, or the child ended before it could explain
         claims = (each for each in state.claims.values() if each.verdict == FAIL)
         failed = [Explanation(each.reason, each.about, each.location) for each in claims]
-    explanations: dict[tuple[str, str], Explanation] = {}
+    alike: dict[tuple[str, str], dict[str, Explanation]] = {}
     for each in failed:
-        explanations.setdefault((each.about, each.mistake or each.sentence), each)
-    return list(explanations.values())
+        cause = each.mistake or each.sentence
+        if each.location and not each.mistake and ERROR.search(each.sentence):
+            cause = f"line {each.location.line}: {SIZES.sub('', each.sentence)}"
+        alike.setdefault((each.about, cause), {}).setdefault(each.mistake or each.sentence, each)
+    return [_told_once(list(each.values())) for each in alike.values()]
+
+
+def _told_once(alike: Sequence[Explanation]) -> Explanation:
+    """Return the first of some explanations that differ in sizes alone, with how many there are."""
+    first, *more = alike
+    if not more:
+        return first
+    count = "one more input" if len(more) == 1 else f"{len(more)} more inputs"
+    return replace(first, sentence=f"{first.sentence} (The same for {count}.)")
 
 
 def decide(state: CheckState, required: Collection[str], to_write: Collection[str]) -> Verdict:

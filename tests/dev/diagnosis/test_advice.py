@@ -1,5 +1,6 @@
 """MAX and NumPy still word their errors as the advice expects, and MAX's compiler's refusals are known beforehand."""
 
+import linecache
 import math
 import re
 
@@ -8,7 +9,7 @@ import pytest
 from max.driver import CPU
 from max.dtype import DType
 from max.experimental import functional as F
-from max.experimental.nn import Module
+from max.experimental.nn import Embedding, Linear, Module
 from max.experimental.tensor import TensorType
 from max.graph import Dim
 
@@ -16,10 +17,31 @@ from checker.diagnosis import numpy_messages
 from checker.diagnosis.exceptions import error_in_words
 from checker.max_adapter import compiled, messages, runtime
 from play.reading.chapters import SRC
+from solutions.solution_01 import GPT2Config
+from solutions.solution_04 import GPT2MLP
+from solutions.solution_08 import pre_norm_residual
 
 #: What people write with a tensor ``x``; the page also shows what the check says to it.
 PAGE = (SRC / "troubleshooting.md").read_text()
 WITH_MAX = re.findall(r'^ATTEMPTS = """\\\n(.+?)"""$', PAGE, re.DOTALL | re.MULTILINE)[0].splitlines()
+
+#: More of the kind, whose advice depends on the statement.
+MORE_WITH_MAX = (
+    "q, k, v = x",
+    "q, k, v = 1, 2",
+    "Linear(4, 4)(x)",
+    "np.arange(x.shape[0])",
+    "x.shape[0] / 2",
+    "total = int(Dim('seq'))",
+    "Dim('seq') < 3",
+    "x[0] = x",
+    "Embedding(4, dim=2)(x)",
+    "F.sqrt(2)",
+    "F.band_part(x, num_lower=9, num_upper=None)",
+)
+
+#: What only MAX's kernels say, once they run: an index of 17 in a table of 13 rows.
+OUTSIDE = "gather index 17 is out of bounds for axis 1 with size 13"
 
 #: The same with an array ``x`` [2, 3] that may only be read.
 WITH_NUMPY = (
@@ -54,14 +76,19 @@ WITH_NUMPY = (
 )
 
 
-def errors_of(expressions, x):
-    """Return what each expression raises."""
-    errors = {}
-    for expression in expressions:
-        with pytest.raises(Exception) as caught, F.lazy():  # noqa: PT011 # each has its own
-            exec(expression, {"Dim": Dim, "F": F, "math": math, "np": np, "x": x})
-        errors[expression] = caught.value
-    return errors
+def error_of(source, names):
+    """Return what is said of the error that a file raises, of which ``names`` are known before."""
+    path = f"attempt: {source}"
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    with pytest.raises(Exception) as caught, F.lazy():  # noqa: PT011 # each has its own
+        exec(compile(source, path, "exec"), dict(names))
+    return error_in_words(caught.value, path)
+
+
+def words_of(expressions, x):
+    """Return what is said of the error that each expression raises, as the only line of a file."""
+    names = {"Dim": Dim, "F": F, "math": math, "np": np, "Linear": Linear, "Embedding": Embedding, "x": x}
+    return {expression: error_of(expression, names) for expression in expressions}
 
 
 def staged(evaluate):
@@ -82,15 +109,19 @@ def staged(evaluate):
 
 def test_every_error_gets_advice_and_every_advice_is_given():
     runtime.prepare()
-    errors = errors_of(WITH_MAX, runtime.tensor(np.ones((2, 3, 8), np.float32)))
-    assert "Diagnostics" not in error_in_words(errors["x @ x"])
+    with_max = words_of([*WITH_MAX, *MORE_WITH_MAX], runtime.tensor(np.ones((2, 3, 8), np.float32)))
+    assert "Diagnostics" not in with_max["x @ x"]
+    outside = messages.without_internals(OUTSIDE)
+    for code in ("self.wpe(input_ids)", "self.wpe(positions)"):
+        with_max[code] = messages.advice_on(outside, code=code)
     x = np.ones((2, 3))
     x.setflags(write=False)
-    for raised, advice in ((errors, messages.ADVICE), (errors_of(WITH_NUMPY, x), numpy_messages.ADVICE)):
-        words = {expression: error_in_words(error) for expression, error in raised.items()}
-        unanswered = [text for text, answer in words.items() if not any(each in answer for each in advice.values())]
+    for words, advice in ((with_max, messages.ADVICE), (words_of(WITH_NUMPY, x), numpy_messages.ADVICE)):
+        choices = [[each] if isinstance(each, str) else [*each.values()] for each in advice.values()]
+        flat = [each for several in choices for each in several]
+        unanswered = [text for text, answer in words.items() if not any(each in answer for each in flat)]
         assert unanswered == []
-        assert [each for each in advice.values() if each not in " ".join(words.values())] == []
+        assert [each for each in flat if each not in " ".join(words.values())] == []
 
 
 @pytest.mark.parametrize(
@@ -106,3 +137,40 @@ def test_what_the_compiler_would_refuse_is_refused_before(evaluate, words):
     refused = compiled.refused_by_the_compiler(staged(evaluate))
     assert words in refused
     assert bool(words) == bool(refused)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ({"x": np.ones((2, 7, 5)), "w": np.ones((2, 7, 7))}, "The other order fits: w @ x."),
+        ({"x": np.ones((2, 7, 5)), "w": np.ones((2, 7, 5))}, "swap the last two axes of one."),
+    ],
+)
+def test_the_order_of_a_product_is_told_where_the_shapes_say_it(names, said):
+    assert said in error_of("x @ w", names)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("normed = 1\nprint(nomred)", "Did you mean normed?"),
+        ("self = 1j\nprint(imag)", "Did you mean self.imag?"),
+        ("math.exp(1)", "write `import math` at the top."),
+        ("from functools import partial as fixed\npartial(print)", "The file imports it as fixed."),
+        ("import numpy as np\nnp.concatenat([])", "Did you mean concatenate?"),
+        ("unlike_anything", "NameError: name 'unlike_anything' is not defined"),
+        ("GPT2MLP(config, config.n_inner)", "The signature is GPT2MLP(intermediate_size, config)."),
+        ("pre_norm_residual(len, 1, abs)", "The signature is pre_norm_residual(x, norm, sublayer)."),
+    ],
+)
+def test_what_was_meant_is_told(source, said):
+    names = {"GPT2MLP": GPT2MLP, "pre_norm_residual": pre_norm_residual, "config": GPT2Config()}
+    assert error_of(source, names).endswith(said)
+
+
+@pytest.mark.parametrize("imported", numpy_messages.IMPORTS.items())
+def test_an_import_to_write_imports_that_name(imported):
+    name, statement = imported
+    namespace: dict = {}
+    exec(statement, namespace)
+    assert name in namespace
