@@ -131,7 +131,9 @@ def diagnosis_of(step: Step, busy: Callable[[], None], seeds: Sequence[int] = ()
     """
     from checker.diagnosis.explanation import Diagnosis
 
-    def try_(codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None) -> Mapping[str, Outcomes]:
+    def try_(
+        codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None, *, show: bool = show
+    ) -> Mapping[str, Outcomes]:
         modules = {}
         for number, (name, code) in enumerate(codes.items()):
             with contextlib.suppress(Exception, SystemExit):  # it has no outcomes then

@@ -35,7 +35,7 @@ from checker.course.blanks import find_blanks
 from checker.course.languages import PYTHON, Language, Location
 from checker.course.progress import digest
 from checker.course.steps import Step
-from checker.events import WAITS
+from checker.events import FAIL, WAITS
 from checker.numeric.comparison import OTHER_ORDER, Comparison, close
 
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS", "FIXED", "MODELS")
@@ -199,6 +199,18 @@ def that_agree(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) 
     """Return the mistakes that have the same ``outcomes``, for every claim that was decided."""
     decided = [claim for claim, outcome in outcomes.items() if outcome.verdict != WAITS]
     return [name for name in mistakes if all(agrees(answers[name].get(claim), outcomes[claim]) for claim in decided)]
+
+
+def by_numbers(outcomes: Outcomes, answers: Outcomes) -> bool:
+    """Return whether a mistake that agrees with some ``outcomes`` computes the same; else it only fails alike."""
+    failures = {claim: outcome for claim, outcome in outcomes.items() if outcome.verdict == FAIL}
+    return any(not outcome.is_error and agrees(outcome, answers.get(claim)) for claim, outcome in failures.items())
+
+
+def to_the_letter(outcomes: Outcomes, answers: Outcomes) -> bool:
+    """Return whether a mistake that agrees with some ``outcomes`` raises the same errors, with the same sizes."""
+    pairs = [(outcome, answers[claim]) for claim, outcome in outcomes.items() if agrees(outcome, answers.get(claim))]
+    return all(outcome.observed == answer.observed for outcome, answer in pairs if outcome.is_error)
 
 
 def closest(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> str:

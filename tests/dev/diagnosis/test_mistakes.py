@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from checker.course.steps import Step
-from checker.diagnosis.explanation import compile_grafted, graft
+from checker.diagnosis.grafting import compile_grafted, graft
 from checker.diagnosis.mistakes import GROUPS, edited, load_attempts, places, sketch
 from tests.dev.session.test_checks import with_several_blanks
 from tools.survey import survey

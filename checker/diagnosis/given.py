@@ -1,0 +1,131 @@
+"""What a step gives outside the blanks, such as constants and helpers, and how a learner's file differs from it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from checker.course.blanks import find_blanks
+from checker.course.languages import FunctionNode, Location
+from checker.diagnosis.locating import code_in
+
+LONGEST = 40  # characters of a value that a sentence repeats
+LINES = ":"  # behind the name of a function, and before a number: so many of its first statements
+
+Named = dict[str, ast.stmt]  # a qualified name -> the statement that gives it a meaning
+
+ABOVE = "Above the blank, a line is not as the step gives it."
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something given that a learner's file has otherwise.
+
+    Attributes:
+        name: its qualified name, such as ``IGNORED``.
+        sentence: how it differs.
+        line: the first line of the file that differs.
+        instead: what is given there; empty if it is more than one line.
+    """
+
+    name: str
+    sentence: str
+    line: int
+    instead: str
+
+    def location(self, path: str) -> Location:
+        """Return the place in the file ``path``, with the line that is given."""
+        return Location(self.line, code_in(path, self.line), instead=self.instead, instead_line=self.line)
+
+
+def differences(learner: str, solution: str) -> list[Difference]:
+    """Return how the learner's constants, fields and helpers differ from those of the solution that have their name.
+
+    Of a function with a blank, the statements before the blank are compared.
+    """
+    mine, theirs = _named(ast.parse(learner)), _named(ast.parse(solution))
+    blanks = {blank.function: blank.first for blank in find_blanks(solution)}
+    found: list[Difference | None] = []
+    for name, node in mine.items():
+        other = theirs.get(name, node)
+        if name not in blanks:
+            found.append(_difference(name, node, other) if _differ(node, other) else None)
+        elif isinstance(node, FunctionNode) and isinstance(other, FunctionNode):
+            found.append(_other_beginning(name, node, other, blanks[name]))
+    return [each for each in found if each]
+
+
+def name_of(node: ast.stmt) -> str:
+    """Return the name that a statement gives a meaning: of a constant, a field, a function or a class; or nothing."""
+    if isinstance(node, FunctionNode | ast.ClassDef):
+        return node.name
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
+
+
+def lines_given(function: str, wanted: Iterable[str]) -> int:
+    """Return how many of a function's first statements are among ``wanted``, which names them as ``function:2``."""
+    marked = (each.rpartition(LINES) for each in wanted)
+    return next((int(count) for owner, _, count in marked if owner == function), 0)
+
+
+def imports_of(source: str) -> dict[str, str]:
+    """Return the statement that imports each name of a file: ``causal_mask`` alone, without its neighbors."""
+    statements = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                one = ast.ImportFrom(node.module, [alias], node.level) if isinstance(node, ast.ImportFrom) else node
+                statements[(alias.asname or alias.name).partition(".")[0]] = ast.unparse(one)
+    return statements
+
+
+def _named(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Named:
+    """Return what a module or a class defines, methods and fields too, by qualified name."""
+    named: Named = {}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            named |= _named(node, f"{prefix}{node.name}.")
+        elif name := name_of(node):
+            named[prefix + name] = node
+    return named
+
+
+def _differ(mine: ast.stmt, theirs: ast.stmt) -> bool:
+    return ast.dump(mine) != ast.dump(theirs)
+
+
+def _difference(name: str, mine: ast.stmt, theirs: ast.stmt) -> Difference:
+    values = [ast.unparse(value) for node in (mine, theirs) if (value := getattr(node, "value", None))]
+    if len(values) == 2 and max(map(len, values)) <= LONGEST:
+        sentence = f"Outside the blanks, {name} is {values[0]}; the step gives {values[1]}."
+    else:
+        sentence = f"Outside the blanks, {name} is not as the step gives it."
+    one, other = next(_unlike(mine, theirs), (mine, None))
+    instead = ast.unparse(other) if other and not hasattr(other, "body") else ""
+    return Difference(name, sentence, one.lineno, instead if "\n" not in instead else "")
+
+
+def _other_beginning(name: str, mine: FunctionNode, theirs: FunctionNode, blank: int) -> Difference | None:
+    """Return how the statements before a blank differ; ``blank`` is the line at which it begins in the solution."""
+    count = sum((node.end_lineno or 0) < blank for node in theirs.body)
+    for node, other in zip(mine.body[:count], theirs.body[:count], strict=False):
+        if _differ(node, other) and not _is_text(other):
+            found = _difference(name, node, other)
+            return replace(found, name=f"{name}{LINES}{count}", sentence=ABOVE)
+    return None
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _unlike(mine: ast.stmt, theirs: ast.stmt) -> Iterator[tuple[ast.stmt, ast.stmt]]:
+    """Yield the innermost statements of two that differ, the first one first."""
+    bodies = [getattr(node, "body", []) for node in (mine, theirs)]
+    if type(mine) is type(theirs) and bodies[0] and len(bodies[0]) == len(bodies[1]):
+        for pair in zip(*bodies, strict=True):
+            if _differ(*pair):
+                yield from _unlike(*pair)
+    yield mine, theirs

@@ -1,0 +1,72 @@
+"""Put the solution's code in the place of some of a learner's, for a traceback that shows the lines of each file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from types import CodeType
+
+from checker.course.languages import FunctionNode
+from checker.diagnosis.given import lines_given, name_of
+
+FAR = 1_000_000  # added to the line numbers of the solution, to tell its code from the learner's
+
+
+def graft(learner: str, solution: str, theirs: Collection[str]) -> ast.Module:
+    """Return the learner's file with the solution's code in the functions ``theirs``.
+
+    Methods that only the solution has are added; whatever else the learner wrote stays.
+
+    Args:
+        learner: the source of the learner's file.
+        solution: the source of the solution.
+        theirs: qualified names, such as ``GPT2MultiHeadAttention._attn`` or, of what is no function, ``IGNORED``; with
+        ``:2`` behind it, a function's first two statements.
+    """
+    tree = ast.parse(learner)
+    _exchange(tree.body, _far(solution).body, "", theirs)
+    return tree
+
+
+def compile_grafted(tree: ast.Module, solution: str, path: str, solution_path: str) -> CodeType:
+    """Compile what :func:`graft` returned, for a traceback that shows the lines of each file as its own.
+
+    The solution is run first, in the same module: what the learner's file lacks, such as an import, it has from there.
+    """
+    both = [*_far(solution).body, *tree.body]
+    # What is imported from __future__ has to come first, and holds here too, for all that this module compiles.
+    body = [node for node in both if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")]
+    return _filed(compile(ast.Module(body, []), path, "exec"), solution_path)
+
+
+def _far(solution: str) -> ast.Module:
+    tree = ast.parse(solution)
+    ast.increment_lineno(tree, FAR)
+    return tree
+
+
+def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, wanted: Collection[str]) -> None:
+    """Put some definitions of another module or class in place of one's own; add to a class the methods it lacks."""
+    donated = {name: node for node in theirs if (name := name_of(node))}
+    lacking = {name: node for name, node in donated.items() if isinstance(node, FunctionNode | ast.ClassDef) and prefix}
+    for at, node in enumerate(mine):
+        name = name_of(node)
+        lacking.pop(name, None)
+        other = donated.get(name, node)
+        if isinstance(node, ast.ClassDef) and isinstance(other, ast.ClassDef):
+            _exchange(node.body, other.body, f"{prefix}{name}.", wanted)
+        elif prefix + name in wanted:
+            mine[at] = other
+        elif isinstance(node, FunctionNode) and isinstance(other, FunctionNode):
+            count = lines_given(prefix + name, wanted)
+            node.body[:count] = other.body[:count]
+    mine += lacking.values()
+
+
+def _filed(code: CodeType, solution_path: str) -> CodeType:
+    """Return code in which what came from the solution says so: its file, and its own line numbers."""
+    inner = (_filed(each, solution_path) if isinstance(each, CodeType) else each for each in code.co_consts)
+    code = code.replace(co_consts=tuple(inner))
+    if code.co_firstlineno > FAR:
+        return code.replace(co_filename=solution_path, co_firstlineno=code.co_firstlineno - FAR)
+    return code

@@ -1,0 +1,205 @@
+"""Causes outside the blanks are named: a missing name, something given that was changed, state between two calls."""
+
+import ast
+
+import numpy as np
+import pytest
+
+from checker.claims.modules import build
+from checker.claims.vocabulary import Refusal
+from checker.course.languages import Location
+from checker.course.steps import Step
+from checker.diagnosis import mistakes
+from checker.diagnosis.causes import what_outlives_a_call
+from checker.diagnosis.given import differences
+from checker.diagnosis.mistakes import Outcome, sketch
+from checker.events import FAIL, Explanation
+from checker.session.verdict import CheckState, explain
+from solutions.solution_01 import GPT2Config
+from solutions.solution_10 import GPT2Model
+from tools.survey import survey
+
+CONCATENATE = "    return np.concatenate([W_query, W_key, W_value], axis=-1)\n"
+ENCODED = "        ids = merge(ids, first, merges[first])\n    return ids\n"
+BEGIN = "    ids = byte_ids(word)\n    while"
+REMEMBERED = {
+    BEGIN: f"    if word in seen:\n        return seen[word]\n{BEGIN}",
+    ENCODED: ENCODED.replace("return ids", "seen[word] = ids\n    return ids"),
+}
+WORD_AND_MERGES = "def encode_word(word: str, merges: dict[Pair, int])"
+
+#: A step → a name → its edits, and what must be said once; all else that does not hold must wait.
+SAID = {
+    "warmup_05": {
+        "a library is not imported": (
+            {"import numpy as np\n": ""},
+            "NameError: name 'np' is not defined. The file does not import it: write `import numpy as np` at the top.",
+        ),
+        "an earlier step is not imported": (
+            {"from solutions.warmup_03 import attention_weights\n": ""},
+            "write `from solutions.warmup_03 import attention_weights` at the top.",
+        ),
+        "a name is misspelled": ({"merged = merge_heads(": "merged = merge_head("}, "Did you mean merge_heads?"),
+    },
+    "warmup_06": {
+        "a class is not imported": (
+            {"from collections import Counter\n": ""},
+            "write `from collections import Counter` at the top.",
+        ),
+        "a table is changed": (
+            {"range(161, 173)": "range(160, 173)", "range(127, 161)": "range(127, 160)"},
+            "Outside the blanks, BYTES is not as the step gives it.",
+        ),
+        "a helper is changed": (
+            {'word.encode("utf-8")': 'word.encode("utf-16")'},
+            "Outside the blanks, byte_ids is not as the step gives it.",
+        ),
+        "words are remembered": (
+            {**REMEMBERED, WORD_AND_MERGES: f"seen = {{}}\n\n\n{WORD_AND_MERGES}"},
+            "something is kept from one call to the next. seen outlives the call.",
+        ),
+        "words are remembered in a default": (
+            {**REMEMBERED, WORD_AND_MERGES: WORD_AND_MERGES.replace(")", ", seen={})")},
+            "The default {} is made once, and all calls share it.",
+        ),
+    },
+}
+
+
+@pytest.mark.parametrize("step", SAID)
+def test_the_cause_is_told_and_what_depends_on_it_waits(step):
+    edits = {name: edits for name, (edits, _) in SAID[step].items()}
+    for subject in survey(Step(step), edits).subjects:
+        reasons = {subject.reasons[claim] for claim, verdict in subject.verdicts.items() if verdict == FAIL}
+        assert len(reasons) == 1, subject.name
+        assert SAID[step][subject.name][1] in reasons.pop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("step", "edits", "said"),
+    [
+        ("step_16", {"IGNORED = -100": "IGNORED = -1"}, "Outside the blanks, IGNORED is -1; the step gives -100."),
+        ("step_17", {"0.044715": "0.44715"}, "Above the blank, a line is not as the step gives it."),
+        (
+            "step_17",
+            {"return x.reshape([-1, x.shape[-1]])": "return x.reshape([x.shape[-1], -1])"},
+            "Outside the blanks, rows_of is not as the step gives it.",
+        ),
+        ("step_08", {"return x + sublayer(norm(x))": "return x"}, "The result is x, unchanged."),
+        (
+            "step_07",
+            {"        x = x.transpose(-3, -2)  # [batch, seq, head, head_dim]\n": ""},
+            "A reshape keeps the number of elements.",
+        ),
+        (
+            "step_09",
+            {"(hidden_states, self.ln_1, self.attn)": "(self.ln_1, hidden_states, self.attn)"},
+            "The signature is pre_norm_residual(x, norm, sublayer).",
+        ),
+        ("step_14", {"] = new": "] = new.cast(DType.float16).cast(new.dtype)"}, "compute in float32"),
+    ],
+)
+def test_the_cause_is_told_in_max_too(step, edits, said):
+    (subject,) = survey(Step(step), {"it": edits}).subjects
+    reasons = [subject.reasons[claim] for claim, verdict in subject.verdicts.items() if verdict == FAIL]
+    assert said in reasons[0]
+    assert "right alone" not in " ".join(reasons)
+
+
+def error(text):
+    return Outcome(FAIL, observed=f"ValueError: {text}")
+
+
+NUMBERS = Outcome(FAIL, observed=sketch(np.arange(3.0)))
+
+
+@pytest.mark.parametrize(
+    ("seen", "answer", "numbers", "letter"),
+    [
+        (error("[2, 3] is not [2]"), error("[2, 3] is not [2]"), False, True),
+        (error("[2, 3] is not [2]"), error("[4, 3] is not [4]"), False, False),
+        (NUMBERS, NUMBERS, True, True),
+        (NUMBERS, error("[4, 3] is not [4]"), False, True),  # they do not agree
+    ],
+)
+def test_a_mistake_is_known_by_numbers_or_by_an_error_to_the_letter(seen, answer, numbers, letter):
+    assert mistakes.by_numbers({"claim": seen}, {"claim": answer}) == numbers
+    assert mistakes.to_the_letter({"claim": seen}, {"claim": answer}) == letter
+
+
+SOLUTION = '''\
+LIMIT = 3
+TABLE = {"a": 1}
+
+
+class Thing:
+    size: int = 2
+
+    def area(self, factor: float = 1.5) -> float:
+        """Return it."""
+        base = 2 * self.size
+        # Multiply. (1 line)
+        return base * factor
+
+
+def helper(x):
+    x = x + 1
+    return x
+'''
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name", "line", "instead"),
+    [
+        ("LIMIT = 3", "LIMIT = 4", "LIMIT", 1, "LIMIT = 3"),
+        ("size: int = 2", "size: int = 5", "Thing.size", 6, "size: int = 2"),
+        ("base = 2 *", "base = 3 *", "Thing.area:2", 10, "base = 2 * self.size"),
+        ("x = x + 1", "x = x - 1", "helper", 16, "x = x + 1"),
+        ("    x = x + 1\n", "", "helper", 15, ""),
+        ("return base * factor", "return base + factor", "", 0, ""),
+        ('"""Return it."""', '"""Return the area."""', "", 0, ""),
+        ("LIMIT = 3", "LIMIT = 3\nMINE = 5", "", 0, ""),
+    ],
+)
+def test_what_differs_from_what_is_given_is_found(before, after, name, line, instead):
+    found = differences(SOLUTION.replace(before, after), SOLUTION)
+    assert [(each.name, each.line, each.instead) for each in found] == ([(name, line, instead)] if name else [])
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("def f(x, seen=[]): return seen", 1),
+        ("seen = {}\ndef f(x):\n    seen[x] = 1", 3),
+        ("seen = []\ndef f(x):\n    seen.append(x)", 3),
+        ("class A:\n    def f(self, x):\n        self.x = x", 3),
+        ("class A:\n    def __init__(self, x):\n        self.x = x", 0),
+        ("def f(x):\n    x.length = 3", 0),  # a cache, say
+        ("TABLE = {}\ndef f(x):\n    own = {}\n    own[x] = TABLE", 0),
+    ],
+)
+def test_what_outlives_a_call_is_found(source, line):
+    assert next(what_outlives_a_call(ast.parse(source), "f"), (0, ""))[0] == line
+
+
+def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
+    said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
+    state = CheckState(explained=[Explanation(each, "f", Location(3), claim=each) for each in said])
+    assert [each.sentence for each in explain(state)] == [f"{said[0]} (The same for one more input.)"]
+    elsewhere = [Explanation(each, "f", Location(line)) for line, each in enumerate(said[:2])]
+    assert len(explain(CheckState(explained=elsewhere))) == 2
+    measured = [Explanation(f"Yours is {number}.", "f") for number in range(3)]
+    assert len(explain(CheckState(explained=measured))) == 3
+
+
+def test_a_part_under_another_name_is_to_be_renamed():
+    class Renamed(GPT2Model):
+        def __init__(self, config):
+            super().__init__(config)
+            self.blocks = self.h
+            del self.h
+
+    config = GPT2Config(vocab_size=5, n_positions=4, n_embd=4, n_layer=2, n_head=2)
+    with pytest.raises(Refusal, match=r"It has blocks\.0\.ln_1\.weight: rename blocks to h\.$"):
+        build(Renamed, config, weights={"h.0.ln_1.weight": np.ones(4, np.float32)})
