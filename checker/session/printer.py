@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -19,6 +20,7 @@ from checker.session.verdict import Row, Words
 
 STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
+MOST_PASSES, MOST_FAILURES = 5, 2  # rows of one function that are alike; more are a count
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
 SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
 
@@ -50,12 +52,35 @@ class View:
 
     def __init__(self) -> None:
         self.compiling: tuple[str, float] | None = None
+        self.alike: list[Row] = []  # of one function, with one verdict and cause; the last ones are not shown yet
 
     def begin(self, file: str) -> None:
         """Show which file is checked."""
 
     def show(self, item: Item) -> None:
-        """Show something that has become known."""
+        """Show something that has become known; of many rows that are alike, the first ones and a count."""
+        row = item if isinstance(item, Row) and item.verdict in (PASS, FAIL) else None
+        if self.alike and not (row and _kind(row) == _kind(self.alike[-1])):
+            self.unfold()
+        if row:
+            self.alike.append(row)
+        if not row or (row.verdict == PASS and len(self.alike) < MOST_PASSES):
+            self.present(item)
+
+    def unfold(self) -> None:
+        """Show what was held of rows that are alike."""
+        rows, self.alike = self.alike, []
+        if rows and rows[0].verdict == PASS:
+            held, more = rows[MOST_PASSES - 1 :], "more claims about it hold."
+            rows = [replace(held[0], sentence=f"{len(held)} {more}")] if len(held) > 1 else held
+        elif len(rows) > MOST_FAILURES:
+            more = f"({len(rows) - 1} more claims fail for the same reason.)"
+            rows = [replace(rows[0], sentence=f"{rows[0].sentence} {more}")]
+        for row in rows:
+            self.present(row)
+
+    def present(self, item: Item) -> None:
+        """Show one part of a check."""
 
     def close(self) -> None:
         """Leave nothing behind that waits for a verdict."""
@@ -68,6 +93,7 @@ class View:
             self.compiled(event.what, event.seconds or 0.0)
             self.compiling = None
         elif self.compiling and self.is_long():
+            self.unfold()
             self.show_compiling(*self.compiling)
 
     def is_long(self) -> bool:
@@ -79,6 +105,10 @@ class View:
 
     def compiled(self, what: str, seconds: float) -> None:
         """Show that it is compiled, if it was shown before."""
+
+
+def _kind(row: Row) -> tuple[str, str, str]:
+    return row.verdict, row.about, row.cause
 
 
 class Printer(View):
@@ -121,8 +151,8 @@ class Printer(View):
         """Print which file is checked."""
         self.line(f"{file}\n")
 
-    def show(self, item: Item) -> None:
-        """Print something that has become known, with an empty line before what is not a row."""
+    def present(self, item: Item) -> None:
+        """Print a part of a check, with an empty line before what is not a row."""
         match item:
             case Row():
                 self.row(item.verdict, item.about, item.sentence)

@@ -34,7 +34,7 @@ class Records(View):
         self.tell = tell
         self.told_compiling = 0.0
 
-    def show(self, item: Item) -> None:
+    def present(self, item: Item) -> None:
         """Tell a part."""
         self.tell({"event": item.kind, **as_record(item)})
 
@@ -54,7 +54,7 @@ def as_record(item: Item) -> Record:
     """Return a part of a check as a record."""
     match item:
         case Row():
-            return asdict(item)
+            return {name: value for name, value in asdict(item).items() if name != "cause"}
         case Explanation():
             return {
                 "about": item.about,

@@ -33,8 +33,6 @@ from checker.session.printer import Item, View
 from checker.session.verdict import FAILED, PASSED, CheckState, Row, Verdict, Words, decide, why_late
 
 MOST_SEEDS = 10_000
-MOST_PASSES = 5  # of one function that get a row each
-MOST_FAILURES = 2  # of one function, for one reason
 
 
 class Session:
@@ -64,8 +62,6 @@ class Session:
         self.to_write: list[str] = []
         self.held: list[str] = []  # claims whose rows are not shown yet
         self.waiting: set[str] = set()  # functions whose row says that they wait
-        self.alike: list[Row] = []  # rows of one function and one verdict, the last ones of which are not shown yet
-        self.cause = ""  # of those that fail
         self.shown: events.Shown | None = None
         self.crash: tuple[int, str] | None = None  # the line, and what the language said of it
         self.may_go_on = False  # the learner was told that only compiling is left
@@ -153,7 +149,6 @@ class Session:
                     self._take(event)
             case events.StageEnded():
                 state.stages.add(event.stage)
-                self._unfold()
                 self._end_stage(event.stage)
             case events.Missing():
                 for function, meant in event.functions.items():
@@ -232,7 +227,6 @@ class Session:
         for claim in self.held:
             self._show_claim(self.state.claims[claim])
         self.held.clear()
-        self._unfold()
 
     def _show_claim(self, event: Claimed) -> None:
         about = event.about
@@ -242,35 +236,10 @@ class Session:
             return  # it is of interest only if it does not hold
         if event.verdict != WAITS:
             cause = self.state.cause_of(event) if event.verdict == FAIL else ""
-            self._fold(Row(event.verdict, about, event.sentence, self._line_of(about, event.location)), cause)
+            self._show(Row(event.verdict, about, event.sentence, self._line_of(about, event.location), cause))
         elif about not in self.waiting:
             self.waiting.add(about)
             self._show(Row(WAITS, about, event.reason, self._line_of(about, None)))
-
-    def _fold(self, row: Row, cause: str) -> None:
-        """Show a row, or hold it until it is known how many there are like it: of many, the last ones are a count."""
-        before = self.alike[-1] if self.alike else None
-        if before and (before.verdict, before.about, self.cause) != (row.verdict, row.about, cause):
-            self._unfold()
-        self.alike.append(row)
-        self.cause = cause
-        if row.verdict == PASS and len(self.alike) < MOST_PASSES:
-            self._put(row)
-
-    def _unfold(self) -> None:
-        """Show what was held of rows that are alike."""
-        rows, self.alike = self.alike, []
-        if rows and rows[0].verdict == PASS:
-            held = rows[MOST_PASSES - 1 :]
-            more = f"{len(held)} more claims about it hold."
-            for row in held if len(held) == 1 else [replace(held[0], sentence=more)] if held else []:
-                self._put(row)
-        elif len(rows) > MOST_FAILURES:
-            more = f"({len(rows) - 1} more claims fail for the same reason.)"
-            self._put(replace(rows[0], sentence=f"{rows[0].sentence} {more}"))
-        else:
-            for row in rows:
-                self._put(row)
 
     def _line_of(self, about: str, location: Location | None) -> int | None:
         """Return the line that something is about: a place in the file, or else where the function is defined."""
@@ -361,9 +330,5 @@ class Session:
         self._show(Words("said", text, aside))
 
     def _show(self, item: Item) -> None:
-        self._unfold()
-        self._put(item)
-
-    def _put(self, item: Item) -> None:
         self.items.append(item)
         self.view.show(item)

@@ -17,13 +17,17 @@ SIZES = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of one claim, or of a blank that is still to write; ``line`` is where to look."""
+    """What is known of one claim, or of a blank that is still to write.
+
+    ``line`` is where to look; claims that fail for one ``cause`` need not be shown one by one.
+    """
 
     kind: ClassVar = "row"
     verdict: str
     about: str
     sentence: str
     line: int | None = None
+    cause: str = ""
 
 
 @dataclass(frozen=True)
