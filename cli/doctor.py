@@ -15,10 +15,8 @@ import time
 from collections.abc import Callable
 from functools import cache
 
-import psutil
-
-from checker.course.installed import installed_version, why_not_usable
-from checker.course.machine import why_not_here
+from checker.course.installed import INSTALL_AGAIN, installed_version, why_not_usable
+from checker.course.machine import why_mojo_cannot_link, why_not_here
 from checker.course.steps import ROOT
 from cli.processes import Ended, last_line, run_module
 
@@ -69,6 +67,15 @@ def max_version() -> str:
     return f"no: {why}" if why else installed_version()
 
 
+def packages() -> str:
+    """Return whether the other packages can be imported, from a process that imports them."""
+    answer = run_module("checker.course.installed", seconds=CONTRACT_SECONDS)
+    if answer is None:
+        return f"no: they could not be imported within {CONTRACT_SECONDS:.0f} s; is the machine busy? Run this again"
+    broken = answer.stdout.strip() or (last_line(answer) if answer.returncode else "")
+    return f"no: {broken} cannot be imported. {INSTALL_AGAIN}" if broken else "all can be imported"
+
+
 def contract() -> str:
     """Return whether the names of MAX that the course relies on are as it expects; checks may be slower if not."""
     answer = ask_contract()
@@ -105,8 +112,8 @@ def number_printed(*line: str) -> int:
 def compiler() -> str:
     """Return the C compiler that Mojo links with; on a Mac it is that of Xcode or of its command line tools."""
     if sys.platform != "darwin":
-        program = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-        return program or "no: there is none, and Mojo links with it; on Debian: apt install gcc"
+        why = why_mojo_cannot_link()
+        return f"no: {why}" if why else f"{shutil.which('cc')}, and it links"
     version = number_printed("clang", "--version")
     install = f"Mojo needs Xcode {NEEDED_CLANG}, or its command line tools: xcode-select --install"
     return f"clang {version}" if version >= NEEDED_CLANG else f"no: clang {version or 'is missing'}; {install}"
@@ -146,8 +153,17 @@ def free(name: str, free_bytes: float, use: str) -> str:
     return f"{gigabytes:.1f} GB free" if gigabytes > needed else f"no: {gigabytes:.1f} GB free; {use} {needed:.0f}"
 
 
+def processor() -> str:
+    """Return what the processor is."""
+    import psutil  # which may be broken
+
+    return f"{platform.machine()}, {psutil.cpu_count(logical=False)} cores, {psutil.cpu_count()} threads"
+
+
 def memory() -> str:
     """Return how much memory is free, or that this is too little, or too little is installed."""
+    import psutil
+
     about = psutil.virtual_memory()
     if about.total < INSTALLED_GB * 1e9:
         return f"no: {about.total / 1e9:.1f} GB installed; MAX needs 8"
@@ -157,8 +173,9 @@ def memory() -> str:
 OF_MAX = ("contract", "gpu", "kernels")  # what only MAX can say
 FACTS: dict[str, Callable[[], str]] = {
     "system": lambda: f"no: {why}" if (why := why_not_here()) else platform.platform(),
-    "processor": lambda: f"{platform.machine()}, {psutil.cpu_count(logical=False)} cores, {psutil.cpu_count()} threads",
+    "processor": processor,
     "python": lambda: f"{platform.python_version()} ({sys.executable})",
+    "packages": packages,
     "max": max_version,
     "contract": contract,
     "checkout": commit,

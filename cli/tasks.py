@@ -6,18 +6,19 @@ A task has a line (``cmd``), to which arguments are appended, a ``description``,
 from __future__ import annotations
 
 import os
+import re
 import shlex
-import shutil
 import signal
-import subprocess
 import sys
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 
 from checker.errors import UserError
 from checker.interrupts import INTERRUPTED
+from cli import setup
 
-ROOT = Path(__file__).resolve().parents[1]  # the steps have it too, and take longer to import than all of this
+ROOT = setup.ROOT  # the steps have it too, and take longer to import than all of this
 OURS = ("python -m cli ", "python -m tools ")  # lines whose --help every environment can answer
 
 Task = dict[str, str]
@@ -35,21 +36,29 @@ def listing(known: dict[str, Task]) -> str:
     return "\n".join(f"  {name:<{width}}  {task['description']}" for name, task in known.items())
 
 
-def install(environment: str) -> None:
-    """Install in ``.venv`` what an environment needs, unless it is there already."""
-    wanted = ROOT / "requirements" / f"{environment}.txt"
-    stamp = ROOT / ".venv" / f"installed-{environment}.txt"
-    if environment == "default" or (stamp.is_file() and stamp.read_text() == wanted.read_text()):
+def meant(name: str, known: Collection[str]) -> str:
+    """Return the task whose name comes closest to one that there is not; nothing if none does."""
+    if step := re.fullmatch(r"(s|step_?|w|warmup_?)?(\d{1,2})(\.\w+)?", name.lower()):
+        task = f"{(step[1] or 's')[0]}{int(step[2]):02}"
+        return task if task in known else ""
+    import difflib  # which no task needs
+
+    return next(iter(difflib.get_close_matches(name, known, n=1)), "")
+
+
+def refuse_damage() -> None:
+    """If packages are missing in ``.venv``, which was set up, go back to ``./run``, which makes it anew.
+
+    Raises:
+        UserError: it has been made anew, and they still are.
+    """
+    if Path(sys.prefix) != setup.VENV or not (missing := setup.missing_packages()):
         return
-    print(f"Installing what the environment {environment!r} adds, once.", file=sys.stderr)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
-    if shutil.which("uv"):
-        pip = ["uv", "pip", "install", "--quiet", "--python", sys.executable]
-    try:
-        subprocess.run([*pip, "--requirement", str(wanted)], check=True)
-    except subprocess.CalledProcessError as error:
-        raise UserError(f"the packages of {wanted.name} could not be installed; is there a network?") from error
-    shutil.copy(wanted, stamp)
+    why = f"{', '.join(missing)} cannot be found"
+    if os.environ.pop(setup.DAMAGED, ""):
+        raise UserError(f".venv has been made anew, and {why}. Delete the folder .venv, and run this again")
+    setup.stamp(setup.LEARN).unlink(missing_ok=True)
+    os.execve("/bin/sh", ["sh", str(ROOT / "run"), *sys.argv[1:]], os.environ | {setup.DAMAGED: why})
 
 
 def run(name: str, arguments: list[str], known: dict[str, Task]) -> int:
@@ -59,10 +68,12 @@ def run(name: str, arguments: list[str], known: dict[str, Task]) -> int:
         UserError: there is no such task, or its packages cannot be installed.
     """
     if name not in known:
-        raise UserError(f"there is no task {name!r}. The tasks are:\n\n{listing(known)}")
+        print(f"The tasks are:\n\n{listing(known)}\n", file=sys.stderr)
+        likely = meant(name, known)
+        raise UserError(f"there is no task {name!r}{f'; did you mean {likely}?' if likely else '.'}")
     line = known[name]["cmd"]
     if not {"-h", "--help"} & set(arguments):
-        install(known[name].get("default-environment", "default"))
+        setup.install(known[name].get("default-environment", "default"))
     elif not line.startswith(OURS):
         print(f"./run {name} [ARGUMENT …]\n\n{known[name]['description']}. The line is: {line}")
         return 0
@@ -83,8 +94,10 @@ def main() -> int:
         print(f"./run TASK [ARGUMENT …]\n\n{listing(known)}")
         return 0
     try:
+        if name != "doctor":  # it tells what is wrong
+            refuse_damage()
         return run(name, arguments, known)
-    except UserError as error:
+    except (UserError, OSError) as error:
         print(f"run: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

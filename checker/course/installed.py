@@ -1,27 +1,46 @@
-"""Compare the installed MAX with the one that the course is written for, without importing it.
+"""Compare what is installed with what the course is written for: MAX without importing it, packages by importing them.
 
-``pyproject.toml`` is the one place that says which version that is.
+``pyproject.toml`` is the one place that says which versions these are. ``python -m checker.course.installed`` prints
+which packages cannot be imported.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
+import importlib
 import tomllib
+from pathlib import Path
 
-from checker.course.steps import ROOT
-
+PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 INSTALL_AGAIN = "Delete the folder .venv and run this again, which installs it (with pixi: `pixi install`)."
+
+
+def needed() -> dict[str, str]:
+    """Return the version of each package that every task needs, by the name by which it is imported."""
+    with PROJECT.open("rb") as file:
+        pins = tomllib.load(file)["project"]["dependencies"]
+    return {name.replace("-", "_"): version for name, version in (pin.split("==") for pin in pins)}
 
 
 def needed_version() -> str:
     """Return the version of MAX that the course is written for."""
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        pins = tomllib.load(file)["project"]["dependencies"]
-    return next(pin.removeprefix("max==") for pin in pins if pin.startswith("max=="))
+    return needed()["max"]
+
+
+def broken_packages() -> list[str]:
+    """Return which of these packages, all but MAX, cannot be imported, and what each of them says."""
+    broken = []
+    for name in needed().keys() - {"max"}:
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            broken.append(f"{name} ({type(error).__name__}: {error})")
+    return sorted(broken)
 
 
 def installed_version() -> str:
     """Return the version of MAX that is installed, or nothing if there is none."""
+    import importlib.metadata  # which a task that does not ask need not wait for
+
     try:
         return importlib.metadata.version("max")
     except importlib.metadata.PackageNotFoundError:
@@ -41,3 +60,7 @@ def in_words(error: ImportError) -> str:
         return why
     words = " ".join(f"{type(error).__name__}: {error}".split())
     return f"MAX {installed_version()} is installed, but it cannot be imported ({words}). {INSTALL_AGAIN}"
+
+
+if __name__ == "__main__":
+    print(*broken_packages(), sep=", ")

@@ -1,6 +1,6 @@
 """What this machine is, and whether MAX can run on it, found out without MAX: pip would name no reason.
 
-``python -m checker.course.machine`` fails with the reason if MAX cannot; ``./run`` asks before it installs MAX.
+Set-up asks before it installs MAX, and whoever has Mojo compile asks whether there is what links.
 """
 
 from __future__ import annotations
@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import platform
 import re
-import sys
+import shutil
+import subprocess
 from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")  # Linux's
 GLIBC, MACOS = (2, 34), (15, 0)  # the oldest that MAX runs with
 BUSY = 2.0  # programs that want each core, from which on a machine is busy; a check alone is one or two
+INSTALL_CC = "On Debian and Ubuntu: apt install gcc libc6-dev; on a Mac: xcode-select --install."
 X86_64_V3 = {"avx2", "bmi2", "f16c", "fma", "movbe"}  # instructions in MAX's own code; without them, it is killed
 
 
@@ -63,5 +65,18 @@ def why_not_here() -> str:
     return why_max_cannot_run(system, platform.machine(), version, instructions())
 
 
-if __name__ == "__main__" and (why := why_not_here()):
-    sys.exit(f"run: {why}")
+def why_mojo_cannot_link() -> str:
+    """Return why Mojo cannot make a library here, in a sentence with what to do; nothing if it can.
+
+    It links by the program ``cc``, no other, and that one also needs the C library's files for developers.
+    """
+    program = shutil.which("cc")
+    if program is None:
+        return f"Mojo links by `cc`, the C compiler, and there is none. {INSTALL_CC}"
+    import tempfile  # a check without a kernel does without
+
+    with tempfile.TemporaryDirectory() as folder:
+        line = [program, "-shared", "-lm", "-o", f"{folder}/made.so"]
+        tried = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
+    said = (tried.stderr.strip().splitlines() or ["it says nothing"])[0]
+    return f"Mojo links by {program}, which fails: {said}. {INSTALL_CC}" if tried.returncode else ""

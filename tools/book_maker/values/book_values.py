@@ -6,7 +6,6 @@ An expression can use everything that is defined or imported here. Add a functio
 import importlib
 import json
 import math
-import re
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
@@ -21,6 +20,7 @@ from checker.diagnosis.mistakes import load_attempts
 from checker.numeric.tolerance import TOLERANCE
 from cli import finished
 from cli.doctor import NEEDED_GB as needed_gb
+from cli.setup import SIZE_GB as environment_gb
 from play.serving.options import BODY_SECONDS, LARGEST_BODY
 from solutions.solution_01 import GPT2Config
 from tools.benchmarks.bench import MOST_TOKENS
@@ -108,9 +108,6 @@ serving_tables, quantized = _later("benchmarks.serving"), _later("small_model.qu
 #: What is measured of the small model, and what newer models change in the sizes of GPT-2 small.
 ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.values.head_measurements")
 training, modern = _later("book_maker.values.training"), _later("book_maker.values.modern")
-
-#: How large ``.venv`` becomes in GB, as ``./run`` announces it.
-environment_gb = float(re.findall(r"([\d.]+) GB", (ROOT / "run").read_text())[0])
 
 
 def blanks(step: str) -> str:

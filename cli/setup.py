@@ -1,0 +1,229 @@
+"""Set up ``.venv``: ``python -m cli.setup``, by any Python from 3.11 on, with the standard library alone.
+
+``./run`` calls it before its first task, and ``cli.tasks`` has it install what only some tasks need. Two at once wait
+for each other. What is stopped goes on at the next call, and a ``.venv`` that cannot be used any more is made anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from checker.course.installed import needed
+from checker.errors import UserError
+from checker.interrupts import INTERRUPTED, exit_on_termination
+
+ROOT = Path(__file__).resolve().parents[1]
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+LOCK = ROOT / ".course" / "setup.lock"
+DAMAGED = "COURSE_DAMAGED"  # the variable that says to another process what is wrong with ``.venv``
+LEARN = "learn"  # what every task needs
+SIZE_GB = 0.8  # of what every task needs
+
+Command = Sequence[str | Path]
+
+
+def say(text: str) -> None:
+    """Print a line for a person: what a task prints goes elsewhere."""
+    print(text, file=sys.stderr, flush=True)
+
+
+# ---------------------------------------------------------------- what is there
+
+
+def requirements(environment: str) -> Path:
+    """Return the list of packages that an environment has."""
+    return ROOT / "requirements" / f"{environment}.txt"
+
+
+def stamp(environment: str) -> Path:
+    """Return the copy of that list which is made once all of them are installed."""
+    return VENV / f"installed-{environment}.txt"
+
+
+def is_installed(environment: str) -> bool:
+    """Return whether everything on the list has been installed."""
+    return stamp(environment).is_file() and stamp(environment).read_bytes() == requirements(environment).read_bytes()
+
+
+def fault() -> str:
+    """Return why the ``.venv`` that is there cannot be used; nothing if it can, or if there is none."""
+    if not os.path.lexists(VENV):
+        return ""
+    if not PYTHON.exists():
+        return "its Python is gone"
+    asked = heard([PYTHON, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])"])
+    if asked.returncode:
+        return f"its Python does not start ({last_line(asked)})"
+    made, now = [path.name for path in (VENV / "lib").glob("python*")], asked.stdout.strip()
+    if made and now not in made:
+        return f"it was made with {made[0]}, and its Python is {now} now"
+    return os.environ.get(DAMAGED, "")
+
+
+def missing_packages() -> list[str]:
+    """Return which packages that every task needs this Python, that of ``.venv``, does not find."""
+    return [name for name in needed() if importlib.util.find_spec(name) is None]
+
+
+# ---------------------------------------------------------------- programs that do it
+
+
+def heard(command: Command) -> subprocess.CompletedProcess[str]:
+    """Run a program, and return what it printed."""
+    streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    return subprocess.run(command, cwd=ROOT, text=True, errors="replace", check=False, **streams)
+
+
+def last_line(run: subprocess.CompletedProcess[str]) -> str:
+    """Return the last line that a program printed."""
+    return (run.stdout.strip().splitlines() or ["it says nothing"])[-1]
+
+
+def succeeds(command: Command, lock: int) -> bool:
+    """Run a program that installs something; return whether it succeeds.
+
+    It does not see Ctrl-C, and ends with this process. If this one is killed, it holds on to the lock until it ends.
+    """
+    streams: Any = {"stdin": subprocess.DEVNULL, "stdout": sys.stderr}
+    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, pass_fds=[lock], **streams)
+    try:
+        return process.wait() == 0
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[int]:
+    """While this is open, no other process sets up ``.venv``; yield the lock, which ends with those who hold it."""
+    LOCK.parent.mkdir(exist_ok=True)
+    with LOCK.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("Another ./run is setting up .venv; this one waits for it.")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock.fileno()
+
+
+# ---------------------------------------------------------------- set-up
+
+
+def make(*, anew: bool) -> None:
+    """Make ``.venv`` with the Python that runs this, anew if the one that is there has a fault.
+
+    Raises:
+        UserError: it cannot be made.
+    """
+    if VENV.is_symlink():
+        raise UserError(f".venv is a link to {VENV.readlink()}. Delete the link, and run this again")
+    try:
+        import venv
+
+        venv.create(VENV, clear=anew, symlinks=True)
+    except (ImportError, OSError) as error:
+        raise UserError(f"{sys.executable} cannot make .venv: {error}{on_debian()}") from error
+
+
+def on_debian() -> str:
+    """Return what to do where Python's own parts are packages."""
+    return f". On Debian and Ubuntu: apt install python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+
+
+def installer(lock: int) -> Command:
+    """Return the beginning of the command that installs packages: uv's or pip's.
+
+    Raises:
+        UserError: there is no pip in ``.venv``, and it cannot be installed.
+    """
+    if shutil.which("uv"):
+        return ["uv", "pip", "install", "--python", PYTHON]
+    if not any(VENV.glob("lib/python*/site-packages/pip")):
+        made = heard([PYTHON, "-m", "ensurepip", "--default-pip"])
+        if made.returncode:
+            raise UserError(f"{sys.executable} cannot make .venv with pip: {last_line(made)}{on_debian()}")
+        install_from_network([PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25"], lock)
+    return [PYTHON, "-m", "pip", "install", "--no-input"]
+
+
+def install_from_network(command: Command, lock: int) -> None:
+    """Run what installs packages.
+
+    Raises:
+        UserError: it fails; its own reason has been printed.
+    """
+    if succeeds(command, lock):
+        return
+    free = shutil.disk_usage(ROOT).free / 1e9
+    why = "Is there a network?" if free > SIZE_GB else f"The disk has only {free:.1f} GB left."
+    raise UserError(f"the packages could not be installed. {why} The same command goes on from here.")
+
+
+def install(environment: str) -> None:
+    """Install in ``.venv`` what an environment needs, unless it is there already.
+
+    Raises:
+        UserError: it cannot be installed.
+    """
+    if environment == "default" or is_installed(environment):
+        return
+    with alone() as lock:
+        if is_installed(environment):  # by the process that this one has waited for
+            return
+        say(f"Installing what the environment {environment!r} adds, once. `./run warm --all` fetches all there is.")
+        install_from_network([*installer(lock), "--quiet", "--requirement", requirements(environment)], lock)
+        shutil.copy(requirements(environment), stamp(environment))
+
+
+def set_up() -> None:
+    """Make ``.venv``, if there is none that can be used, and install what every task needs.
+
+    Raises:
+        UserError: MAX cannot run on this machine, or something cannot be made or installed.
+    """
+    from checker.course.machine import why_not_here
+
+    if why := why_not_here():
+        raise UserError(why)
+    with alone() as lock:
+        why = fault()
+        if is_installed(LEARN) and not why:  # by the process that this one has waited for
+            return
+        if why:
+            say(f".venv cannot be used: {why}. It is made anew.")
+        say(f"Setting up .venv, once: about a minute and {SIZE_GB} GB.")
+        if why or not VENV.exists():
+            make(anew=bool(why))
+        install_from_network([*installer(lock), "--requirement", requirements(LEARN)], lock)
+        shutil.copy(requirements(LEARN), stamp(LEARN))
+
+
+def main() -> int:
+    """Set up; return the exit status."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a caller may ignore Ctrl-C, which `sh` cannot undo
+    exit_on_termination()
+    try:
+        set_up()
+    except (UserError, OSError) as error:
+        say(f"run: {error}")
+        return 2
+    except KeyboardInterrupt:
+        say("\nInterrupted. The same command goes on from here.")
+        return INTERRUPTED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

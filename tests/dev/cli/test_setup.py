@@ -1,0 +1,205 @@
+"""``./run`` in a clone: it makes ``.venv``, again where that is needed, and says why it cannot.
+
+The clone has one package to install; pip and what installs it are stand-ins.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pexpect
+import pytest
+
+from checker.course.steps import ROOT
+
+MODULES = (
+    *("cli/__init__.py", "cli/setup.py", "cli/tasks.py", "checker/__init__.py", "checker/errors.py"),
+    *(
+        "checker/interrupts.py",
+        "checker/course/__init__.py",
+        "checker/course/installed.py",
+        "checker/course/machine.py",
+    ),
+)
+FILES = {
+    "pyproject.toml": '[project]\ndependencies = ["click==1"]\n',
+    "pixi.toml": """[tasks.hello]\ncmd = "python -c 'import click'"\ndescription = "Import"\n""",
+    "requirements/learn.txt": "click==1\n",
+    "fakes/ensurepip.py": "",
+    "fakes/pip.py": """\
+import os, pathlib, sysconfig, sys, time
+here = pathlib.Path(os.environ["PYTHONPATH"])
+with (here / "calls").open("a") as calls:
+    print(os.getpid(), *sys.argv[1:], file=calls)
+if "--requirement" in sys.argv:
+    time.sleep(float(os.environ.get("PIP_SECONDS", "0")))
+    pathlib.Path(sysconfig.get_path("purelib"), "click.py").touch()
+""",
+}
+PYTHON = os.path.realpath(sys.executable)
+LIBRARY = f"lib/python{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A clone before its first run, on a machine that has only what ``./run`` itself calls."""
+    for module in ("run", *MODULES):
+        (tmp_path / module).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / module, tmp_path / module)
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "bin").mkdir()
+    for tool in ("sh", "dirname", "cmp", "readlink"):
+        (tmp_path / "bin" / tool).symlink_to(shutil.which(tool))
+    return tmp_path
+
+
+def variables(clone, **others):
+    return {"NO_PIXI": "1", "PATH": f"{clone}/bin", "PYTHON": PYTHON, "PYTHONPATH": f"{clone}/fakes", **others}
+
+
+def run(clone, *arguments, program="run", **others):
+    """``./run hello``, and what it says, in one line."""
+    line = ["/bin/sh", program, *(arguments or ["hello"])]
+    return subprocess.run(line, cwd=clone, env=variables(clone, **others), capture_output=True, text=True)
+
+
+def installs(clone):
+    """Return how often the list of packages was installed."""
+    return (clone / "fakes" / "calls").read_text().count("--requirement")
+
+
+def rename(path, name):
+    path.rename(path.with_name(name))
+
+
+def dangling(path):
+    path.unlink()
+    path.symlink_to("/no/such/python")
+
+
+FAULTS = {
+    "its Python is gone": lambda venv: dangling(venv / "bin" / "python"),
+    "it was made with python2.7, and its Python is": lambda venv: rename(venv / LIBRARY, "python2.7"),
+    "click cannot be found": lambda venv: (venv / LIBRARY / "site-packages" / "click.py").unlink(),
+}
+
+
+@pytest.mark.parametrize(("reason", "spoil"), FAULTS.items(), ids=FAULTS)
+def test_a_venv_that_cannot_be_used_is_named_and_made_anew(clone, reason, spoil):
+    first = run(clone)
+    assert (first.returncode, first.stderr.count("Setting up .venv, once: about a minute")) == (0, 1), first.stderr
+    assert (run(clone).stderr, installs(clone)) == ("", 1)
+    spoil(clone / ".venv")
+    again = run(clone)
+    assert again.returncode == 0, again.stderr
+    assert f".venv cannot be used: {reason}" in again.stderr
+    assert (run(clone).stderr, installs(clone)) == ("", 2)
+
+
+def test_a_new_list_is_installed_in_the_venv_that_there_is(clone):
+    run(clone)
+    (clone / ".venv" / "mine").touch()
+    (clone / "requirements" / "learn.txt").write_text("click==1\nother==1\n")
+    assert run(clone).returncode == 0
+    assert (installs(clone), (clone / ".venv" / "mine").exists()) == (2, True)
+
+
+def fake(name, code):
+    return lambda clone: (clone / "fakes" / f"{name}.py").write_text(code)
+
+
+CANNOT = {
+    "no Python": (lambda clone: None, {"PYTHON": "none"}, "no Python from 3.11 to 3.14 found. PYTHON is none."),
+    "no ensurepip": (
+        fake("ensurepip", "exit('No module named ensurepip')"),
+        {},
+        "with pip: No module named ensurepip.",
+    ),
+    "no venv": (fake("venv", "raise ImportError('no venv')"), {}, "cannot make .venv: no venv. On Debian"),
+    "no network": (
+        fake("pip", "exit('Name does not resolve')"),
+        {},
+        "Name does not resolve\nrun: the packages could not",
+    ),
+    "in the way": (lambda clone: (clone / ".venv").touch(), {}, "cannot make .venv: "),
+    "a link": (lambda clone: (clone / ".venv").symlink_to("gone"), {}, ".venv is a link to gone. Delete the link"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "others", "reason"), CANNOT.values(), ids=CANNOT)
+def test_a_setup_that_fails_says_why_and_is_taken_up_again(clone, spoil, others, reason):
+    spoil(clone)
+    done = run(clone, **others)
+    assert (done.returncode, reason in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr
+    for name in ("ensurepip.py", "pip.py"):
+        (clone / "fakes" / name).write_text(FILES[f"fakes/{name}"])
+    (clone / "fakes" / "venv.py").unlink(missing_ok=True)
+    if reason.startswith(".venv is") or (clone / ".venv").is_file():
+        (clone / ".venv").unlink()
+    assert run(clone).returncode == 0
+
+
+def setting_up(clone):
+    """Start ``./run hello``, and wait until it installs."""
+    slow = variables(clone, PIP_SECONDS="2")
+    process = subprocess.Popen(["/bin/sh", "run", "hello"], cwd=clone, env=slow, stderr=subprocess.PIPE, text=True)
+    wait_for_pip(clone)
+    return process
+
+
+def wait_for_pip(clone):
+    """Return the process that installs, once there is one."""
+    calls, deadline = clone / "fakes" / "calls", time.monotonic() + 30
+    while not (calls.is_file() and "--requirement" in calls.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return int(re.findall(r"^(\d+) .*--requirement", calls.read_text(), re.MULTILINE)[-1])
+
+
+def test_two_at_once_wait_for_each_other(clone):
+    with setting_up(clone) as first:
+        second = run(clone)
+        first.communicate()
+    assert (first.returncode, second.returncode, installs(clone)) == (0, 0, 1)
+    assert second.stderr == "Another ./run is setting up .venv; this one waits for it.\n"
+
+
+def test_one_that_is_killed_leaves_no_lock(clone):
+    with setting_up(clone) as first:
+        first.kill()
+        os.kill(wait_for_pip(clone), signal.SIGKILL)
+    assert run(clone).returncode == 0
+    assert installs(clone) == 2
+
+
+def test_ctrl_c_ends_it_with_what_installs(clone):
+    terminal = pexpect.spawn(
+        "/bin/sh", ["run", "hello"], cwd=str(clone), env=variables(clone, PIP_SECONDS="60"), encoding="utf-8"
+    )
+    pip = wait_for_pip(clone)
+    terminal.sendintr()
+    terminal.expect_exact(pexpect.EOF, timeout=20)
+    terminal.close()
+    assert "Interrupted. The same command goes on from here." in terminal.before
+    assert "Traceback" not in terminal.before
+    assert terminal.signalstatus == signal.SIGINT
+    with pytest.raises(ProcessLookupError):
+        os.kill(pip, 0)
+    assert run(clone).returncode == 0
+
+
+@pytest.mark.parametrize("others", [{}, {"PYTHONSAFEPATH": "1"}, {"CDPATH": "/"}, {"PYTHONHOME": "/nowhere"}])
+def test_run_is_called_from_anywhere(clone, others):
+    (clone / "elsewhere").mkdir()
+    (clone / "elsewhere" / "absolute").symlink_to(clone / "run")
+    (clone / "elsewhere" / "relative").symlink_to("../run")
+    (clone / "to a link").symlink_to("elsewhere/relative")
+    for program in ("run", "elsewhere/absolute", "elsewhere/relative", "to a link", clone / "run"):
+        done = run(clone, program=str(program), **others)
+        assert done.returncode == 0, done.stderr
