@@ -83,7 +83,8 @@ def compare(step: Step, *, whole: bool = False, anyway: bool) -> int:
         UserError: the file cannot be read.
     """
     printer, file = Printer(), relative_path(step.learner_file)
-    if not anyway and standing(step).state != "done":
+    has_passed = standing(step).state == "done"
+    if not anyway and not has_passed:
         printer.line(f"{file} has not passed as it is now: `./run {step.task}` checks it.")
         printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
         return 1
@@ -96,6 +97,15 @@ def compare(step: Step, *, whole: bool = False, anyway: bool) -> int:
         for row in difference.rows:
             printer.styled((f"  {row}", STYLES.get(row[:1], "")))
         printer.line()
-    count = len(blanks_of(step))
-    printer.line(f"{count - len(different)} of {count} blanks are written as in the solution.")
+    printer.line(in_short(len(different), len(blanks_of(step)), has_passed=has_passed))
     return 0
+
+
+def in_short(different: int, count: int, *, has_passed: bool) -> str:
+    """Return in a sentence how many of so many blanks are written differently, which is no grade."""
+    if not different:
+        return (
+            f"All {count} blanks are written as in the solution." if count > 1 else "It is written as in the solution."
+        )
+    how = f"{different} of {count} blanks {'is' if different == 1 else 'are'} written differently"
+    return f"{how}; the check has found that they compute the same." if has_passed else f"{how}."

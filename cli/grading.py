@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import tempfile
-import textwrap
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -177,11 +176,12 @@ def check(step: Step, place: Path, options: Sequence[str], limit: float) -> Grad
 
 
 def why_not(verdict: Record) -> str:
-    """Return the first reason for a failure in a sentence; nothing for a pass."""
+    """Return the first reason for a failure, and whether there are more; nothing for a pass."""
     if verdict["verdict"] == PASS:
         return ""
     if problems := problems_of(verdict):
-        return problems[0].words
+        more = f" (The first of {len(problems)} reasons; `./run {verdict['task']}` shows all.)"
+        return problems[0].words + (more if len(problems) > 1 else "")
     to_write = [row["about"] for row in verdict["rows"] if row["verdict"] == TODO]
     return f"Still to write: {', '.join(to_write)}." if to_write else " ".join(verdict["said"])
 
@@ -191,8 +191,7 @@ def print_grade(printer: Printer, grade: Grade) -> None:
     seconds = f" ({grade.seconds:.1f} s)" if grade.check else ""
     word = f"{grade.verdict:<{len(NOT_BEGUN)}}", STYLES.get(grade.verdict, "dim")
     printer.styled(f"  {grade.step.task}  ", word, f"  {grade.step.title}{seconds}")
-    for line in textwrap.wrap(grade.why, printer.console.width - 7):
-        printer.styled(f"       {line}")
+    printer.below(grade.why, 7)
 
 
 def counted(grades: Sequence[Grade]) -> dict[str, int]:

@@ -22,6 +22,7 @@ from checker.interrupts import INTERRUPTED
 
 DEVICE = click.Choice(["cpu", "gpu"])
 FOLDER = click.Path(path_type=Path, resolve_path=True)
+SEED = click.IntRange(0)  # NumPy draws from no other number
 UNUSABLE = 2  # the exit status of a call that cannot be carried out
 
 # ---------------------------------------------------------------- what every command line here has in common
@@ -148,7 +149,7 @@ CHECK_OPTIONS: list[click.Parameter] = [
     click.Option(["--no-compile"], is_flag=True, help="Stop after the numbers."),
     click.Option(["--device"], type=DEVICE, help="Compile for this device alone."),
     click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside the right ones."),
-    click.Option(["--seed"], type=int, help="Draw the second configuration from this number again."),
+    click.Option(["--seed"], type=SEED, help="Draw the second configuration from this number again."),
     *FORM,
 ]
 
@@ -250,7 +251,7 @@ def compare(step: Step, whole: bool, anyway: bool) -> int:
 @click.argument("checkout", type=FOLDER, required=False, help="a clone with the steps; else this one")
 @click.option("--steps", type=Several(StepName()), metavar="STEPS", help="Only these, such as 07,w05; each must pass.")
 @click.option("--no-compile", is_flag=True, help="Stop each check after the numbers.")
-@click.option("--seed", type=int, help="Draw every second configuration from this number.")
+@click.option("--seed", type=SEED, help="Draw every second configuration from this number.")
 @click.option("--limit", type=click.FloatRange(1), default=1800.0, metavar="SECONDS", help="End a check after so long.")
 def grade_all(
     checkout: Path | None,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from checker.course.progress import next_to_do, standing
+from checker.course.progress import NOT_COMPILED, Standing, next_to_do, standing
 from checker.course.steps import FAST_PATH, Step, all_steps, relative_path
 from checker.session.printer import Printer
 
 STYLES = {"done": "green", "untouched": "dim", "missing": "yellow"}
+INDENT = len("> w01  ")
+TITLE = 33  # columns for the longest
 
 
 def is_sought(step: Step, words: str) -> bool:
@@ -20,13 +22,27 @@ def list_all(printer: Printer, current: Step | None = None, sought: str = "") ->
     standings = [standing(step) for step in steps]
     width = max(len(now.words) for now in standings)
     for now in (now for now in standings if is_sought(now.step, sought)):
-        mark = ">" if now.step == current else " "
-        about = "" if printer.console.width < width + 40 else f"  {now.step.title}"
-        style = STYLES.get(now.state, "yellow")
-        printer.styled(f"{mark} {now.step.task}  ", (f"{now.words:<{width}}", style), about)
+        print_standing(printer, now, width, is_current=now.step == current)
     done = [now.step.task for now in standings if now.state == "done"]
     fast = sum(task in FAST_PATH for task in done)
     printer.line(f"\n{len(done)} of {len(steps)} done; fast path: {fast} of {len(FAST_PATH)}.")
+    if any(now.words == NOT_COMPILED for now in standings):
+        printer.line(f"`{NOT_COMPILED}` counts as done.")
+    if fast == len(FAST_PATH):
+        printer.line('The fast path is done: `./run generate "Call me" --mine --fill-in` writes with your steps.')
     for way, among in ("Next", steps), ("On the fast path", [step for step in steps if step.task in FAST_PATH]):
         if step := next_to_do(among):
             printer.line(f"{way}: {relative_path(step.learner_file)}, checked by `./run {step.task}`.")
+
+
+def print_standing(printer: Printer, now: Standing, width: int, *, is_current: bool) -> None:
+    """Print the line of a step: its standing, ``width`` columns wide, and its title if the terminal has room."""
+    task, style = f"{'>' if is_current else ' '} {now.step.task}", STYLES.get(now.state, "yellow")
+    room = printer.console.width - INDENT - len(now.words)
+    if room < 0:
+        printer.styled(task)
+        printer.below(now.words, INDENT, style)
+    elif printer.console.width < INDENT + width + TITLE:
+        printer.styled(f"{task}  ", (now.words, style))
+    else:
+        printer.styled(f"{task}  ", (f"{now.words:<{width}}", style), f"  {now.step.title}")

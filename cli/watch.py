@@ -40,7 +40,8 @@ from cli.status import is_sought, list_all
 LOOK_SECONDS = 0.05  # between looks at the files
 REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
 KEYS = "h hint, s numbers, c compare, x reset, n next, p previous, l list, e edit, r again, q quit"
-ESCAPE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)?")  # an arrow, say: none of its characters was meant as a letter
+ESC, BACKSPACE = "\x1b", ("\x7f", "\b")
+SEQUENCE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)")  # an arrow, say: none of its characters was meant as a letter
 
 #: Which file this is, when it was changed, and its size. None if there is none.
 Stamp = tuple[int, int, int] | None
@@ -208,7 +209,7 @@ class Watch:
                 offered()
             elif key in self.keys:
                 self.keys[key]()
-            elif key.strip():
+            elif key.strip() and key != ESC:
                 self.printer.line(f"\nUnknown key. The keys are {KEYS}")
         except UserError as error:
             words = str(error)
@@ -223,13 +224,15 @@ class Watch:
         self.sought = sought
         self.printer.console.clear()
         list_all(self.printer, self.step, sought)
-        self.printer.line(f"\nType a part of a title; Enter goes to the first step: {sought}")
+        self.printer.line(f"\nType a part of a title. Esc leaves, Enter goes to the first step: {sought}")
 
     def seek(self, sought: str, key: str) -> None:
-        """List the steps that a further letter leaves, or go to the first of them."""
-        if key != "\n":
-            return self.list(sought[:-1] if key == "\x7f" else sought + key)
+        """List the steps that a further letter leaves, go to the first of them, or leave the list."""
+        if key not in ("\n", ESC):
+            return self.list(sought[:-1] if key in BACKSPACE else sought + key)
         self.sought = None
+        if key == ESC:
+            return self.say_keys()
         matching = [step for step in all_steps() if is_sought(step, sought)] if sought else []
         return self.go_to(matching[0]) if matching else self.say_keys()
 
@@ -309,7 +312,7 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
             return ""
         with contextlib.suppress(OSError):
             if keys := os.read(terminal, 1024).decode(errors="replace"):
-                return ESCAPE.sub("", keys)
+                return SEQUENCE.sub("", keys)
         return "q"  # the terminal is gone
 
     tty.setcbreak(terminal)

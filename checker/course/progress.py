@@ -20,6 +20,7 @@ from checker.course.languages import Unreadable
 from checker.course.steps import ROOT, Step, replacing
 
 FILE = ROOT / ".course" / "progress.json"
+NOT_COMPILED = "pass, not compiled"  # which counts as done
 FORMER_NAMES = {"pass": "yes", "fail": "no"}  # of what earlier versions kept
 
 
@@ -140,7 +141,7 @@ def standing(step: Step) -> Standing:
     if passed and passed["code"] == code:
         if passed["check"] != digest_of_check(step):
             return Standing(step, "changed", "done, but its check has changed since")
-        return Standing(step, "done", "done" if passed["compiled"] else "pass, not compiled")
+        return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED)
     to_write = len(static.to_write)
     refused = record["fail"].get(step.name) == code
     checked = "last check: fail" if refused else "not checked" if passed or not to_write else ""
@@ -157,11 +158,14 @@ def first_to_do(steps: list[Step]) -> Step | None:
 def next_to_do(steps: list[Step]) -> Step | None:
     """Return the step to continue with: the one being worked on, else the first to do after the last that is done.
 
-    So a learner who skips a step is not sent back to it before everything else is done.
+    So a learner who skips a step is not sent back to it before everything else is done. The one being worked on was
+    saved last; if none is in progress, it is the first that has changed since its pass, or whose check has.
     """
     standings = [standing(step) for step in steps]
     begun = [each.step for each in standings if each.state in ("in progress", "changed")]
-    if begun:
+    if any(each.state == "in progress" for each in standings):
         return max(begun, key=lambda step: step.learner_file.lstat().st_mtime)
+    if begun:
+        return begun[0]
     after = max((number for number, each in enumerate(standings, 1) if each.state == "done"), default=0)
     return first_to_do([*steps[after:], *steps[:after]])

@@ -21,6 +21,8 @@ from checker.session.verdict import Row, Words
 STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
 MOST_PASSES, MOST_FAILURES = 5, 2  # rows of one function that are alike; more are a count
+NARROWEST = 24  # columns for a sentence; with fewer, it stands below what it is about
+BELOW = 4  # columns in front of it there
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
 SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
 
@@ -169,12 +171,26 @@ class Printer(View):
         self.last = item
 
     def row(self, verdict: str, about: str, sentence: str) -> None:
-        """Print ``pass  _attn  Given query, key and value it returns what Hugging Face returns.``"""
-        head = f"  {verdict:<8}  {about:<{self.label_width}}  "
-        lines = textwrap.wrap(sentence, self.console.width - len(head)) or [""]
-        self.console.print(Text.assemble((head[:10], STYLES.get(verdict, "")), head[10:], lines[0]))
-        for line in lines[1:]:
-            self.console.print(Text(" " * len(head) + line))
+        """Print ``pass  _attn  Given query, key and value it returns what Hugging Face returns.``
+
+        In a narrow terminal, the sentence stands below.
+        """
+        head, rest = f"  {verdict:<8}", f"  {about:<{self.label_width}}  "
+        column = len(head + rest)
+        if self.console.width - column < NARROWEST:
+            self.styled((head, STYLES.get(verdict, "")), rest.rstrip())
+            self.below(sentence, BELOW)
+            return
+        first, *others = textwrap.wrap(sentence, self.console.width - column) or [""]
+        self.console.print(Text.assemble((head, STYLES.get(verdict, "")), rest, first))
+        for line in others:
+            self.console.print(Text(" " * column + line))
+
+    def below(self, text: str, indent: int, style: str = "") -> None:
+        """Print text that belongs to the line above: wrapped, and indented by so many columns if there is room."""
+        indent = min(indent, self.console.width // 8)
+        for line in textwrap.wrap(text, max(self.console.width - indent, 1)):
+            self.console.print(Text(" " * indent + line, style))
 
     def progress(self, event: Compiling | Tick) -> None:
         """Import what shows a moving line before anyone is told of Ctrl-C.

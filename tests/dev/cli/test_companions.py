@@ -1,11 +1,13 @@
 """Hints, the list of steps, reset and compare, as a learner meets them."""
 
 import json
+import os
 import re
 import shutil
 
 import pytest
 
+from checker.course import progress
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from tests.dev.terminal import Terminal
@@ -90,14 +92,45 @@ def test_done_is_exactly_the_file_that_passed(course):
         assert states(course)["s02"] == state
 
 
+def test_what_is_next(course):
+    """What was saved last of what is in progress; else the first that has changed; else what follows the last pass."""
+    nexts = r"^(?:Next|On the fast path): steps/(\w+)|^(The fast path is done): "
+
+    def next_steps():
+        return [each or words for each, words in re.findall(nexts, run(course, "status"), re.MULTILINE)]
+
+    assert next_steps() == ["step_01", "step_03"]
+    passed = {}
+    for step in all_steps():
+        code = progress.digest_of_code(step, step.solution_file.read_text())
+        passed[step.name] = {"code": code, "check": progress.digest_of_check(step), "compiled": step.task != "s12"}
+    (course.root / ".course").mkdir()
+    (course.root / ".course" / "progress.json").write_text(json.dumps({"hints": {}, "pass": passed, "fail": {}}))
+    for task in ("s03", "s04", "s02", "s07", "s08", "s09", "s10", "s11"):
+        course.write(task)
+    assert next_steps() == ["step_12", "step_12"]
+    assert "counts as done" not in run(course, "status")
+    course.write("s12")
+    shown = run(course, "status")
+    assert "\n9 of 30 done; fast path: 9 of 9.\n`pass, not compiled` counts as done.\n" in shown
+    assert "\nThe fast path is done: `./run generate" in shown
+    assert next_steps() == ["The fast path is done", "step_13"]
+    for task in ("s09", "s04"):  # the later one is saved first
+        course.write(task, find_step(task).solution_file.read_text() + "\nNOTE = 1\n")
+    assert next_steps() == ["step_04", "step_04"]
+    course.fill("w02", "project")
+    os.utime(course.path("w02"), (1, 1))
+    assert next_steps() == ["step_04", "step_04"], "it was saved last"
+
+
 def test_progress_that_is_damaged_or_cannot_be_kept(course):
-    progress = course.root / ".course" / "progress.json"
-    progress.parent.mkdir()
-    progress.write_text('{"hints": 3, "yes": {}}')
+    file = course.root / ".course" / "progress.json"
+    file.parent.mkdir()
+    file.write_text('{"hints": 3, "yes": {}}')
     assert run(course, "hint", "w01").startswith("Hint 1")
-    assert json.loads(progress.read_text())["hints"] == {"warmup_01": 1}
-    shutil.rmtree(progress.parent)
-    progress.parent.write_text("in the way")
+    assert json.loads(file.read_text())["hints"] == {"warmup_01": 1}
+    shutil.rmtree(file.parent)
+    file.parent.write_text("in the way")
     assert "(The next call shows this one again: .course/progress.json" in run(course, "hint", "w01")
 
 
@@ -138,7 +171,9 @@ def test_compare_waits_for_a_pass_and_shows_what_differs(course):
     assert "np.swapaxes" not in run(course, "compare", "w01", status=1)
     course.check("w01")
     both = "  -     return query @ key.swapaxes(-1, -2)\n  +     return query @ np.swapaxes(key, -2, -1)\n"
-    assert both in run(course, "compare", "w01")
+    shown = run(course, "compare", "w01")
+    assert both in shown
+    assert "1 of 4 blanks is written differently; the check has found that they compute the same." in shown
     course.write("s07", edits=OWN_WAY)
     shown = run(course, "compare", "07", "--anyway")
     for words in (
@@ -146,15 +181,15 @@ def test_compare_waits_for_a_pass_and_shows_what_differs(course):
         "  -     weights = F.softmax(scores, axis=-1)\n",
         "  +     weights = F.softmax(scores)\n",
         "        scores = scores / math.sqrt(self.head_dim)\n",  # equal lines have no mark
-        "4 of 5 blanks are written as in the solution.",
+        "1 of 5 blanks is written differently.",
     ):
         assert words in shown
     assert "def _attn" not in shown
     assert "    def _attn" in run(course, "compare", "07", "--anyway", "--whole")
     spaced = find_step("s07").solution_file.read_text().replace("softmax(scores)", "softmax( scores )")
     for source, status, words in (
-        (spaced, 0, "5 of 5"),
-        (expected(find_step("s07")), 0, "0 of 5 blanks"),
+        (spaced, 0, "All 5 blanks are written as in the solution."),
+        (expected(find_step("s07")), 0, "5 of 5 blanks are written differently."),
         ("x = 1\n", 0, "_attn, not in your file"),
         ("x = (\n", 2, "compare: Line 1: '(' was never closed"),
     ):

@@ -105,7 +105,7 @@ def test_keys(course, watching, monkeypatch):
     press("h", "You have seen all 2 hints")
     assert "> marks the largest difference" in press("s")
     assert "2 * query" not in press("c", "comparing shows the solution. Press y to do so.")
-    assert "return 2 * query @ np.swapaxes(key, -2, -1)" in press("y", "blanks are written as in")
+    assert "return 2 * query @ np.swapaxes(key, -2, -1)" in press("y", "written differently")
     terminal.expect(READY)
     press("x", "Press y to do so.")
     assert "todo      attention_scores" in press("y")
@@ -118,6 +118,8 @@ def test_keys(course, watching, monkeypatch):
     assert re.findall(r"^  (w\d+) ", press("S", f"{ENTER}HEADS"), re.MULTILINE) == ["w04"]
     assert press("\n").lstrip().startswith("steps/warmup_04.py")
     assert press("e").lstrip().startswith("steps/warmup_04.py"), "the editor has saved it"
+    press("l", ENTER)
+    assert press("\x1b").lstrip().startswith("Watching steps/warmup_04.py"), "Esc leaves the list"
     press("l", ENTER)
     press("w01\n")
     assert press("n").lstrip().startswith("steps/warmup_03.py"), "w02 is done"
