@@ -29,6 +29,7 @@ from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable, functions
 from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.mistakes import Outcomes
+from checker.errors import UserError
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, FromChild, Job, encode
 
 if TYPE_CHECKING:  # a pass needs no explanation
@@ -96,6 +97,8 @@ class Graded:
                 self.find_missing(module)
         except Unreadable as error:
             self.tell(events.Unloadable(str(error), error.location))
+        except UserError as error:  # where Mojo cannot compile
+            self.tell(events.Unloadable(f"No verdict: {error}", of_file=False))
         except BaseException as error:
             from checker.diagnosis.exceptions import error_in_words, location_of
 

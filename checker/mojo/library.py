@@ -18,11 +18,12 @@ from mojo.run import subprocess_run_mojo
 
 from checker.course.installed import installed_version
 from checker.course.languages import Unreadable
-from checker.course.machine import instructions
+from checker.course.machine import instructions, why_mojo_cannot_link
 from checker.course.progress import digest
 from checker.course.steps import ROOT, Step, replacing
+from checker.errors import UserError
 from checker.events import THE_KERNEL
-from checker.mojo.messages import in_words
+from checker.mojo.messages import in_words, of_the_machine
 
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
 KEPT = ROOT / ".course" / "mojo"  # ten kilobytes for each text that was compiled
@@ -39,28 +40,47 @@ def shared_library(texts: Mapping[str, str], main: str, what: str, tell: Tell = 
 
     Raises:
         CompilationError: one of them is no Mojo.
+        UserError: nothing can be compiled on this machine.
     """
     key = digest(installed_version(), instructions(), main, *(part for item in sorted(texts.items()) for part in item))
     library = KEPT / f"{key}.so"
     if library.is_file():
         return library
-    tell(what, None)
-    started = monotonic()
     try:
+        if why := why_mojo_cannot_link():
+            raise UserError(why)
         with tempfile.TemporaryDirectory() as folder:
             for name, text in texts.items():
                 Path(folder, name).write_text(text)
-            made = str(Path(folder, "made.so"))
-            command = ["build", "--emit", "shared-lib", "--disable-warnings", "-o", made, str(Path(folder, main))]
-            process = subprocess_run_mojo(command, capture_output=True, text=True, cwd=folder)
-            if process.returncode:
-                raise CompilationError(process.stdout + process.stderr)
+            made = Path(folder, "made.so")
+            build(Path(folder, main), made, what, tell)
             KEPT.mkdir(parents=True, exist_ok=True)
             with replacing(library) as unfinished:
                 shutil.copy(made, unfinished)
+    except OSError as error:
+        raise UserError(of_the_machine(str(error))) from error
+    return library
+
+
+def build(main: Path, made: Path, what: str, tell: Tell) -> None:
+    """Have Mojo make a library of a file.
+
+    Raises:
+        CompilationError: it refuses the text.
+        UserError: it cannot compile any.
+    """
+    tell(what, None)
+    started = monotonic()
+    try:
+        command = ["build", "--emit", "shared-lib", "--disable-warnings", "-o", str(made), str(main)]
+        process = subprocess_run_mojo(command, capture_output=True, text=True, cwd=main.parent)
     finally:
         tell(what, monotonic() - started)
-    return library
+    if process.returncode:
+        said = process.stdout + process.stderr
+        if why := of_the_machine(said):
+            raise UserError(why)
+        raise CompilationError(said)
 
 
 class StillToWrite(NotImplementedError):
@@ -88,6 +108,18 @@ class Library:
         return call
 
 
+def loaded(path: Path) -> Library:
+    """Return a library that was compiled.
+
+    Raises:
+        UserError: it cannot be loaded, being damaged, say, or on a disk from which nothing may run.
+    """
+    try:
+        return Library(path)
+    except OSError as error:
+        raise UserError(f"the compiled kernel cannot be loaded: {error}. Delete the folder .course/mojo") from error
+
+
 def _argument(value: np.ndarray | int | float) -> Any:
     if isinstance(value, np.ndarray):
         assert value.flags.c_contiguous
@@ -102,8 +134,9 @@ def load_kernel(step: Step, name: str, source: str, path: str, tell: Tell) -> Mo
 
     Raises:
         Unreadable: the source does not compile.
+        UserError: nothing can be compiled on this machine, or what was compiled cannot be loaded.
     """
-    library = Library(compiled(step, source, tell))
+    library = loaded(compiled(step, source, tell))
     binding: dict[str, Any] = {}
     file = step.kernel_folder / BINDING
     exec(compile(file.read_text(), str(file), "exec"), binding)

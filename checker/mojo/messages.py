@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from checker.course.languages import Location
+from checker.course.machine import INSTALL_CC
 from checker.max_adapter.messages import shortened
 
 ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):\d+: error: (?P<message>.*)$", re.MULTILINE)
@@ -59,9 +60,35 @@ HABITS_BY_MESSAGE = (
 #: What helps with a line that is none of these: what the compiler says of it, and a sentence.
 ADVICE = ((r"convert(ed from)? 'Int'", f"{CONVERT}, as in Float32(n)."),)
 
+#: What is said where the machine is at fault, not a text, as a regular expression, and what to do.
+REMEDIES = (
+    (r"No space left|quota exceeded", "Make room on the disk."),
+    (r"temporary", "Set TMPDIR to a folder that you may write to."),
+    (r"Permission denied|Read-only|Not a directory|File exists|not permitted", "That place must be yours to write to."),
+    (r"dynamic library|linking|\bld\b", INSTALL_CC),
+    (r"", "Run this again. If that does not help, undo your last change: the compiler may crash over it."),
+)
+CRASHPAD = re.compile(r"^Failed to initialize Crashpad.*\n", re.MULTILINE)  # which only reports crashes
+
+
+def of_the_machine(output: str) -> str:
+    """Return why Mojo cannot compile anything here, and what to do; nothing if it is the text that is wrong.
+
+    Args:
+        output: all that the compiler said, or the system's own error.
+    """
+    if ERROR.search(output):
+        return ""
+    lines = CRASHPAD.sub("", output).strip().splitlines() or ["it ended without a word"]
+    remedy = next(remedy for words, remedy in REMEDIES if re.search(words, output))
+    reason = lines[0].rpartition(" error: ")[2].rstrip(".")
+    return f"Mojo cannot compile here: {shortened(reason)}. {remedy}"
+
 
 def in_words(output: str, source: str, file: str) -> tuple[str, Location | None]:
     """Return a sentence about the first error in a file, and the place, with what to write there if that is known.
+
+    There is an error in a text: :func:`of_the_machine` returns nothing.
 
     Args:
         output: all that the compiler said.
@@ -71,8 +98,7 @@ def in_words(output: str, source: str, file: str) -> tuple[str, Location | None]
     errors = [*ERROR.finditer(output)]
     own = next((error for error in errors if error["file"].rpartition("/")[2] == file), None)
     if own is None:
-        first = errors[0]["message"] if errors else " ".join(output.split()) or "it said nothing"
-        return f"Mojo: {shortened(first.rstrip('.'))}. Do the functions still take what they took?", None
+        return f"Mojo: {shortened(errors[0]['message'].rstrip('.'))}. Do the functions still take what they took?", None
     lines, line = source.splitlines(), int(own["line"])
     sentence = f"Mojo: {shortened(own['message'].rstrip('.'))}{'' if own['message'].endswith('?') else '.'}"
     for number in _looked_at(line, lines):

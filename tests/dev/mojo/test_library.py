@@ -5,6 +5,7 @@ import pytest
 
 from checker.course.languages import Unreadable
 from checker.course.steps import Step
+from checker.errors import UserError
 from checker.mojo import library
 from checker.mojo.library import compiled, load_kernel
 
@@ -39,3 +40,54 @@ def test_what_does_not_compile_is_told_and_not_kept(kept):
     assert str(refused.value).startswith("Mojo: use of unknown declaration 'expf'")
     assert refused.value.location.instead == "var factor = exp(maximum - new)"
     assert not kept.exists()
+
+
+def program(folder, text):
+    """A ``cc`` that is this script; nothing else is found."""
+    (folder / "cc").write_text(f"#!/bin/sh\n{text}\n")
+    (folder / "cc").chmod(0o755)
+    return {"PATH": str(folder)}
+
+
+LINKS_NOTHING = 'case "$*" in *archive*) echo "ld: cannot find -lm" >&2; exit 1 ;; esac'
+MACHINES = {
+    "no cc": (lambda folder: {"PATH": str(folder)}, "Mojo links by `cc`, the C compiler, and there is none. On Debian"),
+    "no files for developers": (
+        lambda folder: program(folder, "echo 'ld: cannot find crti.o' >&2; exit 1"),
+        r"which fails: ld: cannot find crti.o. On Debian and Ubuntu: apt install gcc libc6-dev",
+    ),
+    "a linker that fails": (
+        lambda folder: program(folder, LINKS_NOTHING),
+        "Mojo cannot compile here: ld: cannot find -lm. On Debian and Ubuntu: apt install gcc libc6-dev",
+    ),
+    "no folder for what is temporary": (
+        lambda folder: {"TMPDIR": str(folder / "none")},
+        "Mojo cannot compile here: unable to write temporary files .* Set TMPDIR to a folder that you may write to.",
+    ),
+    "no place to keep it": (
+        lambda folder: (folder / "kept").touch() or {},
+        "Mojo cannot compile here: .*File exists: .* That place must be yours to write to.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spoil", "words"), MACHINES.values(), ids=MACHINES)
+def test_a_machine_that_cannot_compile_is_no_fault_of_the_file(kept, tmp_path, monkeypatch, spoil, words):
+    for name, value in spoil(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UserError, match=words):
+        compiled(STEP, SOLUTION)
+
+
+def test_what_is_kept_and_damaged_is_named(kept):
+    compiled(STEP, SOLUTION).write_text("no library")
+    with pytest.raises(UserError, match=r"the compiled kernel cannot be loaded: .* Delete the folder .course/mojo"):
+        loaded(SOLUTION)
+
+
+def test_a_check_on_such_a_machine_has_no_verdict(course, monkeypatch, tmp_path):
+    course.write("s21")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    shown = course.check("s21", "--no-compile", status=1).stdout
+    assert "No verdict: Mojo links by `cc`, the C compiler, and there is none. On Debian" in shown
+    assert "fail" not in shown

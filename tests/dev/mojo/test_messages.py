@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from checker.mojo.messages import in_words
+from checker.mojo.messages import in_words, of_the_machine
 
 SOURCE = """\
 def f(x: Numbers, d: Int) -> Float32:
@@ -56,7 +56,6 @@ WRONG = "\n\ndef last() -> Float32:\n    return nothing\n"  # so that the compil
         (SAID, "var z = there", "use of unknown declaration 'there'.", ["line 3: var z = there"]),
         # ``y++`` and then ``return y`` is, to the compiler, a sum with a ``return`` in it
         (f"/tmp/x/{FILE}:4:5: error: no", "y++", "no. There is no ++.", ["line 3: y++", " write: y += 1"]),
-        ("", "pass", "it said nothing. Do the functions still take what they took?", None),
         ("/x/library.mojo:7:5: error: a call", "pass", "a call. Do the functions still take what they took?", None),
         (f"/x/{FILE}:99:1: error: no", "pass", "no.", None),
     ],
@@ -95,3 +94,24 @@ def test_a_task_is_mended_where_it_is_defined():
     source = "def f():\n    @parameter\n    def task(i: Int):\n        pass\n    sync_parallelize(task, 3)\n"
     _, location = in_words(f"/tmp/x/{FILE}:5:5: error: invalid call", source, FILE)
     assert location.as_lines() == ["line 3: def task(i: Int):", " write: def task(i: Int) {imm}:"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "words"),
+    [
+        (SAID, ""),
+        ("", "it ended without a word. Run this again."),
+        (
+            "LLVM ERROR: IO failure on output stream: No space left on device\n",
+            "left on device. Make room on the disk.",
+        ),
+        (
+            "Failed to initialize Crashpad. No.\nmojo: error: Read-only file system",
+            "here: Read-only file system. That place",
+        ),
+        ("Stack dump:\n0. main", "here: Stack dump:. Run this again. If that does not help, undo your last change"),
+    ],
+)
+def test_what_is_no_error_in_a_text_is_the_machines(printed, words):
+    assert words in of_the_machine(printed)
+    assert bool(of_the_machine(printed)) is bool(words)
