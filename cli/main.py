@@ -280,10 +280,17 @@ def skeletons(only_check: bool) -> int:
 @main.command()
 @click.argument("steps", type=StepName(), nargs=-1, help="07, s07 or w01; all when none is named")
 @click.option("--device", type=DEVICE, default="cpu", help="gpu: what checks and generate need on it.")
-def warm(steps: tuple[Step, ...], device: str) -> int:
-    """Compile everything that the checks and the finished model need, once, so that nothing waits later."""
+@click.option("--all", "every", is_flag=True, help="First install what book, serve, attention and notebook need.")
+def warm(steps: tuple[Step, ...], device: str, every: bool) -> int:
+    """Compile everything that the checks and the finished model need, once, so that nothing waits later.
+
+    With --all, nothing needs a network afterwards but published weights.
+    """
+    from cli.setup import install_all
     from cli.warm import warm
 
+    if every:
+        install_all()
     return warm(steps, device)
 
 

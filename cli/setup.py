@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib
 import importlib.util
 import os
 import shutil
@@ -28,6 +29,7 @@ PYTHON = VENV / "bin" / "python"
 LOCK = ROOT / ".course" / "setup.lock"
 DAMAGED = "COURSE_DAMAGED"  # the variable that says to another process what is wrong with ``.venv``
 LEARN = "learn"  # what every task needs
+FOR_LEARNERS = ("book", "notebook", "pictures", "serve")  # what some of a learner's tasks add; the rest is maintainers'
 SIZE_GB = 0.8  # of what every task needs
 
 Command = Sequence[str | Path]
@@ -171,6 +173,19 @@ def install_from_network(command: Command, lock: int) -> None:
     raise UserError(f"the packages could not be installed. {why} The same command goes on from here.")
 
 
+def install_all() -> None:
+    """Install whatever a learner's tasks need.
+
+    Raises:
+        UserError: it cannot be installed, or pixi does that.
+    """
+    if os.environ.get("PIXI_ENVIRONMENT_NAME"):
+        raise UserError("with pixi, `pixi install --all` installs what all tasks need; then leave --all out")
+    for environment in FOR_LEARNERS:
+        install(environment)
+    importlib.invalidate_caches()  # this process may import them
+
+
 def install(environment: str) -> None:
     """Install in ``.venv`` what an environment needs, unless it is there already.
 
@@ -182,7 +197,7 @@ def install(environment: str) -> None:
     with alone() as lock:
         if is_installed(environment):  # by the process that this one has waited for
             return
-        say(f"Installing what the environment {environment!r} adds, once. `./run warm --all` fetches all there is.")
+        say(f"Installing what the environment {environment!r} adds, once. `./run warm --all` installs all.")
         install_from_network([*installer(lock), "--quiet", "--requirement", requirements(environment)], lock)
         shutil.copy(requirements(environment), stamp(environment))
 

@@ -1,6 +1,6 @@
 """``./run`` in a clone: it makes ``.venv``, again where that is needed, and says why it cannot.
 
-The clone has one package to install; pip and what installs it are stand-ins.
+The clone has one package to install. pip and what installs it are stand-ins, which Python finds beside ``run``.
 """
 
 import os
@@ -15,6 +15,7 @@ import pexpect
 import pytest
 
 from checker.course.steps import ROOT
+from cli.setup import FOR_LEARNERS
 
 MODULES = (
     *("cli/__init__.py", "cli/setup.py", "cli/tasks.py", "checker/__init__.py", "checker/errors.py"),
@@ -27,13 +28,16 @@ MODULES = (
 )
 FILES = {
     "pyproject.toml": '[project]\ndependencies = ["click==1"]\n',
-    "pixi.toml": """[tasks.hello]\ncmd = "python -c 'import click'"\ndescription = "Import"\n""",
+    "pixi.toml": """[tasks.hello]\ncmd = "python -c 'import click'"\ndescription = "Import"
+[tasks.fetch]\ncmd = "python -c 'from cli.setup import install_all as all; all()'"\ndescription = "Fetch"
+[tasks.read]\ncmd = "python -c 'import click'"\ndescription = "Read"\ndefault-environment = "book"
+""",
     "requirements/learn.txt": "click==1\n",
-    "fakes/ensurepip.py": "",
-    "fakes/pip.py": """\
+    **{f"requirements/{name}.txt": f"click==1\n{name}==1\n" for name in FOR_LEARNERS},
+    "ensurepip.py": "",
+    "pip.py": """\
 import os, pathlib, sysconfig, sys, time
-here = pathlib.Path(os.environ["PYTHONPATH"])
-with (here / "calls").open("a") as calls:
+with pathlib.Path("calls").open("a") as calls:
     print(os.getpid(), *sys.argv[1:], file=calls)
 if "--requirement" in sys.argv:
     time.sleep(float(os.environ.get("PIP_SECONDS", "0")))
@@ -60,7 +64,7 @@ def clone(tmp_path):
 
 
 def variables(clone, **others):
-    return {"NO_PIXI": "1", "PATH": f"{clone}/bin", "PYTHON": PYTHON, "PYTHONPATH": f"{clone}/fakes", **others}
+    return {"NO_PIXI": "1", "PATH": f"{clone}/bin", "PYTHON": PYTHON, **others}
 
 
 def run(clone, *arguments, program="run", **others):
@@ -71,7 +75,7 @@ def run(clone, *arguments, program="run", **others):
 
 def installs(clone):
     """Return how often the list of packages was installed."""
-    return (clone / "fakes" / "calls").read_text().count("--requirement")
+    return (clone / "calls").read_text().count("--requirement")
 
 
 def rename(path, name):
@@ -110,8 +114,22 @@ def test_a_new_list_is_installed_in_the_venv_that_there_is(clone):
     assert (installs(clone), (clone / ".venv" / "mine").exists()) == (2, True)
 
 
+def test_what_some_tasks_add_is_installed_once_and_all_of_it_when_asked_for(clone):
+    first, again = run(clone, "read"), run(clone, "read")
+    assert "Installing what the environment 'book' adds, once." in first.stderr
+    assert (again.stderr, installs(clone)) == ("", 2)
+    assert run(clone, "fetch").stderr.count("Installing what") == len(FOR_LEARNERS) - 1
+    assert (run(clone, "fetch").stderr, installs(clone)) == ("", 1 + len(FOR_LEARNERS))
+    (clone / "requirements" / "serve.txt").write_text("another==1\n")
+    fake("pip", "exit('Not resolved')")(clone)
+    offline = run(clone, "fetch")
+    assert (offline.returncode, run(clone, "read").returncode) == (1, 0)
+    assert "Not resolved" in offline.stderr
+    assert "the packages could not be installed. Is there a network?" in offline.stderr
+
+
 def fake(name, code):
-    return lambda clone: (clone / "fakes" / f"{name}.py").write_text(code)
+    return lambda clone: (clone / f"{name}.py").write_text(code)
 
 
 CANNOT = {
@@ -138,8 +156,8 @@ def test_a_setup_that_fails_says_why_and_is_taken_up_again(clone, spoil, others,
     done = run(clone, **others)
     assert (done.returncode, reason in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr
     for name in ("ensurepip.py", "pip.py"):
-        (clone / "fakes" / name).write_text(FILES[f"fakes/{name}"])
-    (clone / "fakes" / "venv.py").unlink(missing_ok=True)
+        (clone / name).write_text(FILES[name])
+    (clone / "venv.py").unlink(missing_ok=True)
     if reason.startswith(".venv is") or (clone / ".venv").is_file():
         (clone / ".venv").unlink()
     assert run(clone).returncode == 0
@@ -155,7 +173,7 @@ def setting_up(clone):
 
 def wait_for_pip(clone):
     """Return the process that installs, once there is one."""
-    calls, deadline = clone / "fakes" / "calls", time.monotonic() + 30
+    calls, deadline = clone / "calls", time.monotonic() + 30
     while not (calls.is_file() and "--requirement" in calls.read_text()):
         assert time.monotonic() < deadline
         time.sleep(0.02)

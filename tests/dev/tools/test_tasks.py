@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 
 from checker.course.steps import ROOT, all_steps
+from cli.setup import FOR_LEARNERS
 from tools import lock
 from tools.course_copy import python
 
@@ -70,6 +71,8 @@ def test_every_environment_is_locked_at_the_versions_of_pyproject():
         assert not [pin for pin in locked[name] if not re.fullmatch(r"[a-z0-9-]+==[^ ]+", pin)]
     used = {task.get("default-environment", "default") for task in TASKS.values()}
     assert used <= MANIFEST["environments"].keys() <= {"default", *EXTRAS}
+    learners = {task.get("default-environment") for task in TASKS.values() if task["cmd"].startswith("python -m cli ")}
+    assert learners - {None} <= {*FOR_LEARNERS} <= used, "`./run warm --all` installs what a learner's tasks add"
 
 
 def test_lock_exports_each_extra_without_what_one_kind_of_gpu_needs(monkeypatch, tmp_path):
