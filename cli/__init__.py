@@ -2,6 +2,6 @@
 
 A command takes what was typed, prints lines, and returns an exit status. Beside the check there are hint, status,
 reset, compare, doctor and warm, ``watch``, ``grading`` and ``page`` (the book with its editor), which share
-``checking`` (checks in threads) and ``processes``; ``tasks`` runs the lines of pixi.toml without pixi. Only
-maintainers' tools import it; it imports ``play`` and ``checker``.
+``checking`` (checks in threads) and ``processes``. Without pixi, ``setup`` makes ``.venv``, and ``tasks`` runs the
+lines of pixi.toml. Only maintainers' tools import it; it imports ``play`` and ``checker``.
 """

@@ -35,7 +35,7 @@ def doctor() -> int:
     print("```text")
     for name, find in FACTS.items():
         try:
-            fact = "not asked, since MAX cannot be imported" if name in OF_MAX and why_not_imported() else find()
+            fact = "not asked, since MAX or a package cannot be imported" if name in OF_MAX and is_broken() else find()
         except Exception as error:
             fact = f"no: {error}"
         print(f"{name:<12} {fact}", flush=True)
@@ -61,12 +61,18 @@ def why_not_imported() -> str:
     return answer.stdout.strip() if answer and answer.returncode == CANNOT_IMPORT else ""
 
 
+def is_broken() -> bool:
+    """Return whether nobody needs to ask MAX, or a check, since what they import cannot be imported."""
+    return bool(why_not_imported()) or packages().startswith("no: ")
+
+
 def max_version() -> str:
     """Return the installed MAX, if it is the one that the course is written for and can be imported."""
     why = why_not_usable() or why_not_imported()
     return f"no: {why}" if why else installed_version()
 
 
+@cache
 def packages() -> str:
     """Return whether the other packages can be imported, from a process that imports them."""
     answer = run_module("checker.course.installed", seconds=CONTRACT_SECONDS)

@@ -81,13 +81,29 @@ def test_another_version_is_named_and_what_to_do(monkeypatch):
     assert installed.in_words(ImportError("no such module")) == why
 
 
-def test_doctor_calls_a_broken_max_broken(course, tmp_path, monkeypatch):
-    """Its library is missing, say."""
-    (tmp_path / "max").mkdir()
-    (tmp_path / "max" / "__init__.py").write_text("raise ImportError('libMSupport.so: cannot open shared object file')")
+MISSING = "libMSupport.so: cannot open shared object file"
+BROKEN = {  # a package -> what doctor says, and what a check does
+    "max": (f"no: MAX {NEEDED} is installed, but it cannot be imported (ImportError: {MISSING}", "cannot be imported"),
+    "click": (f"no: click (ImportError: {MISSING}) cannot be imported. Delete", "run: click cannot be imported (lib"),
+    "numpy": (f"numpy (ImportError: {MISSING})", ""),
+    "psutil": (f"no: psutil (ImportError: {MISSING}) cannot be imported. Delete", ""),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("package", "words", "said"), [(name, *words) for name, words in BROKEN.items()], ids=BROKEN)
+def test_doctor_names_a_package_that_is_broken(course, tmp_path, monkeypatch, package, words, said):
+    """A library of its own is missing, say."""
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text(f"raise ImportError({MISSING!r})")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     done = course.check("doctor", status=1)
-    broken = f"no: MAX {NEEDED} is installed, but it cannot be imported (ImportError: libMSupport.so: cannot open"
-    assert broken in done.stdout
+    assert words in done.stdout
+    assert "To do: " in done.stdout
     assert "please report" not in done.stdout
     assert "Traceback" not in done.stdout
+    if said:
+        check = course.check("s02", "--solution")
+        assert check.returncode
+        assert said in check.stdout + check.stderr
+        assert "Traceback" not in check.stdout + check.stderr

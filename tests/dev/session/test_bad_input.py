@@ -166,3 +166,13 @@ def test_a_pass_is_a_pass_even_if_it_cannot_be_kept(course):
     run = course.check("w01", status=0)
     assert "(Progress was not saved: .course/progress.json cannot be written, " in run.stdout
     assert "Pass (" in run.stdout
+
+
+@pytest.mark.parametrize("call", ["w01 --seed -1", "grade --steps w01 --seed -1", "w01 --seed one", "w01 --device tpu"])
+def test_a_call_that_cannot_be_carried_out_leaves_the_pass(course, call):
+    course.write("w01")
+    course.check("w01", status=0)
+    done = course.check(*call.split(), status=2)
+    option, value = call.split()[-2:]
+    assert re.search(f"Error: Invalid value for '{option}': .*{value}.* is not ", done.stderr)
+    assert "  w01  done" in course.check("status").stdout
