@@ -31,6 +31,7 @@ DAMAGED = "COURSE_DAMAGED"  # the variable that says to another process what is 
 LEARN = "learn"  # what every task needs
 FOR_LEARNERS = ("book", "notebook", "pictures", "serve")  # what some of a learner's tasks add; the rest is maintainers'
 SIZE_GB = 0.8  # of what every task needs
+ON_DEBIAN = f"On Debian and Ubuntu: apt install python{sys.version_info[0]}.{sys.version_info[1]}-venv"
 
 Command = Sequence[str | Path]
 
@@ -70,7 +71,7 @@ def fault() -> str:
     made, now = [path.name for path in (VENV / "lib").glob("python*")], asked.stdout.strip()
     if made and now not in made:
         return f"it was made with {made[0]}, and its Python is {now} now"
-    return os.environ.get(DAMAGED, "")
+    return "" if is_installed(LEARN) else os.environ.get(DAMAGED, "")
 
 
 def missing_packages() -> list[str]:
@@ -136,12 +137,7 @@ def make(*, anew: bool) -> None:
 
         venv.create(VENV, clear=anew, symlinks=True)
     except (ImportError, OSError) as error:
-        raise UserError(f"{sys.executable} cannot make .venv: {error}{on_debian()}") from error
-
-
-def on_debian() -> str:
-    """Return what to do where Python's own parts are packages."""
-    return f". On Debian and Ubuntu: apt install python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+        raise UserError(f"{sys.executable} cannot make .venv: {error}. {ON_DEBIAN}") from error
 
 
 def installer(lock: int) -> Command:
@@ -155,22 +151,22 @@ def installer(lock: int) -> Command:
     if not any(VENV.glob("lib/python*/site-packages/pip")):
         made = heard([PYTHON, "-m", "ensurepip", "--default-pip"])
         if made.returncode:
-            raise UserError(f"{sys.executable} cannot make .venv with pip: {last_line(made)}{on_debian()}")
-        install_from_network([PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25"], lock)
+            raise UserError(f"{sys.executable} cannot make .venv with pip: {last_line(made)}. {ON_DEBIAN}")
+        succeeds([PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25"], lock)
     return [PYTHON, "-m", "pip", "install", "--no-input"]
 
 
-def install_from_network(command: Command, lock: int) -> None:
-    """Run what installs packages.
+def install_list(environment: str, lock: int, *options: str) -> None:
+    """Install what is on the list of an environment, and note that it is.
 
     Raises:
-        UserError: it fails; its own reason has been printed.
+        UserError: it cannot be installed; what installs it has printed why.
     """
-    if succeeds(command, lock):
-        return
-    free = shutil.disk_usage(ROOT).free / 1e9
-    why = "Is there a network?" if free > SIZE_GB else f"The disk has only {free:.1f} GB left."
-    raise UserError(f"the packages could not be installed. {why} The same command goes on from here.")
+    if not succeeds([*installer(lock), *options, "--requirement", requirements(environment)], lock):
+        free = shutil.disk_usage(ROOT).free / 1e9
+        why = "Is there a network?" if free > SIZE_GB else f"The disk has only {free:.1f} GB left."
+        raise UserError(f"the packages could not be installed. {why} The same command goes on from here.")
+    shutil.copy(requirements(environment), stamp(environment))
 
 
 def install_all() -> None:
@@ -198,8 +194,7 @@ def install(environment: str) -> None:
         if is_installed(environment):  # by the process that this one has waited for
             return
         say(f"Installing what the environment {environment!r} adds, once. `./run warm --all` installs all.")
-        install_from_network([*installer(lock), "--quiet", "--requirement", requirements(environment)], lock)
-        shutil.copy(requirements(environment), stamp(environment))
+        install_list(environment, lock, "--quiet")
 
 
 def set_up() -> None:
@@ -221,8 +216,7 @@ def set_up() -> None:
         say(f"Setting up .venv, once: about a minute and {SIZE_GB} GB.")
         if why or not VENV.exists():
             make(anew=bool(why))
-        install_from_network([*installer(lock), "--requirement", requirements(LEARN)], lock)
-        shutil.copy(requirements(LEARN), stamp(LEARN))
+        install_list(LEARN, lock)
 
 
 def main() -> int:

@@ -52,10 +52,11 @@ def refuse_damage() -> None:
     Raises:
         UserError: it has been made anew, and they still are.
     """
+    is_new = os.environ.pop(setup.DAMAGED, "") != ""
     if Path(sys.prefix) != setup.VENV or not (missing := setup.missing_packages()):
         return
     why = f"{', '.join(missing)} cannot be found"
-    if os.environ.pop(setup.DAMAGED, ""):
+    if is_new:
         raise UserError(f".venv has been made anew, and {why}. Delete the folder .venv, and run this again")
     setup.stamp(setup.LEARN).unlink(missing_ok=True)
     os.execve("/bin/sh", ["sh", str(ROOT / "run"), *sys.argv[1:]], os.environ | {setup.DAMAGED: why})
