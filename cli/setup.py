@@ -225,8 +225,11 @@ def main() -> int:
     exit_on_termination()
     try:
         set_up()
-    except (UserError, OSError) as error:
+    except UserError as error:
         say(f"run: {error}")
+        return 2
+    except OSError as error:
+        say(f"run: {error}. Is the folder of the course writable?")
         return 2
     except KeyboardInterrupt:
         say("\nInterrupted. The same command goes on from here.")
