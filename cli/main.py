@@ -286,11 +286,12 @@ def warm(steps: tuple[Step, ...], device: str, every: bool) -> int:
 
     With --all, nothing needs a network afterwards but published weights.
     """
-    from cli.setup import install_all
+    if every:
+        from cli.setup import install_all
+
+        install_all()
     from cli.warm import warm
 
-    if every:
-        install_all()
     return warm(steps, device)
 
 

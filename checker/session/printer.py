@@ -222,7 +222,7 @@ class Printer(View):
         """Print how long it took, in place of the moving line."""
         if self.moving_line:
             self.close()
-            self.line(f"  compiled {what} in {seconds:.0f} s")
+            self.line(f"  compiling {what} took {seconds:.0f} s")  # whatever came of it
 
     def close(self) -> None:
         """Leave the terminal as it was, also where Ctrl-C finds the moving line half begun."""

@@ -24,7 +24,7 @@ SECONDS = re.compile(r"\d+(?:\.\d+)?(?= s\b)")
 LEFT_OUT = "..."
 #: Lines that appear only on a machine that has not compiled this before.
 COMPILING = re.compile(
-    r"^  (MAX compiles what it has not run on this machine before.*|compiled .* in \d+ s|compiling .*)$"
+    r"^  (MAX compiles what it has not run on this machine before.*|compiling .*)$"
 )
 END = "\N{SYMBOL FOR END OF TRANSMISSION BLOCK}"  # printed after each Python block
 PREPARE = "from checker.max_adapter.runtime import prepare; prepare()"  # without it, an eager operation takes seconds

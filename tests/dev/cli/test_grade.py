@@ -11,6 +11,7 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import ROOT, all_steps, find_step
+from cli.grading import why_not
 from tests.dev.terminal import started
 from tools.course_copy import python
 
@@ -110,3 +111,10 @@ def test_a_check_that_goes_on_is_ended_with_all_it_started(checkout, tmp_path_fa
         assert ("the check took longer than 1.5 seconds." in output) is (status == 1)
     assert psutil.wait_procs([process for process, _ in seen], timeout=5)[1] == []
     assert list(temporary.glob("grade-*")) == []
+
+
+def test_a_grade_says_how_many_reasons_it_leaves_out():
+    reasons = [{"about": about, "sentence": "It is wrong.", "line": 1} for about in ("_attn", "forward")]
+    verdict = {"verdict": "fail", "task": "s07", "file": "steps/step_07.py", "explanations": reasons, "rows": []}
+    assert why_not(verdict) == "_attn: It is wrong. (The first of 2 reasons; `./run s07` shows all.)"
+    assert why_not(verdict | {"explanations": reasons[:1]}) == "_attn: It is wrong."

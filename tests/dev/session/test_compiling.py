@@ -118,7 +118,7 @@ def test_it_is_said_within_two_seconds_and_how_long_it_took_but_not_what_comes_f
         time.sleep(2)
         assert "MAX compiles what it has not run on this machine before" in capsys.readouterr().err
         listen("a thing", 2.0)
-        assert capsys.readouterr().err == "  compiled a thing in 2 s\n"
+        assert capsys.readouterr().err == "  compiling a thing took 2 s\n"
         listen("another, 2 of 2", None)
         time.sleep(2)
         with contextlib.suppress(KeyboardInterrupt):
