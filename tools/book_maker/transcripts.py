@@ -23,9 +23,7 @@ COMMAND = re.compile(r"(?:.*\\\n)*.*\n")  # goes on after a line that ends with 
 SECONDS = re.compile(r"\d+(?:\.\d+)?(?= s\b)")
 LEFT_OUT = "..."
 #: Lines that appear only on a machine that has not compiled this before.
-COMPILING = re.compile(
-    r"^  (MAX compiles what it has not run on this machine before.*|compiling .*)$"
-)
+COMPILING = re.compile(r"^  (MAX compiles what it has not run on this machine before.*|compiling .*)$")
 END = "\N{SYMBOL FOR END OF TRANSMISSION BLOCK}"  # printed after each Python block
 PREPARE = "from checker.max_adapter.runtime import prepare; prepare()"  # without it, an eager operation takes seconds
 TIMEOUT = 600  # seconds for a chapter's Python blocks, or for one command
