@@ -8,6 +8,7 @@ once and needs no MAX. ``finished`` has those that run the finished model; ``too
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -264,6 +265,8 @@ def grade_all(
     """Grade every step of a checkout, of which only steps/ is taken: ./run grade ../submission"""
     from cli.grading import grade
 
+    if not math.isfinite(limit):
+        raise UserError(f"--limit is {limit}; give a number of seconds")
     options = [*(["--no-compile"] if no_compile else []), *([] if seed is None else [f"--seed={seed}"])]
     return grade(checkout or ROOT, steps or (), options, limit, form)
 

@@ -210,7 +210,7 @@ class Session:
             self.may_go_on = True
             self._say("Shape check passed: this step is complete.", aside=True)
             again = f"You may go on: {self.view.stopping} keeps the pass."
-            self._say(f"MAX now compiles it for your machine. {again}", aside=True)
+            self._say(f"MAX now compiles your module for this machine. {again}", aside=True)
 
     def _take(self, event: Claimed) -> None:
         """Show a claim, or hold it from the first failure on: its explanation may say that it waits for another."""
