@@ -12,6 +12,7 @@ import pytest
 from tests.dev.terminal import started
 
 MOST_LOADED, MOST_RUN, LONGEST = 50, 25, 350
+TO_EXPLAIN = 4  # files more that may run to explain a failure
 #: Notes every file of ours that is run as a module, or in which a function runs, in all processes that Python starts.
 SITECUSTOMIZE = """
 import os, sys
@@ -40,7 +41,7 @@ def test_a_check_goes_through_few_modules_and_loads_none_that_it_does_not_need(c
     loaded, run = ({line.removeprefix(what) for line in lines if line.startswith(what)} for what in ("loads ", "runs "))
     assert len(loaded) <= MOST_LOADED, sorted(loaded)
     assert {"cli/main.py", "checker/claims/worker.py"} <= loaded & run
-    assert len(run) <= MOST_RUN, sorted(run)
+    assert len(run) <= MOST_RUN + bool(edits) * TO_EXPLAIN, sorted(run)
     assert not [file for file in loaded if len((course.root / file).read_text().splitlines()) > LONGEST]
     assert not [file for file in loaded if file.startswith(("play", "tools", "cli/grading", "cli/problems"))]
 

@@ -46,14 +46,14 @@ MESSAGES = {
         {"most_frequent", "encode_word"},
         [
             "waits learn waits until most_frequent works",
-            "most_frequent and encode_word are each wrong. Begin with most_frequent.",
+            "most_frequent and encode_word are each wrong. Begin with most_frequent:",
         ],
     ),
     "a mistake in a function whose own claims hold": (
         "s07",
         {"= config.n_head\n": "= 12\n", "return weights @ value": "return weights @ key"},
         {"_attn", "_split_heads", "forward"},
-        ["_attn: The weights are multiplied with the keys", "__init__: 12 heads are written into the code"],
+        ["_attn: The weights are multiplied with the keys", "write: self.num_heads = config.n_head"],
     ),
     "a mistake in a file whose functions have the source tutorial's signatures": (
         "s07",
@@ -74,7 +74,7 @@ MESSAGES = {
         {"simple_self_attention"},
         [
             "steps/warmup_01.py | once pass",
-            "overflow nothing. simple_self_attention: Each function is right alone, but together they are not.",
+            "simple_self_attention: Each function is right alone, but together they are not.",
         ],
     ),
     "a function that is gone, which another calls": (
@@ -98,7 +98,7 @@ MESSAGES = {
         {"self.wpe(positions)": "self.wpe(input_ids)"},
         {"forward"},
         [
-            "forward: ValueError: gather index 17 is out of bounds for axis 1 with size 13. An axis",
+            "forward: ValueError: gather index 17 is out of bounds for an axis of size 13. wpe has a row for each position",
             "line {line}: hidden",
         ],
     ),
