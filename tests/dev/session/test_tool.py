@@ -52,7 +52,7 @@ MESSAGES = {
     "a mistake in a function whose own claims hold": (
         "s07",
         {"= config.n_head\n": "= 12\n", "return weights @ value": "return weights @ key"},
-        {"_attn", "_split_heads", "forward"},
+        {"_attn", "_split_heads"},
         ["_attn: The weights are multiplied with the keys", "write: self.num_heads = config.n_head"],
     ),
     "a mistake in a file whose functions have the source tutorial's signatures": (
