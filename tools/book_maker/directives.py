@@ -14,15 +14,15 @@ from play.reading.chapters import Fault, fences
 from tools import modern
 from tools.book_maker import formulas
 from tools.book_maker.drawing.svg import Drawing
-from tools.book_maker.screens import console
+from tools.book_maker.screens import OPTION, console
 from tools.book_maker.values import book_values
 
 BLOCK = re.compile(r"^\{\{\s*(?P<name>[a-z]+)\s+(?P<rest>.*?)\s*\}\}$")
 INLINE = re.compile(r"\{\{=\s*(?P<expression>.*?)\s*\}\}")
 SPEC = re.compile(r"^(?P<expression>.*?)\s+:(?P<spec>[^\s\[\](){}'\"]+)$")
 COMMENT = re.compile(r"^<!--.*?-->[ \t]*\n?", re.DOTALL | re.MULTILINE)
-#: The model's name, which browsers would break after its hyphen. Code, tags and addresses are matched first and left
-#: alone.
+#: The model's name, which browsers would break after its hyphen. Code, tags and addresses are matched first; of them,
+#: only code is touched, for its options.
 NAME = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<[^>]*>|\]\([^)]*\)|(?P<name>\bGPT-2s?\b)", re.DOTALL)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 UNBROKEN, UNBROKEN_WHERE_WIDE = 18, 28  # letters of code that a table keeps on one line, on a phone and elsewhere
@@ -146,7 +146,7 @@ def widget(words: str) -> str:
             "<p>This figure needs JavaScript.</p>",
             "</section>",
             '<link rel="stylesheet" href="widgets/widgets.css">',
-            *(f'<script defer src="widgets/{script}"></script>' for script in scripts),
+            *(f'<script src="widgets/{script}"></script>' for script in scripts),
         )
     )
 
@@ -211,8 +211,19 @@ def breakable(row: str) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Return prose in which no line breaks inside the model's name."""
-    return NAME.sub(lambda match: f'<span class="whole">{match[0]}</span>' if match["name"] else match[0], text)
+    """Return prose in which no line breaks inside the model's name, or inside an option such as ``--mine``."""
+
+    def joined(match: re.Match[str]) -> str:
+        if match["name"]:
+            return f'<span class="whole">{match[0]}</span>'
+        parts = OPTION.split(match[0].strip("`")) if match["ticks"] == "`" else []
+        if len(parts) < 2:
+            return match[0]
+        parts[1::2] = (f'<span class="whole">{in_markdown(option)}</span>' for option in parts[1::2])
+        parts[0::2] = map(in_markdown, parts[0::2])
+        return f"<code>{''.join(parts)}</code>"
+
+    return NAME.sub(joined, text)
 
 
 def in_markdown(words: str) -> str:

@@ -14,6 +14,8 @@ from play.reading.chapters import Fence
 ROW = re.compile(rf"  (?P<verdict>{'|'.join(STYLES)})(?P<about> +(?:\S+ +)?)(?P<sentence>\S.*)")
 #: A name and what it is, such as a task and its description. A table has more columns, and is left in one piece.
 ENTRY = re.compile(r"(?P<about> *\S+(?: \S+)*  +)(?P<sentence>[A-Z].*)")
+#: An option, which browsers would break after its hyphens.
+OPTION = re.compile(r"(?<![^\s\[(`])(--\w[\w-]*)")
 
 
 def console(fence: Fence) -> str:
@@ -44,4 +46,4 @@ def _said(column: int, made: str) -> str:
 
 
 def _text(line: str) -> str:
-    return escape(line, quote=False)
+    return OPTION.sub(r'<span class="whole">\1</span>', escape(line, quote=False))

@@ -237,16 +237,16 @@ const widgets = (() => {
     const key = lines => make('p', { class: 'key' }, ...Object.entries(lines).map(([kind, words]) =>
         make('span', {}, make('span', { class: `swatch ${kind}`, 'aria-hidden': true }), words)));
 
-    const sections = () => document.querySelectorAll('section.widget');
-    document.addEventListener('DOMContentLoaded', () => sections().forEach(open));
-
     return {
         make, draw, table, row, scrolling, button, unpacked, softmax, percent, count, sum, color, moved,
         refused, computedBy, width, onWidth, key, Choice, Slider, Texts,
         /** Say what draws the sections of a name: a class that is made with a section and what was recorded. */
         define: (name, kind) => kinds[name] = kind,
         /** Take in what was recorded for the sections of a name. */
-        record: (name, recorded) => records[name] = recorded,
+        record(name, recorded) {
+            records[name] = recorded;
+            document.querySelectorAll(`section.widget[data-widget=${name}]`).forEach(open);
+        },
         /** From now on somebody answers: `ask(what, question)` promises an answer. */
         live: ask => made.forEach(one => one.live?.(ask)),
     };

@@ -13,5 +13,5 @@ try {
 } catch (error) {
     if (error.status != 401) throw error;
     const words = 'This tab has no key, so it shows the book alone. Open the link that ./run book has printed.';
-    (section ?? document.querySelector('main')).prepend(make('p', { class: 'panel-note' }, words));
+    document.querySelector('main').append(make('p', { class: 'panel-note' }, words));
 }

@@ -37,6 +37,7 @@ def expanded(text, chapter="chapter.md"):
         ("{{figure introduction.model: What `wte` < is.}}", "<figcaption>What <code>wte</code> &lt; is.</figcaption>"),
         ('```python\nf"{{x}} $y$"\n```', '```python\nf"{{x}} $y$"\n```'),
         ("A GPT-2's `GPT-2`, [GPT-2](a/GPT-2)", f"A {NAME}'s `GPT-2`, [{NAME}](a/GPT-2)"),
+        ("`./run s07 --no-compile` ``--a``", '<span class="whole">&#45;&#45;no&#45;compile</span></code> ``--a``'),
         ("| `LayerNorm(dim, eps=...)` |", '<code class="long">LayerNorm&#40;<wbr>dim'),
         ("`F.band_part(x, num_lower=None, num_upper=0)`", "`F.band_part(x, num_lower=None, num_upper=0)`"),
         ("`$HOME` is $d_k$, and \\$5.", "`$HOME` is <math"),
