@@ -11,11 +11,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 from starlette.applications import Starlette
@@ -23,7 +25,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -49,7 +51,35 @@ POLICY = (
     "default-src 'none'; script-src 'self' 'nonce-{}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
 )
+#: What only a terminal can enter, and what the page says of its buttons instead.
+BUTTONS = {
+    re.compile(r"`\./run \w+ --show [^`]+` shows the numbers"): "Show numbers puts them",
+    re.compile(r"`\./run \w+ --seed \d+` draws"): "Show numbers draws",
+    re.compile(r"`\./run skeletons` writes"): "Reset writes",
+    re.compile(r"\./run skeletons shows what belongs there"): "Reset brings the skeleton back",
+    re.compile(r": --no-compile left that verdict out"): "",
+    re.compile(r"^Pass \(\S+ s\)\. Compare with \S+$"): "",  # beside the time and the button
+}
+#: What a question of a figure may say.
+QUESTION = {"text": str | None, "ids": list | None, "prompt": int | None, "batch": int | None}
 Answer = dict[str, Any]
+
+
+class PageRecords(Records):
+    """Hands on the parts of a check in the page's words."""
+
+    again, stopping = "check again", "Stop"
+
+    def __init__(self, tell: Callable[[Record], None]) -> None:
+        super().__init__(lambda record: tell({name: on_page(value) for name, value in record.items()}))
+
+
+def on_page(value: Any) -> Any:
+    """Return what the page says where a terminal says some words; anything else as it is."""
+    if isinstance(value, str):
+        for command, words in BUTTONS.items():
+            value = command.sub(words, value)
+    return value
 
 
 class Pages(StaticFiles):
@@ -96,6 +126,7 @@ class Book:
         self.html, self.key, self.hosts = html, key, hosts
         self.model, self.ready = Model(), ReadyChild()
         self.newest: Check | None = None
+        self.stopped: Check | None = None
 
     def app(self) -> Starlette:
         """Return what answers requests."""
@@ -105,6 +136,7 @@ class Book:
             Route("/steps/{step}", self.file),
             Route("/steps/{step}", partial(answer, save), methods=["PUT"]),
             Route("/steps/{step}/check", self.check, methods=["POST"]),
+            Route("/steps/{step}/stop", self.stop, methods=["POST"]),
             Route("/steps/{step}/hint", partial(answer, next_hint), methods=["POST"]),
             Route("/steps/{step}/compare", partial(answer, differences), methods=["POST"]),
             Route("/steps/{step}/reset", partial(answer, begin_again), methods=["POST"]),
@@ -146,7 +178,10 @@ class Book:
 
     async def ask(self, request: Request) -> Response:
         """Answer what an interactive figure asks the model."""
-        return JSONResponse(await self.model.ask(request.path_params["what"], await _body(request)))
+        question = await _body(request)
+        for name, kind in QUESTION.items():
+            _field(question, name, kind)
+        return JSONResponse(await self.model.ask(request.path_params["what"], question))
 
     async def file(self, request: Request) -> Response:
         """Answer with the learner's file and how far it is; without its text if the page knows this version."""
@@ -159,7 +194,10 @@ class Book:
 
     async def check(self, request: Request) -> Response:
         """Check the file on disk, and answer with records; leaving ends it."""
-        step, show = _step(request), (await _body(request)).get("show", "")
+        step, body = _step(request), await _body(request)
+        options = Options(show=_field(body, "show", str, ""), seed=_field(body, "seed", int | None))
+        if options.seed is not None and options.seed < 0:
+            raise HTTPException(400, "a seed is not negative")
         loop, records = asyncio.get_running_loop(), asyncio.Queue[Record]()
 
         def tell(record: Record) -> None:
@@ -168,16 +206,18 @@ class Book:
 
         def hear(check: Check) -> None:
             if check.is_ended:
-                tell({"event": "ended"})
+                why = "Stopped." if check is self.stopped else "A newer check has ended this one."
+                tell({"event": "ended", "text": f"{why} The pass is kept." if check.may_go_on else why})
             elif check.is_over:
                 check.session.conclude()
                 tell({"event": "verdict", **verdict_record(check.session)})
+            else:
+                tell({"event": "passed"})
 
         if self.newest:
             self.newest.end()
-        view = Records(tell)
-        view.again, view.stopping = "check again", "another check"
-        check = self.newest = Check(Session(step, view, Options(show=show)), self.ready, hear, COMPILE_SECONDS)
+        session = Session(step, PageRecords(tell), options)
+        check = self.newest = Check(session, self.ready, hear, COMPILE_SECONDS)
 
         async def lines() -> AsyncIterator[bytes]:
             try:
@@ -191,6 +231,13 @@ class Book:
 
         return StreamingResponse(lines(), media_type="application/x-ndjson")
 
+    async def stop(self, request: Request) -> Response:
+        """End the check of a step that goes on, if one does; its own answer says so."""
+        if self.newest and self.newest.session.step == _step(request):
+            self.stopped = self.newest
+            self.newest.end()
+        return JSONResponse({})
+
 
 # ---------------------------------------------------------------- what is answered at once
 
@@ -202,7 +249,7 @@ async def answer(do: Callable[[Step, Answer], Answer], request: Request) -> Resp
 
 def save(step: Step, body: Answer) -> Answer:
     """Save a text in place of the version that the page began from; return its own version."""
-    return {"version": files.save(step, body["text"], body["replaces"])}
+    return {"version": files.save(step, _field(body, "text", str), _field(body, "replaces", str))}
 
 
 def next_hint(step: Step, body: Answer) -> Answer:
@@ -241,16 +288,26 @@ def _step(request: Request) -> Step:
 
 async def _body(request: Request) -> Answer:
     """Return the object that a request brings."""
-    try:
-        return dict(await request.json())
-    except (TypeError, ValueError) as error:
-        raise HTTPException(400, "the body must be a JSON object") from error
+    body = None
+    with contextlib.suppress(ValueError, RecursionError, ClientDisconnect):
+        body = await request.json()
+    if not isinstance(body, dict):
+        raise HTTPException(400, "the body must be a JSON object")
+    return body
+
+
+def _field(body: Answer, name: str, kind: type | UnionType, otherwise: Any = None) -> Any:
+    """Return a field of a body, which is of a kind."""
+    value = body.get(name, otherwise)
+    if not isinstance(value, kind):
+        raise HTTPException(400, f"the body has no fitting {name}")
+    return value
 
 
 async def _rejected(request: Request, error: Exception) -> Response:
     """Answer why something cannot be done."""
     status = error.status_code if isinstance(error, HTTPException) else 409
-    return JSONResponse({"error": str(getattr(error, "detail", error))}, status)
+    return JSONResponse({"error": on_page(str(getattr(error, "detail", error)))}, status)
 
 
 async def _conflict(request: Request, error: Exception) -> Response:

@@ -39,6 +39,8 @@ class Reader:
         if ids is None:
             input_ids = encode(self.tokenizer, str(asked.get("text", "")), self.model.config)
         else:
+            if not all(type(number) is int for number in ids):
+                raise ValueError("token ids are whole numbers")
             input_ids = np.array([ids or [end_of_text(self.tokenizer)]], np.int64)
             check_token_ids(input_ids, self.model.config)
         if input_ids.shape[-1] > MOST_TOKENS:

@@ -9,6 +9,7 @@
     class Cache {
         constructor(section, recorded) {
             this.recorded = recorded;
+            this.newest = widgets.newest();
             this.state = make('p', { class: 'state', role: 'status' });
             this.measure = button('Measure on this machine', () => this.ask(), { hidden: true });
             this.call = new Slider('Call', { min: 1, max: recorded.runs[0].with.length, value: 1 },
@@ -49,6 +50,8 @@
 
         /** Show the recorded run of this prompt and this batch. */
         choose() {
+            this.newest(); // what was asked for is not wanted any more
+            this.measure.disabled = false;
             const { runs, machine, rounds } = this.recorded;
             this.run = runs.find(run => run.prompt == this.prompt.value && run.batch == this.batch.value);
             this.state.textContent = `The times are medians of ${rounds} runs on ${machine}.`;
@@ -59,17 +62,13 @@
             const question = { prompt: Number(this.prompt.value), batch: Number(this.batch.value) };
             this.state.textContent = 'The model is compiled and timed. The first time, that may take a minute.';
             this.measure.disabled = true;
-            try {
-                const answer = await this.asking('cache', question);
-                this.run = answer;
-                this.show();
-                this.state.textContent = `These times were measured on this machine just now. `
-                    + widgets.computedBy(answer.steps);
-            } catch (error) {
-                this.state.textContent = widgets.refused(error);
-            } finally {
-                this.measure.disabled = false;
-            }
+            const { answer, error, isLate } = await this.newest(() => this.asking('cache', question));
+            if (isLate) return;
+            this.measure.disabled = false;
+            if (answer) this.run = answer;
+            this.show();
+            this.state.textContent = error ? widgets.refused(error)
+                : `These times were measured on this machine just now. ${widgets.computedBy(answer.steps)}`;
         }
 
         /** Return how many tokens of each text run in a call, from 0. */

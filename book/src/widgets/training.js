@@ -8,6 +8,7 @@
 
     class Training {
         constructor(section, recorded) {
+            this.newest = widgets.newest();
             this.own = button('Show my own run', () => this.follow(), { hidden: true });
             this.state = make('p', { class: 'state', role: 'status' });
             this.picture = draw('svg', { class: 'picture losses', role: 'img' });
@@ -38,12 +39,11 @@
         /** Show the reader's own training, and look again until it has ended. */
         async follow() {
             clearTimeout(this.timer);
-            try {
-                this.show(await this.asking('training', {}));
-                if (this.reached < this.run.planned) this.timer = setTimeout(() => this.follow(), LOOK);
-            } catch (error) {
-                this.state.textContent = widgets.refused(error);
-            }
+            const { answer, error, isLate } = await this.newest(() => this.asking('training', {}));
+            if (isLate) return;
+            if (error) return void (this.state.textContent = widgets.refused(error));
+            this.show(answer);
+            if (this.reached < this.run.planned) this.timer = setTimeout(() => this.follow(), LOOK);
         }
 
         /** Show a run; the evaluation that is chosen stays, unless it was the last. */

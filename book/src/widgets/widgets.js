@@ -149,7 +149,7 @@ const widgets = (() => {
     /** Where the text comes from: recorded ones and, once a server answers, the reader's own. */
     class Texts {
         constructor(what, texts, show) {
-            Object.assign(this, { what, texts, show });
+            Object.assign(this, { what, texts, show, newest: newest() });
             this.state = make('p', { class: 'state', role: 'status' });
             this.select = make('select', { onchange: () => this.choose() },
                 ...texts.map(({ text }, at) => make('option', { value: at }, text)));
@@ -166,7 +166,7 @@ const widgets = (() => {
 
         /** Show the recorded text that is chosen. */
         choose() {
-            this.said('');
+            this.forget();
             this.show(this.texts[this.select.value || 0]);
         }
 
@@ -176,25 +176,45 @@ const widgets = (() => {
             this.own.value = this.texts[0].text ?? '';
         }
 
-        /** Have the model read what is asked for, and show it. */
+        /** Have the model read what is asked for, and show it unless the reader has chosen something else by then. */
         async ask(question) {
             this.said('The model is reading. The first time, it has to start.');
             this.element.setAttribute('aria-busy', true);
-            try {
-                const answer = await this.asking(this.what, question);
-                this.show(answer);
-                this.select.selectedIndex = -1; // it is none of those
-                this.said(computedBy(answer.steps));
-            } catch (error) {
-                this.said(refused(error));
-            } finally {
-                this.element.removeAttribute('aria-busy');
-            }
+            const { answer, error, isLate } = await this.newest(() => this.asking(this.what, question));
+            if (isLate) return;
+            this.element.removeAttribute('aria-busy');
+            if (error) return this.said(refused(error));
+            this.show(answer);
+            this.select.selectedIndex = -1; // it is none of those
+            this.said(computedBy(answer.steps));
+        }
+
+        /** Wait for no answer any more. */
+        forget() {
+            this.newest();
+            this.element.removeAttribute('aria-busy');
+            this.said('');
         }
 
         said(words) {
             this.state.textContent = words;
         }
+    }
+
+    /**
+     * Return what asks one question after another: an answer that comes after the next question is late. What went
+     * wrong is an answer, too. Without a question, it makes the last one's answer late.
+     */
+    function newest() {
+        let last = 0;
+        return async asks => {
+            const number = ++last, isLate = () => number != last;
+            try {
+                return { answer: await asks?.(), isLate: isLate() };
+            } catch (error) {
+                return { error, isLate: isLate() };
+            }
+        };
     }
 
     /** Return why a question has no answer: the server has refused it, or there is none. */
@@ -239,7 +259,7 @@ const widgets = (() => {
 
     return {
         make, draw, table, row, scrolling, button, unpacked, softmax, percent, count, sum, color, moved,
-        refused, computedBy, width, onWidth, key, Choice, Slider, Texts,
+        newest, refused, computedBy, width, onWidth, key, Choice, Slider, Texts,
         /** Say what draws the sections of a name: a class that is made with a section and what was recorded. */
         define: (name, kind) => kinds[name] = kind,
         /** Take in what was recorded for the sections of a name. */

@@ -4,8 +4,10 @@ import { get } from '/page/key.js';
 
 const WORDS = { done: 'done', changed: 'changed', 'in progress': 'begun', missing: 'missing' };
 
+/** Show how far each step is, and return it. */
 export async function showStandings() {
-    const { steps, done, next } = await get('standings');
+    const standings = await get('standings');
+    const { steps, done, next } = standings;
     document.querySelectorAll('#mdbook-sidebar .standing, .landing .where').forEach(old => old.remove());
     for (const { name, state, refused } of steps) {
         const words = refused ? 'last check: fail' : WORDS[state];
@@ -13,11 +15,15 @@ export async function showStandings() {
         if (words) link?.append(make('span', { class: 'standing' }, words));
     }
     const list = document.querySelector('.landing .begin ul');
-    if (!list || steps.every(({ state }) => state == 'untouched')) return;
-    const where = make('p', { class: 'where' }, `${done} of ${steps.length} done. `);
-    if (next) {
-        const name = next.name.replace('warmup_', 'warm-up ').replace('_', ' ');
-        where.append(make('a', { href: `${next.name}.html#write-it` }, `Go on with ${name}: ${next.title}`));
+    if (list && steps.some(({ state }) => state != 'untouched')) {
+        const where = `${done} of ${steps.length} done. `;
+        list.before(make('p', { class: 'where' }, where, next && linkTo(next, '#write-it')));
     }
-    list.before(where);
+    return standings;
+}
+
+/** Return a link to the step to go on with. */
+export function linkTo({ name, title }, place = '') {
+    const words = name.replace('warmup_', 'warm-up ').replace('_', ' ');
+    return make('a', { href: `${name}.html${place}` }, `Go on with ${words}: ${title}`);
 }

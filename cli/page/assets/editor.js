@@ -15,9 +15,16 @@ export function makeEditor(box, label, hears) {
     const marks = make('div', { class: 'marks' });
     box.append(numbers, make('pre', { 'aria-hidden': 'true' }, colors), field, marks);
     let isTabFree = false; // after Escape, Tab leaves the field
+    let drawn = []; // the lines, as they were drawn last
+    let places = []; // where the lines are now that the text had when a check began; null for one that is gone
+    let sentences = {}; // of the lines to mark, as they were numbered then
 
     function draw() {
         const text = `${field.value}\n`;
+        const lines = field.value.split('\n');
+        places = moved(places, drawn, lines);
+        drawn = lines;
+        showMarks();
         numbers.textContent = text.split('\n').slice(1).map((_, at) => at + 1).join('\n');
         try {
             colors.innerHTML = hljs.highlight('python', text, true).value; // which escapes the text
@@ -26,9 +33,17 @@ export function makeEditor(box, label, hears) {
         }
     }
 
+    function showMarks() {
+        marks.replaceChildren(...Object.entries(sentences).filter(([line]) => places[line]).map(([line, sentence]) => {
+            const made = make('div', { title: sentence });
+            made.style.top = `${places[line] - 1}lh`;
+            return made;
+        }));
+    }
+
     /** Replace a part of the text as if it was typed, so that it can be undone. */
     function type(text, from = field.selectionStart, to = field.selectionEnd) {
-        field.focus();
+        field.focus({ preventScroll: true });
         field.setSelectionRange(from, to);
         document.execCommand(text ? 'insertText' : 'delete', false, text);
     }
@@ -83,24 +98,37 @@ export function makeEditor(box, label, hears) {
         get text() {
             return field.value;
         },
-        /** Put another text in; where it `canBeUndone`, Ctrl-Z brings back what was there. */
-        put(text, canBeUndone = false) {
-            const { selectionStart } = field;
-            if (canBeUndone) type(text, 0, field.value.length);
-            if (field.value != text) field.value = text;
-            field.setSelectionRange(selectionStart, selectionStart);
+        /** Begin with a text. */
+        begin(text) {
+            field.value = text;
+            field.setSelectionRange(0, 0);
             draw();
         },
-        /** Mark lines, each with its sentences. */
-        mark(sentences) {
-            marks.replaceChildren(...Object.entries(sentences).map(([line, sentence]) => {
-                const made = make('div', { title: sentence });
-                made.style.top = `${line - 1}lh`;
-                return made;
-            }));
+        /** Put another text in, so that it can be undone; what both texts have stays as it is, and so does the view. */
+        put(text) {
+            const old = field.value, { selectionStart, selectionEnd } = field, { scrollTop } = box;
+            const active = document.activeElement, { scrollX, scrollY } = window;
+            const [from, end] = common(old, text);
+            if (old != text) type(text.slice(from, text.length - end), from, old.length - end);
+            if (field.value != text) field.value = text;
+            const at = place => place <= from ? place : Math.max(from, place + text.length - old.length);
+            field.setSelectionRange(at(selectionStart), at(selectionEnd));
+            if (active != field) active == document.body ? field.blur() : active.focus({ preventScroll: true });
+            box.scrollTop = scrollTop;
+            window.scrollTo(scrollX, scrollY);
+            draw();
         },
-        goTo(line) {
-            const lines = field.value.split('\n');
+        /** From now on, lines are called by the numbers that they have now. */
+        number() {
+            places = [null, ...drawn.map((_, at) => at + 1)];
+        },
+        /** Mark lines, each with its sentences. */
+        mark(marked) {
+            sentences = marked;
+            showMarks();
+        },
+        goTo(number) {
+            const lines = field.value.split('\n'), line = places[number] ?? Math.min(number, lines.length);
             const from = lines.slice(0, line - 1).join('\n').length + (line > 1);
             field.focus();
             field.setSelectionRange(from, from);
@@ -108,4 +136,23 @@ export function makeEditor(box, label, hears) {
         },
         focus: () => field.focus(),
     };
+}
+
+/** Return how many items two texts, or lists, have in common at their beginning, and how many at their end. */
+function common(one, other) {
+    const most = Math.min(one.length, other.length);
+    let first = 0, last = 0;
+    while (first < most && one[first] == other[first]) first++;
+    while (last < most - first && one.at(-1 - last) == other.at(-1 - last)) last++;
+    return [first, last];
+}
+
+/** Return where lines are after a change between two lists of lines; those that are gone have no place. */
+function moved(places, old, now) {
+    const [first, last] = common(old, now), end = now.length - last;
+    return places.map(line => {
+        if (!line || line <= first) return line;
+        if (line > old.length - last) return line + now.length - old.length;
+        return end > first ? Math.min(line, end) : null;
+    });
 }

@@ -2,10 +2,21 @@
 // sees, and is kept for all tabs of this address. A server that is started again makes another.
 const NAME = 'book-key';
 
-const handed = new URLSearchParams(location.hash.slice(1)).get('key');
-if (handed) {
+/** Take the key out of the address; return whether there was one. */
+function takeKey() {
+    const handed = new URLSearchParams(location.hash.slice(1)).get('key');
+    if (!handed) return false;
     localStorage.setItem(NAME, handed);
     history.replaceState(null, '', location.pathname + location.search);
+    return true;
+}
+
+takeKey();
+addEventListener('hashchange', () => takeKey() && location.reload()); // to a browser, the link is a place on this page
+
+/** Load the page anew once another tab has got a key. */
+export function waitForKey() {
+    addEventListener('storage', ({ key }) => key == NAME && location.reload());
 }
 
 /** A refusal of the server: `status`, and what it said. */
@@ -15,6 +26,14 @@ export class Refusal extends Error {
         this.status = status;
         this.answer = answer;
     }
+}
+
+/** Return what to say about a request that failed; nothing if that is a fault of the page. */
+export function reasonOf(error) {
+    const isKept = 'what you wrote is kept here.';
+    if (error instanceof TypeError) return `The server does not answer. Start ./run book again; ${isKept}`;
+    if (error.status == 401) return `The server was started again. Open its new link, in any tab; ${isKept}`;
+    return error instanceof Refusal ? error.message : '';
 }
 
 /** Ask the server; the answer is a response that is a success. */

@@ -1,7 +1,7 @@
 // What `./run book` adds to the pages of the book.
 import { showStandings } from '/page/contents.js';
 import { make } from '/page/dom.js';
-import { post } from '/page/key.js';
+import { post, waitForKey } from '/page/key.js';
 import { Panel } from '/page/panel.js';
 
 const section = document.querySelector('section.panel');
@@ -14,4 +14,5 @@ try {
     if (error.status != 401) throw error;
     const words = 'This tab has no key, so it shows the book alone. Open the link that ./run book has printed.';
     document.querySelector('main').append(make('p', { class: 'panel-note' }, words));
+    waitForKey();
 }

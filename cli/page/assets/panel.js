@@ -1,37 +1,47 @@
 // The panel of a chapter: the learner's file in an editor, its check, and what helps on the way.
-import { showStandings } from '/page/contents.js';
+import { linkTo, showStandings } from '/page/contents.js';
 import { make } from '/page/dom.js';
+import { dropDraft, keepDraft, takeDraft } from '/page/drafts.js';
 import { makeEditor } from '/page/editor.js';
-import { Refusal, ask, get, post } from '/page/key.js';
+import { ask, get, post, reasonOf } from '/page/key.js';
 import { Verdict } from '/page/verdict.js';
 
 const LOOK = 1000; // milliseconds between looks at the file on disk
+const NO_FILE = ''; // the version of a file that does not exist
 
 const button = (words, onclick, more = {}) => make('button', { type: 'button', onclick, ...more }, words);
 
 export class Panel {
     constructor(section) {
         this.section = section;
-        this.path = `steps/${section.dataset.step}`;
-        this.draftName = `book-draft:${section.dataset.step}`;
+        this.step = section.dataset.step;
+        this.path = `steps/${this.step}`;
         this.turn = Promise.resolve(); // the last of the requests that may change the file
-        this.hasDraft = false; // the draft that the browser keeps is this tab's
+        this.isGone = false; // the file, since the text was taken from it
+        this.trouble = ''; // why the last look at the file failed
         this.conflict = null; // the file as it is on disk, while a reader has to choose
         this.beforeReset = '';
     }
 
     async open() {
-        const file = await get(this.path);
-        this.name = file.file;
+        let file = { text: '', version: 'none that can be read' }, trouble;
+        try {
+            file = await get(this.path);
+        } catch (error) {
+            if (error.status != 409) throw error;
+            trouble = error;
+        }
         this.build();
         this.accept(file);
-        this.editor.put(file.text);
-        const draft = JSON.parse(localStorage.getItem(this.draftName) ?? 'null');
-        if (draft && draft.text != file.text) {
-            this.editor.put(draft.text);
+        const draft = await takeDraft(this.step);
+        this.editor.begin(draft?.text ?? file.text);
+        this.changed();
+        if (trouble) this.trouble = await this.safely(() => Promise.reject(trouble));
+        else if (file.version == NO_FILE && draft) this.lose();
+        else if (file.version == NO_FILE) this.say(`${this.name} is missing. Reset writes the skeleton.`);
+        else if (this.isDirty && draft.began != file.version) {
             this.version = draft.began;
-            this.changed();
-            if (draft.began != file.version) await this.safely(() => this.store()); // which lets the reader choose
+            await this.safely(() => this.store()); // which lets the reader choose
         }
         this.lookLater();
     }
@@ -39,10 +49,13 @@ export class Panel {
     build() {
         const tool = (words, does, more) => button(words, () => this.safely(does), more);
         const box = make('div', { class: 'editor' });
+        this.name = this.section.querySelector('p.file').textContent;
         this.state = make('span', { class: 'state', role: 'status' });
+        this.seconds = make('span', { class: 'seconds', 'aria-hidden': 'true' });
+        this.stopButton = tool('Stop', () => post(`${this.path}/stop`), { hidden: true });
         this.chooser = make('div', { role: 'alert' });
         this.help = make('div', { class: 'help' });
-        this.showButton = tool('Show numbers', () => this.check(this.verdict.toShow), { hidden: true });
+        this.showButton = tool('Show numbers', () => this.check(this.verdict), { hidden: true });
         this.undoButton = tool('Undo reset', () => this.undoReset(), { hidden: true });
         const tools = make('div', { class: 'tools', role: 'group', 'aria-label': 'What to do with your file' },
             tool('Check', () => this.check(), { class: 'first', 'aria-keyshortcuts': 'Control+Enter' }),
@@ -58,7 +71,8 @@ export class Panel {
         this.section.setAttribute('aria-label', `Write ${this.name}`);
         const file = this.section.querySelector('p.file');
         const about = make('p', { class: 'keys' }, keys);
-        this.section.replaceChildren(file, box, tools, about, this.state, this.chooser, result, this.help);
+        const state = make('p', { class: 'now' }, this.state, this.seconds, this.stopButton);
+        this.section.replaceChildren(file, box, tools, state, this.chooser, result, about, this.help);
         this.verdict = new Verdict(result, line => this.editor.goTo(line));
         this.editor = makeEditor(box, `Your ${this.name}`, {
             changed: () => this.changed(),
@@ -67,15 +81,17 @@ export class Panel {
         });
     }
 
-    /** Do what a button asks for, and say so if it cannot be done. */
+    /** Do what a button asks for, and say so if it cannot be done; return what was said then. */
     async safely(does) {
         try {
             await does();
         } catch (error) {
-            this.say(error instanceof TypeError
-                ? 'The server does not answer. Start ./run book again; what you wrote is kept here.' : error.message);
-            if (!(error instanceof Refusal || error instanceof TypeError)) throw error;
+            const reason = reasonOf(error);
+            if (!reason) throw error;
+            this.say(reason);
+            return reason;
         }
+        return '';
     }
 
     say(words) {
@@ -85,23 +101,22 @@ export class Panel {
     // ------------------------------------------------------------ the file and the text
 
     get isDirty() {
-        return this.editor.text != this.saved;
+        return this.isGone || this.editor.text != this.saved;
     }
 
     /** Take a file as the one that the text begins from. */
     accept({ text, version }) {
         this.saved = text;
         this.version = version;
+        this.isGone = false;
         this.undoButton.hidden = true;
     }
 
-    /** Say whether the text is saved, and have the browser keep what is not. */
-    changed() {
-        this.say(this.isDirty ? 'Not saved yet.' : '');
-        const draft = { text: this.editor.text, began: this.version };
-        if (this.isDirty) localStorage.setItem(this.draftName, JSON.stringify(draft));
-        else if (this.hasDraft) localStorage.removeItem(this.draftName);
-        this.hasDraft = this.isDirty;
+    /** Say whether the text is saved unless a check goes on, and have the browser keep what is not. */
+    changed(words = '') {
+        if (!this.clock) this.say(this.isDirty ? 'Not saved yet.' : words);
+        if (this.isDirty) keepDraft(this.step, this.editor.text, this.version);
+        else dropDraft(this.step);
     }
 
     /** Do something that may change the file after all that came before; nothing while a reader has to choose. */
@@ -110,9 +125,9 @@ export class Panel {
         return this.turn = before.then(() => this.conflict ? this.chooser.querySelector('button').focus() : does());
     }
 
-    /** Save what is not saved; return whether the file is the text now. */
-    save() {
-        return this.inTurn(() => !this.isDirty || this.store());
+    /** Save what is not saved, and before do something with the text; return whether the file is the text now. */
+    save(before = () => {}) {
+        return this.inTurn(() => (before(), !this.isDirty || this.store()));
     }
 
     /** Save the text in place of the version that it began from, or let the reader choose which is to stay. */
@@ -125,15 +140,18 @@ export class Panel {
             if (error.status != 412) throw error;
             return this.choose(error.answer);
         }
-        this.changed();
-        this.say('Saved.');
+        this.changed('Saved.');
         return true;
     }
 
     lookLater() {
         clearTimeout(this.looking);
         this.looking = setTimeout(async () => {
-            if (!document.hidden && !this.conflict) await this.safely(() => this.inTurn(() => this.follow()));
+            if (!document.hidden && !this.conflict) {
+                const before = this.trouble;
+                this.trouble = await this.safely(() => this.inTurn(() => this.follow()));
+                if (before && !this.trouble && this.state.textContent == before) this.changed();
+            }
             this.lookLater();
         }, LOOK);
     }
@@ -143,19 +161,27 @@ export class Panel {
         const file = await get(`${this.path}?known=${this.version}`);
         if (file.words != this.words) {
             this.words = file.words;
-            await showStandings();
+            this.safely(showStandings); // a save need not wait for it
         }
         if (file.text === undefined) return;
-        if (this.isDirty) return this.store(); // which lets the reader choose
-        this.take(file);
-        this.say(`${this.name} was saved elsewhere; this is what it is now.`);
+        if (file.version == NO_FILE) return this.lose();
+        if (this.editor.text != this.saved) return this.store(); // which lets the reader choose
+        this.take(file, `${this.name} was saved elsewhere; this is what it is now.`);
     }
 
-    /** Put a file in place of the text. */
-    take(file, canBeUndone = false) {
-        this.accept(file);
-        this.editor.put(file.text, canBeUndone);
+    /** Keep the text of a file that does not exist any more. */
+    lose() {
+        this.version = NO_FILE;
+        this.isGone = true;
         this.changed();
+        this.say(`${this.name} does not exist any more. Your text is kept here, and Save writes the file again.`);
+    }
+
+    /** Put a file in place of the text, which can be undone. */
+    take(file, words) {
+        this.accept(file);
+        this.editor.put(file.text);
+        this.changed(words);
     }
 
     /** Show where the file and the text differ, and let the reader say which is to stay. */
@@ -178,38 +204,68 @@ export class Panel {
         this.editor.focus();
         this.accept(file);
         if (isMine) return this.safely(() => this.save());
-        this.take(file, true);
-        this.say('This is what is on disk. Undo (Ctrl-Z) brings back what was here.');
+        this.take(file, 'This is what is on disk. Undo (Ctrl-Z) brings back what was here.');
     }
 
     // ------------------------------------------------------------ the check
 
-    async check(show = '') {
+    async check({ toShow: show, seed } = {}) {
         this.lookLater(); // what a look costs, the check would wait for
         this.checking?.abort();
         this.checking = new AbortController();
         const { signal } = this.checking;
-        const saving = this.save();
+        this.startClock();
+        const saving = this.save(() => this.editor.number());
         this.verdict.begin(); // after asking, since drawing takes time
         this.editor.mark({});
         this.showButton.hidden = true;
-        this.say('Checking.');
         try {
-            if (!await saving) return this.verdict.end(), this.say(''); // the reader has to choose first
-            const answer = await ask(`${this.path}/check`, { method: 'POST', body: { show }, signal });
+            if (!await saving) return this.verdict.end(), this.stopClock(''); // the reader has to choose first
+            const answer = await ask(`${this.path}/check`, { method: 'POST', body: { show, seed }, signal });
             for await (const record of records(answer.body)) {
                 if (signal.aborted) return; // the verdict is a newer check's by now
                 this.verdict.hear(record);
+                if (record.event == 'passed') await this.goOn();
             }
         } catch (error) {
             if (signal.aborted) return;
             this.verdict.end(); // none comes any more
+            this.stopClock('');
             throw error;
         }
-        this.say(this.verdict.words);
+        this.stopClock(`${this.verdict.words}${this.isDirty ? ' Not saved yet.' : ''}`);
         this.showButton.hidden = !this.verdict.toShow;
-        if (!this.isDirty) this.editor.mark(this.verdict.marks);
-        await showStandings();
+        this.editor.mark(this.verdict.marks);
+        this.verdict.reveal();
+        await this.goOn();
+    }
+
+    startClock() {
+        const begun = Date.now();
+        clearInterval(this.clock);
+        this.say('Checking…');
+        this.seconds.textContent = '';
+        this.stopButton.hidden = false;
+        this.clock = setInterval(() => {
+            this.seconds.textContent = ` ${Math.round((Date.now() - begun) / 1000)} s`;
+        }, 1000);
+    }
+
+    stopClock(words) {
+        clearInterval(this.clock);
+        this.clock = 0;
+        this.seconds.textContent = '';
+        this.stopButton.hidden = true;
+        this.say(words);
+    }
+
+    /** Show how far the course is and, after a pass, what comes next. */
+    async goOn() {
+        const { steps, done, next } = await showStandings();
+        if (this.verdict.hasPassed) this.verdict.offer(
+            next && linkTo(next),
+            button('Compare with the solution', () => this.safely(() => this.compare())),
+            `${done} of ${steps.length} steps done.`);
     }
 
     // ------------------------------------------------------------ help
@@ -233,6 +289,7 @@ export class Panel {
                 comparison(rows, 'yours', 'the solution'),
             ]),
             make('p', {}, `${count - differences.length} of ${count} blanks are written as in the solution.`));
+        this.help.scrollIntoView({ block: 'nearest' });
     }
 
     async reset() {
@@ -240,12 +297,11 @@ export class Panel {
         if (!confirm(question) || !await this.save()) return;
         this.beforeReset = this.saved;
         const file = await this.inTurn(() => post(`${this.path}/reset`));
-        this.take(file);
-        this.undoButton.hidden = false;
+        this.take(file, file.kept ? `Your file is kept as ${file.kept}.` : 'This is the skeleton.');
+        this.undoButton.hidden = !this.beforeReset;
         this.editor.mark({});
         this.verdict.clear();
         this.help.replaceChildren();
-        this.say(file.kept ? `Your file is kept as ${file.kept}.` : 'This is the skeleton.');
         await showStandings();
     }
 

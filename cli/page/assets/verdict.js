@@ -1,5 +1,7 @@
-// The verdict, line by line as it comes. Whatever a learner's code prints is shown as text.
+// The verdict as it comes: first what to do, then the claims. Whatever a learner's code prints is shown as text.
 import { make } from '/page/dom.js';
+
+const FEW = 3; // claims that pass and are shown one by one
 
 export class Verdict {
     constructor(box, goTo) {
@@ -12,10 +14,19 @@ export class Verdict {
         delete this.box.dataset.verdict;
         this.marks = {}; // lines to mark, each with its sentences
         this.toShow = ''; // the function whose numbers can be shown
+        this.seed = null; // of the numbers that were drawn
         this.words = ''; // the verdict in short
-        this.log = make('div', { role: 'log', 'aria-label': 'Verdict' });
+        this.hasPassed = false; // though it may still be compiled
         this.progress = make('p', { class: 'progress', hidden: true });
-        this.box.replaceChildren(this.log, this.progress);
+        this.why = make('div');
+        this.says = make('div');
+        this.rows = make('ul', { class: 'rows' });
+        this.passes = make('ul', { class: 'rows' });
+        this.count = make('summary');
+        this.fold = make('details', { hidden: true }, this.count, this.passes);
+        this.last = make('pre', { class: 'printed', tabindex: 0, hidden: true });
+        const log = { role: 'log', 'aria-label': 'Verdict' };
+        this.box.replaceChildren(this.progress, make('div', log, this.why, this.says, this.rows, this.fold, this.last));
     }
 
     begin() {
@@ -31,31 +42,40 @@ export class Verdict {
 
     row({ verdict, about, sentence, line }) {
         if (verdict == 'fail') this.mark(line, sentence);
-        this.into('ul', 'rows').append(make('li', { 'data-verdict': verdict },
+        const list = verdict == 'pass' ? this.passes : this.rows;
+        const isTold = sentence.startsWith(`line ${line}`); // else the line comes after the sentence
+        const link = verdict == 'fail' || verdict == 'todo' ? this.link(line) : '';
+        list.append(make('li', { 'data-verdict': verdict },
             make('span', { class: 'word' }, verdict), ' ',
             about ? make('code', {}, about) : '', ' ',
-            make('span', {}, ...coded(sentence)), ' ',
-            verdict == 'fail' || verdict == 'todo' ? this.link(line) : ''));
+            ...(isTold ? [link, ...coded(sentence.slice(`line ${line}`.length))] : [...coded(sentence), ' ', link])));
+        const passed = this.passes.children.length;
+        this.fold.hidden = !passed;
+        this.fold.open = passed <= FEW;
+        this.count.textContent = `${passed} ${passed == 1 ? 'claim passes' : 'claims pass'}`;
     }
 
     explanation({ about, sentence, where, line, numbers }) {
         this.mark(line, sentence);
         if (numbers) this.toShow ||= about;
-        this.log.append(make('p', { class: 'why' },
+        this.why.append(make('p', { class: 'why' },
             about ? make('strong', {}, `${about}: `) : '', ...coded(sentence), ' ', this.link(line)));
-        if (where.length) this.log.append(make('pre', {}, make('code', {}, where.join('\n'))));
+        if (where.length) this.why.append(make('pre', {}, make('code', {}, where.join('\n'))));
     }
 
     said({ text }) {
-        this.log.append(make('p', {}, ...coded(text)));
+        if (text) this.says.append(make('p', {}, ...coded(text)));
     }
 
     shown({ text }) {
-        this.into('pre', 'shown').append(`${text}\n`);
+        if (this.says.lastElementChild?.className != 'shown')
+            this.says.append(make('pre', { class: 'shown', tabindex: 0 }));
+        this.says.lastElementChild.append(`${text}\n`);
     }
 
     printed({ text }) {
-        this.into('pre', 'printed').append(`${text}\n`);
+        this.last.hidden = false;
+        this.last.append(`${text}\n`);
     }
 
     compiling({ text }) {
@@ -63,28 +83,41 @@ export class Verdict {
         this.progress.textContent = text;
     }
 
-    ended() {
-        this.words = 'A newer check has ended this one.';
+    passed() {
+        this.hasPassed = true;
+    }
+
+    ended({ text }) {
+        this.words = text;
         this.end();
     }
 
-    verdict({ verdict, seconds }) {
+    verdict({ verdict, seconds, seed }) {
         this.words = `${verdict[0].toUpperCase()}${verdict.slice(1)} (${seconds.toFixed(1)} s).`;
+        this.seed = seed;
+        this.hasPassed = verdict == 'pass';
         this.end();
         this.box.dataset.verdict = verdict;
+    }
+
+    /** Say what comes after a pass, in place of what was said before. */
+    offer(...things) {
+        this.says.querySelector('.next')?.remove();
+        const parts = things.filter(Boolean).flatMap(thing => [thing, ' ']);
+        this.says.append(make('p', { class: 'next' }, ...parts));
+    }
+
+    /** Bring what to do into view, if the reader is still here. */
+    reveal() {
+        const { top, bottom } = this.box.parentElement.getBoundingClientRect();
+        const first = [...this.why.children, ...this.says.children].slice(0, 2);
+        if (top < innerHeight && bottom > 0) first.reverse().forEach(part => part.scrollIntoView({ block: 'nearest' }));
     }
 
     /** Leave nothing behind that waits for a verdict. */
     end() {
         this.progress.hidden = true;
         this.box.style.minHeight = '';
-    }
-
-    /** Return the element that records of one kind go into as long as no other comes. */
-    into(tag, kind) {
-        if (this.log.lastElementChild?.className != kind)
-            this.log.append(make(tag, { class: kind, tabindex: tag == 'pre' && 0 }));
-        return this.log.lastElementChild;
     }
 
     mark(line, sentence) {
@@ -97,7 +130,9 @@ export class Verdict {
     }
 }
 
-/** Return a sentence as text and, for what stands between backticks, code. */
+/** Return a sentence as text and, for what stands between backticks, code, in which no option is broken. */
 function coded(sentence) {
-    return sentence.split('`').map((part, at) => at % 2 ? make('code', {}, part) : part);
+    const whole = (part, at) => at % 2 ? make('span', { class: 'whole' }, part) : part;
+    return sentence.split('`').map((part, at) =>
+        at % 2 ? make('code', {}, ...part.split(/(?<!\S)(--\w[\w-]*)/).map(whole)) : part);
 }
